@@ -1,0 +1,1 @@
+"""Learned caches inside networks, and the audit that keeps measuring them."""

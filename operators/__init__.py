@@ -1,0 +1,1 @@
+"""Stream operators: capture, detect, track, recognise, publish; the wire schema; the transports."""

@@ -1,0 +1,201 @@
+"""Messages on the wire. JSON, spelled like DL Streamer's; within a major version fields are only added.
+
+``to_json``/``from_json`` are the only ways on and off the wire; decoding refuses another ``schema``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, TypeVar
+
+import msgspec
+
+FRAME_SCHEMA = "sluice.frame/1"
+RESULT_SCHEMA = "sluice.result/1"
+STREAM_SCHEMA = "sluice.stream/1"
+EVENT_SCHEMA = "sluice.event/1"
+DEAD_LETTER_SCHEMA = "sluice.dead-letter/1"
+
+FRAME_HEADER_KEY = "frame"
+"""The name of the Kafka header that carries the JSON of a ``FrameHeader`` beside the image bytes."""
+
+Outcome = Literal["analysed", "dropped", "failed"]
+Provenance = Literal["oracle", "specialised", "cached", "reused"]
+
+
+class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
+    """Describes the image bytes of one sampled frame. Topic ``frames.v1``, key = stream."""
+
+    schema: Literal["sluice.frame/1"] = FRAME_SCHEMA
+    stream: str
+    run: str
+    seq: int
+    width: int
+    """Pixels of the image in the message."""
+    height: int
+    media_time_s: float
+    """Presentation time within the source, seconds from its first frame."""
+    captured_at: datetime
+    """When the frame was decoded, UTC."""
+    encoding: Literal["jpeg", "bgr24", "none"]
+    """``bgr24``: raw rows, blue-green-red, one byte each. ``none``: capture had to drop the image; see ``cause``."""
+    decode_ms: float = 0.0
+    """Time that capture spent on decoding and converting this frame."""
+    cause: str | None = None
+
+
+class BoundingBox(msgspec.Struct, kw_only=True, frozen=True):
+    """Corners relative to the frame, 0…1, origin top left."""
+
+    x_min: float
+    y_min: float
+    x_max: float
+    y_max: float
+
+
+class Detection(msgspec.Struct, kw_only=True, frozen=True):
+    """What the detector said."""
+
+    bounding_box: BoundingBox
+    confidence: float
+    label: str
+
+
+class Model(msgspec.Struct, kw_only=True, frozen=True):
+    """Which network answered."""
+
+    name: str
+    version: str
+    tier: str
+
+
+class Attribute(msgspec.Struct, kw_only=True, frozen=True):
+    """What a recogniser said of one object, and where the answer came from."""
+
+    name: str
+    label: str
+    confidence: float
+    provenance: Provenance
+    model: Model
+
+
+class Object(msgspec.Struct, kw_only=True, frozen=True):
+    """One object in one frame. ``id`` is unique within the frame; ``parent_id`` names another object's ``id``."""
+
+    id: int
+    label: str
+    confidence: float
+    track_id: int | None = None
+    parent_id: int | None = None
+    detection: Detection
+    attributes: list[Attribute] = []
+
+
+class FrameInfo(msgspec.Struct, kw_only=True, frozen=True):
+    """The frame a result speaks of."""
+
+    width: int
+    height: int
+    media_time_s: float
+    captured_at: datetime
+
+
+class Plan(msgspec.Struct, kw_only=True, frozen=True):
+    """How the frame was run: its objective, and milliseconds per stage in the order they ran."""
+
+    slo_ms: float
+    deadline_met: bool
+    stages_ms: dict[str, float] = {}
+
+
+class Result(msgspec.Struct, kw_only=True, frozen=True):
+    """One message per sampled frame, empty and dropped frames included. Topic ``results.v1``, key = stream.
+
+    Idempotent by (stream, run, seq): a repeated message has the same key and content.
+    """
+
+    schema: Literal["sluice.result/1"] = RESULT_SCHEMA
+    stream: str
+    run: str
+    seq: int
+    query: str
+    frame: FrameInfo
+    outcome: Outcome
+    cause: str | None = None
+    plan: Plan
+    objects: list[Object] = []
+
+
+StreamState = Literal["starting", "running", "stalled", "reconnecting", "ended", "failed"]
+
+
+class StreamStatus(msgspec.Struct, kw_only=True, frozen=True):
+    """A change of a stream's state. Topic ``streams.v1`` (compacted), key = stream."""
+
+    schema: Literal["sluice.stream/1"] = STREAM_SCHEMA
+    stream: str
+    run: str
+    state: StreamState
+    reason: str | None = None
+    """A code a program can act on: ``auth_failed``, ``refused``, ``timeout``, … ; None while all is well."""
+    message: str | None = None
+    """The same for people, without credentials."""
+    uri: str
+    """Redacted."""
+    at: datetime
+    frames: int = 0
+    """Frames sampled so far in this run."""
+    restarts: int = 0
+
+
+class Event(msgspec.Struct, kw_only=True, frozen=True):
+    """The life cycle of a track, derived from results. Topic ``events.v1``, key = stream."""
+
+    schema: Literal["sluice.event/1"] = EVENT_SCHEMA
+    type: Literal["new", "update", "end"]
+    stream: str
+    run: str
+    seq: int
+    """The frame that caused the event."""
+    track_id: int
+    label: str
+    confidence: float
+    media_time_s: float
+    first_media_time_s: float
+    last_media_time_s: float
+    bounding_box: BoundingBox
+    attributes: list[Attribute] = []
+
+
+class DeadLetter(msgspec.Struct, kw_only=True, frozen=True):
+    """A message that could not be processed, with its place of origin. Topic ``dlq.v1``, original key."""
+
+    schema: Literal["sluice.dead-letter/1"] = DEAD_LETTER_SCHEMA
+    reason: str
+    """A code: ``bad_header``, ``wrong_schema``, ``undecodable_image``, ``image_too_large``, ``failed``."""
+    message: str
+    topic: str
+    partition: int
+    offset: int
+    key: str | None
+    at: datetime
+    headers: dict[str, str] = {}
+    value_bytes: int = 0
+    value_base64: str | None = None
+    """The original bytes; None where they are larger than the limit for dead letters."""
+
+
+Message = Result | StreamStatus | Event | DeadLetter | FrameHeader
+M = TypeVar("M", bound=msgspec.Struct)
+
+_encoder = msgspec.json.Encoder()
+
+
+def to_json(message: msgspec.Struct) -> bytes:
+    """Encode a message for the wire."""
+    return _encoder.encode(message)
+
+
+def from_json(data: bytes, kind: type[M]) -> M:
+    """Decode a message; raises ``msgspec.ValidationError``/``DecodeError`` where it is not of this kind and version."""
+    return msgspec.json.decode(data, type=kind)

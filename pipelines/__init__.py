@@ -1,0 +1,1 @@
+"""What to run: query files, the per-frame executor, application assembly and the ``sluice`` command."""

@@ -1,0 +1,1 @@
+"""Networks as resources: the catalogue of models, preprocessing, and the inference engine."""

@@ -1,0 +1,43 @@
+"""The errors users see, each one clear line: what is wrong, where, what to do.
+
+    SluiceError               exit 1: something failed while running
+    ├── BadInput              exit 2: the user can fix it by changing what they gave
+    │   ├── QueryError        a query file
+    │   ├── ModelError        a model directory, card or weights file
+    │   └── SourceError       a video source (carries a ``Reason`` code for the ``streams`` topic)
+    └── Unavailable           a broker or another service cannot be reached
+"""
+
+from __future__ import annotations
+
+
+class SluiceError(Exception):
+    """Base of all errors whose message is meant for the user; ``exit_code`` is the command's status."""
+
+    exit_code = 1
+
+
+class BadInput(SluiceError):
+    """What the user gave is wrong; the message says what to change."""
+
+    exit_code = 2
+
+
+class QueryError(BadInput):
+    """A query file is wrong; the message has one line per problem, each naming the key path."""
+
+
+class ModelError(BadInput):
+    """A model directory, card or weights file is missing, damaged or of the wrong kind."""
+
+
+class SourceError(BadInput):
+    """A video source cannot be read; ``reason`` is the code published on the ``streams`` topic."""
+
+    def __init__(self, message: str, reason: str = "error") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Unavailable(SluiceError):
+    """A broker or another service cannot be reached."""

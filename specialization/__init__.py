@@ -1,0 +1,1 @@
+"""Networks fitted to what a stream shows: the training of the recognisers that ship."""
