@@ -1,0 +1,85 @@
+"""The ``sluice`` command. Each subcommand is a module of ``pipelines.commands``, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from serving.errors import SluiceError
+
+COMMANDS = {
+    "run": "Analyse sources in one process and write results: no broker needed.",
+    "capture": "Decode and sample cameras or files into the frames topic.",
+    "worker": "Analyse the frames topic and publish results.",
+    "watch": "Show results as they arrive.",
+    "check": "Validate a query file.",
+    "topics": "Create or describe the topics.",
+    "models": "List, pull and verify models.",
+    "demo": "Analyse a generated street and leave an annotated video.",
+    "health": "Exit 0 while a capture or worker process is alive and making progress.",
+}
+
+
+class LazyGroup(click.Group):
+    """Knows its subcommands by name and one line of help, so that ``--help`` imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order a newcomer meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the module of one subcommand."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"pipelines.commands.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of subcommands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sluice-video", prog_name="sluice")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error and log what the libraries say.")
+@click.pass_context
+def sluice(ctx: click.Context, debug: bool) -> None:
+    """Streaming video analytics whose work follows the content of the stream."""
+    ctx.obj = {"debug": debug}
+
+
+def main() -> None:
+    """Entry point: errors meant for the user become one line on stderr and an exit status."""
+    debug = "--debug" in sys.argv
+    try:
+        status = sluice.main(standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        status = exit_.exit_code
+    except click.Abort:
+        status = 130
+    except click.ClickException as error:
+        _complain(error.format_message())
+        status = 2
+    except SluiceError as error:
+        if debug:
+            raise
+        _complain(str(error))
+        status = error.exit_code
+    except BrokenPipeError:
+        # The reader of our output has left: nothing is wrong, and nothing more can be said.
+        sys.stderr.close()
+        status = 0
+    except Exception as error:
+        if debug:
+            raise
+        _complain(f"unexpected {type(error).__name__}: {error} (run `sluice --debug …` for the traceback)")
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _complain(message: str) -> None:
+    for line in message.splitlines() or [""]:
+        click.echo(f"sluice: error: {line}", err=True)
