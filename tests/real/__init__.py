@@ -1,0 +1,1 @@
+"""Helpers that start real things: a Kafka broker, an RTSP camera."""
