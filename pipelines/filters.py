@@ -1,0 +1,143 @@
+"""Filters over regions: the expressions that the input of a node is parsed into, and their meaning.
+
+``label`` and the names of recognise nodes (that node's answer) are text, ``confidence`` and ``area`` (share of the
+frame) are numbers. A region that a recogniser has not seen has no answer: it equals nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Value = str | float
+Facts = Mapping[str, str | float | None]
+Comparator = Literal["==", "!=", "<", "<=", ">", ">="]
+
+TEXT_FIELDS = ("label",)
+NUMBER_FIELDS = ("confidence", "area")
+KEYWORDS = ("and", "or", "not", "in")
+WORD = r"[^\W\d][\w.-]*"
+
+_COMPARE: Mapping[str, Callable[[Value, Value], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """``field op value``."""
+
+    field: str
+    op: Comparator
+    value: Value
+
+    def matches(self, facts: Facts) -> bool:
+        """Whether the object described by ``facts`` passes; without a fact only ``!=`` does."""
+        fact = facts.get(self.field)
+        return self.op == "!=" if fact is None else _COMPARE[self.op](fact, self.value)
+
+    def __str__(self) -> str:
+        return f"{self.field} {self.op} {_literal(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """``field in (value, …)``."""
+
+    field: str
+    values: tuple[Value, ...]
+
+    def matches(self, facts: Facts) -> bool:
+        """Whether the object's fact is among the values."""
+        return facts.get(self.field) in self.values
+
+    def __str__(self) -> str:
+        return f"{self.field} in ({', '.join(map(_literal, self.values))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``not term``."""
+
+    term: Expr
+
+    def matches(self, facts: Facts) -> bool:
+        """Whether the term fails."""
+        return not self.term.matches(facts)
+
+    def __str__(self) -> str:
+        return f"not {_bracketed(self.term, And, Or)}"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """``term and term …``, two or more."""
+
+    terms: tuple[Expr, ...]
+
+    def matches(self, facts: Facts) -> bool:
+        """Whether all terms pass."""
+        return all(term.matches(facts) for term in self.terms)
+
+    def __str__(self) -> str:
+        return " and ".join(_bracketed(term, And, Or) for term in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """``term or term …``, two or more."""
+
+    terms: tuple[Expr, ...]
+
+    def matches(self, facts: Facts) -> bool:
+        """Whether any term passes."""
+        return any(term.matches(facts) for term in self.terms)
+
+    def __str__(self) -> str:
+        return " or ".join(_bracketed(term, Or) for term in self.terms)
+
+
+Expr = Compare | In | Not | And | Or
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A node's input: the output of node ``node``, as far as it passes ``where``."""
+
+    node: str
+    where: Expr | None = None
+
+    def __str__(self) -> str:
+        return self.node if self.where is None else f"{self.node}[{self.where}]"
+
+
+def leaves(expr: Expr | None) -> Iterator[Compare | In]:
+    """All comparisons of an expression, left to right."""
+    match expr:
+        case Compare() | In():
+            yield expr
+        case Not(term):
+            yield from leaves(term)
+        case And(terms) | Or(terms):
+            for term in terms:
+                yield from leaves(term)
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, float):
+        return repr(value)
+    if re.fullmatch(WORD, value) and value not in KEYWORDS:
+        return value
+    return f'"{value}"' if "'" in value else f"'{value}'"
+
+
+def _bracketed(term: Expr, *looser: type) -> str:
+    return f"({term})" if isinstance(term, looser) else str(term)
