@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
-FRAME_SCHEMA = "sluice.frame/1"
-RESULT_SCHEMA = "sluice.result/1"
-STREAM_SCHEMA = "sluice.stream/1"
-EVENT_SCHEMA = "sluice.event/1"
-DEAD_LETTER_SCHEMA = "sluice.dead-letter/1"
+FRAME_SCHEMA: Final = "sluice.frame/1"
+RESULT_SCHEMA: Final = "sluice.result/1"
+STREAM_SCHEMA: Final = "sluice.stream/1"
+EVENT_SCHEMA: Final = "sluice.event/1"
+DEAD_LETTER_SCHEMA: Final = "sluice.dead-letter/1"
 
 FRAME_HEADER_KEY = "frame"
 """The name of the Kafka header that carries the JSON of a ``FrameHeader`` beside the image bytes."""

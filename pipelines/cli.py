@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 
 import click
@@ -44,18 +45,20 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="sluice-video", prog_name="sluice")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error and log what the libraries say.")
-@click.pass_context
-def sluice(ctx: click.Context, debug: bool) -> None:
-    """Streaming video analytics whose work follows the content of the stream."""
-    ctx.obj = {"debug": debug}
+def sluice() -> None:
+    """Streaming video analytics whose work follows the content of the stream.
+
+    With --debug anywhere on the line, errors show their traceback and the libraries' logs are printed.
+    """
 
 
 def main() -> None:
     """Entry point: errors meant for the user become one line on stderr and an exit status."""
-    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    debug = len(arguments) < len(sys.argv) - 1
+    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="sluice: %(message)s")
     try:
-        status = sluice.main(standalone_mode=False)
+        status = sluice.main(arguments, standalone_mode=False)
     except click.exceptions.Exit as exit_:
         status = exit_.exit_code
     except click.Abort:

@@ -1,0 +1,1 @@
+"""Detect: operators that find regions in a frame."""
