@@ -105,6 +105,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
 
     slo_ms: float
     deadline_met: bool
+    latency_ms: float = 0.0
+    """From ``captured_at`` until the result was ready."""
     stages_ms: dict[str, float] = {}
 
 
