@@ -1,0 +1,141 @@
+"""What the environment says. The only module that reads it; everything else is handed values.
+
+| variable | meaning |
+|---|---|
+| ``SLUICE_BROKER`` | the broker where ``--broker`` is not given: ``kafka://host:port[,host:port…]`` |
+| ``SLUICE_MODELS`` | directories of models beside those given by ``--models``, joined by ``:`` |
+| ``SLUICE_KAFKA_SECURITY_PROTOCOL`` | ``PLAINTEXT`` (default), ``SSL``, ``SASL_PLAINTEXT``, ``SASL_SSL`` |
+| ``SLUICE_KAFKA_SASL_MECHANISM`` | ``PLAIN`` (default), ``SCRAM-SHA-256``, ``SCRAM-SHA-512`` |
+| ``SLUICE_KAFKA_USERNAME``, ``SLUICE_KAFKA_PASSWORD`` | for SASL |
+| ``SLUICE_KAFKA_CAFILE`` | certificates to trust (PEM) in place of the system's |
+| ``SLUICE_KAFKA_CERTFILE``, ``SLUICE_KAFKA_KEYFILE`` | this client's certificate and key (PEM) |
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from serving.errors import BadInput
+
+DEFAULT_PORT = 9092
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+@dataclass(frozen=True)
+class BrokerSettings:
+    """Where the broker is and how to speak to it. The password shows in no ``repr``."""
+
+    servers: tuple[str, ...]
+    """Each ``host:port``."""
+    security_protocol: str = "PLAINTEXT"
+    sasl_mechanism: str | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    cafile: Path | None = None
+    certfile: Path | None = None
+    keyfile: Path | None = None
+
+    @property
+    def url(self) -> str:
+        """``kafka://host:port,host:port``, without credentials: fit for messages and logs."""
+        return "kafka://" + ",".join(self.servers)
+
+    @property
+    def uses_tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self.security_protocol.endswith("SSL")
+
+    def kafka_python(self) -> dict[str, Any]:
+        """Keyword arguments that connect any client of kafka-python."""
+        arguments: dict[str, Any] = {
+            "bootstrap_servers": list(self.servers),
+            "security_protocol": self.security_protocol,
+        }
+        if self.sasl_mechanism is not None:
+            arguments["sasl_mechanism"] = self.sasl_mechanism
+            arguments["sasl_plain_username"] = self.username
+            arguments["sasl_plain_password"] = self.password
+        for name, path in (("ssl_cafile", self.cafile), ("ssl_certfile", self.certfile), ("ssl_keyfile", self.keyfile)):
+            if path is not None:
+                arguments[name] = str(path)
+        return arguments
+
+
+def broker_settings(url: str | None = None, environ: Mapping[str, str] = os.environ) -> BrokerSettings:
+    """The broker named by ``url``, else by ``SLUICE_BROKER``; raises ``BadInput`` where it is missing or misspelt."""
+    url = url or environ.get("SLUICE_BROKER")
+    if not url:
+        raise BadInput("no broker given: use --broker kafka://HOST:PORT or set SLUICE_BROKER")
+    servers = parse_servers(url)
+    protocol = _choice(environ, "SLUICE_KAFKA_SECURITY_PROTOCOL", PROTOCOLS, "PLAINTEXT")
+    settings = BrokerSettings(
+        servers=servers,
+        security_protocol=protocol,
+        cafile=_file(environ, "SLUICE_KAFKA_CAFILE"),
+        certfile=_file(environ, "SLUICE_KAFKA_CERTFILE"),
+        keyfile=_file(environ, "SLUICE_KAFKA_KEYFILE"),
+        **_sasl(environ, protocol),
+    )
+    if settings.cafile is not None and not settings.uses_tls:
+        raise BadInput("SLUICE_KAFKA_CAFILE is set, but SLUICE_KAFKA_SECURITY_PROTOCOL is not SSL or SASL_SSL")
+    return settings
+
+
+def model_dirs(environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """The directories of ``SLUICE_MODELS``, in order."""
+    return [Path(part) for part in environ.get("SLUICE_MODELS", "").split(os.pathsep) if part]
+
+
+def parse_servers(url: str) -> tuple[str, ...]:
+    """``kafka://h:p,h2:p`` or ``h:p,h2`` as ``host:port`` each; raises ``BadInput``."""
+    if "@" in url:
+        raise BadInput(
+            "a broker's address must not carry credentials: set SLUICE_KAFKA_USERNAME and SLUICE_KAFKA_PASSWORD"
+        )
+    scheme, separator, servers = url.rpartition("://")
+    if separator and scheme != "kafka":
+        raise BadInput(f"broker {url!r}: only kafka://HOST:PORT[,HOST:PORT…] is known here")
+    return tuple(_server(part, url) for part in servers.split(","))
+
+
+def _server(part: str, url: str) -> str:
+    match = re.fullmatch(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(:(?P<port>\d{1,5}))?/?", part.strip())
+    if match is None or int(match["port"] or DEFAULT_PORT) not in range(1, 65_536):
+        raise BadInput(f"broker {url!r}: {part!r} is not HOST:PORT")
+    return f"{match['host']}:{match['port'] or DEFAULT_PORT}"
+
+
+def _sasl(environ: Mapping[str, str], protocol: str) -> dict[str, Any]:
+    username, password = environ.get("SLUICE_KAFKA_USERNAME"), environ.get("SLUICE_KAFKA_PASSWORD")
+    if not protocol.startswith("SASL"):
+        if username or password:
+            raise BadInput(
+                "SLUICE_KAFKA_USERNAME or _PASSWORD is set, but SLUICE_KAFKA_SECURITY_PROTOCOL is not SASL_*"
+            )
+        return {}
+    if not username or not password:
+        raise BadInput(f"{protocol} needs SLUICE_KAFKA_USERNAME and SLUICE_KAFKA_PASSWORD")
+    mechanism = _choice(environ, "SLUICE_KAFKA_SASL_MECHANISM", MECHANISMS, "PLAIN")
+    return {"sasl_mechanism": mechanism, "username": username, "password": password}
+
+
+def _choice(environ: Mapping[str, str], name: str, allowed: tuple[str, ...], default: str) -> str:
+    value = environ.get(name) or default
+    if value not in allowed:
+        raise BadInput(f"{name} is {value!r}: allowed are {', '.join(allowed)}")
+    return value
+
+
+def _file(environ: Mapping[str, str], name: str) -> Path | None:
+    value = environ.get(name)
+    if not value:
+        return None
+    if not Path(value).is_file():
+        raise BadInput(f"{name}: no file {value}")
+    return Path(value)
