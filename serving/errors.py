@@ -1,11 +1,11 @@
 """The errors users see, each one clear line: what is wrong, where, what to do.
 
-    SluiceError               exit 1: something failed while running
-    ├── BadInput              exit 2: the user can fix it by changing what they gave
-    │   ├── QueryError        a query file
-    │   ├── ModelError        a model directory, card or weights file
-    │   └── SourceError       a video source (carries a ``Reason`` code for the ``streams`` topic)
-    └── Unavailable           a broker or another service cannot be reached
+SluiceError               exit 1: something failed while running
+├── BadInput              exit 2: the user can fix it by changing what they gave
+│   ├── QueryError        a query file
+│   ├── ModelError        a model directory, card or weights file
+│   └── SourceError       a video source (carries a ``Reason`` code for the ``streams`` topic)
+└── Unavailable           a broker or another service cannot be reached
 """
 
 from __future__ import annotations

@@ -1,0 +1,87 @@
+"""Pixels to network input, with cv2 and numpy, and the geometry that leads boxes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from serving.cards import ImageInput
+
+Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How an image lies in the network's input: ``input = image × scale + offset``, in pixels of either."""
+
+    scale_x: float
+    scale_y: float
+    offset_x: float
+    offset_y: float
+    width: int
+    """Of the image."""
+    height: int
+
+    def to_image(self, boxes: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+        """K × 4 corners in input pixels → shares of the image, clipped to 0…1."""
+        offset = (self.offset_x, self.offset_y) * 2
+        size = (self.scale_x * self.width, self.scale_y * self.height) * 2
+        return np.clip((boxes - offset) / size, 0.0, 1.0).astype(np.float32)
+
+
+def place(size: ImageInput, width: int, height: int) -> Placement:
+    """Where an image of this size goes in the network's input."""
+    across, down = size.width / width, size.height / height
+    if size.resize == "stretch":
+        return Placement(across, down, 0.0, 0.0, width, height)
+    if size.resize == "letterbox":
+        scale = min(across, down)
+        return Placement(scale, scale, 0.0, 0.0, width, height)
+    scale = max(across, down)
+    return Placement(scale, scale, (size.width - width * scale) / 2, (size.height - height * scale) / 2, width, height)
+
+
+def batch(size: ImageInput, images: Sequence[Pixels]) -> tuple[NDArray[Any], list[Placement]]:
+    """Images (height × width × 3, BGR) → N × 3 × H × W float32 (or as the card says), and how each was placed."""
+    shape = (3, size.height, size.width) if size.layout == "nchw" else (size.height, size.width, 3)
+    out = np.empty((len(images), *shape), np.dtype(size.dtype))
+    placements = [place(size, image.shape[1], image.shape[0]) for image in images]
+    for row, image, placement in zip(out, images, placements, strict=True):
+        _write(size, _resized(size, image, placement), row)
+    return out, placements
+
+
+def _resized(size: ImageInput, image: Pixels, placement: Placement) -> NDArray[Any]:
+    width = max(1, round(image.shape[1] * placement.scale_x))
+    height = max(1, round(image.shape[0] * placement.scale_y))
+    # Area averaging keeps small things visible where the image shrinks a lot; it is slower, so only there.
+    shrinks = placement.scale_x < 0.5 and placement.scale_y < 0.5
+    small: NDArray[Any] = cv2.resize(
+        image, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    )
+    if size.resize == "stretch":
+        return small
+    if size.resize == "crop":
+        left, top = (width - size.width) // 2, (height - size.height) // 2
+        return small[max(top, 0) :, max(left, 0) :][: size.height, : size.width]
+    canvas = np.full((size.height, size.width, 3), size.pad, np.uint8)
+    canvas[:height, :width] = small
+    return canvas
+
+
+def _write(size: ImageInput, image: NDArray[Any], row: NDArray[Any]) -> None:
+    """Normalise one resized image into its row of the batch, plane by plane."""
+    order = (2, 1, 0) if size.colour == "rgb" else (0, 1, 2)
+    planes = row if size.layout == "nchw" else np.moveaxis(row, -1, 0)
+    channels = cv2.split(image)
+    for target, source, mean, std in zip(planes, order, size.mean, size.std, strict=True):
+        if size.dtype == "uint8":
+            target[:] = channels[source]
+        else:
+            np.multiply(channels[source], size.scale / std, out=target, dtype=np.float32)
+            target -= mean / std
