@@ -1,0 +1,50 @@
+"""From the regions that operators worked on to the objects of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from operators.frame import Box, Region
+from operators.schema import BoundingBox, Detection, Object
+
+OTHER = "other"
+
+
+def objects_of(regions: Sequence[Region]) -> list[Object]:
+    """One object per region, in the order they were found."""
+    return [_object(region) for region in regions]
+
+
+def _object(region: Region) -> Object:
+    label, confidence = name_of(region)
+    detection = Detection(
+        bounding_box=_bounding_box(region.box), confidence=round(region.confidence, 4), label=region.label
+    )
+    return Object(
+        id=region.id,
+        label=label,
+        confidence=round(confidence, 4),
+        track_id=region.track_id,
+        parent_id=region.parent_id,
+        detection=detection,
+        attributes=list(region.attributes),
+    )
+
+
+def name_of(region: Region) -> tuple[str, float]:
+    """What to call the object, and how sure of it.
+
+    The detector names it, unless it is class-agnostic: then the last recogniser that knows it does, and an object that
+    recognisers saw but none knows is ``other``.
+    """
+    if not region.class_agnostic or not region.attributes:
+        return region.label, region.confidence
+    known = [attribute for attribute in region.attributes if attribute.label != OTHER]
+    answer = known[-1] if known else region.attributes[-1]
+    return answer.label, answer.confidence
+
+
+def _bounding_box(box: Box) -> BoundingBox:
+    return BoundingBox(
+        x_min=round(box.x_min, 5), y_min=round(box.y_min, 5), x_max=round(box.x_max, 5), y_max=round(box.y_max, 5)
+    )

@@ -1,0 +1,128 @@
+"""The waiting frames of one stream, in order, under its overload policy."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+from pipelines.overload import LATE, QUEUE_FULL, OverloadPolicy, ServiceTime, Waiting
+
+T = TypeVar("T")
+
+
+class Dropped(Exception):
+    """The frame was given up; ``cause`` says by which rule."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+class _Entry(Generic[T]):
+    """A waiting frame, the work it waits for, and the future that its submitter awaits."""
+
+    __slots__ = ("done", "timer", "waiting", "work")
+
+    def __init__(self, waiting: Waiting, work: Callable[[], Awaitable[T]], done: asyncio.Future[T]) -> None:
+        self.waiting = waiting
+        self.work = work
+        self.done = done
+        self.timer: asyncio.TimerHandle | None = None
+
+
+class Lane(Generic[T]):
+    """Runs the work of one stream's frames one at a time, in order; drops by policy, never silently.
+
+    Lateness is checked when a frame is queued, on a timer while it waits, and when its turn comes.
+    """
+
+    def __init__(self, policy: OverloadPolicy, depth: int = 8) -> None:
+        self._policy = policy
+        self._depth = depth
+        self._queue: deque[_Entry[T]] = deque()
+        self._turn = asyncio.Lock()
+        self._room = asyncio.Event()
+        self._runner: asyncio.Task[None] | None = None
+        self._service = ServiceTime()
+
+    async def run(self, waiting: Waiting, work: Callable[[], Awaitable[T]]) -> T:
+        """Queue the work and return its result; raises ``Dropped``, or what the work raises."""
+        loop = asyncio.get_running_loop()
+        if self._is_late(waiting, newer_waiting=False):
+            self._service.dropped()
+            raise Dropped(LATE)
+        entry = _Entry(waiting, work, loop.create_future())
+        async with self._turn:  # fair: a frame that waits for room is not overtaken by the next
+            await self._make_room()
+            self._queue.append(entry)
+        self._drop_late()
+        self._set_timer(entry)
+        if self._runner is None:
+            self._runner = loop.create_task(self._drain())
+        return await entry.done
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits and nothing runs."""
+        return self._runner is None
+
+    async def _make_room(self) -> None:
+        while len(self._queue) >= self._depth:
+            victim = self._policy.overflow([entry.waiting for entry in self._queue])
+            if victim is None:
+                self._room.clear()
+                await self._room.wait()
+            else:
+                self._drop(self._queue[victim], QUEUE_FULL)
+
+    async def _drain(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._queue:
+            self._drop_late()
+            if not self._queue:
+                break
+            entry = self._queue.popleft()
+            self._room.set()
+            self._cancel_timer(entry)
+            started = loop.time()
+            await self._perform(entry)
+            self._service.observe(loop.time() - started)
+        self._runner = None
+
+    async def _perform(self, entry: _Entry[T]) -> None:
+        try:
+            result = await entry.work()
+        except Exception as error:
+            if not entry.done.cancelled():
+                entry.done.set_exception(error)
+        else:
+            if not entry.done.cancelled():
+                entry.done.set_result(result)
+
+    def _is_late(self, waiting: Waiting, newer_waiting: bool) -> bool:
+        now = asyncio.get_running_loop().time()
+        return self._policy.late(waiting, newer_waiting, now, self._service.seconds)
+
+    def _drop_late(self) -> None:
+        for entry in list(self._queue):
+            if self._is_late(entry.waiting, newer_waiting=entry is not self._queue[-1]):
+                self._drop(entry, LATE)
+
+    def _drop(self, entry: _Entry[T], cause: str) -> None:
+        self._queue.remove(entry)
+        self._cancel_timer(entry)
+        self._service.dropped()
+        if not entry.done.cancelled():
+            entry.done.set_exception(Dropped(cause))
+
+    def _set_timer(self, entry: _Entry[T]) -> None:
+        """Look again when the frame's deadline passes: a worker that never frees must not hide the drop."""
+        if entry in self._queue:
+            loop = asyncio.get_running_loop()
+            entry.timer = loop.call_at(max(entry.waiting.deadline, loop.time()) + 0.001, self._drop_late)
+
+    def _cancel_timer(self, entry: _Entry[T]) -> None:
+        if entry.timer is not None:
+            entry.timer.cancel()
