@@ -1,0 +1,55 @@
+# Bare `make` explains itself: every target with a comment behind two hashes is listed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench kafka-up kafka-down clean
+
+help: ## show this list
+	@echo "Sluice: streaming video analytics whose work follows the content of the stream."
+	@echo
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1 \2/p' $(MAKEFILE_LIST) | awk '{printf "  make %-11s", $$2; $$1=$$2=""; print $$0}'
+
+setup: $(VENV)/.installed-dev ## create .venv with Sluice and everything to develop it
+
+demo: $(VENV)/.installed ## set up, then analyse a generated street: no broker, no camera, no downloads of models
+	$(BIN)/sluice demo
+
+test: $(VENV)/.installed-dev ## set up, then run all tests; starts a real Kafka broker and a real RTSP camera
+	@sh tests/real/install.sh
+	$(BIN)/pytest
+
+check: $(VENV)/.installed-dev ## lint, format check, types, import layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev ## put the code into the house's format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.installed-dev ## run every benchmark and rewrite benchmarks/results (long)
+	@set -e; for script in $$(ls benchmarks/*.py | grep -vE '/(__init__|harness)\.py$$'); do \
+		name=$$(basename $$script .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done
+
+kafka-up: $(VENV)/.installed-dev ## start a Kafka broker on 127.0.0.1:9092 (Java and Maven needed)
+	$(BIN)/python -m tests.real.kafka up
+
+kafka-down: $(VENV)/.installed-dev ## stop that broker
+	$(BIN)/python -m tests.real.kafka down
+
+clean: ## remove .venv and everything that was made here
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis out
+
+$(VENV)/bin/pip:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/pip
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/pip
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed

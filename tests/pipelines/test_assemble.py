@@ -1,0 +1,44 @@
+"""From regions to the objects of a result."""
+
+import pytest
+
+from operators.schema import Attribute, Model
+from pipelines.assemble import objects_of
+from tests.operators.support import make_region
+
+
+def answer(label, confidence=0.8):
+    return Attribute(
+        name="type",
+        label=label,
+        confidence=confidence,
+        provenance="oracle",
+        model=Model(name="m", version="1", tier="t"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("class_agnostic", "answers", "label"),
+    [
+        (False, ["pickup"], "moving"),
+        (True, [], "moving"),
+        (True, ["car"], "car"),
+        (True, ["vehicle", "pickup"], "pickup"),
+        (True, ["person", "other"], "person"),
+        (True, ["other"], "other"),
+    ],
+)
+def test_who_names_the_object(class_agnostic, answers, label):
+    region = make_region(label="moving", class_agnostic=class_agnostic)
+    region.attributes = [answer(a) for a in answers]
+    (item,) = objects_of([region])
+    assert item.label == label
+    assert item.detection.label == "moving"
+    assert [a.label for a in item.attributes] == answers
+
+
+def test_boxes_parents_and_tracks_are_kept():
+    child = make_region(x=0.123456789, id=1, parent_id=0, track_id=7000)
+    (item,) = objects_of([child])
+    assert item.detection.bounding_box.x_min == 0.12346
+    assert (item.id, item.parent_id, item.track_id) == (1, 0, 7000)
