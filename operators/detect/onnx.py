@@ -1,0 +1,95 @@
+"""The detector that runs a network: on the whole frame, or inside the regions another detector found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from operators.base import Call
+from operators.crops import Crop, cut
+from operators.detect.decoding import Detections, decode
+from operators.frame import Box, Frame, Region
+from operators.inference import Inference, card_for
+from serving import preprocess
+from serving.cards import ModelCard
+from serving.errors import ModelError
+from serving.explain import near_miss
+
+WHOLE = Box(0.0, 0.0, 1.0, 1.0)
+
+
+class OnnxDetector:
+    """Finds labelled regions with whichever of its models a call names."""
+
+    def __init__(
+        self,
+        engine: Inference,
+        node: str,
+        models: Sequence[str],
+        *,
+        inside: bool = False,
+        labels: Collection[str] | None = None,
+        min_confidence: float | None = None,
+        max_objects: int = 100,
+    ) -> None:
+        """``inside``: look within each given region, not at the frame. ``labels``: keep only these; None: all.
+
+        ``min_confidence`` None: the card's. Raises ModelError for an unknown model or a label that no model knows.
+        """
+        self._engine, self._node, self._models, self._inside = engine, node, models, inside
+        self._labels, self._min_confidence, self._max_objects = labels, min_confidence, max_objects
+        for model in models:
+            _check_labels(card_for(engine, model, "detect"), labels or ())
+
+    async def prepare(self) -> None:
+        """Load the models, so that the first frame need not wait; ModelError where one cannot be opened."""
+        for model in self._models:
+            await self._engine.load(model)
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """The regions found; inside others, each carries its parent's id."""
+        if self._inside and not regions:
+            return []
+        assert call.model is not None
+        card = self._engine.card(call.model)
+        parents = [region.id for region in regions] if self._inside else [None]
+        boxes = [region.box for region in regions] if self._inside else [WHOLE]
+        crops = [cut(frame.image, box) for box in boxes]
+        batch, placements = await asyncio.to_thread(preprocess.batch, card.input, [crop.pixels for crop in crops])
+        outputs = await self._engine.infer(call.model, batch, call.deadline)
+        found = await asyncio.to_thread(decode, card, outputs, self._min_confidence)
+        children = [
+            region
+            for crop, placement, parent, detections in zip(crops, placements, parents, found, strict=True)
+            for region in self._regions(card, crop, placement, parent, detections)
+        ]
+        return sorted(children, key=lambda region: -region.confidence)[: self._max_objects]
+
+    def forget(self, stream: str) -> None:
+        """Nothing is kept between frames."""
+
+    def _regions(
+        self, card: ModelCard, crop: Crop, placement: preprocess.Placement, parent: int | None, found: Detections
+    ) -> list[Region]:
+        shares = placement.to_image(found.boxes)
+        visible = (shares[:, :2] < shares[:, 2:]).all(axis=1)
+        return [
+            Region(0, self._node, crop.to_frame(Box(*map(float, box))), label, float(score), parent_id=parent)
+            for box, label, score, seen in zip(
+                shares,
+                (card.classes[index] for index in found.classes),
+                np.minimum(found.scores, 1.0),
+                visible,
+                strict=True,
+            )
+            if seen and (self._labels is None or label in self._labels)
+        ]
+
+
+def _check_labels(card: ModelCard, labels: Collection[str]) -> None:
+    for label in labels:
+        if label not in card.classes:
+            hint = near_miss(label, card.classes) or f"; it knows {', '.join(card.classes)}"
+            raise ModelError(f"model {card.name!r} does not find {label!r}{hint}")

@@ -1,0 +1,1 @@
+"""Recognisers: what is this object, and who."""
