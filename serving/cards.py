@@ -114,6 +114,8 @@ class ModelCard(Strict):
     other_label: str | None = None
     """The class that means "none of these"."""
     decoding: Decoding | None = None
+    min_similarity: Share = 0.4
+    """Of an embedder: cosine between two pictures above which they show the same thing."""
     max_batch: int | None = Field(default=None, gt=0)
     accuracy: tuple[Accuracy, ...] = ()
 

@@ -92,5 +92,5 @@ def probabilities(card: ModelCard, scores: NDArray[Any]) -> NDArray[np.float32]:
     if card.scores == "probabilities":
         return rows
     powers = np.exp(rows - rows.max(axis=1, keepdims=True))
-    powers /= powers.sum(axis=1, keepdims=True)
-    return powers
+    shares: NDArray[np.float32] = powers / powers.sum(axis=1, keepdims=True)
+    return shares

@@ -1,0 +1,120 @@
+"""The gallery: who is this, among the identities that were enrolled?
+
+An embedder turns pictures into directions; two pictures of one face point nearly the same way. An object is the
+identity whose nearest picture is the most similar, if similar enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.base import Call
+from operators.frame import Frame, Region
+from operators.inference import Inference, answered_by, card_for
+from operators.recognise.classifier import UNKNOWN, look
+from operators.recognise.enrolment import identities, read_picture
+from operators.schema import Attribute
+from serving import preprocess
+from serving.cards import ModelCard
+
+CHUNK = 16
+"""Pictures that are decoded and embedded at a time while enrolling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    """One unit vector per enrolled picture, and whose picture it is."""
+
+    names: tuple[str, ...]
+    vectors: NDArray[np.float32]
+
+    def match(self, vectors: NDArray[np.float32]) -> list[tuple[str, float]]:
+        """For each unit vector the identity of the nearest picture and the cosine to it, −1…1."""
+        similarity = vectors @ self.vectors.T
+        nearest = similarity.argmax(axis=1)
+        return [(self.names[column], float(row[column])) for row, column in zip(similarity, nearest, strict=True)]
+
+
+class GalleryRecogniser:
+    """Gives each region the name of an enrolled identity or ``unknown``."""
+
+    def __init__(
+        self,
+        engine: Inference,
+        models: Sequence[str],
+        attribute: str,
+        gallery: Path,
+        *,
+        min_similarity: float | None = None,
+        margin: float | None = None,
+    ) -> None:
+        """None: the card's. Raises ModelError for an unknown model, BadInput for a gallery that cannot be used."""
+        self._engine, self._models, self._attribute = engine, models, attribute
+        self._min_similarity, self._margin = min_similarity, margin
+        self._pictures = identities(gallery)
+        self._galleries: dict[str, Gallery] = {}
+        for model in models:
+            card_for(engine, model, "embed")
+
+    async def prepare(self) -> None:
+        """Load the models and enrol every picture with each; ModelError or BadInput where one cannot be used."""
+        for model in self._models:
+            self._galleries[model] = await enrol(self._engine, self._engine.card(model), self._pictures)
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Append one attribute to every region; makes none."""
+        if not regions:
+            return []
+        assert call.model is not None
+        card = self._engine.card(call.model)
+        if call.model not in self._galleries:
+            self._galleries[call.model] = await enrol(self._engine, card, self._pictures)
+        outputs = await look(self._engine, card, frame, regions, self._margin, call.deadline)
+        matches = self._galleries[call.model].match(unit(outputs[0]))
+        for region, (name, similarity) in zip(regions, matches, strict=True):
+            region.attributes.append(self._answer(card, name, similarity))
+        return []
+
+    def forget(self, stream: str) -> None:
+        """Nothing is kept between frames."""
+
+    def _answer(self, card: ModelCard, name: str, similarity: float) -> Attribute:
+        least = card.min_similarity if self._min_similarity is None else self._min_similarity
+        return Attribute(
+            name=self._attribute,
+            label=name if similarity >= least else UNKNOWN,
+            confidence=round(min(max(similarity, 0.0), 1.0), 4),
+            provenance="oracle",
+            model=answered_by(card),
+        )
+
+
+async def enrol(engine: Inference, card: ModelCard, pictures: Mapping[str, Sequence[Path]]) -> Gallery:
+    """Embed every picture; raises BadInput for one that cannot be read."""
+    flat = [(name, path) for name, paths in pictures.items() for path in paths]
+    vectors = []
+    for start in range(0, len(flat), CHUNK):
+        paths = [path for _, path in flat[start : start + CHUNK]]
+        batch = await asyncio.to_thread(_batch, card, paths)
+        vectors.append(unit((await engine.infer(card.name, batch, math.inf))[0]))
+    return Gallery(tuple(name for name, _ in flat), np.concatenate(vectors))
+
+
+def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """N × D rows of length 1; a row of zeros stays one, similar to nothing."""
+    rows = vectors.reshape(len(vectors), -1).astype(np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    result: NDArray[np.float32] = rows / np.where(lengths > 0, lengths, 1)
+    return result
+
+
+def _batch(card: ModelCard, paths: Sequence[Path]) -> NDArray[Any]:
+    return preprocess.batch(card.input, [read_picture(path) for path in paths])[0]
