@@ -49,8 +49,27 @@ class FilterError(ValueError):
         self.position = position
 
 
-def parse_selection(text: str, recognisers: Collection[str] = ()) -> Selection:
-    """Parse a node's input; ``recognisers`` are the fields beside the built-in ones. Raises ``FilterError``."""
+class UnknownField(FilterError):
+    """A filter asks for something that objects do not have."""
+
+    def __init__(self, field: str, known: Collection[str], position: int) -> None:
+        near = get_close_matches(field, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        super().__init__(f"unknown field {field!r}{hint} fields are {', '.join(known)}", position)
+        self.field = field
+
+
+def source_name(text: str) -> str | None:
+    """The node that an input begins with, whatever follows."""
+    found = re.match(rf"\s*({WORD})", text)
+    return found[1] if found else None
+
+
+def parse_selection(text: str, recognisers: Collection[str] | None = None) -> Selection:
+    """Parse a node's input; raises ``FilterError``.
+
+    ``recognisers`` are the nodes whose answer a filter may ask for; None lets pass any name.
+    """
     parser = _Parser(text, recognisers)
     node = parser.take("word", "the name of a node").text
     where = None
@@ -88,10 +107,10 @@ def _tokens(text: str) -> Iterator[_Token]:
 class _Parser:
     """Recursive descent: one method per rule of the grammar above."""
 
-    def __init__(self, text: str, recognisers: Collection[str]) -> None:
+    def __init__(self, text: str, recognisers: Collection[str] | None) -> None:
         self._tokens = list(_tokens(text))
         self._at = 0
-        self._text_fields = (*TEXT_FIELDS, *recognisers)
+        self._fields = None if recognisers is None else (*TEXT_FIELDS, *recognisers, *NUMBER_FIELDS)
 
     def expression(self, depth: int) -> Expr:
         terms = [self._conjunction(depth)]
@@ -127,17 +146,14 @@ class _Parser:
         op = next((op for op in get_args(Comparator) if self.accept(op)), None)
         if op is None:
             raise FilterError(f"expected a comparison or 'in' after {field!r}, found {token}", token.position)
-        if field in self._text_fields and op not in ("==", "!="):
+        if field not in NUMBER_FIELDS and op not in ("==", "!="):
             raise FilterError(f"{field!r} is a name: compare it by ==, != or in", token.position)
         return Compare(field, op, self._value(field))
 
     def _field(self) -> str:
         token = self.take("word", "a field")
-        fields = (*self._text_fields, *NUMBER_FIELDS)
-        if token.text not in fields:
-            near = get_close_matches(token.text, fields, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ";"
-            raise FilterError(f"unknown field {token.text!r}{hint} fields are {', '.join(fields)}", token.position)
+        if self._fields is not None and token.text not in self._fields:
+            raise UnknownField(token.text, self._fields, token.position)
         return token.text
 
     def _values(self, field: str) -> tuple[Value, ...]:
