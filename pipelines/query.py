@@ -14,6 +14,7 @@ from operators.capture.uri import SourceUri
 from pipelines.nodes import MOTION, NODE_TYPES, DetectNode, Node, NodeSpec, RecogniseNode, Seconds, Strict, TrackNode
 from pipelines.overload import PolicyName
 from pipelines.problems import Problem
+from pipelines.topics import TopicsConfig
 from pipelines.validation import salvage, validate
 from pipelines.yaml_file import Document, read_yaml
 from serving.errors import QueryError, SourceError
@@ -98,8 +99,8 @@ class Events(Strict):
 class Publish(Strict):
     """Where results go."""
 
-    topic_prefix: str = Field(default="sluice.", pattern=r"^[A-Za-z0-9._-]{0,100}$")
-    """Begins the name of every topic."""
+    topics: TopicsConfig = TopicsConfig()
+    """Their names, partitions, retention and limits."""
     events: Events = Events()
     """When the life cycle of tracks is told."""
 
@@ -157,7 +158,7 @@ class Draft:
         """The query; raises QueryError with a line for every problem, the given ones included."""
         problems = [*self.problems, *more]
         if self.query is None or problems:
-            raise QueryError("\n".join(self.document.explain(problems)))
+            raise QueryError(self.document.explain(problems))
         return self.query
 
 

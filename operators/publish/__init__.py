@@ -1,0 +1,1 @@
+"""Where frames, results and events leave for."""

@@ -1,0 +1,216 @@
+"""Sends sampled frames and the states of streams to Kafka, and outlives the broker's absence."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from kafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
+
+from operators.frame import Frame
+from operators.frames_codec import encode_frame
+from operators.publish.frame_buffer import FrameBuffer, FrameMessage
+from operators.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, to_json
+
+log = logging.getLogger(__name__)
+
+MAX_STATUSES = 1000
+"""What is kept for an absent broker; the oldest go first, for the topic keeps only the last anyway."""
+SILENT_S = 3.0
+"""An unanswered message of this age is worth a word to the user."""
+RETRY_S = 1.0
+
+
+class Producer(Protocol):
+    """The part of ``kafka.KafkaProducer`` used here.
+
+    It must not be idempotent (a refused message would end it) and keep order within a partition: ``acks="all"`` and
+    ``max_in_flight_requests_per_connection=1``.
+    """
+
+    def send(self, topic: str, value: bytes, key: bytes, headers: list[tuple[str, bytes]] | None = None) -> Any:
+        """Hand over a message; the future calls back from a thread of the producer."""
+        ...
+
+    def flush(self, timeout: float) -> None:
+        """Wait for what was handed over."""
+        ...
+
+    def close(self, timeout: float) -> None:
+        """End."""
+        ...
+
+
+class KafkaFrames:
+    """The sending side of capture, shared by all streams of a process; its methods may be called from any thread.
+
+    Frames wait in a ``FrameBuffer``, whose bound of bytes covers an absent or slow broker; one message of each stream
+    is on its way at a time, so nothing overtakes. Frames given as not ``droppable`` make ``emit`` wait for room.
+    """
+
+    def __init__(self, producer: Producer, frames_topic: str, streams_topic: str, max_bytes: int = 64 << 20) -> None:
+        self._producer = producer
+        self._frames_topic = frames_topic
+        self._streams_topic = streams_topic
+        self._buffer = FrameBuffer(max_bytes)
+        self._statuses: deque[StreamStatus] = deque(maxlen=MAX_STATUSES)
+        self._changed = threading.Condition()
+        self._out_since: dict[str, float] = {}
+        self._retry_at = 0.0
+        self._give_up_at = float("inf")
+        self._silent = False
+        self._told_full = False
+        self._told_too_large: set[str] = set()
+        self._closed = False
+        self.lost = 0
+        """Frames that could not be delivered at all, because the process had to end or the topic takes no header."""
+        self._thread = threading.Thread(target=self._work, name="kafka-frames", daemon=True)
+        self._thread.start()
+
+    def emit(self, frame: Frame, droppable: bool) -> None:
+        """Queue a frame as JPEG; where it is not ``droppable``, wait until there is room for it."""
+        header, image = encode_frame(frame, "jpeg")
+        self._put(FrameMessage(header, image), droppable)
+
+    def dropped(self, header: FrameHeader) -> None:
+        """Queue a frame that capture had to drop: a header without image, with its cause."""
+        self._put(FrameMessage(header), droppable=False)
+
+    def status(self, status: StreamStatus) -> None:
+        """Queue a change of a stream's state; never waits."""
+        with self._changed:
+            self._statuses.append(status)
+            self._changed.notify_all()
+
+    @property
+    def images_dropped(self) -> int:
+        """Frames that went without image because the buffer was full."""
+        return self._buffer.images_dropped
+
+    def give_up_after(self, seconds: float) -> None:
+        """From now on nothing waits longer than this: neither ``emit`` nor ``close``."""
+        with self._changed:
+            self._give_up_at = min(self._give_up_at, time.monotonic() + seconds)
+            self._changed.notify_all()
+
+    def close(self, timeout_s: float) -> int:
+        """Deliver what is queued, for at most so long, and end; returns how many frames were lost."""
+        self.give_up_after(timeout_s)
+        with self._changed:
+            self._changed.wait_for(self._is_idle, self._patience())
+            self.lost += len(self._buffer)
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join()
+        self._ignoring_kafka(lambda: self._producer.flush(timeout=max(self._patience(), 0.1)))
+        self._ignoring_kafka(lambda: self._producer.close(timeout=1.0))
+        return self.lost
+
+    def _put(self, message: FrameMessage, droppable: bool) -> None:
+        with self._changed:
+            before = self.images_dropped
+            while not self._buffer.put(message, droppable):
+                if self._patience() <= 0:
+                    self.lost += 1
+                    return
+                self._changed.wait(min(self._patience(), 1.0))
+            if not self._told_full and self.images_dropped > before:
+                self._told_full = True
+                log.warning("the buffer for frames is full: the oldest lose their images (capture_buffer_full)")
+            self._changed.notify_all()
+
+    def _is_idle(self) -> bool:
+        return len(self._buffer) == 0 and not self._statuses
+
+    def _patience(self) -> float:
+        return self._give_up_at - time.monotonic()
+
+    def _work(self) -> None:
+        while (job := self._next_job()) is not None:
+            job()
+
+    def _next_job(self) -> Callable[[], None] | None:
+        """Wait for something to send; None at the end."""
+        with self._changed:
+            while not self._closed:
+                if self._statuses:
+                    status = self._statuses.popleft()
+                    return lambda: self._send_status(status)
+                if time.monotonic() >= self._retry_at and (message := self._buffer.take()) is not None:
+                    self._out_since[message.header.stream] = time.monotonic()
+                    return lambda: self._send_frame(message)
+                self._changed.wait(0.2 if self._retry_at > time.monotonic() else 1.0)
+                self._watch_silence()
+        return None
+
+    def _send_status(self, status: StreamStatus) -> None:
+        self._ignoring_kafka(
+            lambda: self._producer.send(self._streams_topic, value=to_json(status), key=status.stream.encode())
+        )
+
+    def _send_frame(self, message: FrameMessage) -> None:
+        stream = message.header.stream
+        headers = [(FRAME_HEADER_KEY, to_json(message.header))]
+        try:
+            future = self._producer.send(self._frames_topic, value=message.image, key=stream.encode(), headers=headers)
+        except KafkaError as error:
+            self._failed(message, error)
+            return
+        future.add_callback(lambda _: self._arrived(stream))
+        future.add_errback(lambda error: self._failed(message, error))
+
+    def _arrived(self, stream: str) -> None:
+        with self._changed:
+            self._out_since.pop(stream, None)
+            self._buffer.sent(stream)
+            if self._silent:
+                log.warning("the broker answers again; frames without image so far: %d", self.images_dropped)
+                self._silent = self._told_full = False
+            self._changed.notify_all()
+
+    def _failed(self, message: FrameMessage, error: Exception) -> None:
+        stream = message.header.stream
+        with self._changed:
+            self._out_since.pop(stream, None)
+            if self._closed:
+                return
+            if isinstance(error, MessageSizeTooLargeError | RecordListTooLargeError):
+                self._too_large(message)
+            else:
+                log.warning("stream %s: a frame was not delivered (%s): trying again", stream, type(error).__name__)
+                self._buffer.failed(stream)
+                self._retry_at = time.monotonic() + RETRY_S
+            self._changed.notify_all()
+
+    def _too_large(self, message: FrameMessage) -> None:
+        stream = message.header.stream
+        if stream not in self._told_too_large:
+            self._told_too_large.add(stream)
+            log.warning(
+                "stream %s: a frame of %d bytes is larger than topic %s accepts and goes without its image "
+                "(message_too_large): raise the topic's max.message.bytes (`sluice topics create --update`) or lower "
+                "the stream's max_width",
+                *(stream, len(message.image), self._frames_topic),
+            )
+        if message.image:
+            self._buffer.refused(stream)
+        else:
+            self._buffer.sent(stream)
+            self.lost += 1
+
+    def _watch_silence(self) -> None:
+        oldest = min(self._out_since.values(), default=float("inf"))
+        if not self._silent and time.monotonic() - oldest > SILENT_S:
+            self._silent = True
+            log.warning("the broker does not answer: frames wait in a buffer of %d MiB", self._buffer.max_bytes >> 20)
+
+    def _ignoring_kafka(self, action: Callable[[], object]) -> None:
+        """What cannot be delivered any more is said, not raised: the frames' count is what matters."""
+        try:
+            action()
+        except KafkaError as error:
+            log.warning("the broker did not take everything: %s", type(error).__name__)

@@ -1,0 +1,100 @@
+"""Clients of kafka-python, connected: a broker that is down is waited for, with a message and an end."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.admin import KafkaAdminClient
+from kafka.errors import KafkaError
+
+from pipelines.settings import BrokerSettings
+from serving.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+Client = TypeVar("Client")
+
+ATTEMPT_MS = 2000
+DAY_MS = 86_400_000
+
+
+def connect(
+    kind: Callable[..., Client],
+    settings: BrokerSettings,
+    timeout_s: float,
+    stop: threading.Event | None = None,
+    **arguments: Any,
+) -> Client:
+    """Make a client, trying for ``timeout_s``; raises ``Unavailable`` then, or ``SystemExit(0)`` once ``stop`` is set."""
+    quiet_kafka()
+    stop = stop or threading.Event()
+    deadline = time.monotonic() + timeout_s
+    told = False
+    while not stop.is_set():
+        attempt_ms = min(max(int((deadline - time.monotonic()) * 1000), 100), ATTEMPT_MS)
+        try:
+            return kind(**settings.kafka_python(), bootstrap_timeout_ms=attempt_ms, **arguments)
+        except (KafkaError, OSError) as error:
+            why = type(error).__name__
+        if time.monotonic() >= deadline:
+            raise Unavailable(f"no broker answers at {settings.url} ({why}): gave up after {timeout_s:g} s")
+        if not told:
+            log.warning("no broker answers at %s yet: trying for %g s", settings.url, timeout_s)
+            told = True
+        stop.wait(0.1)
+    raise SystemExit(0)
+
+
+def admin(settings: BrokerSettings, timeout_s: float, stop: threading.Event | None = None) -> KafkaAdminClient:
+    """A client for topics; close it."""
+    return connect(KafkaAdminClient, settings, timeout_s, stop)
+
+
+def frames_producer(settings: BrokerSettings, timeout_s: float, stop: threading.Event | None = None) -> KafkaProducer:
+    """The producer that ``operators.publish.kafka_frames`` wants: in order, patient, not idempotent.
+
+    kafka-python's idempotent producer is of no use after one message that the broker refuses for its size.
+    """
+    return connect(
+        KafkaProducer,
+        settings,
+        timeout_s,
+        stop,
+        acks="all",
+        enable_idempotence=False,
+        max_in_flight_requests_per_connection=1,
+        max_request_size=64 << 20,  # the topic's limit decides, not this client's
+        delivery_timeout_ms=DAY_MS,
+        request_timeout_ms=10_000,
+        max_block_ms=5000,
+        reconnect_backoff_max_ms=1000,
+        allow_auto_create_topics=False,
+    )
+
+
+def consumer(
+    settings: BrokerSettings, timeout_s: float, stop: threading.Event | None = None, **arguments: Any
+) -> KafkaConsumer:
+    """A consumer without a group: it reads, and leaves no trace on the broker."""
+    return connect(
+        KafkaConsumer,
+        settings,
+        timeout_s,
+        stop,
+        group_id=None,
+        enable_auto_commit=False,
+        reconnect_backoff_max_ms=1000,
+        allow_auto_create_topics=False,
+        **arguments,
+    )
+
+
+def quiet_kafka() -> None:
+    """Keep kafka-python's own log for ``--debug``: what users need to know is said here, once."""
+    if not log.isEnabledFor(logging.DEBUG):
+        logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)

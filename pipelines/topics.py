@@ -1,0 +1,154 @@
+"""The topics of one installation: names, settings, and how what a broker has differs from them. Pure.
+
+In a query file, what is not given keeps its default::
+
+    publish:
+      topics:
+        prefix: sluice.
+        frames: {partitions: 8, retention_s: 300}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Kind = Literal["frames", "results", "streams", "events", "dlq"]
+KINDS: tuple[Kind, ...] = ("frames", "results", "streams", "events", "dlq")
+
+MIB = 1 << 20
+DAY_S = 86_400.0
+
+
+class TopicSettings(BaseModel):
+    """How one topic is made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    partitions: int = Field(default=4, ge=1, le=10_000)
+    """Workers share a topic by partitions: at most so many workers have something to do."""
+    retention_s: float | None = Field(default=7 * DAY_S, gt=0)
+    """Messages older than this may be deleted; null keeps them for ever."""
+    retention_bytes: int | None = Field(default=None, gt=0)
+    """What one partition may hold before its oldest messages are deleted; null is no bound."""
+    compacted: bool = False
+    """Keep the last message of every key, instead of deleting by age and size."""
+    max_message_bytes: int = Field(default=MIB, ge=1024)
+
+    def broker_configs(self) -> dict[str, str]:
+        """The topic's configuration in Kafka's words."""
+        configs = {"max.message.bytes": str(self.max_message_bytes)}
+        if self.compacted:
+            # Small segments and a low ratio: compaction leaves the active segment alone, which by default lasts a week.
+            return configs | {
+                "cleanup.policy": "compact",
+                "segment.ms": "3600000",
+                "min.cleanable.dirty.ratio": "0.1",
+            }
+        configs["cleanup.policy"] = "delete"
+        configs["retention.ms"] = "-1" if self.retention_s is None else str(round(self.retention_s * 1000))
+        configs["retention.bytes"] = "-1" if self.retention_bytes is None else str(self.retention_bytes)
+        if self.retention_bytes is not None:
+            # Whole segments are deleted, never the active one: it must be a small part of what may be kept.
+            configs["segment.bytes"] = str(max(self.max_message_bytes, self.retention_bytes // 8, MIB))
+        return configs
+
+
+class FramesTopic(TopicSettings):
+    """Images: large and soon stale, so bounded by time and by bytes."""
+
+    retention_s: float | None = Field(default=600.0, gt=0)
+    retention_bytes: int | None = Field(default=1024 * MIB, gt=0)
+    max_message_bytes: int = Field(default=8 * MIB, ge=1024)
+
+
+class StreamsTopic(TopicSettings):
+    """The last state of every stream."""
+
+    partitions: int = Field(default=1, ge=1, le=10_000)
+    compacted: bool = True
+
+
+class DeadLettersTopic(TopicSettings):
+    """Messages that could not be processed, with their bytes."""
+
+    partitions: int = Field(default=1, ge=1, le=10_000)
+    max_message_bytes: int = Field(default=8 * MIB, ge=1024)
+
+
+class TopicsConfig(BaseModel):
+    """All topics of one installation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    prefix: str = Field(default="sluice.", pattern=r"^[A-Za-z0-9._-]{0,100}$")
+    """Begins the name of every topic."""
+    replication: int | None = Field(default=None, ge=1)
+    """Copies of every partition; null leaves it to the broker's default."""
+    frames: FramesTopic = FramesTopic()
+    """Images on their way to the workers."""
+    results: TopicSettings = TopicSettings()
+    """One message per sampled frame."""
+    streams: StreamsTopic = StreamsTopic()
+    """The state of every stream."""
+    events: TopicSettings = TopicSettings()
+    """The life cycle of tracks."""
+    dlq: DeadLettersTopic = DeadLettersTopic()
+    """Messages that could not be processed."""
+
+    def name(self, kind: Kind) -> str:
+        """The full name of a topic, such as ``sluice.frames.v1``."""
+        return f"{self.prefix}{kind}.v1"
+
+    def by_name(self) -> dict[str, TopicSettings]:
+        """All topics by full name."""
+        return {self.name(kind): getattr(self, kind) for kind in KINDS}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A topic as the broker has it."""
+
+    partitions: int
+    replication: int
+    configs: Mapping[str, str]
+    """Kafka's names and values; values of other topics' concern may be among them."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One setting of an existing topic that is not as wanted."""
+
+    key: str
+    """``partitions`` or a name of Kafka's configuration."""
+    found: str
+    wanted: str
+
+    def __str__(self) -> str:
+        return f"{self.key} is {self.found}, wanted {self.wanted}"
+
+
+def differences(wanted: TopicSettings, found: Found) -> list[Difference]:
+    """What would have to change for ``found`` to be as ``wanted``."""
+    unlike = [
+        Difference(key, found.configs.get(key, "unknown"), value)
+        for key, value in wanted.broker_configs().items()
+        if found.configs.get(key) != value
+    ]
+    if found.partitions != wanted.partitions:
+        unlike.insert(0, Difference("partitions", str(found.partitions), str(wanted.partitions)))
+    return unlike
+
+
+def too_small_messages(name: str, wanted: TopicSettings, found: Found) -> str | None:
+    """One line where an existing topic refuses messages of the wanted size, with the remedy."""
+    limit = int(found.configs.get("max.message.bytes", wanted.max_message_bytes))
+    if limit >= wanted.max_message_bytes:
+        return None
+    return (
+        f"topic {name} accepts messages of at most {limit} bytes, wanted {wanted.max_message_bytes}: larger ones "
+        "will be refused; raise its max.message.bytes with `sluice topics create --update`"
+    )
