@@ -53,7 +53,8 @@ class Lane(Generic[T]):
         if self._is_late(waiting, newer_waiting=False):
             self._service.dropped()
             raise Dropped(LATE)
-        entry = _Entry(waiting, work, loop.create_future())
+        done: asyncio.Future[T] = loop.create_future()
+        entry = _Entry(waiting, work, done)
         async with self._turn:  # fair: a frame that waits for room is not overtaken by the next
             await self._make_room()
             self._queue.append(entry)
@@ -61,7 +62,7 @@ class Lane(Generic[T]):
         self._set_timer(entry)
         if self._runner is None:
             self._runner = loop.create_task(self._drain())
-        return await entry.done
+        return await done
 
     @property
     def idle(self) -> bool:
