@@ -1,0 +1,129 @@
+"""Frames on and off the wire: a ``FrameHeader`` beside image bytes. Images are bounded before they are decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import cv2
+import msgspec
+import numpy as np
+
+from operators.frame import Frame, Image
+from operators.jpeg import JpegInfo, inspect_jpeg
+from operators.schema import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, from_json
+from serving.errors import SluiceError
+
+JPEG_QUALITY = 85
+MAX_PIXELS = 8192 * 8192
+"""Images that claim more are refused unread."""
+
+Encoding = Literal["jpeg", "bgr24"]
+Reason = Literal["bad_header", "wrong_schema", "undecodable_image", "image_too_large"]
+
+
+class FrameError(SluiceError):
+    """A frame message cannot be read; ``reason`` is the code of its dead letter."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
+
+
+class _SchemaOnly(msgspec.Struct):
+    schema: str
+
+
+def frame_header(frame: Frame, encoding: Encoding) -> FrameHeader:
+    """Describe a frame for the wire."""
+    return FrameHeader(
+        stream=frame.stream,
+        run=frame.run,
+        seq=frame.seq,
+        width=frame.width,
+        height=frame.height,
+        media_time_s=frame.media_time_s,
+        captured_at=frame.captured_at,
+        encoding=encoding,
+        decode_ms=frame.decode_ms,
+    )
+
+
+def encode_frame(frame: Frame, encoding: Encoding) -> tuple[FrameHeader, bytes]:
+    """Header and image bytes of a frame: ``jpeg`` for the network, ``bgr24`` (raw) within a process."""
+    return frame_header(frame, encoding), _encode_jpeg(frame.image) if encoding == "jpeg" else frame.image.tobytes()
+
+
+def read_header(headers: Iterable[tuple[str, bytes]]) -> FrameHeader:
+    """The frame header among a message's headers; raises ``FrameError`` (``bad_header``, ``wrong_schema``)."""
+    raw = next((value for name, value in headers if name == FRAME_HEADER_KEY), None)
+    if raw is None:
+        raise FrameError("bad_header", f"the message has no header {FRAME_HEADER_KEY!r}")
+    try:
+        header = from_json(raw, FrameHeader)
+    except msgspec.MsgspecError as error:
+        raise _explain(raw, error) from None
+    if header.seq < 0 or header.width < 1 or header.height < 1:
+        raise FrameError("bad_header", f"seq {header.seq}, size {header.width}×{header.height}: not possible")
+    return header
+
+
+def decode_frame(header: FrameHeader, data: bytes) -> Frame:
+    """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread."""
+    image = _decode_jpeg(header, data) if header.encoding == "jpeg" else _view_bgr(header, data)
+    return Frame(
+        stream=header.stream,
+        run=header.run,
+        seq=header.seq,
+        image=image,
+        media_time_s=header.media_time_s,
+        captured_at=header.captured_at,
+        decode_ms=header.decode_ms,
+    )
+
+
+def _explain(raw: bytes, error: msgspec.MsgspecError) -> FrameError:
+    try:
+        schema = from_json(raw, _SchemaOnly).schema
+    except msgspec.MsgspecError:
+        schema = FRAME_SCHEMA  # unreadable in any version
+    if schema != FRAME_SCHEMA:
+        return FrameError("wrong_schema", f"the frame has schema {schema[:40]!r}, this worker reads {FRAME_SCHEMA!r}")
+    return FrameError("bad_header", f"the header {FRAME_HEADER_KEY!r} is wrong: {error}")
+
+
+def _encode_jpeg(image: Image) -> bytes:
+    encoded, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    if not encoded:
+        raise FrameError("undecodable_image", f"an image of shape {image.shape} cannot become a JPEG")
+    return bytes(data)
+
+
+def _decode_jpeg(header: FrameHeader, data: bytes) -> Image:
+    try:
+        info = inspect_jpeg(data)
+    except ValueError as error:
+        raise FrameError("undecodable_image", str(error)) from None
+    _check(header, info)
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_BGR | cv2.IMREAD_IGNORE_ORIENTATION)
+    if image is None:
+        raise FrameError("undecodable_image", "the JPEG's content is damaged")
+    return image  # type: ignore[no-any-return]
+
+
+def _check(header: FrameHeader, info: JpegInfo) -> None:
+    if info.width * info.height > MAX_PIXELS:
+        raise FrameError("image_too_large", f"the JPEG claims {info.width}×{info.height} pixels, beyond {MAX_PIXELS}")
+    if (info.width, info.height) != (header.width, header.height):
+        claimed = f"{header.width}×{header.height}"
+        raise FrameError("bad_header", f"the header says {claimed}, the JPEG {info.width}×{info.height}")
+    if not info.complete:
+        raise FrameError("undecodable_image", "the JPEG is cut off: its end marker is missing")
+
+
+def _view_bgr(header: FrameHeader, data: bytes) -> Image:
+    expected = header.width * header.height * 3
+    if len(data) != expected:
+        size = f"{header.width}×{header.height}"
+        raise FrameError("undecodable_image", f"{len(data)} bytes are no {size} bgr24 image of {expected}")
+    return np.frombuffer(data, np.uint8).reshape(header.height, header.width, 3)

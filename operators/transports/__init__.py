@@ -1,0 +1,1 @@
+"""The two ways frames and results travel: ``local://`` in one process, ``kafka://`` between processes."""

@@ -1,0 +1,102 @@
+"""The thin adapter between Faust and the partitions of the frames topic. Nothing else of the worker knows Faust."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import faust
+from faust.types import TP
+
+from pipelines.intake import Message
+from pipelines.partition import Partition, Valve, Work
+from pipelines.publisher import Outgoing, Send
+
+HANDOVER_S = 5.0
+"""How long partitions that move away are given to finish what they have in work."""
+
+
+def sender(app: faust.App) -> Send:
+    """Publishes by the app's producer, without the buffers and serialisers that Faust puts before it."""
+
+    async def send(message: Outgoing) -> Awaitable[object]:
+        sent: Awaitable[object] = await app.producer.send(
+            message.topic, message.key, message.value, None, message.timestamp_s, None
+        )
+        return sent
+
+    return send
+
+
+class FrameAgent:
+    """Reads the frames topic of an app and keeps one ``Partition`` for each partition the app is assigned.
+
+    Exceptions of an agent would acknowledge the message at hand; here the agent's body only passes events on.
+    """
+
+    def __init__(self, app: faust.App, work: Work) -> None:
+        self._app = app
+        self._work = work
+        self._partitions: dict[TP, Partition] = {}
+        self._streams: dict[TP, set[str]] = {}
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Gets the exception that makes going on pointless."""
+        self._topic = work.topics.frames
+        topic = app.topic(self._topic, key_serializer="raw", value_serializer="raw")
+        app.agent(topic, name="frames")(self._consume)
+        app.on_partitions_revoked.connect(self._revoked)
+        app.on_partitions_assigned.connect(self._assigned)
+
+    async def stop(self, timeout_s: float = HANDOVER_S) -> None:
+        """Finish and publish the frames in flight."""
+        await asyncio.gather(*(partition.stop(timeout_s) for partition in self._partitions.values()))
+        for tp, partition in self._partitions.items():
+            self._streams.setdefault(tp, set()).update(partition.streams)
+        self._partitions = {}
+
+    async def _consume(self, stream: Any) -> None:
+        async for event in stream.noack().events():
+            partition = self._partitions.get(event.message.tp)
+            if partition is not None:
+                partition.take(_message(event))
+
+    async def _revoked(self, app: faust.App, revoked: set[TP], **_: Any) -> None:
+        await self.stop()
+
+    async def _assigned(self, app: faust.App, assigned: set[TP], **_: Any) -> None:
+        await self.stop()
+        self._work.resume.reset()
+        for tp in self._streams.keys() - assigned:
+            for stream in self._streams.pop(tp):
+                self._work.analyser.forget(stream)
+        self._partitions = {tp: self._open(tp) for tp in assigned if tp.topic == self._topic}
+
+    def _open(self, tp: TP) -> Partition:
+        consumer = self._app.consumer
+        valve = Valve(
+            acknowledge=lambda message: message.receipt.ack(),  # type: ignore[attr-defined]
+            hold=lambda: consumer.on_buffer_full(tp),
+            release=lambda: consumer.on_buffer_drop(tp),
+        )
+        partition = Partition(self._work, valve)
+        partition.failed.add_done_callback(self._note_failure)
+        return partition
+
+    def _note_failure(self, finished: asyncio.Task[None]) -> None:
+        if not finished.cancelled() and (error := finished.exception()) and not self.failed.done():
+            self.failed.set_exception(error)
+
+
+def _message(event: Any) -> Message:
+    message = event.message
+    return Message(
+        topic=message.topic,
+        partition=message.partition,
+        offset=message.offset,
+        timestamp_s=message.timestamp,
+        key=message.key,
+        value=message.value,
+        headers=tuple(message.headers or ()),
+        receipt=event,
+    )

@@ -1,0 +1,180 @@
+"""Which frames have a result already: what a worker learns from the tail of the results topic when it takes over.
+
+A worker that dies after publishing and before committing leaves frames that would be analysed again, with other track
+ids and times. Its successor reads the results since the first frame it is handed and skips what they answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+import msgspec
+
+from operators.schema import FrameHeader, Result, from_json
+from pipelines.aio_broker import aiokafka_options
+from pipelines.settings import BrokerSettings
+
+log = logging.getLogger(__name__)
+
+MARGIN_S = 30.0
+"""Frames of a partition come from several machines whose clocks differ by less than this."""
+RECENT_RESULTS = 50
+"""Per stream, what is kept of the tail to go on with the life cycle of tracks."""
+READ_TIMEOUT_S = 60.0
+
+
+class Resume(Protocol):
+    """What is known of earlier lives of this worker and its siblings."""
+
+    def reset(self) -> None:
+        """Partitions moved: others may have answered frames meanwhile."""
+        ...
+
+    async def cover(self, since_s: float) -> None:
+        """Learn of all results of frames published at ``since_s`` (epoch) or later."""
+        ...
+
+    def answered(self, header: FrameHeader) -> bool:
+        """Whether the frame has a result; asked once per frame."""
+        ...
+
+    def recent(self, stream: str) -> list[Result]:
+        """The stream's last results in order, given out once."""
+        ...
+
+
+class NothingToResume:
+    """For ``local://``, whose topics live and die with the process."""
+
+    def reset(self) -> None:
+        """Nothing."""
+
+    async def cover(self, since_s: float) -> None:
+        """Nothing."""
+
+    def answered(self, header: FrameHeader) -> bool:
+        """Never."""
+        return False
+
+    def recent(self, stream: str) -> list[Result]:
+        """None."""
+        return []
+
+
+class _Identity(msgspec.Struct):
+    """The part of a result that says which frame of which query it answers."""
+
+    query: str
+    stream: str
+    run: str
+    seq: int
+
+
+class Tail:
+    """The results of one query found in the topic. Pure."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self._answered: set[tuple[str, str, int]] = set()
+        self._recent: dict[str, deque[bytes]] = defaultdict(lambda: deque(maxlen=RECENT_RESULTS))
+
+    def __len__(self) -> int:
+        return len(self._answered)
+
+    def add(self, value: bytes | None) -> None:
+        """Take in a message of the results topic; what is no result of this query is passed over."""
+        try:
+            identity = from_json(value or b"", _Identity)
+        except msgspec.MsgspecError:
+            return
+        if identity.query == self._query:
+            self._answered.add((identity.stream, identity.run, identity.seq))
+            self._recent[identity.stream].append(value or b"")
+
+    def answered(self, header: FrameHeader) -> bool:
+        """Whether the frame has a result; forgotten once asked, since a frame comes once."""
+        key = (header.stream, header.run, header.seq)
+        if key not in self._answered:
+            return False
+        self._answered.discard(key)
+        return True
+
+    def recent(self, stream: str) -> list[Result]:
+        """The stream's last results in order, forgotten once asked for."""
+        return [from_json(value, Result) for value in self._recent.pop(stream, ())]
+
+
+class KafkaResume:
+    """Reads the tail of the results topic with a consumer of its own, outside any group.
+
+    Results are published with the timestamp of their frame, so the tail is found by time.
+    """
+
+    def __init__(self, settings: BrokerSettings, topic: str, query: str, margin_s: float = MARGIN_S) -> None:
+        self._settings = settings
+        self._topic = topic
+        self._query = query
+        self._margin_s = margin_s
+        self._lock = asyncio.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Partitions moved: read again at the next frame."""
+        self._tail = Tail(self._query)
+        self._covered_since_s = float("inf")
+
+    async def cover(self, since_s: float) -> None:
+        """Read the tail where it reaches further back than what was read since ``reset``."""
+        async with self._lock:
+            if since_s >= self._covered_since_s:
+                return
+            tail = Tail(self._query)
+            try:
+                async with asyncio.timeout(READ_TIMEOUT_S):
+                    async for value in self._values((since_s - self._margin_s) * 1000):
+                        tail.add(value)
+            except TimeoutError:
+                log.warning("topic %s: its tail is too long to read whole; some results may come twice", self._topic)
+            if len(tail):
+                log.info("topic %s: %d results since the frames at hand, not repeated", self._topic, len(tail))
+            self._tail, self._covered_since_s = tail, since_s
+
+    def answered(self, header: FrameHeader) -> bool:
+        """Whether the frame has a result."""
+        return self._tail.answered(header)
+
+    def recent(self, stream: str) -> list[Result]:
+        """The stream's last results in order, given out once."""
+        return self._tail.recent(stream)
+
+    async def _values(self, since_ms: float) -> AsyncIterator[bytes | None]:
+        from aiokafka import AIOKafkaConsumer, TopicPartition
+
+        consumer = AIOKafkaConsumer(**aiokafka_options(self._settings), enable_auto_commit=False)
+        await consumer.start()
+        try:
+            numbers = await self._partitions(consumer)
+            ends = await consumer.end_offsets([TopicPartition(self._topic, number) for number in numbers])
+            found = await consumer.offsets_for_times({partition: max(0, int(since_ms)) for partition in ends})
+            starts = {partition: place.offset for partition, place in found.items() if place is not None}
+            unread = {partition for partition, offset in starts.items() if offset < ends[partition]}
+            consumer.assign(list(unread))
+            for partition in unread:
+                consumer.seek(partition, starts[partition])
+            while unread:
+                for records in (await consumer.getmany(*unread, timeout_ms=1000)).values():
+                    for record in records:
+                        yield record.value
+                unread = {partition for partition in unread if await consumer.position(partition) < ends[partition]}
+        finally:
+            await consumer.stop()
+
+    async def _partitions(self, consumer: object) -> set[int]:
+        """Of the topic; a consumer knows only the topics it was asked for."""
+        await consumer.topics()  # type: ignore[attr-defined]
+        numbers: set[int] = consumer.partitions_for_topic(self._topic) or set()  # type: ignore[attr-defined]
+        return numbers

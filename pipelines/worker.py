@@ -1,0 +1,160 @@
+"""A worker: analyses the frames topic and publishes results until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import tempfile
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+import faust
+
+from operators.schema import Event, Result
+from pipelines.agent import FrameAgent, sender
+from pipelines.aio_broker import Broker, LocalAddress, wait_for_broker
+from pipelines.app import StartAt, make_app
+from pipelines.intake import Analyser
+from pipelines.partition import Derive, TopicNames, Work
+from pipelines.publisher import Publisher
+from pipelines.resume import KafkaResume, NothingToResume
+
+log = logging.getLogger(__name__)
+
+STOP_TIMEOUT_S = 30.0
+
+
+def no_events(result: Result) -> list[Event]:
+    """Derive nothing."""
+    return []
+
+
+@dataclass(frozen=True)
+class WorkerConfig:
+    """What a worker needs to know."""
+
+    broker: Broker
+    query: str
+    """Name of the query; workers of the same name share the partitions."""
+    topics: TopicNames
+    start: StartAt = "earliest"
+    give_up_s: float = 60.0
+    """How long to wait for a broker that is not there."""
+
+    @property
+    def group(self) -> str:
+        """The consumer group."""
+        return f"sluice-{self.query}"
+
+
+async def run_worker(
+    config: WorkerConfig, analyser: Analyser, derive: Derive = no_events, stop: asyncio.Event | None = None
+) -> None:
+    """Work until SIGINT, SIGTERM or ``stop``; then finish the frames in flight, publish, commit and return.
+
+    A broker that goes away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
+    """
+    stop = stop or asyncio.Event()
+    with _signals_set(stop), tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch:
+        while not stop.is_set():
+            if not await _unless(stop, _reach(config)):
+                return
+            await _live(config, analyser, derive, stop, Path(scratch))
+
+
+async def _reach(config: WorkerConfig) -> None:
+    if not isinstance(config.broker, LocalAddress):
+        await wait_for_broker(config.broker, astuple(config.topics), config.give_up_s)
+
+
+async def _live(config: WorkerConfig, analyser: Analyser, derive: Derive, stop: asyncio.Event, scratch: Path) -> None:
+    """One life of the Faust app: until ``stop``, or until the app gives up, which a new one makes good."""
+    app = make_app(config.group, config.broker, start=config.start, datadir=scratch)
+    agent = FrameAgent(app, _work(config, app, analyser, derive))
+    starting = asyncio.create_task(app.start())
+    try:
+        await _unless(stop, starting)
+        if not stop.is_set():
+            log.info("analysing %s", config.topics.frames)
+            await _until_done(app, agent, stop)
+    except Exception as error:
+        if agent.failed.done():
+            raise
+        log.warning("the connection to %s broke (%s): starting again", config.broker.url, error)
+    finally:
+        await _stop(app, agent, starting)
+
+
+def _work(config: WorkerConfig, app: faust.App, analyser: Analyser, derive: Derive) -> Work:
+    broker = config.broker
+    resume = (
+        NothingToResume()
+        if isinstance(broker, LocalAddress)
+        else KafkaResume(broker, config.topics.results, config.query)
+    )
+    return Work(analyser, Publisher(sender(app)), config.topics, resume, derive)
+
+
+async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event) -> None:
+    """Return on ``stop``; raise what ended the agent or the app."""
+    crashed = asyncio.create_task(app.wait_until_stopped())
+    try:
+        stopping = asyncio.create_task(stop.wait())
+        first: list[asyncio.Future[Any]] = [crashed, stopping, agent.failed]
+        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+    finally:
+        crashed.cancel()
+    if agent.failed.done():
+        agent.failed.result()
+    if app.crashed and app.crash_reason is not None:
+        raise app.crash_reason
+
+
+async def _stop(app: faust.App, agent: FrameAgent, starting: asyncio.Task[None]) -> None:
+    """Frames in flight first, so that the commit of the app's end covers them."""
+    starting.cancel()
+    with suppress(asyncio.CancelledError, Exception):
+        await starting
+    await agent.stop()
+    try:
+        async with asyncio.timeout(STOP_TIMEOUT_S):
+            await app.stop()
+    except TimeoutError:
+        log.warning("the broker did not answer while stopping: frames may be analysed again")
+
+
+async def _unless(stop: asyncio.Event, work: Awaitable[None]) -> bool:
+    """Wait for the work, but no longer than until ``stop``; whether it was done."""
+    task: asyncio.Future[None] = asyncio.ensure_future(work)
+    stopping = asyncio.create_task(stop.wait())
+    first: list[asyncio.Future[Any]] = [task, stopping]
+    await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not task.done():
+        task.cancel()
+        return False
+    await task
+    return True
+
+
+@contextmanager
+def _signals_set(stop: asyncio.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM set the event."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    try:
+        for number in numbers:
+            loop.add_signal_handler(number, stop.set)
+    except (RuntimeError, ValueError):  # not the main thread: whoever runs us has the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
