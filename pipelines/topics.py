@@ -10,15 +10,19 @@ In a query file, what is not given keeps its default::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from serving.errors import BadInput
+
 Kind = Literal["frames", "results", "streams", "events", "dlq"]
 KINDS: tuple[Kind, ...] = ("frames", "results", "streams", "events", "dlq")
 
+PREFIX = r"^[A-Za-z0-9._-]{0,100}$"
 MIB = 1 << 20
 DAY_S = 86_400.0
 
@@ -60,7 +64,7 @@ class TopicSettings(BaseModel):
 class FramesTopic(TopicSettings):
     """Images: large and soon stale, so bounded by time and by bytes."""
 
-    retention_s: float | None = Field(default=600.0, gt=0)
+    retention_s: float | None = Field(default=3600.0, gt=0)
     retention_bytes: int | None = Field(default=1024 * MIB, gt=0)
     max_message_bytes: int = Field(default=8 * MIB, ge=1024)
 
@@ -84,7 +88,7 @@ class TopicsConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    prefix: str = Field(default="sluice.", pattern=r"^[A-Za-z0-9._-]{0,100}$")
+    prefix: str = Field(default="sluice.", pattern=PREFIX)
     """Begins the name of every topic."""
     replication: int | None = Field(default=None, ge=1)
     """Copies of every partition; null leaves it to the broker's default."""
@@ -102,6 +106,14 @@ class TopicsConfig(BaseModel):
     def name(self, kind: Kind) -> str:
         """The full name of a topic, such as ``sluice.frames.v1``."""
         return f"{self.prefix}{kind}.v1"
+
+    def with_prefix(self, prefix: str | None) -> TopicsConfig:
+        """The same under another prefix; None changes nothing. Raises ``BadInput`` where Kafka knows no such name."""
+        if prefix is None:
+            return self
+        if not re.fullmatch(PREFIX, prefix):
+            raise BadInput(f"--prefix {prefix!r}: at most 100 letters, digits, dots, underscores and hyphens")
+        return self.model_copy(update={"prefix": prefix})
 
     def by_name(self) -> dict[str, TopicSettings]:
         """All topics by full name."""

@@ -1,0 +1,23 @@
+"""Options that several subcommands share."""
+
+from __future__ import annotations
+
+import click
+
+broker = click.option(
+    "--broker", metavar="URL", help="The Kafka broker, kafka://HOST:PORT[,HOST:PORT…]; also from SLUICE_BROKER."
+)
+
+broker_timeout = click.option(
+    "--broker-timeout",
+    "broker_timeout_s",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to try a broker that does not answer.",
+)
+
+prefix = click.option(
+    "--prefix", metavar="PREFIX", help="Begins the topics' names.  [default: the query's, or sluice.]"
+)

@@ -1,0 +1,127 @@
+"""``sluice topics``: creates the topics as configured, and says what a broker has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from kafka.admin import KafkaAdminClient
+
+from pipelines import topic_admin
+from pipelines.broker import admin
+from pipelines.commands import options
+from pipelines.query import load_query
+from pipelines.settings import broker_settings
+from pipelines.topics import Found, TopicsConfig, TopicSettings, differences, too_small_messages
+
+TITLES = ("TOPIC", "PARTITIONS", "COPIES", "KEEPS", "MAX MESSAGE", "STATE")
+
+query_argument = click.argument("query", required=False, type=click.Path(path_type=Path))
+
+
+@click.group(name="topics")
+def command() -> None:
+    """Create or describe the topics. QUERY is a query file whose publish.topics says how they shall be."""
+
+
+@command.command()
+@query_argument
+@options.broker
+@options.broker_timeout
+@options.prefix
+@click.option("--update", is_flag=True, help="Change the settings of existing topics that differ.")
+def create(query: Path | None, broker: str | None, broker_timeout_s: float, prefix: str | None, update: bool) -> None:
+    """Create the topics that are missing; say what exists and differs."""
+    config = _config(query, prefix)
+    client = _admin(broker, broker_timeout_s)
+    try:
+        done = topic_admin.ensure(client, config.by_name(), config.replication, update)
+    finally:
+        client.close()
+    for topic in done:
+        click.echo(f"{topic.name}: {'created' if topic.created else 'updated' if topic.updated else 'exists'}")
+        for difference in topic.updated:
+            click.echo(f"  {difference.key} was {difference.found}, is {difference.wanted}")
+        for difference in topic.differences:
+            click.echo(f"  {difference}: {_remedy(difference.key)}")
+
+
+@command.command()
+@query_argument
+@options.broker
+@options.broker_timeout
+@options.prefix
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for all topics.")
+def describe(
+    query: Path | None, broker: str | None, broker_timeout_s: float, prefix: str | None, as_json: bool
+) -> None:
+    """Show the topics as the broker has them, and where they differ from the configuration."""
+    wanted = _config(query, prefix).by_name()
+    client = _admin(broker, broker_timeout_s)
+    try:
+        found = topic_admin.find(client, wanted)
+    finally:
+        client.close()
+    if as_json:
+        data = {name: _as_data(settings, found.get(name)) for name, settings in wanted.items()}
+        click.echo(json.dumps(data, indent=2))
+        return
+    _table([TITLES, *(_row(name, settings, found.get(name)) for name, settings in wanted.items())])
+    for name, topic in found.items():
+        if complaint := too_small_messages(name, wanted[name], topic):
+            click.echo(f"warning: {complaint}", err=True)
+
+
+def _config(query: Path | None, prefix: str | None) -> TopicsConfig:
+    config = load_query(query).publish.topics if query is not None else TopicsConfig()
+    return config.with_prefix(prefix)
+
+
+def _admin(url: str | None, timeout_s: float) -> KafkaAdminClient:
+    return admin(broker_settings(url), timeout_s)
+
+
+def _remedy(key: str) -> str:
+    if key == "partitions":
+        return "left alone, for other partitions would mix the order of streams"
+    return "change it with --update"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+def _row(name: str, settings: TopicSettings, found: Found | None) -> tuple[str, ...]:
+    if found is None:
+        return (name, "", "", "", "", "missing: sluice topics create")
+    state = "; ".join(map(str, differences(settings, found))) or "as configured"
+    limit = f"{int(found.configs['max.message.bytes']):,} bytes"
+    return (name, str(found.partitions), str(found.replication), _keeps(found), limit, state)
+
+
+def _keeps(found: Found) -> str:
+    if "compact" in found.configs["cleanup.policy"]:
+        return "last per key"
+    age_ms, size_bytes = int(found.configs["retention.ms"]), int(found.configs["retention.bytes"])
+    age = (
+        "for ever" if age_ms < 0 else f"{age_ms / 60_000:g} min" if age_ms < 7_200_000 else f"{age_ms / 3_600_000:g} h"
+    )
+    return age if size_bytes < 0 else f"{age}, {size_bytes >> 20} MiB a partition"
+
+
+def _as_data(settings: TopicSettings, found: Found | None) -> dict[str, object]:
+    if found is None:
+        return {"exists": False}
+    unlike = [{"key": item.key, "found": item.found, "wanted": item.wanted} for item in differences(settings, found)]
+    configs = {key: found.configs.get(key) for key in settings.broker_configs()}
+    return {
+        "exists": True,
+        "partitions": found.partitions,
+        "replication": found.replication,
+        "configs": configs,
+        "differences": unlike,
+    }
