@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
-import yaml
 
 from serving.cards import CARD_FILE, ModelCard, read_card
 from serving.errors import ModelError
 from serving.explain import near_miss
+from serving.public import public_models
 
 SHIPPED = Path(__file__).parent / "models"
-PUBLIC = Path(__file__).parent / "public.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class Catalogue:
         return [self.find(name) for name in self.names()]
 
     def _unknown(self, name: str, names: Sequence[str]) -> str:
-        public = public_names()
+        public = public_models()
         places = ", ".join(str(directory) for directory in self.directories)
         if name in public:
             return f"model {name!r} is not here yet: fetch it with 'sluice models pull {name}' (looked in {places})"
@@ -104,10 +103,5 @@ def file_sha256(path: Path) -> str:
         raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def public_names() -> list[str]:
-    """Names of the public models that ``sluice models pull`` knows."""
-    return sorted(yaml.safe_load(PUBLIC.read_text(encoding="utf-8"))["models"])
-
-
 def _remedy(name: str) -> str:
-    return f"; fetch it again with 'sluice models pull {name}'" if name in public_names() else ""
+    return f"; fetch it again with 'sluice models pull {name}'" if name in public_models() else ""
