@@ -1,0 +1,29 @@
+"""``sluice health``: what container engines ask every few seconds, so it imports next to nothing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from pipelines.heartbeat import MAX_AGE_S, ailment
+from serving.errors import Unavailable
+
+
+@click.command(name="health")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--max-age",
+    "max_age_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=MAX_AGE_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="The age at which the file counts as stale.",
+)
+def command(file: Path, max_age_s: float) -> None:
+    """Exit 0 while FILE, given to `sluice capture` or `sluice worker` as --alive, is fresh; else 1."""
+    problem = ailment(file, max_age_s, time.time())
+    if problem is not None:
+        raise Unavailable(problem)

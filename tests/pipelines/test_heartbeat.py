@@ -1,0 +1,125 @@
+"""A fresh file means a living process, and nothing else does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipelines.commands.health import command
+from pipelines.heartbeat import INTERVAL_S, Heartbeat, ailment
+from serving.errors import BadInput, Unavailable
+
+HOUR_AGO_S = -3600.0
+
+
+class Clock:
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def _age(path: Path, seconds: float) -> None:
+    at = path.stat().st_mtime + seconds
+    os.utime(path, (at, at))
+
+
+def test_beats_at_most_once_a_second(tmp_path: Path) -> None:
+    path, clock = tmp_path / "alive", Clock()
+    heartbeat = Heartbeat(path, clock)
+    heartbeat.beat()
+    _age(path, HOUR_AGO_S)
+    old = path.stat().st_mtime
+    clock.now_s += INTERVAL_S / 2
+    heartbeat.beat()
+    assert path.stat().st_mtime == old
+    clock.now_s += INTERVAL_S / 2
+    heartbeat.beat()
+    assert path.stat().st_mtime > old + 3000
+
+
+def test_without_a_path_nothing_happens() -> None:
+    Heartbeat(None).beat()
+
+
+def test_what_an_earlier_process_left_is_no_sign_of_life(tmp_path: Path) -> None:
+    path = tmp_path / "alive"
+    path.touch()
+    Heartbeat(path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["missing/alive", "."])
+def test_a_file_that_cannot_be_written_is_bad_input(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadInput, match=r"--alive .*: name a file"):
+        Heartbeat(tmp_path / name)
+
+
+def test_a_file_that_can_no_longer_be_touched_does_not_stop_the_work(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "folder").mkdir()
+    heartbeat = Heartbeat(tmp_path / "folder" / "alive")
+    (tmp_path / "folder").rmdir()
+    heartbeat.beat()
+    assert "cannot touch" in caplog.text
+
+
+async def test_beats_only_while_healthy(tmp_path: Path) -> None:
+    path, state = tmp_path / "alive", {"healthy": False}
+    asked = asyncio.Event()
+
+    def healthy() -> bool:
+        asked.set()
+        return state["healthy"]
+
+    beating = asyncio.create_task(Heartbeat(path).beat_while(healthy))
+    await asked.wait()
+    assert not path.exists()
+    state["healthy"] = True
+    async with asyncio.timeout(10):
+        while not path.exists():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    beating.cancel()
+
+
+@pytest.mark.parametrize(
+    ("age_s", "expected"),
+    [(0, None), (14, None), (16, "16 s old, more than 15 s"), (-14, None), (-3600, "old")],
+)
+def test_age_decides(tmp_path: Path, age_s: float, expected: str | None) -> None:
+    path = tmp_path / "alive"
+    path.touch()
+    problem = ailment(path, 15.0, path.stat().st_mtime + age_s)
+    assert problem is None if expected is None else expected in str(problem)
+
+
+def test_missing_and_unreadable_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "has not begun" in str(ailment(tmp_path / "alive", 15.0, 0.0))
+    assert "cannot look at" in str(ailment(tmp_path / "file" / "alive", 15.0, 0.0))
+
+
+def test_command_is_silent_while_fresh_and_says_why_not(tmp_path: Path) -> None:
+    path = tmp_path / "alive"
+    path.touch()
+    fresh = CliRunner().invoke(command, [str(path)])
+    assert (fresh.exit_code, fresh.output) == (0, "")
+    _age(path, -20.0)
+    assert CliRunner().invoke(command, [str(path), "--max-age", "60"]).exit_code == 0
+    stale = CliRunner().invoke(command, [str(path)])
+    assert isinstance(stale.exception, Unavailable)
+    assert stale.exception.exit_code == 1
+    assert CliRunner().invoke(command, [str(path), "--max-age", "0"]).exit_code == 2
+
+
+def test_health_imports_nothing_heavy() -> None:
+    script = "import sys, pipelines.cli, pipelines.commands.health as h; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "asyncio", "pydantic", "av", "cv2", "faust", "onnxruntime", "torch", "kafka"} & set(modules)
