@@ -1,0 +1,62 @@
+"""Decoded frames to BGR images of bounded size, upright."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import av
+import cv2
+import numpy as np
+from av.video.reformatter import Interpolation, VideoReformatter
+
+from operators.frame import Image
+
+MAX_PIXELS: Final = 64_000_000
+"""The largest picture that is decoded at all: 8K with room to spare."""
+
+_TURNS: Final = {90: cv2.ROTATE_90_COUNTERCLOCKWISE, 180: cv2.ROTATE_180, 270: cv2.ROTATE_90_CLOCKWISE}
+
+
+def fitted(width: int, height: int, max_width: int | None) -> tuple[int, int]:
+    """The size scaled down to ``max_width`` pixels, same aspect; unchanged if it fits."""
+    if max_width is None or width <= max_width:
+        return width, height
+    return max_width, max(1, round(height * max_width / width))
+
+
+class Converter:
+    """Converts frames of one stream; swscale honours each frame's pixel format, colour matrix and colour range.
+
+    One pass converts and scales. It is cheaper than OpenCV's conversion from the planes, which also knows only
+    BT.601 in limited range and even sizes.
+    """
+
+    def __init__(self, max_width: int | None) -> None:
+        self._max_width = max_width
+        self._reformatter = VideoReformatter()
+
+    def bgr(self, frame: av.VideoFrame) -> Image:
+        """The frame as height × width × 3, contiguous."""
+        turn = _TURNS.get(_rotation(frame))
+        sideways = turn in (cv2.ROTATE_90_CLOCKWISE, cv2.ROTATE_90_COUNTERCLOCKWISE)
+        shown = (frame.height, frame.width) if sideways else (frame.width, frame.height)
+        size = fitted(*shown, self._max_width)
+        width, height = reversed(size) if sideways else size
+        converted = self._reformatter.reformat(
+            frame, width=width, height=height, format="bgr24", interpolation=Interpolation.AREA, threads=1
+        )
+        image: Image = np.ascontiguousarray(converted.to_ndarray())
+        return image if turn is None else cast(Image, cv2.rotate(image, turn))
+
+
+def shrink(image: Image, max_width: int | None) -> Image:
+    """A BGR image scaled down to ``max_width`` pixels; itself if it fits."""
+    size = fitted(image.shape[1], image.shape[0], max_width)
+    if size == (image.shape[1], image.shape[0]):
+        return image
+    return cast(Image, cv2.resize(image, size, interpolation=cv2.INTER_AREA))
+
+
+def _rotation(frame: Any) -> int:
+    """By how many degrees, counter-clockwise, the picture must be turned to stand upright (phones write this)."""
+    return int(frame.rotation) % 360

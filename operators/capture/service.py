@@ -1,0 +1,75 @@
+"""Captures one stream: opens its source, hands on its frames, tells its states.
+
+capture = Capture(CaptureSpec(stream="gate", uri=SourceUri("rtsp://…")), emit=print, status=print)
+capture.run()  # in a thread of its own; capture.stop() from anywhere
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import cast
+
+from operators.capture.live import LiveReader
+from operators.capture.local import read_local
+from operators.capture.outlet import Drop, Emit
+from operators.capture.reasons import Reason
+from operators.capture.session import Session
+from operators.capture.spec import CaptureSpec
+from operators.schema import FrameHeader, StreamStatus
+from serving.errors import SourceError
+
+__all__ = ["Capture", "CaptureSpec"]
+
+
+def _ignore(header: FrameHeader) -> None:
+    """For consumers that do not account for dropped frames."""
+
+
+class Capture:
+    """One capture run.
+
+    ``emit`` takes the frames in order and may block. A file then waits; a live source goes on, and of the frames that
+    come meanwhile ``emit`` gets the newest and ``drop`` the headers of the others, so that ``seq`` stays unbroken. Both
+    are called from one thread (for live sources not the one of ``run``) and must return in the end after ``stop``.
+    ``status`` is called from the thread of ``run``, in the order of the changes.
+    """
+
+    def __init__(
+        self,
+        spec: CaptureSpec,
+        emit: Emit,
+        status: Callable[[StreamStatus], None],
+        drop: Drop = _ignore,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._session = Session(spec, emit, status, drop)
+        self._live = LiveReader(self._session, rng or random.Random()) if spec.uri.live else None
+
+    @property
+    def run_id(self) -> str:
+        """The id that all frames of this run carry, over reconnects and loops."""
+        return self._session.run
+
+    def run(self) -> None:
+        """Capture until the source ends, ``limit`` is reached or ``stop`` is called. ``SourceError`` if it fails.
+
+        All frames have been handed on when it returns. What ``emit`` raises ends the run and is raised here.
+        """
+        session = self._session
+        session.report("starting")
+        try:
+            try:
+                summary = self._live.read() if self._live else read_local(session)
+            finally:
+                session.close()
+        except SourceError as error:
+            session.report("failed", cast(Reason, error.reason), str(error))
+            raise
+        session.report("ended", None, "stopped" if session.stopped.is_set() else summary)
+
+    def stop(self) -> None:
+        """Make ``run`` return soon, from any thread, even when the source hangs."""
+        self._session.stopped.set()
+        if self._live:
+            self._live.interrupt()

@@ -1,0 +1,44 @@
+"""What to capture and how: plain data, checked when made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from operators.capture.backoff import Backoff
+from operators.capture.sampling import Sampling
+from operators.capture.uri import SourceUri
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureSpec:
+    """One stream to capture. Only ``stream`` and ``uri`` must be given."""
+
+    stream: str
+    uri: SourceUri
+    sampling: Sampling = field(default_factory=Sampling)
+    motion_gate: bool = False
+    """Pass on only frames in which something moved."""
+    max_width: int | None = 1920
+    """Pixels; larger frames are scaled down."""
+    limit: int | None = None
+    """End after this many sampled frames."""
+
+    realtime: bool = False
+    """Make a file behave like a camera: paced by its media time, and not waiting for a slow consumer."""
+    loop: bool = False
+    """Start a file over when it ends; media time and sequence numbers count on."""
+
+    connect_timeout_s: float = 10.0
+    stall_timeout_s: float = 10.0
+    """Without a frame for this long, a live source is restarted."""
+    freeze_timeout_s: float | None = 60.0
+    """With the same picture for this long, a live source is restarted; None: never."""
+    backoff: Backoff = field(default_factory=Backoff)
+    give_up_after_s: float | None = None
+    """Without a frame for this long, a live source has failed; None: try for ever."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_width", "limit", "connect_timeout_s", "stall_timeout_s", "freeze_timeout_s"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"{name} must be positive, not {value}")
