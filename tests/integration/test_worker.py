@@ -1,0 +1,143 @@
+"""The worker over both transports, with the same expectations."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import struct
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from operators.schema import BoundingBox, DeadLetter, Event, FrameHeader, Result, from_json, to_json
+from pipelines.worker import WorkerConfig, run_worker
+from tests.integration.worker_parts import CountingAnalyser, KafkaWire, LocalWire, Sent, Wire, frame_message
+
+
+@pytest.fixture(params=["local", pytest.param("kafka", marks=pytest.mark.kafka)])
+def wire(request: pytest.FixtureRequest) -> Wire:
+    if request.param == "local":
+        return LocalWire()
+    return KafkaWire(request.getfixturevalue("kafka_broker").bootstrap, request.getfixturevalue("topic_prefix"))
+
+
+@asynccontextmanager
+async def working(wire: Wire, analyser: CountingAnalyser, **options: object) -> AsyncIterator[asyncio.Task[None]]:
+    """A worker that runs inside the block and must stop cleanly at its end."""
+    stop = asyncio.Event()
+    config = WorkerConfig(wire.broker, f"q-{wire.topics.frames.replace('.', '-')}", wire.topics, give_up_s=20)
+    task = asyncio.create_task(run_worker(config, analyser, stop=stop, **options))  # type: ignore[arg-type]
+    try:
+        yield task
+    finally:
+        stop.set()
+        await asyncio.wait_for(task, 40)
+
+
+async def results_of(wire: Wire, count: int, timeout_s: float = 40) -> list[Result]:
+    """All results, once there are so many."""
+    return [from_json(message.value, Result) for message in await messages_of(wire, wire.topics.results, count, timeout_s)]
+
+
+async def messages_of(wire: Wire, topic: str, count: int, timeout_s: float = 40) -> list:  # type: ignore[type-arg]
+    async with asyncio.timeout(timeout_s):
+        while len(found := await wire.all_of(topic)) < count:
+            await asyncio.sleep(0.2)
+    return found
+
+
+async def test_every_frame_gets_one_result_in_order(wire: Wire) -> None:
+    streams = [f"camera-{number}" for number in range(5)]
+    await wire.send(frame_message(stream, seq, wire.encoding) for seq in range(40) for stream in streams)
+    async with working(wire, CountingAnalyser(work_s=0.002)):
+        results = await results_of(wire, 200)
+
+    by_stream = defaultdict(list)
+    for result in results:
+        by_stream[result.stream].append(result.seq)
+    assert by_stream == {stream: list(range(40)) for stream in streams}
+    assert {result.outcome for result in results} == {"analysed"}
+
+
+async def test_poison_goes_to_the_dead_letters_and_its_neighbours_go_on(wire: Wire) -> None:
+    good = [frame_message("camera", seq, wire.encoding) for seq in range(10)]
+    header = from_json(frame_message("camera", 99, "jpeg").headers[0][1], FrameHeader)
+    jpeg = frame_message("camera", 99, "jpeg").value or b""
+
+    def poisoned(value: bytes, **changes: object) -> Sent:
+        changed = msgspec.structs.replace(header, **changes)  # type: ignore[arg-type]
+        return Sent(b"camera", value, (("frame", to_json(changed)),))
+
+    huge = bytearray(jpeg)
+    at = jpeg.index(b"\xff\xc0")
+    huge[at + 5 : at + 9] = struct.pack(">HH", 65_500, 65_500)
+    poison = [
+        Sent(b"camera", b"no header at all"),
+        Sent(b"camera", b"\x00\xff", (("frame", b"{not json"),)),
+        Sent(b"camera", jpeg, (("frame", b'{"schema": "sluice.frame/2", "stream": "camera"}'),)),
+        poisoned(b"\x12\x34" * 400, seq=100),
+        poisoned(jpeg[: len(jpeg) // 2], seq=101),
+        poisoned(bytes(huge), seq=102, width=65_500, height=65_500),
+        poisoned(b"1234", seq=103, encoding="bgr24"),
+        poisoned(b"", seq=104, encoding="none", cause="buffer_full"),
+    ]
+    await wire.send([message for pair in zip(good, poison, strict=False) for message in pair] + good[len(poison) :])
+    async with working(wire, CountingAnalyser()):
+        letters = [from_json(m.value, DeadLetter) for m in await messages_of(wire, wire.topics.dlq, 7)]
+        results = await results_of(wire, 15)
+
+    assert [letter.reason for letter in letters] == [
+        "bad_header",
+        "bad_header",
+        "wrong_schema",
+        "undecodable_image",
+        "undecodable_image",
+        "image_too_large",
+        "undecodable_image",
+    ]
+    assert [letter.offset for letter in letters] == [1, 3, 5, 7, 9, 11, 13]
+    assert letters[0].topic == wire.topics.frames
+    assert base64.b64decode(letters[0].value_base64 or "") == b"no header at all"
+    outcomes = {result.seq: result.outcome for result in results}
+    assert outcomes == {
+        **dict.fromkeys(range(10), "analysed"),
+        **dict.fromkeys(range(100, 104), "failed"),
+        104: "dropped",
+    }
+    assert [result.cause for result in results if result.seq == 104] == ["buffer_full"]
+
+
+async def test_events_follow_from_results(wire: Wire) -> None:
+    def derive(result: Result) -> list[Event]:
+        box = BoundingBox(x_min=0, y_min=0, x_max=1, y_max=1)
+        return [
+            Event(
+                type="new", stream=result.stream, run=result.run, seq=result.seq, track_id=7, label="car",
+                confidence=1.0, media_time_s=0.0, first_media_time_s=0.0, last_media_time_s=0.0, bounding_box=box,
+            )
+        ]  # fmt: skip
+
+    await wire.send([frame_message("camera", 0, wire.encoding)])
+    async with working(wire, CountingAnalyser(), derive=derive):
+        [message] = await messages_of(wire, wire.topics.events, 1)
+
+    assert message.key == b"camera"
+    assert from_json(message.value, Event).track_id == 7
+
+
+async def test_a_worker_that_was_stopped_goes_on_where_it_was(wire: Wire) -> None:
+    await wire.send(frame_message("camera", seq, wire.encoding) for seq in range(300))
+    analyser = CountingAnalyser(work_s=0.005)
+    async with working(wire, analyser):
+        await results_of(wire, 40)
+    half = len(analyser.seen)
+    assert 40 <= half < 300
+    async with working(wire, analyser):
+        results = await results_of(wire, 300)
+
+    assert sorted(result.seq for result in results) == list(range(300))
+    assert set(analyser.seen.values()) == {1}

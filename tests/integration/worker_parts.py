@@ -1,0 +1,170 @@
+"""What the worker's tests share: an analyser that only counts, frames, and both transports behind one face."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+import numpy as np
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from kafka.admin import KafkaAdminClient
+
+from operators.frame import Frame
+from operators.frames_codec import Encoding, encode_frame
+from operators.schema import FRAME_HEADER_KEY, FrameHeader, FrameInfo, Outcome, Plan, Result, to_json
+from operators.transports.local_broker import LocalBroker
+from pipelines.aio_broker import Broker, LocalAddress
+from pipelines.partition import TopicNames
+from pipelines.settings import BrokerSettings
+
+PARTITIONS = 4
+
+
+@dataclass
+class CountingAnalyser:
+    """Decodes every frame, waits as long as told, and answers with no objects."""
+
+    work_s: float = 0.0
+    seen: Counter[tuple[str, int]] = field(default_factory=Counter)
+    forgotten: list[str] = field(default_factory=list)
+
+    async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
+        frame = await asyncio.to_thread(load)
+        assert frame.image.shape == (header.height, header.width, 3)
+        await asyncio.sleep(self.work_s)
+        self.seen[header.stream, header.seq] += 1
+        return self.unanalysed(header, "analysed", None)
+
+    def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str | None) -> Result:
+        info = FrameInfo(
+            width=header.width,
+            height=header.height,
+            media_time_s=header.media_time_s,
+            captured_at=header.captured_at,
+        )
+        plan = Plan(slo_ms=100, deadline_met=outcome == "analysed")
+        return Result(
+            stream=header.stream, run=header.run, seq=header.seq, query="test", frame=info, outcome=outcome,
+            cause=cause, plan=plan,
+        )  # fmt: skip
+
+    def forget(self, stream: str) -> None:
+        self.forgotten.append(stream)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message to put on the frames topic."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+def frame_message(stream: str, seq: int, encoding: Encoding, run: str = "run", size: tuple[int, int] = (64, 48)) -> Sent:
+    """A good frame with some content."""
+    width, height = size
+    image = np.full((height, width, 3), seq % 256, np.uint8)
+    image[: height // 2] = np.arange(width, dtype=np.uint8)[None, :, None]
+    frame = Frame(stream, run, seq, image, seq / 25, datetime.now(UTC))
+    header, data = encode_frame(frame, encoding)
+    return Sent(stream.encode(), data, ((FRAME_HEADER_KEY, to_json(header)),))
+
+
+@dataclass(frozen=True)
+class Received:
+    """A message of any topic."""
+
+    partition: int
+    key: bytes | None
+    value: bytes
+
+
+class Wire(Protocol):
+    """A transport as the tests use it."""
+
+    encoding: Encoding
+    broker: Broker
+    topics: TopicNames
+
+    async def send(self, messages: Iterable[Sent]) -> None: ...
+
+    async def all_of(self, topic: str) -> list[Received]: ...
+
+
+class LocalWire:
+    """``local://`` under a name of its own."""
+
+    encoding: Encoding = "bgr24"
+
+    def __init__(self) -> None:
+        self.broker = LocalAddress(uuid.uuid4().hex)
+        self.topics = names("")
+        self.logs = LocalBroker.named(self.broker.name)
+        for topic in vars(self.topics).values():
+            self.logs.create_topic(topic, PARTITIONS)
+
+    async def send(self, messages: Iterable[Sent]) -> None:
+        for message in messages:
+            self.logs.append(self.topics.frames, message.key, message.value, message.headers)
+
+    async def all_of(self, topic: str) -> list[Received]:
+        return [
+            Received(number, record.key, record.value or b"")
+            for number in self.logs.partitions_for_topic(topic)
+            for record in self.logs.read("test-reader", (topic, number), 0, 1_000_000)
+        ]
+
+
+class KafkaWire:
+    """A real broker, with topics of its own."""
+
+    encoding: Encoding = "jpeg"
+
+    def __init__(self, bootstrap: str, prefix: str) -> None:
+        self.broker = BrokerSettings((bootstrap,))
+        self.topics = names(prefix)
+        admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+        admin.create_topics(
+            {
+                topic: {"num_partitions": PARTITIONS, "replication_factor": 1, "configs": {"max.message.bytes": "8388608"}}
+                for topic in vars(self.topics).values()
+            }
+        )
+        admin.close()
+
+    async def send(self, messages: Iterable[Sent]) -> None:
+        producer = AIOKafkaProducer(bootstrap_servers=self.broker.servers[0], max_request_size=8 << 20)
+        await producer.start()
+        try:
+            stored = [
+                await producer.send(self.topics.frames, message.value, message.key, headers=list(message.headers))
+                for message in messages
+            ]
+            await asyncio.gather(*stored)
+        finally:
+            await producer.stop()
+
+    async def all_of(self, topic: str) -> list[Received]:
+        consumer = AIOKafkaConsumer(
+            topic, bootstrap_servers=self.broker.servers[0], auto_offset_reset="earliest", enable_auto_commit=False
+        )
+        await consumer.start()
+        try:
+            ends = await consumer.end_offsets(list(consumer.assignment()))
+            found: list[Received] = []
+            while len(found) < sum(ends.values()):
+                for records in (await consumer.getmany(timeout_ms=500)).values():
+                    found += [Received(record.partition, record.key, record.value) for record in records]
+            return found
+        finally:
+            await consumer.stop()
+
+
+def names(prefix: str) -> TopicNames:
+    return TopicNames(*(f"{prefix}{kind}" for kind in ("frames", "results", "events", "dlq")))
