@@ -1,0 +1,1 @@
+"""Measurements: each claim of speed has one, `python -m benchmarks.NAME`."""
