@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import tempfile
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -52,14 +51,13 @@ class WorkerConfig:
 
 
 async def run_worker(
-    config: WorkerConfig, analyser: Analyser, derive: Derive = no_events, stop: asyncio.Event | None = None
+    config: WorkerConfig, analyser: Analyser, derive: Derive = no_events, *, stop: asyncio.Event
 ) -> None:
-    """Work until SIGINT, SIGTERM or ``stop``; then finish the frames in flight, publish, commit and return.
+    """Work until ``stop``; then finish the frames in flight, publish, commit and return.
 
     A broker that goes away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
     """
-    stop = stop or asyncio.Event()
-    with _signals_set(stop), tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch:
         while not stop.is_set():
             if not await _unless(stop, _reach(config)):
                 return
@@ -140,21 +138,3 @@ async def _unless(stop: asyncio.Event, work: Awaitable[None]) -> bool:
         return False
     await task
     return True
-
-
-@contextmanager
-def _signals_set(stop: asyncio.Event) -> Iterator[None]:
-    """SIGINT and SIGTERM set the event."""
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    try:
-        for number in numbers:
-            loop.add_signal_handler(number, stop.set)
-    except (RuntimeError, ValueError):  # not the main thread: whoever runs us has the signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
