@@ -1,0 +1,45 @@
+"""Light over the day: what is multiplied, added and switched on between noon and night."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+CYCLE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Light:
+    """The light of one moment; colours are blue, green, red."""
+
+    ambient: tuple[float, float, float]  # gain on daylight colours
+    sky_top: tuple[float, float, float]
+    sky_low: tuple[float, float, float]
+    sun: float  # strength of cast shadows
+    lamps: float  # 0 off … 1 on: street lamps, windows and headlights
+    noise: float  # standard deviation of the camera's noise
+
+
+DAY = Light((1.0, 1.0, 1.0), (226, 184, 140), (240, 230, 218), 0.42, 0.0, 2.2)
+DUSK = Light((0.66, 0.56, 0.6), (150, 104, 92), (120, 164, 240), 0.12, 0.7, 3.2)
+NIGHT = Light((0.3, 0.22, 0.2), (44, 26, 20), (64, 44, 40), 0.0, 1.0, 4.6)
+NAMED = {"day": DAY, "dusk": DUSK, "night": NIGHT}
+
+
+def light_at(name: str, time_s: float) -> Light:
+    """The light of a ``day``, ``dusk`` or ``night`` scene, or of a ``cycle`` that takes ``CYCLE_S`` from noon to noon."""
+    if name != "cycle":
+        return NAMED[name]
+    darkness = 1 - np.cos(2 * np.pi * time_s / CYCLE_S)  # 0 noon … 2 midnight
+    darkness = round(float(darkness) * 100) / 100  # so that the same light can be recognised and kept
+    return mixed(DAY, DUSK, darkness) if darkness <= 1 else mixed(DUSK, NIGHT, darkness - 1)
+
+
+def mixed(a: Light, b: Light, share: float) -> Light:
+    """Between two lights."""
+    values = []
+    for entry in fields(Light):
+        value = np.asarray(getattr(a, entry.name)) * (1 - share) + np.asarray(getattr(b, entry.name)) * share
+        values.append(tuple(value.tolist()) if value.ndim else float(value))
+    return Light(*values)

@@ -1,0 +1,214 @@
+"""Solid things made of flat faces: vehicles are extruded side views with panels, windows and wheels on them.
+
+Local axes in metres: x forward, y to the left, z up, the origin on the ground below the middle. A mesh consists of
+sections along x (cab, trailer); within a section faces are kept in painting order, sections are painted far to near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.street.sprite import Colour, Sprite
+
+Points = NDArray[np.float64]
+Profile = Sequence[tuple[float, float]]
+GLASS = (70, 58, 48)
+RUBBER = (32, 30, 30)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where a thing stands: ground point in world metres, heading (radians from X), and the way its wheels have rolled."""
+
+    x: float
+    y: float
+    heading: float
+    rolled_m: float = 0.0
+
+    def to_world(self, local: Points) -> Points:
+        """Local points (N×3) → world points."""
+        cos, sin = np.cos(self.heading), np.sin(self.heading)
+        world = local @ np.array([[cos, sin, 0], [-sin, cos, 0], [0, 0, 1.0]])
+        world += (self.x, self.y, 0.0)
+        return world
+
+    def to_local(self, world: Points) -> Points:
+        """One world point (3) → local axes."""
+        cos, sin = np.cos(self.heading), np.sin(self.heading)
+        dx, dy = world[0] - self.x, world[1] - self.y
+        return np.array([cos * dx + sin * dy, cos * dy - sin * dx, world[2]])
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Faces ready to paint. ``starts[i]:starts[i + 1]`` are face i's vertices."""
+
+    vertices: Points
+    starts: NDArray[np.int64]
+    colours: Points
+    normals: Points
+    anchors: Points
+    sections: tuple[tuple[float, tuple[int, ...]], ...]
+    wheels: tuple[tuple[slice, float, float, float], ...]  # spinning vertices, hub x, hub z, radius
+    size: tuple[float, float, float]  # length, width, height
+
+    def shaded(self, light: Callable[[Points], Points], heading: float) -> Mesh:
+        """The mesh with each face's colour multiplied by ``light`` of its normal (world axes)."""
+        cos, sin = np.cos(heading), np.sin(heading)
+        world = self.normals @ np.array([[cos, sin, 0], [-sin, cos, 0], [0, 0, 1.0]])
+        colours = np.clip(self.colours * light(world)[:, None], 0, 255)
+        return Mesh(
+            self.vertices, self.starts, colours, self.normals, self.anchors, self.sections, self.wheels, self.size
+        )
+
+    def posed(self, rolled_m: float) -> Points:
+        """The vertices with the wheels turned."""
+        if not self.wheels:
+            return self.vertices
+        vertices = self.vertices.copy()
+        for part, hub_x, hub_z, radius in self.wheels:
+            cos, sin = np.cos(rolled_m / radius), np.sin(rolled_m / radius)
+            dx, dz = vertices[part, 0] - hub_x, vertices[part, 2] - hub_z
+            vertices[part, 0] = hub_x + cos * dx + sin * dz
+            vertices[part, 2] = hub_z + cos * dz - sin * dx
+        return vertices
+
+    def paint(self, sprite: Sprite, pixels: Points, camera: Points) -> None:
+        """Paint the faces that look at ``camera`` (local axes) onto the sprite; ``pixels`` are the projected vertices."""
+        facing = np.einsum("ij,ij->i", self.normals, camera - self.anchors) > 0
+        vertices = sprite.fixed(pixels)
+        colours = self.colours.tolist()
+        bounds = self.starts.tolist()
+        for _, faces in sorted(self.sections, key=lambda section: -abs(section[0] - camera[0])):
+            for face in faces:
+                if facing[face]:
+                    part = vertices[bounds[face] : bounds[face + 1]]
+                    sprite.fill(part, colours[face], convex=len(part) <= 4)
+
+
+@dataclass
+class MeshBuilder:
+    """Collects faces; every method adds to the current section."""
+
+    points: list[Points] = field(default_factory=list)
+    colours: list[Colour] = field(default_factory=list)
+    normals: list[Points] = field(default_factory=list)
+    sections: list[tuple[float, list[int]]] = field(default_factory=list)
+    wheels: list[tuple[slice, float, float, float]] = field(default_factory=list)
+    count: int = 0
+
+    def section(self, x: float) -> None:
+        """Begin a new section with its middle at ``x``."""
+        self.sections.append((x, []))
+
+    def face(self, points: Sequence[Sequence[float]] | Points, colour: Colour, outward: Sequence[float]) -> slice:
+        """One flat polygon that is seen from the side to which ``outward`` points; returns its vertex slice."""
+        array = np.asarray(points, float)
+        following = np.roll(array, -1, axis=0)
+        normal = np.cross(array, following).sum(axis=0)
+        normal /= np.linalg.norm(normal) + 1e-9
+        if normal @ np.asarray(outward, float) < 0:
+            normal = -normal
+        self.sections[-1][1].append(len(self.points))
+        self.points.append(array)
+        self.colours.append(colour)
+        self.normals.append(normal)
+        self.count += len(array)
+        return slice(self.count - len(array), self.count)
+
+    def both_sides(self, outline: Profile, half_width: Callable[[float], float], colour: Colour) -> None:
+        """A polygon (x, z) on the left and on the right flank, whose half width may vary with z."""
+        for side in (1.0, -1.0):
+            points = [(x, side * half_width(z), z) for x, z in outline]
+            self.face(points, colour, (0, side, 0.2))
+
+    def extrude(self, outline: Profile, half_width: Callable[[float], float], colour: Colour) -> None:
+        """A solid with this side view (x, z), closed all around."""
+        middle_x = sum(x for x, _ in outline) / len(outline)
+        middle_z = sum(z for _, z in outline) / len(outline)
+        for (xa, za), (xb, zb) in pairwise([*outline, outline[0]]):
+            outward = np.array([zb - za, 0.0, xa - xb])
+            if outward @ (np.array([(xa + xb) / 2 - middle_x, 0, (za + zb) / 2 - middle_z])) < 0:
+                outward = -outward
+            if abs(outward).sum() > 0.02:
+                self.face(strip((xa, za), (xb, zb), half_width), colour, outward)
+        self.both_sides(outline, half_width, colour)
+
+    def box(self, x: tuple[float, float], half_width: float, z: tuple[float, float], colour: Colour) -> None:
+        """A cuboid."""
+        outline = [(x[0], z[0]), (x[0], z[1]), (x[1], z[1]), (x[1], z[0])]
+        self.extrude(outline, lambda _: half_width, colour)
+
+    def panel(
+        self,
+        a: tuple[float, float],
+        b: tuple[float, float],
+        half_width: Callable[[float], float],
+        across: tuple[float, float],
+        along: tuple[float, float],
+        colour: Colour,
+        outward: Sequence[float],
+    ) -> None:
+        """A rectangle on the strip over the edge a → b: ``across`` in -1…1 of the width, ``along`` in 0…1 of the edge."""
+        (xa, za), (xb, zb) = a, b
+
+        def at(u: float, v: float) -> tuple[float, float, float]:
+            x, z = xa + (xb - xa) * v, za + (zb - za) * v
+            return x, u * half_width(z), z
+
+        corners = [at(across[0], along[0]), at(across[1], along[0]), at(across[1], along[1]), at(across[0], along[1])]
+        self.face(corners, colour, outward)
+
+    def wheel(self, x: float, radius: float, half_width: float, rim: Colour, spokes: int = 5) -> None:
+        """A pair of wheels at ``x``: tyre, rim and turning spokes on both flanks."""
+        for side in (1.0, -1.0):
+            inner = side * (half_width - 0.22)
+            self.face(ring(x, radius, radius, inner), RUBBER, (0, side, 0))
+            self.face(ring(x, radius, radius, side * half_width), RUBBER, (0, side, 0))
+            self.face(ring(x, radius, radius * 0.66, side * half_width), rim, (0, side, 0))
+            dark = [channel * 0.45 for channel in rim]
+            for spoke in range(spokes):
+                angle = 2 * np.pi * spoke / spokes
+                part = self.face(blade(x, radius, angle, side * half_width), dark, (0, side, 0))
+                self.wheels.append((part, x, radius, radius))
+
+    def build(self) -> Mesh:
+        """The finished mesh."""
+        vertices = np.concatenate(self.points)
+        starts = np.cumsum([0, *(len(points) for points in self.points)])
+        size = np.ptp(vertices, axis=0)
+        return Mesh(
+            vertices,
+            starts,
+            np.array(self.colours, float),
+            np.array(self.normals),
+            np.array([points[0] for points in self.points]),
+            tuple((x, tuple(faces)) for x, faces in self.sections),
+            tuple(self.wheels),
+            (float(size[0]), float(size[1]), float(size[2])),
+        )
+
+
+def strip(a: tuple[float, float], b: tuple[float, float], half_width: Callable[[float], float]) -> list[list[float]]:
+    """The face between the flanks over the edge a → b of a side view."""
+    (xa, za), (xb, zb) = a, b
+    ya, yb = half_width(za), half_width(zb)
+    return [[xa, ya, za], [xb, yb, zb], [xb, -yb, zb], [xa, -ya, za]]
+
+
+def ring(x: float, hub_z: float, radius: float, y: float) -> Points:
+    """A disc standing in the x-z plane."""
+    angles = np.linspace(0, 2 * np.pi, 14, endpoint=False)
+    return np.stack([x + radius * np.cos(angles), np.full(14, y), hub_z + radius * np.sin(angles)], axis=1)
+
+
+def blade(x: float, radius: float, angle: float, y: float) -> Points:
+    """The dark gap between two spokes of a wheel that stands on the ground."""
+    angles = angle + np.array([-0.28, 0.28, 0.12, -0.12])
+    reach = radius * np.array([0.58, 0.58, 0.2, 0.2])
+    return np.stack([x + reach * np.cos(angles), np.full(4, y), radius + reach * np.sin(angles)], axis=1)

@@ -1,0 +1,162 @@
+"""One street in motion: draws the frame of any time and knows which pixels belong to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.street.backdrop import build_backdrop
+from datasets.street.furniture import Fixture, furnish
+from datasets.street.layout import lay_out
+from datasets.street.light import Light, light_at
+from datasets.street.mesh import Pose
+from datasets.street.options import Options
+from datasets.street.sprite import Image, Sprite, darken, glow
+from datasets.street.traffic import Actor, traffic
+from datasets.street.weather import Lens
+
+SHUTTER_S = 0.008
+LEAST_PIXELS = 12
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A moving thing in a frame: pixel box (x0, y0, x1, y1; exclusive end) of its visible part and the share visible."""
+
+    actor: Actor
+    box: tuple[int, int, int, int]
+    visible: float
+
+
+@dataclass(frozen=True)
+class Placed:
+    """An actor's picture at a moment, before light is put on it."""
+
+    actor: Actor
+    pose: Pose
+    sprite: Sprite
+
+
+class Scene:
+    """The street of one set of options. Frames must be asked for in the order of time."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.layout = lay_out(options.seed, options.width, options.height)
+        self.backdrop = build_backdrop(self.layout)
+        self.fixtures = sorted(furnish(self.layout), key=lambda fixture: -fixture.y)
+        self.lens = Lens(options, self.layout)
+        self._arrivals = traffic(self.layout, options.mix, options.density)
+        self._next = next(self._arrivals)
+        self._present: list[Actor] = []
+        self._graded: tuple[Light, Image] | None = None
+
+    def render(self, time_s: float) -> tuple[Image, list[Seen]]:
+        """The picture at this time and the moving things that can be seen in it, strays included."""
+        light = light_at(self.options.light, time_s)
+        frame = self.lens.clouded(self._ground(light), light, time_s)
+        owners = np.zeros(frame.shape[:2], np.int32)
+        placed = [found for actor in self._on_street(time_s) if (found := self._place(actor, time_s)) is not None]
+        for item in placed:
+            self._cast(frame, item, light)
+        order: list[Placed | Fixture] = [*placed, *self.fixtures]
+        for item in sorted(order, key=lambda one: -(one.y if isinstance(one, Fixture) else one.pose.y)):
+            if isinstance(item, Fixture):
+                for layer in item.at(time_s):
+                    self._lit(layer, item.x, item.y, light).lay_over(frame, owners, 0)
+            else:
+                sprite = self._lit(item.sprite, item.pose.x, item.pose.y, light)
+                blur = item.actor.speed_ms * SHUTTER_S * self.layout.camera.pixels_per_metre(_point(item.pose))
+                sprite.blurred(blur).lay_over(frame, owners, item.actor.id)
+        for item in placed:
+            self._shine(frame, owners, item, light)
+        return self.lens.shot(frame, light, time_s), [
+            seen for item in placed if (seen := _seen(item, owners)) is not None
+        ]
+
+    def _ground(self, light: Light) -> Image:
+        if self._graded is None or self._graded[0] != light:
+            self._graded = (light, self.lens.hazed(self.backdrop.graded(light), light))
+        return self._graded[1].copy()
+
+    def _on_street(self, time_s: float) -> list[Actor]:
+        while self._next.enter_s <= time_s:
+            self._present.append(self._next)
+            self._next = next(self._arrivals)
+        self._present = [actor for actor in self._present if actor.leave_s > time_s]
+        return [actor for actor in self._present if actor.enter_s <= time_s]
+
+    def _place(self, actor: Actor, time_s: float) -> Placed | None:
+        pose = actor.pose(time_s)
+        sprite = actor.thing.draw(self.layout.camera, pose)
+        return None if sprite is None else Placed(actor, pose, sprite)
+
+    def _lit(self, sprite: Sprite, x: float, y: float, light: Light) -> Sprite:
+        camera = self.layout.camera
+        foot, _ = camera.project(np.array([[x, y, 0.0]]))
+        column = int(np.clip(foot[0, 0], 0, camera.width - 1))
+        row = int(np.clip(foot[0, 1], 0, camera.height - 1))
+        lamp = float(self.backdrop.lamp[row, column]) * light.lamps * 0.75
+        gain = np.array(light.ambient) + lamp * np.array([0.5, 0.78, 1.0])
+        return self.lens.seen_through_air(sprite, tuple(gain), y, light)
+
+    def _cast(self, frame: Image, item: Placed, light: Light) -> None:
+        """The shadow: on the ground along the sun, and a dark patch right below."""
+        points, sun = item.actor.thing.outline(item.pose), self.layout.sun
+        fallen = points.copy()
+        fallen[:, :2] -= np.outer(points[:, 2], (sun[0] / sun[2], sun[1] / sun[2]))
+        fallen[:, 2] = 0
+        low = points[points[:, 2] == 0]
+        for spots, strength, softness in ((fallen, light.sun, 5), (low, 0.25 + 0.3 * light.sun, 3)):
+            pixels, _ = self.layout.camera.project(spots)
+            darken(frame, cv2.convexHull(pixels.astype(np.float32))[:, 0].astype(float), strength, softness)
+
+    def _shine(self, frame: Image, owners: NDArray[np.int32], item: Placed, light: Light) -> None:
+        """Headlamps, tail lamps and the pool of light ahead."""
+        if light.lamps < 0.3:
+            return
+        camera = self.layout.camera
+        front, back = item.actor.thing.lamps(item.pose)
+        scale = camera.pixels_per_metre(_point(item.pose))
+        for points, colour, size in ((front, (190, 225, 240), 0.9), (back, (30, 20, 200), 0.4)):
+            pixels, _ = camera.project(points)
+            for x, y in pixels:
+                if self._owned(owners, x, y, item.actor.id):
+                    glow(frame, x, y, size * scale, tuple(light.lamps * channel for channel in colour))
+        for point in front[:1]:
+            ahead = np.array([[point[0] + item.actor.direction * 3.5, item.pose.y, 0.0]])
+            pixels, _ = camera.project(ahead)
+            glow(frame, pixels[0, 0], pixels[0, 1], 3.2 * scale, (50 * light.lamps, 62 * light.lamps, 70 * light.lamps))
+
+    @staticmethod
+    def _owned(owners: NDArray[np.int32], x: float, y: float, owner: int) -> bool:
+        row, column = int(y), int(x)
+        near = owners[max(row - 2, 0) : max(row + 3, 0), max(column - 2, 0) : max(column + 3, 0)]
+        return bool((near == owner).any())
+
+
+def _point(pose: Pose) -> NDArray[np.float64]:
+    return np.array([pose.x, pose.y, 0.8])
+
+
+def _seen(item: Placed, owners: NDArray[np.int32]) -> Seen | None:
+    """What is left of the actor's sprite after all that lies before it."""
+    from datasets.street.sprite import SOLID
+
+    whole = int(np.count_nonzero(item.sprite.pixels[..., 3] >= SOLID))
+    rows, columns, _, _ = item.sprite.clip(owners)  # type: ignore[arg-type]
+    own = owners[rows, columns] == item.actor.id
+    count = int(np.count_nonzero(own))
+    if count < LEAST_PIXELS:
+        return None
+    down, across = np.flatnonzero(own.any(axis=1)), np.flatnonzero(own.any(axis=0))
+    box = (
+        int(columns.start + across[0]),
+        int(rows.start + down[0]),
+        int(columns.start + across[-1] + 1),
+        int(rows.start + down[-1] + 1),
+    )
+    return Seen(item.actor, box, min(count / max(whole, 1), 1.0))

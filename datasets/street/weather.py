@@ -1,0 +1,92 @@
+"""Between the street and the picture: clouds, fog, rain, and what the camera itself adds (softness and noise)."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from datasets.street.layout import Layout
+from datasets.street.light import Light
+from datasets.street.options import Options
+from datasets.street.sprite import Image, Sprite
+
+FOG_M = 42.0
+RAIN_M = 90.0
+NOISE_TILES = 64
+
+
+class Lens:
+    """Weather and camera of one scene; pictures go in clean and come out as taken."""
+
+    def __init__(self, options: Options, layout: Layout) -> None:
+        self.weather = options.weather
+        self.camera = layout.camera
+        self.clouds = layout.clouds and options.weather == "clear"
+        self._rng = np.random.default_rng([options.seed, 6])
+        width, height = options.width, options.height
+        noise = self._rng.normal(0, 1, (height + NOISE_TILES, width + NOISE_TILES, 3)).astype(np.float32)
+        noise = 0.75 * noise.mean(axis=2, keepdims=True) * np.sqrt(3) + 0.5 * cv2.GaussianBlur(noise, (3, 3), 0.8)
+        self._noise = noise
+        self._grain: tuple[float, Image] | None = None
+        shade = self._rng.normal(0, 1, (6, 10)).astype(np.float32)
+        shade = cv2.resize(shade, (3 * width, height), interpolation=cv2.INTER_CUBIC)
+        self._shade = np.clip(255 * (1 - 0.22 * np.clip(shade, 0, 1)), 0, 255).astype(np.uint8)
+        self._depth = self._depths(layout)
+
+    def _depths(self, layout: Layout) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        rays = self.camera.rays(1)
+        ground = self.camera.height_m / np.maximum(-rays[..., 2], 1e-3)
+        front = layout.front_y / np.maximum(rays[..., 1], 1e-3)
+        return np.minimum(ground, front).astype(np.float32)[..., None]
+
+    def haze_colour(self, light: Light) -> tuple[float, float, float]:
+        """The colour that distance fades to."""
+        blue, green, red = (0.55 * a + 0.45 * b for a, b in zip(light.sky_low, (180, 180, 180), strict=True))
+        gain = 0.35 + 0.65 * (1 - light.lamps)
+        return blue * gain, green * gain, red * gain
+
+    def hazed(self, picture: Image, light: Light) -> Image:
+        """The backdrop seen through fog or rain."""
+        if self.weather == "clear":
+            return picture
+        share = 1 - np.exp(-self._depth / (FOG_M if self.weather == "fog" else RAIN_M))
+        haze = np.array(self.haze_colour(light), np.float32)
+        return np.clip(picture * (1 - share) + haze * share, 0, 255).astype(np.uint8)
+
+    def seen_through_air(self, sprite: Sprite, gain: tuple[float, ...], distance_m: float, light: Light) -> Sprite:
+        """A sprite in this light at this distance."""
+        share = 0.0
+        if self.weather != "clear":
+            share = float(1 - np.exp(-distance_m / (FOG_M if self.weather == "fog" else RAIN_M)))
+        return sprite.tinted(gain, self.haze_colour(light), share)
+
+    def clouded(self, picture: Image, light: Light, time_s: float) -> Image:
+        """Shadows of clouds drifting over the picture (in place)."""
+        if not self.clouds or light.sun < 0.1:
+            return picture
+        width = picture.shape[1]
+        start = int(time_s * 9.0) % (2 * width)
+        shade = cv2.cvtColor(np.ascontiguousarray(self._shade[:, start : start + width]), cv2.COLOR_GRAY2BGR)
+        return cv2.multiply(picture, shade, dst=picture, scale=1 / 255)
+
+    def shot(self, picture: Image, light: Light, time_s: float) -> Image:
+        """What the camera records: rain streaks, a soft lens, noise."""
+        rng = np.random.default_rng([self.camera.width, int(time_s * 1000) & 0x7FFFFFFF])
+        if self.weather == "rain":
+            picture = self._rained(picture, rng)
+        picture = cv2.GaussianBlur(picture, (3, 3), 0.55)
+        if self._grain is None or self._grain[0] != light.noise:
+            self._grain = (light.noise, np.clip(self._noise * light.noise + 128, 0, 255).astype(np.uint8))
+        down, right = rng.integers(0, NOISE_TILES, 2)
+        grain = self._grain[1][down : down + picture.shape[0], right : right + picture.shape[1]]
+        return cv2.addWeighted(picture, 1.0, grain, 1.0, -128.0)
+
+    def _rained(self, picture: Image, rng: np.random.Generator) -> Image:
+        """Falling streaks, faint and slanted."""
+        height, width = picture.shape[:2]
+        streaks = np.zeros((height, width), np.uint8)
+        for x, y, length in zip(
+            rng.integers(0, width, 160), rng.integers(-10, height, 160), rng.integers(6, 18, 160), strict=True
+        ):
+            cv2.line(streaks, (int(x), int(y)), (int(x + length * 0.2), int(y + length)), 46, 1, cv2.LINE_AA)
+        return cv2.add(picture, cv2.cvtColor(streaks, cv2.COLOR_GRAY2BGR))
