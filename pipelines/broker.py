@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -30,13 +31,13 @@ def connect(
     stop: threading.Event | None = None,
     **arguments: Any,
 ) -> Client:
-    """Make a client, trying for ``timeout_s``; raises ``Unavailable`` then, or ``SystemExit(0)`` once ``stop`` is set."""
+    """Make a client, trying for ``timeout_s``, then raises ``Unavailable``; ``SystemExit(0)`` once ``stop`` is set."""
     quiet_kafka()
     stop = stop or threading.Event()
     deadline = time.monotonic() + timeout_s
     told = False
     while not stop.is_set():
-        attempt_ms = min(max(int((deadline - time.monotonic()) * 1000), 100), ATTEMPT_MS)
+        attempt_ms = int(max(min((deadline - time.monotonic()) * 1000, ATTEMPT_MS), 100))
         try:
             return kind(**settings.kafka_python(), bootstrap_timeout_ms=attempt_ms, **arguments)
         except (KafkaError, OSError) as error:
@@ -44,10 +45,14 @@ def connect(
         if time.monotonic() >= deadline:
             raise Unavailable(f"no broker answers at {settings.url} ({why}): gave up after {timeout_s:g} s")
         if not told:
-            log.warning("no broker answers at %s yet: trying for %g s", settings.url, timeout_s)
+            log.warning("no broker answers at %s yet: trying%s", settings.url, _span(timeout_s))
             told = True
         stop.wait(0.1)
     raise SystemExit(0)
+
+
+def _span(timeout_s: float) -> str:
+    return "" if math.isinf(timeout_s) else f" for {timeout_s:g} s"
 
 
 def admin(settings: BrokerSettings, timeout_s: float, stop: threading.Event | None = None) -> KafkaAdminClient:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
-from kafka.errors import InvalidReplicationFactorError, KafkaError, TopicAlreadyExistsError, for_code
+from kafka.errors import InvalidReplicationFactorError, KafkaError, TopicAlreadyExistsError
 
 from pipelines.topics import Difference, Found, TopicSettings, differences
 from serving.errors import SluiceError
