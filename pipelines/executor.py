@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -26,8 +26,8 @@ T = TypeVar("T")
 Load = Callable[[], Frame]
 """Gives the decoded frame; runs in a thread, and only for frames that are not dropped."""
 
-Observer = Callable[[Frame, Result], None]
-"""Told of every analysed frame with its picture, on the event loop."""
+Observer = Callable[[Frame, Result], Awaitable[None]]
+"""Told of every analysed frame with its picture; the stream's next frame waits for it."""
 
 
 class Executor:
@@ -99,7 +99,7 @@ class Executor:
             cause, regions = str(failure), []
         result = self._result(frame, header, regions, cause, queue_ms, watch)
         for observe in self._observers:
-            observe(frame, result)
+            await observe(frame, result)
         return result
 
     async def _walk(self, frame: Frame, deadline: float, watch: Stopwatch) -> list[Region]:

@@ -102,7 +102,11 @@ async def submit(subject, h):
 
 async def test_walks_the_dag_and_reports_every_stage():
     detect, seen = Found(), []
-    subject = executor(detect, observers=[lambda frame, result: seen.append((frame.seq, result.seq))])
+
+    async def observe(frame, result):
+        seen.append((frame.seq, result.seq))
+
+    subject = executor(detect, observers=[observe])
     result = await submit(subject, header(seq=4))
     assert (result.stream, result.run, result.seq, result.query, result.outcome) == ("cam", "r", 4, "test", "analysed")
     assert [(o.id, o.label, o.track_id, [a.label for a in o.attributes]) for o in result.objects] == [

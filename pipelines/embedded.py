@@ -1,0 +1,156 @@
+"""Everything in one process, no broker: capture threads → ``local://`` → the worker's own agents → sinks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from operators.capture.service import Capture
+from operators.capture.spec import CaptureSpec
+from operators.schema import Result, StreamStatus, from_json
+from operators.transports.local_broker import LocalBroker
+from pipelines.broker import LocalAddress
+from pipelines.executor import Executor
+from pipelines.feed import MAX_BYTES, Feed
+from pipelines.topics import topic_name
+from pipelines.worker import WorkerConfig, run_worker
+from serving.errors import SourceError
+
+PREFIX = "sluice."
+MAX_PARTITIONS = 8
+
+
+class Sink(Protocol):
+    """Takes results one by one, those of each stream in order."""
+
+    def write(self, result: Result) -> None:
+        """Called on the event loop: must be quick. Raises ``SluiceError`` where it cannot, which ends the run."""
+        ...
+
+
+class EmbeddedRun:
+    """One run of a query over sources in this process; use it once."""
+
+    def __init__(
+        self, query: str, specs: Sequence[CaptureSpec], sinks: Sequence[Sink], status: Callable[[StreamStatus], None]
+    ) -> None:
+        """``status`` is told on the event loop when a stream's state changes."""
+        self._query = query
+        self._specs = specs
+        self._sinks = sinks
+        self._status = status
+        self._address = LocalAddress(f"run-{uuid.uuid4().hex[:12]}")
+        self._broker = LocalBroker.named(self._address.name)
+        self._broker.max_bytes = MAX_BYTES
+        self._results = topic_name(PREFIX, "results")
+        self._settled = asyncio.Event()
+        self._feed = Feed(self._broker, topic_name(PREFIX, "frames"))
+
+    async def run(self, executor: Executor, stop: asyncio.Event) -> None:
+        """Run until every source has ended or ``stop`` is set; every frame sampled by then gets its result.
+
+        A source that cannot be read does not disturb the others: its ``SourceError`` is raised at the end.
+        """
+        for kind in ("frames", "results"):
+            self._broker.create_topic(topic_name(PREFIX, kind), min(len(self._specs), MAX_PARTITIONS))
+        worker_stop = asyncio.Event()
+        config = WorkerConfig(self._address, self._query, PREFIX)
+        worker = asyncio.create_task(run_worker(config, executor, stop=worker_stop))
+        deliver = asyncio.create_task(self._deliver())
+        sources = asyncio.create_task(self._sources(stop))
+        try:
+            await asyncio.wait([sources, worker, deliver], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._feed.close()
+            worker_stop.set()
+            for task in (deliver, sources):
+                if not task.done():
+                    task.cancel()
+            outcomes = await asyncio.gather(worker, deliver, sources, return_exceptions=True)
+            LocalBroker.forget(self._address.name)
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _sources(self, stop: asyncio.Event) -> None:
+        """Capture in threads until all sources have ended, then wait for the results of their frames."""
+        loop = asyncio.get_running_loop()
+
+        def status(change: StreamStatus) -> None:
+            loop.call_soon_threadsafe(self._status, change)
+
+        captures = [Capture(spec, self._feed.emit, status, self._feed.drop) for spec in self._specs]
+        stopping = asyncio.create_task(_stop_all(captures, stop))
+        try:
+            outcomes = await asyncio.gather(*(in_thread(capture.run) for capture in captures), return_exceptions=True)
+            while not self._feed.empty:
+                self._settled.clear()
+                await self._settled.wait()
+        finally:
+            stopping.cancel()
+            for capture in captures:
+                capture.stop()
+        for spec, outcome in zip(self._specs, outcomes, strict=True):
+            if isinstance(outcome, SourceError):
+                raise SourceError(f"stream {spec.stream}: {outcome}", outcome.reason)
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _deliver(self) -> None:
+        """Give every result to the sinks, and its credit back to its stream."""
+        appended = asyncio.Event()
+        self._broker.subscribe(appended)
+        offsets: dict[int, int] = {}
+        try:
+            while True:
+                appended.clear()
+                for result in self._new_results(offsets):
+                    for sink in self._sinks:
+                        sink.write(result)
+                    self._feed.settle(result)
+                    self._settled.set()
+                await appended.wait()
+        finally:
+            self._broker.unsubscribe(appended)
+
+    def _new_results(self, offsets: dict[int, int]) -> Iterator[Result]:
+        for number in sorted(self._broker.partitions_for_topic(self._results)):
+            for record in self._broker.read("sinks", (self._results, number), offsets.get(number, 0), 1000):
+                offsets[number] = record.offset + 1
+                yield from_json(record.value or b"", Result)
+
+
+async def _stop_all(captures: Sequence[Capture], stop: asyncio.Event) -> None:
+    await stop.wait()
+    for capture in captures:
+        capture.stop()
+
+
+def in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
+    """Run in a thread of its own: long work must not take up the loop's pool, which decodes and preprocesses."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def finish(error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except Exception as problem:
+            error = problem
+        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+            loop.call_soon_threadsafe(finish, error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return done

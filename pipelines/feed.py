@@ -1,0 +1,53 @@
+"""The way of frames into ``local://``: capture threads wait here, so that no log loses what was sampled."""
+
+from __future__ import annotations
+
+from operators.frame import Frame
+from operators.frames_codec import encode_frame
+from operators.schema import FRAME_HEADER_KEY, FrameHeader, Result, to_json
+from operators.transports.local_broker import LocalBroker
+from pipelines.credits import Credits
+
+FRAMES_IN_FLIGHT = 8
+"""Per stream, between capture and result."""
+MAX_BYTES = 64 << 20
+"""Of raw frames in flight; a partition's log must hold as much."""
+
+
+class Feed:
+    """Frames sent and not yet answered. ``emit`` and ``drop`` are for capture threads, ``settle`` for the loop."""
+
+    def __init__(self, broker: LocalBroker, topic: str) -> None:
+        self._broker = broker
+        self._topic = topic
+        self._credits = Credits(FRAMES_IN_FLIGHT, MAX_BYTES)
+        self._in_flight: dict[tuple[str, str, int], int] = {}
+
+    @property
+    def empty(self) -> bool:
+        """Whether every frame has its result."""
+        return not self._in_flight
+
+    def emit(self, frame: Frame) -> None:
+        """Wait until the frame may go, then send it as raw bytes."""
+        size = frame.image.nbytes
+        if self._credits.take(frame.stream, size):
+            self._send(*encode_frame(frame, "bgr24"), size)
+
+    def drop(self, header: FrameHeader) -> None:
+        """Send the header of a sampled frame for whose image there was no room: it becomes a ``dropped`` result."""
+        self._send(header, b"", 0)
+
+    def settle(self, result: Result) -> None:
+        """The frame has its result."""
+        size = self._in_flight.pop((result.stream, result.run, result.seq))
+        if size:
+            self._credits.give(result.stream, size)
+
+    def close(self) -> None:
+        """Let waiting threads go; their frames are not sent."""
+        self._credits.close()
+
+    def _send(self, header: FrameHeader, image: bytes, size: int) -> None:
+        self._in_flight[header.stream, header.run, header.seq] = size
+        self._broker.append(self._topic, header.stream.encode(), image, ((FRAME_HEADER_KEY, to_json(header)),))
