@@ -101,19 +101,21 @@ def _source(spec: NodeSpec) -> str | None:
     return None if spec.input is None else source_name(spec.input)
 
 
+def lineage(node: str | None, by_name: Mapping[str, NodeSpec]) -> list[NodeSpec]:
+    """The node and those before it, back to the detector that made its regions; it ends early in a broken query."""
+    found: list[NodeSpec] = []
+    while node is not None and node in by_name and by_name[node] not in found:
+        found.append(by_name[node])
+        node = None if isinstance(found[-1], DetectNode) else _source(found[-1])
+    return found
+
+
 def _answers(node: str | None, by_name: Mapping[str, NodeSpec]) -> dict[str, str] | None:
     """Recognise nodes that have answered by the end of ``node``, with their attributes; None where nobody can know."""
-    answers: dict[str, str] = {}
-    for _ in by_name:
-        spec = by_name.get(node or "")
-        if spec is None:
-            return None
-        if isinstance(spec, DetectNode):
-            return answers
-        if isinstance(spec, RecogniseNode):
-            answers[spec.name] = spec.attribute
-        node = _source(spec)
-    return None
+    before = lineage(node, by_name)
+    if not before or not isinstance(before[-1], DetectNode):
+        return None
+    return {spec.name: spec.attribute for spec in before if isinstance(spec, RecogniseNode)}
 
 
 def _name_problems(specs: Mapping[int, NodeSpec]) -> Iterator[Problem]:

@@ -8,6 +8,9 @@ from difflib import get_close_matches
 
 KeyPath = tuple[str | int, ...]
 
+SHOWN = 20
+"""So many allowed words are listed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -35,6 +38,7 @@ def near_miss(word: object, known: Iterable[str]) -> str:
 
 
 def choices(word: object, known: Iterable[str]) -> str:
-    """The near miss, if there is one, and all that is allowed."""
-    known = list(dict.fromkeys(known))
-    return f"{near_miss(word, known) or ';'} allowed: {', '.join(known) or 'none'}"
+    """The near miss, if there is one, and what is allowed."""
+    names = list(dict.fromkeys(known))
+    more = f", … ({len(names)} in all)" if len(names) > SHOWN else ""
+    return f"{near_miss(word, names) or ';'} allowed: {', '.join(names[:SHOWN]) or 'none'}{more}"

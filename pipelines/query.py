@@ -154,9 +154,8 @@ class Draft:
     """Names of nodes that do not."""
     problems: tuple[Problem, ...]
 
-    def require(self, more: Sequence[Problem] = ()) -> Query:
-        """The query; raises QueryError with a line for every problem, the given ones included."""
-        problems = [*self.problems, *more]
+    def require(self, problems: Sequence[Problem]) -> Query:
+        """The query; raises QueryError with a line for each problem."""
         if self.query is None or problems:
             raise QueryError(self.document.explain(problems))
         return self.query
@@ -164,7 +163,8 @@ class Draft:
 
 def load_query(path: Path) -> Query:
     """Read a query file; raises QueryError with a line per problem of form (``pipelines.check`` finds the rest)."""
-    return read_draft(read_yaml(path)).require()
+    draft = read_draft(read_yaml(path))
+    return draft.require(draft.problems)
 
 
 def read_draft(document: Document) -> Draft:

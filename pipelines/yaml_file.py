@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,11 +24,17 @@ class Document:
     root: yaml.Node | None
     problems: tuple[Problem, ...]
 
-    def explain(self, problems: Iterable[Problem]) -> list[str]:
-        """The problems in the order of the file, a line for each: ``file:line: key path: what is wrong``."""
-        placed = [(problem.line or self._line(problem.path), problem) for problem in problems]
-        placed.sort(key=lambda item: item[0] or 0)
-        return [f"{self.path}:{line}: {problem}" if line else f"{self.path}: {problem}" for line, problem in placed]
+    def located(self, problems: Iterable[Problem]) -> list[Problem]:
+        """The problems with their lines, in the order of the file."""
+        placed = [replace(problem, line=problem.line or self._line(problem.path)) for problem in problems]
+        return sorted(placed, key=lambda problem: problem.line or 0)
+
+    def explain(self, problems: Iterable[Problem]) -> str:
+        """A line for each problem: ``file:line: key path: what is wrong``."""
+        located = self.located(problems)
+        return "\n".join(
+            f"{self.path}:{each.line}: {each}" if each.line else f"{self.path}: {each}" for each in located
+        )
 
     def _line(self, path: KeyPath) -> int | None:
         """The line of the key or list item at a path, or of the closest one around it that exists."""
@@ -61,7 +67,8 @@ def parse_yaml(path: Path, text: str) -> Document:
         data = None if root is None else loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
-        return _unreadable(path, f"is not valid YAML: {error.problem or error.context}", line)
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        return _unreadable(path, f"is not valid YAML: {what}", line)
     except (yaml.YAMLError, ValueError) as error:
         return _unreadable(path, f"is not valid YAML: {' '.join(str(error).split())}")
     return Document(path, data, root, tuple(_duplicates(root, ())))

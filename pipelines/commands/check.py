@@ -1,0 +1,61 @@
+"""``sluice check``: is this query file right, and what would it do?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines.check import Examined, examine
+from pipelines.dag import Dag
+from pipelines.problems import Problem, dotted
+from pipelines.query import Query, StreamSpec
+from pipelines.settings import model_dirs
+from serving.catalogue import Catalogue, search_path
+
+
+@click.command(name="check")
+@click.argument("query", type=click.Path(path_type=Path))
+@click.option("--models", multiple=True, type=click.Path(path_type=Path), help="A directory of models; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
+@click.pass_context
+def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: bool) -> None:
+    """Validate the file QUERY: every problem with its line, key and what is allowed."""
+    examined = examine(query, Catalogue(search_path([*models, *model_dirs()])))
+    if as_json:
+        click.echo(json.dumps(_as_json(examined), indent=2))
+        ctx.exit(2 if examined.problems else 0)
+    click.echo(_summary(*examined.require()))
+
+
+def _as_json(examined: Examined) -> dict[str, Any]:
+    if examined.problems:
+        return {"ok": False, "problems": [_problem(problem) for problem in examined.problems]}
+    query, dag = examined.require()
+    streams = [{"id": each.id, "uri": str(each.uri), "overload": each.overload_policy} for each in query.streams]
+    nodes = [{"name": n.name, "task": n.spec.task, "input": n.spec.input, "models": n.models} for n in dag.nodes]
+    return {"ok": True, "name": query.name, "slo_ms": query.slo_ms, "streams": streams, "nodes": nodes}
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"path": dotted(problem.path), "line": problem.line, "message": problem.message}
+
+
+def _summary(query: Query, dag: Dag) -> str:
+    rows = [("stream", stream.id, _source(stream)) for stream in query.streams]
+    rows += [(node.spec.task, node.name, f"{node.source or 'frame'} → {_first(node.models)}") for node in dag.nodes]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"  {kind:<{widths[0]}}  {name:<{widths[1]}}  {what}" for kind, name, what in rows]
+    return "\n".join([f"ok: {query.name}, {query.slo_ms:g} ms from capture to result", *lines])
+
+
+def _source(stream: StreamSpec) -> str:
+    sample = stream.sample if isinstance(stream.sample, str) else f"{stream.sample.fps:g} fps"
+    return f"{stream.uri} ({sample}, {stream.overload_policy})"
+
+
+def _first(models: tuple[str, ...]) -> str:
+    others = f" (or {', '.join(models[1:])})" if len(models) > 1 else ""
+    return f"{models[0]}{others}" if models else "ids"

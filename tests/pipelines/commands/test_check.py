@@ -1,0 +1,82 @@
+"""``sluice check`` as a user and as a script meet it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipelines import cli
+from pipelines.commands.check import command
+from tests.pipelines.queries import write, write_model
+
+GOOD = """\
+    version: 1
+    name: cars
+    slo_ms: 250
+    streams:
+      - uri: rtsp://viewer:hunter2@camera.local/yard
+        sample: {fps: 5}
+    nodes:
+      - {name: type, task: recognise, input: "track[label in (moving)]", model: [small, large]}
+      - {name: detect, task: detect, model: motion}
+      - {name: track, task: track, input: detect}
+"""
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    write_model(tmp_path / "models", "small")
+    write_model(tmp_path / "models", "large")
+    return tmp_path / "models"
+
+
+def test_a_good_query_is_ok_and_shows_what_it_does(tmp_path: Path, models: Path) -> None:
+    path = write(tmp_path / "q.yaml", GOOD)
+    result = CliRunner().invoke(command, [str(path), "--models", str(models)], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "ok: cars, 250 ms from capture to result",
+        "  stream     camera-local-yard  rtsp://***@camera.local/yard (5 fps, drop_oldest)",
+        "  detect     detect             frame → motion",
+        "  track      track              detect → ids",
+        "  recognise  type               track[label in (moving)] → small (or large)",
+    ]
+
+
+def test_json_for_scripts(tmp_path: Path, models: Path) -> None:
+    path = write(tmp_path / "q.yaml", GOOD)
+    result = CliRunner().invoke(command, [str(path), "--models", str(models), "--json"], catch_exceptions=False)
+    said = json.loads(result.output)
+    assert (result.exit_code, said["ok"], said["name"]) == (0, True, "cars")
+    assert [node["name"] for node in said["nodes"]] == ["detect", "track", "type"]
+    assert "hunter2" not in result.output
+
+
+def test_json_of_problems(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.yaml", GOOD.replace("name: cars", "nane: cars"))
+    result = CliRunner().invoke(command, [str(path), "--json"], catch_exceptions=False)
+    said = json.loads(result.output)
+    assert (result.exit_code, said["ok"]) == (2, False)
+    assert said["problems"][1]["path"] == "nane"
+    assert said["problems"][1]["line"] == 2
+    assert "did you mean 'name'?" in said["problems"][1]["message"]
+
+
+def test_a_bad_query_is_one_line_per_problem_and_exit_status_2(
+    tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "q.yaml", GOOD.replace("slo_ms", "slo").replace("[small, large]", "[smal, large]"))
+    monkeypatch.setattr(sys, "argv", ["sluice", "check", str(path), "--models", str(models)])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert (caught.value.code, out) == (2, "")
+    lines = err.splitlines()
+    assert lines[0] == f"sluice: error: {path}: slo_ms: is missing"
+    assert lines[1].startswith(f"sluice: error: {path}:3: slo: unknown key; did you mean 'slo_ms'? allowed: version,")
+    assert lines[2].startswith(f"sluice: error: {path}:8: nodes[0].model[0]: unknown model 'smal'")
+    assert len(lines) == 3
