@@ -11,7 +11,7 @@ In a query file, what is not given keeps its default::
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -155,12 +155,12 @@ def differences(wanted: TopicSettings, found: Found) -> list[Difference]:
     return unlike
 
 
-def too_small_messages(name: str, wanted: TopicSettings, found: Found) -> str | None:
+def too_small_messages(name: str, unlike: Iterable[Difference]) -> str | None:
     """One line where an existing topic refuses messages of the wanted size, with the remedy."""
-    limit = int(found.configs.get("max.message.bytes", wanted.max_message_bytes))
-    if limit >= wanted.max_message_bytes:
-        return None
-    return (
-        f"topic {name} accepts messages of at most {limit} bytes, wanted {wanted.max_message_bytes}: larger ones "
-        "will be refused; raise its max.message.bytes with `sluice topics create --update`"
-    )
+    for item in unlike:
+        if item.key == "max.message.bytes" and int(item.found) < int(item.wanted):
+            return (
+                f"topic {name} accepts messages of at most {item.found} bytes, wanted {item.wanted}: larger ones will "
+                "be refused; raise its max.message.bytes with `sluice topics create --update`"
+            )
+    return None

@@ -52,7 +52,7 @@ class KafkaFrames:
     is on its way at a time, so nothing overtakes. Frames given as not ``droppable`` make ``emit`` wait for room.
     """
 
-    def __init__(self, producer: Producer, frames_topic: str, streams_topic: str, max_bytes: int = 64 << 20) -> None:
+    def __init__(self, producer: Producer, frames_topic: str, streams_topic: str, max_bytes: int = 64_000_000) -> None:
         self._producer = producer
         self._frames_topic = frames_topic
         self._streams_topic = streams_topic
@@ -206,7 +206,9 @@ class KafkaFrames:
         oldest = min(self._out_since.values(), default=float("inf"))
         if not self._silent and time.monotonic() - oldest > SILENT_S:
             self._silent = True
-            log.warning("the broker does not answer: frames wait in a buffer of %d MiB", self._buffer.max_bytes >> 20)
+            log.warning(
+                "the broker does not answer: frames wait in a buffer of %d MB", self._buffer.max_bytes // 1_000_000
+            )
 
     def _ignoring_kafka(self, action: Callable[[], object]) -> None:
         """What cannot be delivered any more is said, not raised: the frames' count is what matters."""

@@ -70,7 +70,7 @@ def describe(
         return
     _table([TITLES, *(_row(name, settings, found.get(name)) for name, settings in wanted.items())])
     for name, topic in found.items():
-        if complaint := too_small_messages(name, wanted[name], topic):
+        if complaint := too_small_messages(name, differences(wanted[name], topic)):
             click.echo(f"warning: {complaint}", err=True)
 
 
