@@ -96,7 +96,7 @@ def _recogniser(spec: RecogniseNode, engine: Inference) -> Operator:
             spec.model,
             spec.attribute,
             spec.gallery,
-            min_similarity=spec.min_confidence or None,
+            min_similarity=spec.min_confidence,
             margin=spec.margin,
         )
-    return Classifier(engine, spec.model, spec.attribute, min_confidence=spec.min_confidence, margin=spec.margin)
+    return Classifier(engine, spec.model, spec.attribute, min_confidence=spec.min_confidence or 0.0, margin=spec.margin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from operators.detect.motion import LABEL as MOVING
 from operators.recognise.classifier import UNKNOWN
@@ -42,17 +43,22 @@ def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, 
     if isinstance(node, DetectNode) and node.model == (MOTION,):
         return (MOVING,), _label_problems(path, node, (MOVING,))
     cards, problems = _cards(path, node, catalogue)
+    classes = tuple(name for card in cards for name in card.classes)
+    if isinstance(node, RecogniseNode) and node.gallery is not None:
+        names, unusable = _gallery((*path, "gallery"), node.gallery)
+        return names, [*problems, *unusable]
     if problems:
         return None, problems
-    classes = tuple(name for card in cards for name in card.classes)
     if isinstance(node, DetectNode):
         return node.labels or classes, _label_problems(path, node, classes)
-    if node.gallery is None:
-        return (*classes, *(UNKNOWN for card in cards if card.other_label is None)), []
+    return (*classes, *(UNKNOWN for card in cards if card.other_label is None)), []
+
+
+def _gallery(path: KeyPath, gallery: Path) -> tuple[Words, list[Problem]]:
     try:
-        return (*identities(node.gallery), UNKNOWN), []
+        return (*identities(gallery), UNKNOWN), []
     except BadInput as error:
-        return None, [Problem((*path, "gallery"), str(error))]
+        return None, [Problem(path, str(error))]
 
 
 def _cards(
