@@ -1,0 +1,85 @@
+"""Puts the pictures together that a recogniser learns from, and those it is measured on, which it never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from datasets import vehicle6
+from datasets.street import street_crops
+from specialization.samples import OTHER, Named, Samples, cifar, corners, frames, movers, pieces
+
+PERSON = "person"
+LEARN_SHARE = 0.7
+"""Of every clip; what comes later is for measuring."""
+DRAWN_SEED, UNSEEN_SEED = 1, 1_000_001
+DRAWN_SIZE = 96
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How many pictures of each source."""
+
+    drawn: int = 6000
+    drawn_test: int = 1400
+    corners: int = 700
+    pieces: int = 250
+    cifar_per_class: int = 250
+    every: int = 5
+    """Frames of a clip from one that is used to the next."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Named pictures for learning and, by the name that the card gives them, the held-out ones."""
+
+    learn: Sequence[Named]
+    held_out: Mapping[tuple[str, str], Sequence[Named]]
+    """By (data set, split)."""
+
+    def samples(self, classes: Sequence[str], groups: Mapping[str, str]) -> Samples:
+        """Those to learn from."""
+        return Samples.of(self.learn, classes, groups)
+
+
+def collect(data: Path, amounts: Amounts, seed: int) -> Sources:
+    """Read and draw everything; ``data`` has the layout of the sample data, and vehicle6 is fetched where absent."""
+    rng = np.random.default_rng(seed)
+    photos = vehicle6.ensure(data / "images" / "vehicle6")
+    learn_photos, test_photos = vehicle6.load(photos, "train"), vehicle6.load(photos, "test")
+    people = movers(frames(data / "videos" / "one-by-one-person-detection.mp4", amounts.every), PERSON)
+    indoors = frames(data / "videos" / "bottle-detection.mp4", 10 * amounts.every)
+    learn = [
+        *learn_photos,
+        *corners(learn_photos, amounts.corners, rng),
+        *_earlier(people),
+        *pieces(indoors, amounts.pieces, rng),
+        *cifar(data / "images" / "cifar10_jpeg_train.npz", amounts.cifar_per_class),
+        *_drawn(DRAWN_SEED, amounts.drawn),
+    ]
+    tiny_photos = cifar(data / "images" / "cifar10_jpeg_test.npz", amounts.cifar_per_class)
+    held_out = {
+        ("vehicle6 photos", "test, 15 % by hash of the file name"): test_photos,
+        ("drawn street crops", f"seed {UNSEEN_SEED}, never learnt"): _drawn(UNSEEN_SEED, amounts.drawn_test),
+        ("corners of vehicle6 photos", "test, 15 % by hash of the file name"): corners(test_photos, 300, rng),
+        ("CIFAR-10 animals, ships, aeroplanes", "test"): [item for item in tiny_photos if item[1] == OTHER],
+        ("people of one-by-one-person-detection.mp4", "last 30 % of the clip"): _later(people),
+    }
+    return Sources(learn, held_out)
+
+
+def _earlier(items: Sequence[Any]) -> Sequence[Any]:
+    return items[: int(len(items) * LEARN_SHARE)]
+
+
+def _later(items: Sequence[Any]) -> Sequence[Any]:
+    return items[int(len(items) * LEARN_SHARE) :]
+
+
+def _drawn(seed: int, count: int) -> list[Named]:
+    images, labels = street_crops(seed, count, DRAWN_SIZE)
+    return list(zip(images, labels, strict=True))

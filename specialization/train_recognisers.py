@@ -1,0 +1,111 @@
+"""Trains, exports and measures the recognisers that ship: ``python -m specialization.train_recognisers``.
+
+Takes about an hour on two cores. The same seeds give the same pictures and batches; the weights vary a little with the
+number of threads, because floating-point sums do.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+
+from serving.cards import CARD_FILE, Accuracy, ModelCard
+from serving.catalogue import SHIPPED, file_sha256
+from specialization.collect import Amounts, Sources, collect
+from specialization.export import OUTPUT, export
+from specialization.measure import accuracies, predictor
+from specialization.networks import ResNet, multiply_adds, warm_start
+from specialization.recipes import RECIPES, Recipe
+from specialization.samples import Samples
+from specialization.training import fit
+
+WEIGHTS = "model.onnx"
+
+
+def main() -> None:
+    """Train the recognisers named, or all."""
+    arguments = _arguments()
+    torch.set_num_threads(arguments.threads)
+    for recipe in RECIPES:
+        if recipe.name not in (arguments.only or [recipe.name]):
+            continue
+        sources = collect(arguments.data, Amounts(), recipe.seed)
+        network = train(recipe, sources, arguments.data, arguments.models, arguments.threads)
+        ship(recipe, network, sources, arguments.models, arguments.threads)
+
+
+def train(recipe: Recipe, sources: Sources, data: Path, models: Path, threads: int) -> ResNet:
+    """A network trained by its recipe; its teacher, where it has one, must lie in ``models``."""
+    torch.manual_seed(recipe.seed)
+    network = recipe.build(len(recipe.classes))
+    if recipe.start:
+        warm_start(network, data / recipe.start)
+    teacher = predictor(models, recipe.teacher, threads) if recipe.teacher else None
+    samples = sources.samples(recipe.classes, recipe.groups)
+    rng = np.random.default_rng(recipe.seed)
+    for stage in recipe.stages:
+        print(f"{recipe.name}: {len(samples)} pictures, {stage.schedule.steps} steps at {stage.side} px", flush=True)
+        fit(network, recipe.input(stage.side), samples, stage.schedule, rng, teacher)
+    return network
+
+
+def ship(recipe: Recipe, network: ResNet, sources: Sources, models: Path, threads: int) -> None:
+    """Write weights and card, measure what was written, and write the card again with the figures."""
+    directory = models / recipe.name
+    directory.mkdir(parents=True, exist_ok=True)
+    export(network, recipe.side, directory / WEIGHTS)
+    write_card(directory, _card(recipe, network, directory, []))
+    predict = predictor(models, recipe.name, threads)
+    figures: list[Accuracy] = []
+    for (dataset, split), named in sources.held_out.items():
+        samples = Samples.of(named, recipe.classes, recipe.groups)
+        figures += accuracies(dataset, split, samples, predict(samples.images), recipe.classes)
+    write_card(directory, _card(recipe, network, directory, figures))
+    for figure in figures:
+        print(f"  {figure.value:.3f}  {figure.metric}, {figure.dataset} ({figure.n})", flush=True)
+
+
+def write_card(directory: Path, card: ModelCard) -> None:
+    """Write ``model.yaml``, leaving out what has its default."""
+    content: dict[str, Any] = card.model_dump(mode="json", exclude_defaults=True)
+    (directory / CARD_FILE).write_text(yaml.safe_dump(content, sort_keys=False, width=120), encoding="utf-8")
+
+
+def _card(recipe: Recipe, network: ResNet, directory: Path, figures: list[Accuracy]) -> ModelCard:
+    parameters = sum(parameter.numel() for parameter in network.parameters())
+    size = f"{parameters / 1e6:.2f} M parameters, {multiply_adds(network, recipe.side) / 1e6:.0f} M multiply-adds"
+    return ModelCard(
+        name=recipe.name,
+        version="1",
+        tier=recipe.tier,
+        task="classify",
+        file=WEIGHTS,
+        sha256=file_sha256(directory / WEIGHTS),
+        licence="Apache-2.0",
+        source="specialization/train_recognisers.py",
+        description=f"{recipe.description} ({size})",
+        input=recipe.input(recipe.side),
+        outputs=(OUTPUT,),
+        classes=recipe.classes,
+        scores="logits",
+        other_label="other",
+        accuracy=tuple(figures),
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m specialization.train_recognisers", description=__doc__)
+    parser.add_argument("--only", action="append", choices=[recipe.name for recipe in RECIPES], help="repeatable")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="images/, videos/ and weights/")
+    parser.add_argument("--models", type=Path, default=SHIPPED, help="where the results go")
+    parser.add_argument("--threads", type=int, default=2)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
