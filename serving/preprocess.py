@@ -57,21 +57,30 @@ def batch(size: ImageInput, images: Sequence[Pixels]) -> tuple[NDArray[Any], lis
 
 
 def _resized(size: ImageInput, image: Pixels, placement: Placement) -> NDArray[Any]:
-    width = max(1, round(image.shape[1] * placement.scale_x))
-    height = max(1, round(image.shape[0] * placement.scale_y))
+    if size.resize == "letterbox":
+        width = max(1, round(placement.width * placement.scale_x))
+        height = max(1, round(placement.height * placement.scale_y))
+        canvas = np.full((size.height, size.width, 3), size.pad, np.uint8)
+        canvas[:height, :width] = _scaled(image, width, height)
+        return canvas
+    return _scaled(_middle(size, image, placement), size.width, size.height)
+
+
+def _middle(size: ImageInput, image: Pixels, placement: Placement) -> Pixels:
+    """What a crop keeps; all of it where the image is stretched. Cut before scaling: a sliver would become huge."""
+    left, top = round(-placement.offset_x / placement.scale_x), round(-placement.offset_y / placement.scale_y)
+    width, height = round(size.width / placement.scale_x), round(size.height / placement.scale_y)
+    left, top = min(left, placement.width - 1), min(top, placement.height - 1)
+    return image[top : top + max(1, height), left : left + max(1, width)]
+
+
+def _scaled(image: Pixels, width: int, height: int) -> NDArray[Any]:
     # Area averaging keeps small things visible where the image shrinks a lot; it is slower, so only there.
-    shrinks = placement.scale_x < 0.5 and placement.scale_y < 0.5
-    small: NDArray[Any] = cv2.resize(
+    shrinks = width * 2 < image.shape[1] and height * 2 < image.shape[0]
+    scaled: NDArray[Any] = cv2.resize(
         image, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
     )
-    if size.resize == "stretch":
-        return small
-    if size.resize == "crop":
-        left, top = (width - size.width) // 2, (height - size.height) // 2
-        return small[max(top, 0) :, max(left, 0) :][: size.height, : size.width]
-    canvas = np.full((size.height, size.width, 3), size.pad, np.uint8)
-    canvas[:height, :width] = small
-    return canvas
+    return scaled
 
 
 def _write(size: ImageInput, image: NDArray[Any], row: NDArray[Any]) -> None:

@@ -1,0 +1,77 @@
+"""Builds model directories whose networks are a few ONNX nodes, so that every output is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import yaml
+from onnx import TensorProto, helper, numpy_helper
+
+from serving.catalogue import Catalogue, file_sha256
+
+FLOAT, UINT8 = TensorProto.FLOAT, TensorProto.UINT8
+
+
+def save_graph(
+    path: Path,
+    nodes: Sequence[onnx.NodeProto],
+    outputs: dict[str, Sequence[int | str | None]],
+    shape: Sequence[int | str | None] = ("N", 3, 4, 4),
+    constants: dict[str, Any] | None = None,
+    dtype: int = FLOAT,
+) -> None:
+    """A graph with the input ``images`` and the given float outputs."""
+    graph = helper.make_graph(
+        list(nodes),
+        "tiny",
+        [helper.make_tensor_value_info("images", dtype, list(shape))],
+        [helper.make_tensor_value_info(name, FLOAT, list(size)) for name, size in outputs.items()],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in (constants or {}).items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    onnx.save(model, path)
+
+
+def mean_graph(path: Path, batch: int | str = "N") -> None:
+    """Output ``means``: N × 3, the mean of each channel."""
+    node = helper.make_node("ReduceMean", ["images"], ["means"], axes=[2, 3], keepdims=0)
+    save_graph(path, [node], {"means": [batch, 3]}, [batch, 3, 4, 4])
+
+
+def card(directory: Path, **changes: Any) -> dict[str, Any]:
+    """A classifier's card for ``net.onnx`` in the directory; ``changes`` replace keys, None removes one."""
+    weights = directory / "net.onnx"
+    data: dict[str, Any] = {
+        "name": directory.name,
+        "version": "1",
+        "task": "classify",
+        "file": weights.name,
+        "sha256": file_sha256(weights) if weights.exists() else "0" * 64,
+        "licence": "Apache-2.0",
+        "source": "https://example.org",
+        "input": {"width": 4, "height": 4, "colour": "bgr"},
+        "classes": ["blue", "green", "red"],
+        **changes,
+    }
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def write_card(directory: Path, **changes: Any) -> Path:
+    """Write ``model.yaml`` beside ``net.onnx``."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "model.yaml").write_text(yaml.safe_dump(card(directory, **changes)), encoding="utf-8")
+    return directory
+
+
+def mean_model(models: Path, name: str = "means", batch: int | str = "N", **changes: Any) -> Catalogue:
+    """A catalogue in ``models`` with a classifier of the dominant colour among its models."""
+    directory = models / name
+    directory.mkdir(parents=True, exist_ok=True)
+    mean_graph(directory / "net.onnx", batch)
+    write_card(directory, **changes)
+    return Catalogue([models])

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from serving import preprocess
+from serving.cards import ImageInput
+from serving.preprocess import Pixels
+
+
+def plain(height: int, width: int, blue: int = 10, green: int = 20, red: int = 30) -> Pixels:
+    return np.full((height, width, 3), (blue, green, red), np.uint8)
+
+
+def test_channels_are_ordered_and_normalised() -> None:
+    size = ImageInput(width=4, height=2, colour="rgb", scale=0.5, mean=(1, 2, 3), std=(2, 4, 8))
+    batch, _ = preprocess.batch(size, [plain(2, 4)])
+    assert batch.dtype == np.float32
+    assert batch.shape == (1, 3, 2, 4)
+    np.testing.assert_allclose(batch[0, :, 0, 0], [(15 - 1) / 2, (10 - 2) / 4, (5 - 3) / 8], rtol=1e-6)
+
+
+def test_normalising_keeps_single_precision() -> None:
+    size = ImageInput(width=1, height=1, colour="bgr", scale=1 / 255, mean=(0.485, 0, 0), std=(0.229, 1, 1))
+    batch, _ = preprocess.batch(size, [plain(1, 1, blue=250)])
+    assert batch[0, 0, 0, 0] == pytest.approx((250 / 255 - 0.485) / 0.229, rel=1e-6)
+
+
+def test_bgr_stays_bgr() -> None:
+    batch, _ = preprocess.batch(ImageInput(width=1, height=1, colour="bgr"), [plain(3, 3)])
+    assert batch[0, :, 0, 0].tolist() == [10, 20, 30]
+
+
+def test_bytes_in_rows_for_graphs_that_take_them() -> None:
+    size = ImageInput(width=4, height=2, layout="nhwc", dtype="uint8")
+    batch, _ = preprocess.batch(size, [plain(2, 4)])
+    assert batch.dtype == np.uint8
+    assert batch.shape == (1, 2, 4, 3)
+    assert batch[0, 0, 0].tolist() == [30, 20, 10]
+
+
+def test_letterbox_pads_right_and_below() -> None:
+    size = ImageInput(width=8, height=8, colour="bgr", resize="letterbox", pad=114)
+    batch, (placement,) = preprocess.batch(size, [plain(2, 4)])
+    assert (batch[0, 0, :4] == 10).all()
+    assert (batch[0, :, 4:] == 114).all()
+    assert (placement.scale_x, placement.offset_x) == (2.0, 0.0)
+
+
+def test_crop_cuts_the_longer_side_evenly() -> None:
+    image = np.hstack([plain(4, 2, blue=1), plain(4, 4, blue=2), plain(4, 2, blue=3)])
+    batch, (placement,) = preprocess.batch(ImageInput(width=4, height=4, colour="bgr", resize="crop"), [image])
+    assert (batch[0, 0] == 2).all()
+    assert placement.offset_x == -2.0
+
+
+def test_a_batch_holds_images_of_any_size() -> None:
+    batch, placements = preprocess.batch(ImageInput(width=4, height=4), [plain(2, 9), plain(300, 1), plain(1, 1)])
+    assert batch.shape == (3, 3, 4, 4)
+    assert [(each.width, each.height) for each in placements] == [(9, 2), (1, 300), (1, 1)]
+
+
+def test_no_images_are_an_empty_batch() -> None:
+    batch, placements = preprocess.batch(ImageInput(width=4, height=4), [])
+    assert batch.shape == (0, 3, 4, 4)
+    assert placements == []
+
+
+def test_a_sliver_is_not_blown_up_before_it_is_cut() -> None:
+    size = ImageInput(width=512, height=512, resize="crop")
+    batch, _ = preprocess.batch(size, [plain(60_000, 1)])  # scaled whole it would have 16 gigapixels
+    assert (batch[0, 0] == 30).all()
+
+
+sides = st.integers(1, 400)
+
+
+@settings(deadline=None)
+@given(sides, sides, sides, sides, st.sampled_from(["stretch", "letterbox", "crop"]))
+def test_every_image_fills_its_place(width: int, height: int, to_width: int, to_height: int, resize: str) -> None:
+    size = ImageInput.model_validate({"width": to_width, "height": to_height, "resize": resize})
+    batch, _ = preprocess.batch(size, [plain(height, width)])
+    assert batch.shape == (1, 3, to_height, to_width)
+    assert np.isfinite(batch).all()
+
+
+shares = st.floats(0, 1, width=32)
+
+
+@given(sides, sides, st.sampled_from(["stretch", "letterbox"]), st.tuples(shares, shares, shares, shares))
+def test_boxes_come_back_where_they_were(
+    width: int, height: int, resize: str, box: tuple[float, float, float, float]
+) -> None:
+    size = ImageInput.model_validate({"width": 416, "height": 320, "resize": resize})
+    placed = preprocess.place(size, width, height)
+    scale = np.array([width * placed.scale_x, height * placed.scale_y] * 2)
+    inside = np.array([box]) * scale + [placed.offset_x, placed.offset_y] * 2
+    np.testing.assert_allclose(placed.to_image(inside), [box], atol=1e-5)
+
+
+def test_boxes_in_the_padding_end_at_the_image() -> None:
+    placed = preprocess.place(ImageInput(width=8, height=8, resize="letterbox"), 8, 4)
+    assert placed.to_image(np.array([[-3.0, 2.0, 99.0, 8.0]])).tolist() == [[0.0, 0.5, 1.0, 1.0]]
+
+
+def test_a_crop_maps_boxes_to_the_middle_of_the_image() -> None:
+    placed = preprocess.place(ImageInput(width=4, height=4, resize="crop"), 8, 4)
+    assert placed.to_image(np.array([[0.0, 0.0, 4.0, 4.0]])).tolist() == [[0.25, 0.0, 0.75, 1.0]]
