@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["tests.real.kafka"]
+pytest_plugins = ["tests.real.kafka", "tests.real.rtsp"]
 
 ROOT = Path(__file__).resolve().parents[1]
 

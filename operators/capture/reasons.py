@@ -29,4 +29,4 @@ Reason = Literal[
 PERSISTENT: Final[frozenset[str]] = frozenset(
     {"auth_failed", "not_found", "codec_unsupported", "no_video", "too_large", "corrupt"}
 )
-"""Reasons that seldom pass by themselves: retried after longer delays, as cameras lock accounts that knock too often."""
+"""Reasons that seldom pass by themselves: retried after longer delays, for cameras lock accounts that knock often."""
