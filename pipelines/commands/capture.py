@@ -37,9 +37,7 @@ log = logging.getLogger(__name__)
 @click.option(
     "--buffer-mb", type=click.IntRange(min=1), default=64, show_default=True, help="Frames kept for a broker."
 )
-@click.option(
-    "--alive", type=click.Path(path_type=Path), help="Touch this file while all is well: see `sluice health`."
-)
+@options.alive
 @options.prefix
 def command(
     query: Path,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 broker = click.option(
@@ -20,4 +22,11 @@ broker_timeout = click.option(
 
 prefix = click.option(
     "--prefix", metavar="PREFIX", help="Begins the topics' names.  [default: the query's, or sluice.]"
+)
+
+alive = click.option(
+    "--alive",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Touch FILE while all is well: see `sluice health`.",
 )

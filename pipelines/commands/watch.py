@@ -8,7 +8,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import click
 import msgspec
@@ -17,6 +18,7 @@ from kafka import KafkaConsumer
 from operators.schema import Result, from_json
 from pipelines.broker import consumer
 from pipelines.commands import options
+from pipelines.heartbeat import Heartbeat
 from pipelines.result_lines import TITLES, result_line
 from pipelines.settings import broker_settings
 from pipelines.stopping import stop_on_signals
@@ -35,6 +37,7 @@ COLOURS = {"analysed": None, "dropped": "yellow", "failed": "red"}
 @click.option("--from-beginning", is_flag=True, help="Begin with the oldest result that the topic still has.")
 @click.option("--limit", type=click.IntRange(min=1), help="End after so many results.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0), metavar="SECONDS", help="End after this time.")
+@options.alive
 @options.prefix
 def command(
     broker: str | None,
@@ -43,6 +46,7 @@ def command(
     from_beginning: bool,
     limit: int | None,
     timeout_s: float | None,
+    alive: Path | None,
     prefix: str | None,
 ) -> None:
     """Show results as they arrive.
@@ -51,6 +55,7 @@ def command(
     """
     settings = broker_settings(broker)
     topic = TopicsConfig().with_prefix(prefix).name("results")
+    heart = Heartbeat(alive)
     deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
     with stop_on_signals() as stop:
         client = consumer(
@@ -63,7 +68,7 @@ def command(
         )
         try:
             _wait_for_topic(client, topic, deadline, stop)
-            _show(Reader(client, topic, deadline, stop), set(streams), limit, as_json)
+            _show(Reader(client, topic, deadline, stop, heart.beat), set(streams), limit, as_json)
         except BrokenPipeError:
             # The reader of our output has left. What Python still holds of it must not be written at the end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -74,8 +79,11 @@ def command(
 class Reader:
     """Iterates over the topic's results until the deadline or the stop; counts what is none."""
 
-    def __init__(self, client: KafkaConsumer, topic: str, deadline: float, stop: threading.Event) -> None:
+    def __init__(
+        self, client: KafkaConsumer, topic: str, deadline: float, stop: threading.Event, beat: Callable[[], None]
+    ) -> None:
         self._client = client
+        self._beat = beat
         self._deadline = deadline
         self._stop = stop
         self._skipped = 0
@@ -85,6 +93,7 @@ class Reader:
     def __iter__(self) -> Iterator[tuple[Result, bytes]]:
         while not self._stop.is_set() and (remaining_s := self._deadline - time.monotonic()) > 0:
             batches = self._client.poll(timeout_ms=int(min(remaining_s, 0.2) * 1000) + 1)
+            self._beat()
             for record in (record for records in batches.values() for record in records):
                 try:
                     yield from_json(record.value or b"", Result), record.value
