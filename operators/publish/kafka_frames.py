@@ -206,9 +206,8 @@ class KafkaFrames:
         oldest = min(self._out_since.values(), default=float("inf"))
         if not self._silent and time.monotonic() - oldest > SILENT_S:
             self._silent = True
-            log.warning(
-                "the broker does not answer: frames wait in a buffer of %d MB", self._buffer.max_bytes // 1_000_000
-            )
+            megabytes = self._buffer.max_bytes // 1_000_000
+            log.warning("the broker does not answer: frames wait in a buffer of %d MB", megabytes)
 
     def _ignoring_kafka(self, action: Callable[[], object]) -> None:
         """What cannot be delivered any more is said, not raised: the frames' count is what matters."""
