@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets.street.crops import street_crops
 from datasets.street.options import parse_options
 from datasets.street.scene import Scene, Seen
 from datasets.street.traffic import LABELS, OTHER, VEHICLES
 
-__all__ = ["LABELS", "OTHER", "VEHICLES", "StreetFrame", "StreetObject", "open_street"]
+__all__ = ["LABELS", "OTHER", "VEHICLES", "StreetFrame", "StreetObject", "open_street", "street_crops"]
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,9 @@ def build_backdrop(layout: Layout) -> Backdrop:
     to_ground = camera.height_m / np.maximum(-rays[..., 2], 1e-3)
     ground_x, ground_y = rays[..., 0] * to_ground, rays[..., 1] * to_ground
     on_ground = (rays[..., 2] < 0) & (ground_y < layout.front_y)
-    picture = ground_colours(rng, layout, ground_x, ground_y)
+    picture = np.zeros(rays.shape, np.float32)
+    below = slice(int(np.argmax(on_ground.any(axis=1))), None)
+    picture[below] = ground_colours(rng, layout, ground_x[below], ground_y[below])
     reach = min(float(front_x.min()) - 1, -5), max(float(front_x.max()) + 1, 5)
     fronts = draw_fronts(rng, layout.style, (max(reach[0], -90.0), min(reach[1], 90.0)))
     at_x = ((front_x - fronts.x0) * PX_PER_M).astype(np.float32)
@@ -71,7 +73,7 @@ def build_backdrop(layout: Layout) -> Backdrop:
     return Backdrop(small(picture), small(lit), small(lamp), small(sky), small(np.clip(elevation * 4, 0, 1)))
 
 
-def ground_colours(rng: np.random.Generator, layout: Layout, x: NDArray[np.float64], y: NDArray[np.float64]) -> Plane:
+def ground_colours(rng: np.random.Generator, layout: Layout, x: Plane, y: Plane) -> Plane:
     """Colours (H×W×3) of the ground at these points: verge, pavements with slabs, kerbs, road with lines."""
     cloudy, grain = texture(rng, x, y, 3.0), texture(rng, x, y, 40.0)
     road = (y > layout.road[0]) & (y < layout.road[1])
@@ -95,7 +97,7 @@ def ground_colours(rng: np.random.Generator, layout: Layout, x: NDArray[np.float
     return np.clip(base, 0, 255)
 
 
-def texture(rng: np.random.Generator, x: NDArray[np.float64], y: NDArray[np.float64], per_m: float) -> Plane:
+def texture(rng: np.random.Generator, x: Plane, y: Plane, per_m: float) -> Plane:
     """Smooth noise in -2…2 with this many cells per metre, painted on the ground."""
     tile = rng.normal(0, 1, (256, 256)).astype(np.float32)
     if per_m < 10:
@@ -105,23 +107,21 @@ def texture(rng: np.random.Generator, x: NDArray[np.float64], y: NDArray[np.floa
     return np.clip(cv2.remap(tile, at_x, at_y, cv2.INTER_LINEAR), -2, 2)
 
 
-def patches(
-    rng: np.random.Generator, layout: Layout, base: Plane, x: NDArray[np.float64], y: NDArray[np.float64]
-) -> None:
-    """Repaired asphalt, oil stains and manhole covers."""
+def patches(rng: np.random.Generator, layout: Layout, base: Plane, x: Plane, y: Plane) -> None:
+    """Repaired asphalt, oil stains and manhole covers, painted into ``base``."""
+    road = (y > layout.road[0] + 0.2) & (y < layout.road[1] - 0.2)
+    road_x, road_y, gain = x[road], y[road], np.ones(np.count_nonzero(road), np.float32)
     for _ in range(int(rng.integers(3, 9))):
         px, py = rng.uniform(-25, 25), rng.uniform(*layout.road)
         wide, deep = rng.uniform(0.5, 4), rng.uniform(0.4, 1.6)
-        inside = (
-            (np.abs(x - px) < wide) & (np.abs(y - py) < deep) & (y > layout.road[0] + 0.2) & (y < layout.road[1] - 0.2)
-        )
-        base[inside] *= rng.uniform(0.84, 1.1)
+        gain[(np.abs(road_x - px) < wide) & (np.abs(road_y - py) < deep)] *= rng.uniform(0.84, 1.1)
     for _ in range(4):
         px, py = rng.uniform(-20, 20), rng.uniform(layout.road[0] + 0.6, layout.road[1] - 0.6)
-        base[(x - px) ** 2 + (y - py) ** 2 < 0.16] *= 0.7
+        gain[(road_x - px) ** 2 + (road_y - py) ** 2 < 0.16] *= 0.7
+    base[road] *= gain[:, None]
 
 
-def road_marks(layout: Layout, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
+def road_marks(layout: Layout, x: Plane, y: Plane) -> NDArray[np.bool_]:
     """Where the road is painted white: edge lines, dashes between lanes, a full line between directions, a crossing."""
     start, stop = layout.road
     marks = (np.abs(y - start - 0.5) < 0.06) | (np.abs(y - stop + 0.5) < 0.06)
@@ -134,7 +134,7 @@ def road_marks(layout: Layout, x: NDArray[np.float64], y: NDArray[np.float64]) -
     return marks & (y > start) & (y < stop)
 
 
-def skyline(rng: np.random.Generator, rays: NDArray[np.float64]) -> NDArray[np.float64]:
+def skyline(rng: np.random.Generator, rays: Plane) -> Plane:
     """Height of distant roofs (sine of elevation) in the direction of each ray."""
     heights = np.repeat(rng.uniform(0.0, 0.07, 90), rng.integers(2, 8, 90))
     azimuth = np.arctan2(rays[..., 0], rays[..., 1])
@@ -145,10 +145,10 @@ def skyline(rng: np.random.Generator, rays: NDArray[np.float64]) -> NDArray[np.f
 def lamplight(
     layout: Layout,
     on_ground: NDArray[np.bool_],
-    ground_x: NDArray[np.float64],
-    ground_y: NDArray[np.float64],
-    front_x: NDArray[np.float64],
-    front_z: NDArray[np.float64],
+    ground_x: Plane,
+    ground_y: Plane,
+    front_x: Plane,
+    front_z: Plane,
 ) -> Plane:
     """How much light of the street lamps falls on what each pixel shows, 0…1.2."""
     x = np.where(on_ground, ground_x, front_x)

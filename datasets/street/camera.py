@@ -58,15 +58,15 @@ class Camera:
         """Scale at a world point (3)."""
         return self.focal_px / max(float(self.rotation[2] @ (point - self.position)), NEAR_M)
 
-    def rays(self, supersample: int) -> Points:
+    def rays(self, supersample: int) -> NDArray[np.float32]:
         """Direction in world axes of every pixel of a ``supersample`` times larger picture (H×W×3)."""
         columns = (np.arange(self.width * supersample) + 0.5) / supersample - self.width / 2
         rows = (np.arange(self.height * supersample) + 0.5) / supersample - self.height / 2
-        grid = np.empty((len(rows), len(columns), 3))
+        grid = np.empty((len(rows), len(columns), 3), np.float32)
         grid[..., 0] = columns[None, :] / self.focal_px
         grid[..., 1] = rows[:, None] / self.focal_px
         grid[..., 2] = 1.0
-        return grid @ self.rotation
+        return grid @ self.rotation.astype(np.float32)
 
     def span_m(self, y: float) -> tuple[float, float]:
         """The stretch of X that is in the picture at distance ``y``, at ground level."""

@@ -32,9 +32,14 @@ class Fixture:
     layers: tuple[Sprite, ...]
     phase: float
 
+    @property
+    def sways(self) -> bool:
+        """Whether it looks different from frame to frame."""
+        return self.kind == "tree"
+
     def at(self, time_s: float) -> tuple[Sprite, ...]:
         """Its sprites at this time."""
-        if self.kind != "tree":
+        if not self.sways:
             return self.layers
         sways = ((0.9, 0.014), (1.7, 0.02), (2.3, 0.028))
         return tuple(

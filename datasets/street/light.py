@@ -32,7 +32,7 @@ def light_at(name: str, time_s: float) -> Light:
     if name != "cycle":
         return NAMED[name]
     darkness = 1 - np.cos(2 * np.pi * time_s / CYCLE_S)  # 0 noon … 2 midnight
-    darkness = round(float(darkness) * 100) / 100  # so that the same light can be recognised and kept
+    darkness = round(float(darkness) * 40) / 40  # so that the same light can be recognised and kept
     return mixed(DAY, DUSK, darkness) if darkness <= 1 else mixed(DUSK, NIGHT, darkness - 1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -14,7 +14,7 @@ from datasets.street.layout import lay_out
 from datasets.street.light import Light, light_at
 from datasets.street.mesh import Pose
 from datasets.street.options import Options
-from datasets.street.sprite import Image, Sprite, darken, glow
+from datasets.street.sprite import SOLID, Image, Sprite, darken, glow
 from datasets.street.traffic import Actor, traffic
 from datasets.street.weather import Lens
 
@@ -40,6 +40,15 @@ class Placed:
     sprite: Sprite
 
 
+@dataclass(frozen=True)
+class StageSet:
+    """Everything that stands still, in one light: the ground with all fixed things painted on, and these one by one."""
+
+    light: Light
+    ground: Image
+    fixtures: tuple[Fixture, ...]
+
+
 class Scene:
     """The street of one set of options. Frames must be asked for in the order of time."""
 
@@ -52,35 +61,50 @@ class Scene:
         self._arrivals = traffic(self.layout, options.mix, options.density)
         self._next = next(self._arrivals)
         self._present: list[Actor] = []
-        self._graded: tuple[Light, Image] | None = None
+        self._set: StageSet | None = None
 
     def render(self, time_s: float) -> tuple[Image, list[Seen]]:
         """The picture at this time and the moving things that can be seen in it, strays included."""
         light = light_at(self.options.light, time_s)
-        frame = self.lens.clouded(self._ground(light), light, time_s)
+        still = self._stage(light)
+        frame = self.lens.clouded(still.ground.copy(), light, time_s)
         owners = np.zeros(frame.shape[:2], np.int32)
         placed = [found for actor in self._on_street(time_s) if (found := self._place(actor, time_s)) is not None]
         for item in placed:
             self._cast(frame, item, light)
-        order: list[Placed | Fixture] = [*placed, *self.fixtures]
+        order: list[Placed | Fixture] = [*placed, *(one for one in still.fixtures if one.sways or hides(one, placed))]
         for item in sorted(order, key=lambda one: -(one.y if isinstance(one, Fixture) else one.pose.y)):
             if isinstance(item, Fixture):
                 for layer in item.at(time_s):
-                    self._lit(layer, item.x, item.y, light).lay_over(frame, owners, 0)
+                    layer.lay_over(frame, owners, 0)
             else:
-                sprite = self._lit(item.sprite, item.pose.x, item.pose.y, light)
-                blur = item.actor.speed_ms * SHUTTER_S * self.layout.camera.pixels_per_metre(_point(item.pose))
-                sprite.blurred(blur).lay_over(frame, owners, item.actor.id)
+                self._lit(item.sprite, item.pose.x, item.pose.y, light).blurred(self._smear(item)).lay_over(
+                    frame, owners, item.actor.id
+                )
         for item in placed:
             self._shine(frame, owners, item, light)
         return self.lens.shot(frame, light, time_s), [
             seen for item in placed if (seen := _seen(item, owners)) is not None
         ]
 
-    def _ground(self, light: Light) -> Image:
-        if self._graded is None or self._graded[0] != light:
-            self._graded = (light, self.lens.hazed(self.backdrop.graded(light), light))
-        return self._graded[1].copy()
+    def _stage(self, light: Light) -> StageSet:
+        """Kept from frame to frame while the light stays the same."""
+        if self._set is None or self._set.light != light:
+            ground = self.lens.hazed(self.backdrop.graded(light), light)
+            lit = [
+                replace(one, layers=tuple(self._lit(layer, one.x, one.y, light) for layer in one.layers))
+                for one in self.fixtures
+            ]
+            nobody = np.zeros(ground.shape[:2], np.int32)
+            for fixture in lit:
+                for layer in () if fixture.sways else fixture.layers:
+                    layer.lay_over(ground, nobody, 0)
+            self._set = StageSet(light, ground, tuple(lit))
+        return self._set
+
+    def _smear(self, item: Placed) -> float:
+        """How far it moves while the shutter is open, in pixels."""
+        return item.actor.speed_ms * SHUTTER_S * self.layout.camera.pixels_per_metre(_point(item.pose))
 
     def _on_street(self, time_s: float) -> list[Actor]:
         while self._next.enter_s <= time_s:
@@ -138,14 +162,18 @@ class Scene:
         return bool((near == owner).any())
 
 
+def hides(fixture: Fixture, placed: list[Placed]) -> bool:
+    """Whether the fixture may lie in front of one of the moving things."""
+    front = [item.sprite for item in placed if item.pose.y > fixture.y]
+    return any(layer.touches(sprite) for sprite in front for layer in fixture.layers)
+
+
 def _point(pose: Pose) -> NDArray[np.float64]:
     return np.array([pose.x, pose.y, 0.8])
 
 
 def _seen(item: Placed, owners: NDArray[np.int32]) -> Seen | None:
     """What is left of the actor's sprite after all that lies before it."""
-    from datasets.street.sprite import SOLID
-
     whole = int(np.count_nonzero(item.sprite.pixels[..., 3] >= SOLID))
     rows, columns, _, _ = item.sprite.clip(owners)  # type: ignore[arg-type]
     own = owners[rows, columns] == item.actor.id

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import cv2
 import numpy as np
@@ -60,11 +61,17 @@ class Sprite:
 
     def tinted(self, gain: Colour, haze: Colour = (0, 0, 0), haze_share: float = 0.0) -> Sprite:
         """Colours multiplied by ``gain`` and mixed with ``haze``; coverage stays."""
-        scale = np.array([*gain, 1.0], np.float32) * ([1 - haze_share] * 3 + [1])
-        mixed = self.pixels.astype(np.float32) * scale.astype(np.float32)
-        if haze_share > 0:
-            mixed[..., :3] += self.pixels[..., 3:] * (np.array(haze, np.float32) * (haze_share / 255))
-        return Sprite(np.minimum(mixed, 255).astype(np.uint8), self.left, self.top)
+        matrix = np.eye(4, dtype=np.float32)
+        matrix[:3, :3] *= np.array(gain, np.float32) * (1 - haze_share)
+        matrix[:3, 3] = np.array(haze, np.float32) * (haze_share / 255)
+        return Sprite(cv2.transform(self.pixels, matrix), self.left, self.top)
+
+    def touches(self, other: Sprite) -> bool:
+        """Whether the two rectangles overlap."""
+        height, width = self.pixels.shape[:2]
+        other_height, other_width = other.pixels.shape[:2]
+        across = self.left < other.left + other_width and other.left < self.left + width
+        return across and self.top < other.top + other_height and other.top < self.top + height
 
     def clip(self, frame: Image) -> tuple[slice, slice, slice, slice]:
         """Rows and columns of the frame that the sprite covers, and the sprite's own rows and columns for them."""
@@ -86,7 +93,7 @@ class Sprite:
         coverage = part[..., 3]
         through = cv2.cvtColor(255 - coverage, cv2.COLOR_GRAY2BGR)
         under = cv2.multiply(frame[rows, columns], through, scale=1 / 255)
-        frame[rows, columns] = cv2.add(under, np.ascontiguousarray(part[..., :3]))
+        frame[rows, columns] = cv2.add(under, cv2.cvtColor(part, cv2.COLOR_BGRA2BGR))
         owners[rows, columns][coverage >= SOLID] = owner
 
 
@@ -106,10 +113,16 @@ def darken(frame: Image, polygon: NDArray[np.float64], strength: float, softness
 def glow(frame: Image, x: float, y: float, radius_px: float, colour: Colour) -> None:
     """Add a soft round light of this colour at a frame point."""
     radius = max(int(radius_px), 2)
-    ramp = np.linspace(-1, 1, 2 * radius + 1, dtype=np.float32)
-    disc = np.clip(1 - np.sqrt(ramp[:, None] ** 2 + ramp[None, :] ** 2), 0, 1) ** 2
-    light = (disc[..., None] * np.array(colour, np.float32)).astype(np.uint8)
+    light = cv2.multiply(soft_disc(radius), (*colour, 0.0), scale=1 / 255)
     spot = Sprite(light, int(x) - radius, int(y) - radius)
     rows, columns, own_rows, own_columns = spot.clip(frame)
     if rows.stop > rows.start and columns.stop > columns.start:
         frame[rows, columns] = cv2.add(frame[rows, columns], light[own_rows, own_columns])
+
+
+@lru_cache(maxsize=256)
+def soft_disc(radius: int) -> Image:
+    """White light that fades from the middle outwards, three channels."""
+    ramp = np.linspace(-1, 1, 2 * radius + 1, dtype=np.float32)
+    disc = np.clip(1 - np.sqrt(ramp[:, None] ** 2 + ramp[None, :] ** 2), 0, 1) ** 2
+    return cv2.cvtColor((disc * 255).astype(np.uint8), cv2.COLOR_GRAY2BGR)
