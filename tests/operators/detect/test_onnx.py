@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from operators.base import Call
+from operators.detect.onnx import OnnxDetector
+from operators.frame import Box
+from serving.catalogue import Catalogue
+from serving.engine import Engine
+from serving.errors import ModelError
+from tests.models import save_graph, write_card
+from tests.operators.inference import FakeEngine, card_of
+from tests.operators.support import make_frame, make_region
+
+CARD = {"task": "detect", "classes": ["cat", "dog"], "decoding": {"kind": "ssd"}}
+CALL = Call("pets", 7.0)
+
+
+def pets(*items: list[tuple[list[float], float, float]], **changes: Any) -> FakeEngine:
+    """A detector that says for each image of a batch: boxes with the scores of cat and dog."""
+
+    def answer(batch: np.ndarray) -> list[np.ndarray]:
+        rows = [items[index % len(items)] for index in range(len(batch))]
+        boxes = np.array([[box for box, _, _ in row] for row in rows], np.float32)
+        scores = np.array([[[cat, dog] for _, cat, dog in row] for row in rows], np.float32)
+        return [boxes.reshape(len(batch), -1, 4), scores.reshape(len(batch), -1, 2)]
+
+    return FakeEngine(pets=(card_of("pets", **{**CARD, **changes}), answer))
+
+
+CAT, DOG = ([0.1, 0.2, 0.3, 0.6], 0.9, 0.0), ([0.5, 0.5, 1.0, 1.0], 0.0, 0.8)
+
+
+async def test_the_whole_frame_is_searched() -> None:
+    engine = pets([CAT, DOG])
+    regions = await OnnxDetector(engine, "detect", ["pets"]).process(make_frame(), [], CALL)
+    assert [(region.node, region.label, round(region.confidence, 2)) for region in regions] == [
+        ("detect", "cat", 0.9),
+        ("detect", "dog", 0.8),
+    ]
+    cat = regions[0].box
+    assert (cat.x_min, cat.y_min, cat.x_max, cat.y_max) == pytest.approx((0.1, 0.2, 0.3, 0.6), abs=1e-6)
+    assert regions[0].parent_id is None
+    ((model, batch, deadline),) = engine.asked
+    assert (model, batch.shape, deadline) == ("pets", (1, 3, 4, 4), 7.0)
+
+
+async def test_inside_regions_finds_children_of_each_in_one_batch() -> None:
+    engine = pets([CAT], [DOG])
+    parents = [make_region(0.5, 0.5, 0.5, 0.5, id=3), make_region(0.0, 0.0, 0.5, 0.5, id=5)]
+    cat, dog = await OnnxDetector(engine, "faces", ["pets"], inside=True).process(make_frame(), parents, CALL)
+    assert [(cat.label, cat.parent_id), (dog.label, dog.parent_id)] == [("cat", 3), ("dog", 5)]
+    assert (cat.box.x_min, cat.box.y_max) == pytest.approx((0.55, 0.8), abs=1e-6)
+    assert (dog.box.x_min, dog.box.y_max) == pytest.approx((0.25, 0.5), abs=1e-6)
+    assert [len(batch) for _, batch, _ in engine.asked] == [2]
+
+
+async def test_inside_nothing_nothing_is_asked() -> None:
+    engine = pets([CAT])
+    assert await OnnxDetector(engine, "faces", ["pets"], inside=True).process(make_frame(), [], CALL) == []
+    assert engine.asked == []
+
+
+@pytest.mark.parametrize(
+    ("options", "labels"),
+    [
+        ({"labels": ["dog"]}, ["dog"]),
+        ({"min_confidence": 0.85}, ["cat"]),
+        ({"min_confidence": 0.1}, ["cat", "dog", "cat"]),
+        ({"max_objects": 1}, ["cat"]),
+    ],
+)
+async def test_options_narrow_what_is_kept(options: dict[str, Any], labels: list[str]) -> None:
+    faint = ([0.0, 0.8, 0.1, 0.9], 0.2, 0.0)
+    detector = OnnxDetector(pets([DOG, faint, CAT]), "detect", ["pets"], **options)
+    assert [region.label for region in await detector.process(make_frame(), [], CALL)] == labels
+
+
+async def test_boxes_stay_in_the_frame_and_what_lies_outside_is_dropped() -> None:
+    over, outside = ([-0.2, 0.5, 0.4, 1.7], 0.9, 0.0), ([1.1, 0.1, 1.2, 0.2], 0.9, 0.0)
+    (region,) = await OnnxDetector(pets([over, outside]), "detect", ["pets"]).process(make_frame(), [], CALL)
+    assert (region.box.x_min, region.box.y_max) == (0.0, 1.0)
+
+
+async def test_a_letterboxed_network_answers_in_shares_of_the_frame() -> None:
+    frame = make_frame(image=np.zeros((100, 200, 3), np.uint8))
+    engine = pets([([0.0, 0.0, 1.0, 0.5], 0.9, 0.0)], input={"width": 4, "height": 4, "resize": "letterbox"})
+    (region,) = await OnnxDetector(engine, "detect", ["pets"]).process(frame, [], CALL)
+    assert region.box == Box(0.0, 0.0, 1.0, 1.0)
+
+
+def test_a_label_the_model_does_not_know_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"'pets' does not find 'dgo' \(did you mean 'dog'\?\)"):
+        OnnxDetector(pets([CAT]), "detect", ["pets"], labels=["dgo"])
+
+
+def test_a_model_that_is_no_detector_is_refused() -> None:
+    engine = FakeEngine(colours=(card_of("colours"), lambda batch: [batch]))
+    with pytest.raises(ModelError, match="made to classify, this node needs one that can detect"):
+        OnnxDetector(engine, "detect", ["colours"])
+
+
+async def test_prepare_loads_every_model_that_a_call_may_name() -> None:
+    engine = pets([CAT])
+    await OnnxDetector(engine, "detect", ["pets"]).prepare()
+    assert engine.loaded == ["pets"]
+
+
+async def test_a_real_ssd_graph_whose_outputs_are_known(tmp_path: Path) -> None:
+    """Constant boxes, one per image thanks to Expand; the score is the image's brightness."""
+    directory = tmp_path / "bright"
+    directory.mkdir()
+    nodes = [
+        helper.make_node("ReduceMean", ["images"], ["mean"], axes=[1, 2, 3], keepdims=0),
+        helper.make_node("Reshape", ["mean", "column"], ["bright"]),
+        helper.make_node("Sub", ["one", "bright"], ["dark"]),
+        helper.make_node("Concat", ["dark", "bright"], ["scores"], axis=2),
+        helper.make_node("Mul", ["bright", "zero"], ["nothing"]),
+        helper.make_node("Add", ["nothing", "box"], ["boxes"]),
+    ]
+    constants = {
+        "column": np.array([-1, 1, 1]),
+        "one": np.float32(1),
+        "zero": np.float32(0),
+        "box": np.array([[[0.25, 0.5, 0.75, 1.0]]], np.float32),
+    }
+    outputs = {"scores": ["N", 1, 2], "boxes": ["N", 1, 4]}
+    save_graph(directory / "net.onnx", nodes, outputs, constants=constants)
+    size = {"width": 4, "height": 4, "scale": 1 / 255}
+    rule = {"kind": "ssd", "background": 0, "box_order": "yxyx"}
+    write_card(directory, task="detect", classes=["lamp"], outputs=["boxes", "scores"], input=size, decoding=rule)
+    engine = Engine(Catalogue([tmp_path]), threads=1)
+    await engine.start()
+    detector = OnnxDetector(engine, "detect", ["bright"])
+    bright, dark = np.full((10, 20, 3), 230, np.uint8), np.zeros((10, 20, 3), np.uint8)
+    (lamp,) = await detector.process(make_frame(image=bright), [], Call("bright", 0.0))
+    assert await detector.process(make_frame(image=dark), [], Call("bright", 0.0)) == []
+    await engine.stop()
+    assert (lamp.label, round(lamp.confidence, 3)) == ("lamp", 0.902)
+    assert lamp.box == Box(0.5, 0.25, 1.0, 0.75)

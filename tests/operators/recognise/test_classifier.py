@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from operators.base import Call
+from operators.recognise.classifier import Classifier, probabilities
+from operators.schema import Model
+from serving.errors import ModelError
+from tests.operators.inference import FakeEngine, card_of
+from tests.operators.support import make_frame, make_region
+
+CALL = Call("colour", 7.0)
+
+
+def colour(**changes: Any) -> FakeEngine:
+    """Scores are the mean of each channel: the class is the dominant colour."""
+    card = card_of("colour", **{"input": {"width": 4, "height": 4, "colour": "bgr", "scale": 0.1}, **changes})
+    return FakeEngine(colour=(card, lambda batch: [batch.mean(axis=(2, 3))]))
+
+
+def flag() -> np.ndarray:
+    """Left half blue, right half red."""
+    image = np.zeros((40, 40, 3), np.uint8)
+    image[:, :20, 0] = image[:, 20:, 2] = 255
+    return image
+
+
+LEFT, RIGHT = {"x": 0.0, "y": 0.0, "w": 0.5, "h": 1.0}, {"x": 0.5, "y": 0.0, "w": 0.5, "h": 1.0}
+
+
+async def test_each_region_is_named_with_its_model_and_provenance() -> None:
+    engine = colour(tier="compact", version="3")
+    left, right = make_region(**LEFT), make_region(**RIGHT)
+    assert await Classifier(engine, ["colour"], "paint").process(make_frame(image=flag()), [left, right], CALL) == []
+    (blue,), (red,) = left.attributes, right.attributes
+    assert (blue.name, blue.label, blue.provenance) == ("paint", "blue", "oracle")
+    assert blue.model == Model(name="colour", version="3", tier="compact")
+    assert red.label == "red"
+    assert blue.confidence > 0.99
+    ((_, batch, deadline),) = engine.asked
+    assert (batch.shape, deadline) == ((2, 3, 4, 4), 7.0)
+
+
+async def test_attributes_are_appended() -> None:
+    region = make_region(**LEFT)
+    classifier = Classifier(colour(), ["colour"], "paint")
+    for _ in range(2):
+        await classifier.process(make_frame(image=flag()), [region], CALL)
+    assert len(region.attributes) == 2
+
+
+async def test_without_regions_nothing_is_asked() -> None:
+    engine = colour()
+    assert await Classifier(engine, ["colour"], "paint").process(make_frame(), [], CALL) == []
+    assert engine.asked == []
+
+
+@pytest.mark.parametrize(("card", "label"), [({}, "unknown"), ({"other_label": "green"}, "green")])
+async def test_below_the_least_confidence_it_is_other(card: dict[str, Any], label: str) -> None:
+    region = make_region()
+    await Classifier(colour(**card), ["colour"], "paint", min_confidence=0.5).process(make_frame(), [region], CALL)
+    (attribute,) = region.attributes
+    assert attribute.label == label
+    assert attribute.confidence == pytest.approx(1 / 3, abs=1e-4)  # grey: all colours alike
+
+
+@pytest.mark.parametrize(("option", "in_card", "red"), [(None, 0.5, True), (0.0, 0.5, False), (0.5, 0.0, True)])
+async def test_the_margin_is_the_nodes_or_the_cards(option: float | None, in_card: float, red: bool) -> None:
+    engine = colour(input={"width": 4, "height": 4, "colour": "bgr", "margin": in_card})
+    classifier = Classifier(engine, ["colour"], "paint", margin=option)
+    await classifier.process(make_frame(image=flag()), [make_region(**LEFT)], CALL)
+    assert (engine.asked[0][1][0, 2] > 0).any() == red
+
+
+async def test_the_call_chooses_the_model() -> None:
+    engine = FakeEngine(
+        big=(card_of("big"), lambda batch: [np.array([[9.0, 0.0, 0.0]])]),
+        small=(card_of("small"), lambda batch: [np.array([[0.0, 9.0, 0.0]])]),
+    )
+    region = make_region()
+    await Classifier(engine, ["big", "small"], "paint").process(make_frame(), [region], Call("small", 0.0))
+    assert (region.attributes[0].label, region.attributes[0].model.name) == ("green", "small")
+
+
+def test_softmax_of_large_scores_is_finite_and_sums_to_one() -> None:
+    rows = probabilities(card_of("c"), np.array([[1000.0, 999.0, -1000.0]]))
+    np.testing.assert_allclose(rows, [[0.7310586, 0.2689414, 0.0]], atol=1e-6)
+
+
+def test_probabilities_are_taken_as_they_are() -> None:
+    rows = probabilities(card_of("c", scores="probabilities"), np.array([[[[0.2]], [[0.3]], [[0.5]]]]))
+    np.testing.assert_allclose(rows, [[0.2, 0.3, 0.5]], rtol=1e-6)
+
+
+def test_another_number_of_scores_is_refused() -> None:
+    with pytest.raises(ModelError, match="scores 4 classes, its card lists 3"):
+        probabilities(card_of("c"), np.zeros((1, 4)))
+
+
+def test_a_model_that_is_no_classifier_is_refused() -> None:
+    engine = FakeEngine(face=(card_of("face", task="embed", classes=None), lambda batch: [batch]))
+    with pytest.raises(ModelError, match="made to embed, this node needs one that can classify"):
+        Classifier(engine, ["face"], "paint")

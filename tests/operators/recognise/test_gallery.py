@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from operators.base import Call
+from operators.recognise.gallery import Gallery, GalleryRecogniser, unit
+from serving.errors import BadInput, ModelError
+from tests.operators.inference import FakeEngine, card_of
+from tests.operators.support import make_frame, make_region
+
+CALL = Call("look", 7.0)
+BLUE, GREEN, RED = (255, 0, 0), (0, 255, 0), (0, 0, 255)
+
+
+def painted(colour: tuple[int, int, int]) -> np.ndarray:
+    return np.full((32, 32, 3), colour, np.uint8)
+
+
+def enrolled(gallery: Path, **people: list[tuple[int, int, int]]) -> Path:
+    for name, colours in people.items():
+        (gallery / name).mkdir(parents=True)
+        for index, colour in enumerate(colours):
+            cv2.imwrite(str(gallery / name / f"{index}.jpg"), painted(colour))
+    return gallery
+
+
+def look() -> FakeEngine:
+    """An embedder that sees nothing but the mean colour."""
+    card = card_of("look", task="embed", classes=None, min_similarity=0.9)
+    return FakeEngine(look=(card, lambda batch: [batch.mean(axis=(2, 3))]))
+
+
+async def test_who_was_enrolled_is_known_and_who_was_not_is_unknown(tmp_path: Path) -> None:
+    recogniser = GalleryRecogniser(look(), ["look"], "who", enrolled(tmp_path, ada=[BLUE], bob=[GREEN]))
+    await recogniser.prepare()
+    answers = []
+    for colour in (BLUE, GREEN, RED):
+        region = make_region()
+        await recogniser.process(make_frame(image=painted(colour)), [region], CALL)
+        answers += [(each.name, each.label, each.provenance, each.model.name) for each in region.attributes]
+    assert answers == [
+        ("who", "ada", "oracle", "look"),
+        ("who", "bob", "oracle", "look"),
+        ("who", "unknown", "oracle", "look"),
+    ]
+
+
+async def test_confidence_is_the_similarity(tmp_path: Path) -> None:
+    recogniser = GalleryRecogniser(look(), ["look"], "who", enrolled(tmp_path, ada=[BLUE]))
+    region = make_region()
+    await recogniser.process(make_frame(image=painted((255, 255, 0))), [region], CALL)
+    assert region.attributes[0].confidence == pytest.approx(np.sqrt(0.5), abs=0.01)
+    assert region.attributes[0].label == "unknown"
+
+
+async def test_the_least_similarity_may_be_the_nodes(tmp_path: Path) -> None:
+    gallery = enrolled(tmp_path, ada=[BLUE])
+    recogniser = GalleryRecogniser(look(), ["look"], "who", gallery, min_similarity=0.6)
+    region = make_region()
+    await recogniser.process(make_frame(image=painted((255, 255, 0))), [region], CALL)
+    assert region.attributes[0].label == "ada"
+
+
+async def test_any_picture_of_an_identity_will_do(tmp_path: Path) -> None:
+    recogniser = GalleryRecogniser(look(), ["look"], "who", enrolled(tmp_path, ada=[BLUE, RED], bob=[GREEN]))
+    region = make_region()
+    await recogniser.process(make_frame(image=painted(RED)), [region], CALL)
+    assert region.attributes[0].label == "ada"
+
+
+async def test_a_large_gallery_is_enrolled_in_pieces(tmp_path: Path) -> None:
+    engine = look()
+    recogniser = GalleryRecogniser(engine, ["look"], "who", enrolled(tmp_path, ada=[BLUE] * 40))
+    await recogniser.prepare()
+    assert [len(batch) for _, batch, _ in engine.asked] == [16, 16, 8]
+
+
+def test_the_nearest_picture_decides() -> None:
+    gallery = Gallery(("ada", "bob"), unit(np.array([[1.0, 0.0], [0.0, 1.0]])))
+    ((name, similarity),) = gallery.match(unit(np.array([[3.0, 4.0]])))
+    assert (name, similarity) == ("bob", pytest.approx(0.8))
+
+
+def test_a_row_of_zeros_is_similar_to_nothing() -> None:
+    assert unit(np.zeros((1, 3))).tolist() == [[0, 0, 0]]
+
+
+async def test_a_damaged_picture_is_one_line(tmp_path: Path) -> None:
+    gallery = enrolled(tmp_path, ada=[BLUE])
+    whole = (gallery / "ada" / "0.jpg").read_bytes()
+    (gallery / "ada" / "1.jpg").write_bytes(whole[:-2])
+    recogniser = GalleryRecogniser(look(), ["look"], "who", gallery)
+    with pytest.raises(BadInput, match=r"ada/1\.jpg is damaged or cut off") as caught:
+        await recogniser.prepare()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"GIF89a", b"\xff\xd8\xff\xd9"])
+async def test_what_is_no_picture_is_one_line(tmp_path: Path, content: bytes) -> None:
+    (enrolled(tmp_path, ada=[BLUE]) / "ada" / "1.jpg").write_bytes(content)
+    with pytest.raises(BadInput, match=r"ada/1\.jpg cannot be read: "):
+        await GalleryRecogniser(look(), ["look"], "who", tmp_path).prepare()
+
+
+async def test_a_picture_that_claims_gigapixels_is_refused_undecoded(tmp_path: Path) -> None:
+    path = enrolled(tmp_path, ada=[BLUE]) / "ada" / "0.jpg"
+    data = bytearray(path.read_bytes())
+    frame = data.index(b"\xff\xc0")
+    data[frame + 5 : frame + 9] = (65_500).to_bytes(2) * 2
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match=r"too large \(65500×65500 pixels\)"):
+        await GalleryRecogniser(look(), ["look"], "who", tmp_path).prepare()
+
+
+def test_a_gallery_must_be_a_folder_of_folders_of_pictures(tmp_path: Path) -> None:
+    def made() -> GalleryRecogniser:
+        return GalleryRecogniser(look(), ["look"], "who", tmp_path / "gallery")
+
+    with pytest.raises(BadInput, match="no gallery at"):
+        made()
+    (tmp_path / "gallery").mkdir()
+    with pytest.raises(BadInput, match="is empty"):
+        made()
+    (tmp_path / "gallery" / "ada").mkdir()
+    with pytest.raises(BadInput, match="ada has no pictures"):
+        made()
+    (tmp_path / "gallery" / "ada" / "face.png").touch()
+    with pytest.raises(BadInput, match=r"face\.png is no JPEG"):
+        made()
+    (tmp_path / "gallery" / "ada" / "face.png").rename(tmp_path / "gallery" / "face.png")
+    (tmp_path / "gallery" / "ada").rmdir()
+    with pytest.raises(BadInput, match="lies in the gallery itself"):
+        made()
+
+
+def test_hidden_files_are_passed_over(tmp_path: Path) -> None:
+    gallery = enrolled(tmp_path, ada=[BLUE])
+    (gallery / ".DS_Store").touch()
+    (gallery / "ada" / ".thumbs").touch()
+    GalleryRecogniser(look(), ["look"], "who", gallery)
+
+
+def test_a_model_that_is_no_embedder_is_refused(tmp_path: Path) -> None:
+    engine = FakeEngine(colours=(card_of("colours"), lambda batch: [batch]))
+    with pytest.raises(ModelError, match="this node needs one that can embed"):
+        GalleryRecogniser(engine, ["colours"], "who", enrolled(tmp_path, ada=[BLUE]))
