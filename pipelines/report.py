@@ -1,0 +1,132 @@
+"""What a run did, counted from its results. Pure; memory is bounded however long the run."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from operators.schema import Result
+from pipelines.percentiles import Percentiles
+
+DECODE_STAGES = ("capture", "decode")
+WAITING_STAGES = ("queue",)
+FRAMEWORK_STAGES = ("framework",)
+MAX_CAUSES = 50
+OTHER_CAUSES = "other causes"
+REMEMBERED_TRACKS = 4096
+"""Of the tracks seen last: an older one does not come back."""
+
+
+class Report:
+    """A sink that counts: frames by outcome, objects and tracks by label, latency, and where the time went."""
+
+    def __init__(self) -> None:
+        self._outcomes: Counter[str] = Counter()
+        self._causes: Counter[str] = Counter()
+        self._late = 0
+        self._objects: Counter[str] = Counter()
+        self._tracks = Tracks()
+        self._latency = Percentiles()
+        self._stages: dict[str, Percentiles] = {}
+        self._streams: dict[str, _Stream] = {}
+
+    def write(self, result: Result) -> None:
+        """Count a result."""
+        stream = self._streams.setdefault(result.stream, _Stream())
+        self._outcomes[result.outcome] += 1
+        stream.outcomes[result.outcome] += 1
+        if result.outcome != "analysed":
+            self._count_cause(result.cause or "unknown")
+            return
+        self._late += not result.plan.deadline_met
+        self._latency.add(result.plan.latency_ms)
+        stream.latency.add(result.plan.latency_ms)
+        for name, duration_ms in result.plan.stages_ms.items():
+            self._stages.setdefault(name, Percentiles()).add(duration_ms)
+        for found in result.objects:
+            self._objects[found.label] += 1
+            if found.track_id is not None:
+                self._tracks.see((result.stream, result.run, found.track_id), found.label)
+
+    def summary(self, wall_s: float) -> dict[str, Any]:
+        """All figures as plain data; ``wall_s`` is how long the run took."""
+        return {
+            "wall_s": round(wall_s, 3),
+            "frames": _frames(self._outcomes),
+            "fps": _rate(self._outcomes, wall_s),
+            "late": self._late,
+            "causes": dict(self._causes.most_common()),
+            "objects": dict(self._objects.most_common()),
+            "tracks": dict(self._tracks.counts()),
+            "latency_ms": self._latency.summary(),
+            "stages": {name: stage.summary() for name, stage in self._stages.items()},
+            "share": self._share(),
+            "streams": {name: stream.summary(wall_s) for name, stream in sorted(self._streams.items())},
+        }
+
+    def _count_cause(self, cause: str) -> None:
+        known = cause in self._causes or len(self._causes) < MAX_CAUSES
+        self._causes[cause if known else OTHER_CAUSES] += 1
+
+    def _share(self) -> dict[str, float]:
+        """Of the time spent working, waiting left out: decoding, nodes (``inference``), and what is neither."""
+        spent = {"decode": 0.0, "inference": 0.0, "framework": 0.0}
+        for name, stage in self._stages.items():
+            if name not in WAITING_STAGES:
+                spent[_kind(name)] += stage.total_ms
+        total = sum(spent.values())
+        return {name: round(ms / total, 4) if total else 0.0 for name, ms in spent.items()}
+
+
+class Tracks:
+    """Counts distinct tracks by the label they bore last, remembering only the latest."""
+
+    def __init__(self, remembered: int = REMEMBERED_TRACKS) -> None:
+        self._remembered = remembered
+        self._labels: OrderedDict[tuple[str, str, int], str] = OrderedDict()
+        self._counts: Counter[str] = Counter()
+
+    def see(self, track: tuple[str, str, int], label: str) -> None:
+        """An observation of a track."""
+        before = self._labels.pop(track, None)
+        if before is not None:
+            self._counts[before] -= 1
+        self._counts[label] += 1
+        self._labels[track] = label
+        if len(self._labels) > self._remembered:
+            self._labels.popitem(last=False)
+
+    def counts(self) -> Mapping[str, int]:
+        """Label → number of tracks, most frequent first."""
+        return {label: count for label, count in self._counts.most_common() if count}
+
+
+class _Stream:
+    """The figures of one stream."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.latency = Percentiles()
+
+    def summary(self, wall_s: float) -> dict[str, Any]:
+        return {
+            "frames": _frames(self.outcomes),
+            "fps": _rate(self.outcomes, wall_s),
+            "latency_ms": self.latency.summary(),
+        }
+
+
+def _frames(outcomes: Mapping[str, int]) -> dict[str, int]:
+    counts = {outcome: outcomes.get(outcome, 0) for outcome in ("analysed", "dropped", "failed")}
+    return {"sampled": sum(counts.values()), **counts}
+
+
+def _rate(outcomes: Mapping[str, int], wall_s: float) -> float:
+    return round(outcomes.get("analysed", 0) / wall_s, 2) if wall_s > 0 else 0.0
+
+
+def _kind(stage: str) -> str:
+    if stage in DECODE_STAGES:
+        return "decode"
+    return "framework" if stage in FRAMEWORK_STAGES else "inference"
