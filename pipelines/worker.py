@@ -17,6 +17,7 @@ from operators.schema import Event, Result
 from pipelines.agent import FrameAgent, sender
 from pipelines.aio_broker import Broker, LocalAddress, wait_for_broker
 from pipelines.app import StartAt, make_app
+from pipelines.heartbeat import Heartbeat
 from pipelines.intake import Analyser
 from pipelines.partition import Derive, TopicNames, Work
 from pipelines.publisher import Publisher
@@ -43,6 +44,8 @@ class WorkerConfig:
     start: StartAt = "earliest"
     give_up_s: float = 60.0
     """How long to wait for a broker that is not there."""
+    alive: Path | None = None
+    """Touched while the event loop turns and the Faust app runs: see ``pipelines.heartbeat``."""
 
     @property
     def group(self) -> str:
@@ -57,11 +60,13 @@ async def run_worker(
 
     A broker that goes away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
     """
+    heart = Heartbeat(config.alive)
     with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch:
         while not stop.is_set():
             if not await _unless(stop, _reach(config)):
                 return
-            await _live(config, analyser, derive, stop, Path(scratch))
+            app = make_app(config.group, config.broker, start=config.start, datadir=Path(scratch))
+            await _live(app, _work(config, app, analyser, derive), stop, heart)
 
 
 async def _reach(config: WorkerConfig) -> None:
@@ -69,20 +74,19 @@ async def _reach(config: WorkerConfig) -> None:
         await wait_for_broker(config.broker, astuple(config.topics), config.give_up_s)
 
 
-async def _live(config: WorkerConfig, analyser: Analyser, derive: Derive, stop: asyncio.Event, scratch: Path) -> None:
-    """One life of the Faust app: until ``stop``, or until the app gives up, which a new one makes good."""
-    app = make_app(config.group, config.broker, start=config.start, datadir=scratch)
-    agent = FrameAgent(app, _work(config, app, analyser, derive))
+async def _live(app: faust.App, work: Work, stop: asyncio.Event, heart: Heartbeat) -> None:
+    """The life of a Faust app: until ``stop``, or until the app gives up, which a new one makes good."""
+    agent = FrameAgent(app, work)
     starting = asyncio.create_task(app.start())
     try:
         await _unless(stop, starting)
         if not stop.is_set():
-            log.info("analysing %s", config.topics.frames)
-            await _until_done(app, agent, stop)
+            log.info("analysing %s", work.topics.frames)
+            await _until_done(app, agent, stop, heart)
     except Exception as error:
         if agent.failed.done():
             raise
-        log.warning("the connection to %s broke (%s): starting again", config.broker.url, error)
+        log.warning("the connection to the broker broke (%s): starting again", error)
     finally:
         await _stop(app, agent, starting)
 
@@ -97,8 +101,9 @@ def _work(config: WorkerConfig, app: faust.App, analyser: Analyser, derive: Deri
     return Work(analyser, Publisher(sender(app)), config.topics, resume, derive)
 
 
-async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event) -> None:
-    """Return on ``stop``; raise what ended the agent or the app."""
+async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event, heart: Heartbeat) -> None:
+    """Return on ``stop``; raise what ended the agent or the app. Only here does the heart beat."""
+    beating = asyncio.create_task(heart.beat_while(lambda: not app.should_stop))
     crashed = asyncio.create_task(app.wait_until_stopped())
     try:
         stopping = asyncio.create_task(stop.wait())
@@ -107,6 +112,7 @@ async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event) ->
         stopping.cancel()
     finally:
         crashed.cancel()
+        beating.cancel()
     if agent.failed.done():
         agent.failed.result()
     if app.crashed and app.crash_reason is not None:
