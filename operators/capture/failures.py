@@ -57,6 +57,8 @@ def _classify(uri: SourceUri, error: Exception) -> tuple[Reason, str]:
     for kind, reason, text in _BY_TYPE:
         if isinstance(error, kind):
             return reason, text
+    if isinstance(error, EOFError):
+        return ("ended", "the connection was closed") if uri.live else ("corrupt", "cut off before its first frame")
     number = getattr(error, "errno", None)
     if number in _BY_ERRNO:
         return _BY_ERRNO[number]

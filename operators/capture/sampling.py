@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-_EARLY = 0.1
-"""Share of an interval by which a frame may come early: time stamps are rounded (milliseconds in FLV, Matroska)."""
+_EARLY_S = 0.002
+"""How early a frame may come: some containers (FLV, Matroska) round time stamps to milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Sampler:
         """Whether to take the frame; ``media_time_s`` counts from 0 and does not go back."""
         if self._fps is None:
             return True
-        interval = math.floor(media_time_s * self._fps + _EARLY)
+        interval = math.floor((media_time_s + _EARLY_S) * self._fps)
         if interval <= self._last_interval:
             return False
         self._last_interval = interval

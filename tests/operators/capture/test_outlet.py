@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from operators.capture.outlet import Blocking, Newest
+from operators.frame import Frame
+
+
+def frame(seq: int) -> Frame:
+    return Frame("s", "r", seq, np.zeros((4, 6, 3), np.uint8), seq / 10, datetime.now(UTC), 1.5)
+
+
+class SlowConsumer:
+    """Holds each frame until it is let go."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, int]] = []
+        self.entered = threading.Semaphore(0)
+        self.go = threading.Semaphore(0)
+
+    def emit(self, frame: Frame) -> None:
+        self.entered.release()
+        assert self.go.acquire(timeout=10)
+        self.seen.append(("frame", frame.seq))
+
+
+def test_newest_replaces_and_accounts_for_every_frame() -> None:
+    consumer = SlowConsumer()
+    headers = []
+    outlet = Newest(
+        consumer.emit, lambda header: (headers.append(header), consumer.seen.append(("drop", header.seq)))[1]
+    )
+    outlet.put(frame(0))
+    assert consumer.entered.acquire(timeout=10)
+    for seq in (1, 2, 3):
+        outlet.put(frame(seq))
+    consumer.go.release(2)
+    outlet.close()
+    assert consumer.seen == [("frame", 0), ("drop", 1), ("drop", 2), ("frame", 3)]
+    assert (headers[0].encoding, headers[0].cause) == ("none", "capture_overrun")
+    assert (headers[0].width, headers[0].height, headers[0].media_time_s, headers[0].decode_ms) == (6, 4, 0.1, 1.5)
+
+
+def test_close_without_a_frame_returns() -> None:
+    Newest(lambda frame: None, lambda header: None).close()
+
+
+def test_what_the_consumer_raises_comes_back() -> None:
+    def fail(frame: Frame) -> None:
+        raise OSError("disk full")
+
+    outlet = Newest(fail, lambda header: None)
+    outlet.put(frame(0))
+    with pytest.raises(OSError, match="disk full"):
+        outlet.close()
+    with pytest.raises(OSError, match="disk full"):
+        outlet.put(frame(1))
+    with pytest.raises(OSError, match="disk full"):
+        Blocking(fail).put(frame(0))
