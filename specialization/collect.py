@@ -24,8 +24,8 @@ DRAWN_SIZE = 96
 class Amounts:
     """How many pictures of each source."""
 
-    drawn: int = 6000
-    drawn_test: int = 1400
+    drawn: int = 4800
+    drawn_test: int = 960
     corners: int = 700
     pieces: int = 250
     cifar_per_class: int = 250

@@ -31,10 +31,10 @@ def main() -> None:
     """Train the recognisers named, or all."""
     arguments = _arguments()
     torch.set_num_threads(arguments.threads)
+    sources = collect(arguments.data, Amounts(), seed=1)
     for recipe in RECIPES:
         if recipe.name not in (arguments.only or [recipe.name]):
             continue
-        sources = collect(arguments.data, Amounts(), recipe.seed)
         network = train(recipe, sources, arguments.data, arguments.models, arguments.threads)
         ship(recipe, network, sources, arguments.models, arguments.threads)
 
