@@ -10,7 +10,7 @@ from operators.capture.service import Capture, CaptureSpec
 from operators.publish.kafka_frames import KafkaFrames
 from operators.schema import StreamStatus
 
-FLUSH_S = 8.0
+FLUSH_S = 6.0
 """After a signal, what is queued is delivered within this time: container engines kill after 10 s."""
 POLL_S = 0.2
 
@@ -35,27 +35,32 @@ class Capturing:
             for spec, may_drop in zip(specs, droppable, strict=True)
         }
 
-    def run(self, stop: threading.Event, beat: Callable[[], None]) -> None:
-        """Return when all sources have ended or, after ``stop``, have been ended; ``beat`` is called all the while."""
+    def run(self, stop: threading.Event, beat: Callable[[], None], patience_s: float) -> None:
+        """Return when all sources have ended and their frames are delivered, or given up after ``patience_s``.
+
+        After ``stop`` the sources are ended and ``FLUSH_S`` counts. ``beat`` is called all the while.
+        """
         threads = [
             threading.Thread(target=self._capture, args=item, name=f"capture-{item[0]}", daemon=True)
             for item in self._captures.items()
         ]
         for thread in threads:
             thread.start()
-        while any(thread.is_alive() for thread in threads) and not stop.wait(POLL_S):
+        while not self._over(threads, patience_s):
             beat()
-        if stop.is_set():
-            self._end()
-        for thread in threads:
-            while thread.is_alive():
-                beat()
-                thread.join(POLL_S)
+            if stop.is_set():
+                self._sink.give_up_after(FLUSH_S)
+                for capture in self._captures.values():
+                    capture.stop()
 
-    def _end(self) -> None:
-        self._sink.give_up_after(FLUSH_S)
-        for capture in self._captures.values():
-            capture.stop()
+    def _over(self, threads: Sequence[threading.Thread], patience_s: float) -> bool:
+        """Waits a moment for it."""
+        for thread in threads:
+            thread.join(POLL_S)
+            if thread.is_alive():
+                return False
+        self._sink.give_up_after(patience_s)
+        return self._sink.drained(POLL_S)
 
     def _capture(self, stream: str, capture: Capture) -> None:
         try:

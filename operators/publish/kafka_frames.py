@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from kafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
@@ -60,6 +61,7 @@ class KafkaFrames:
         self._statuses: deque[StreamStatus] = deque(maxlen=MAX_STATUSES)
         self._changed = threading.Condition()
         self._out_since: dict[str, float] = {}
+        self._answered_at = time.monotonic()
         self._retry_at = 0.0
         self._give_up_at = float("inf")
         self._silent = False
@@ -92,22 +94,28 @@ class KafkaFrames:
         return self._buffer.images_dropped
 
     def give_up_after(self, seconds: float) -> None:
-        """From now on nothing waits longer than this: neither ``emit`` nor ``close``."""
+        """From now on nothing waits longer than this: neither ``emit`` for room nor ``drained`` for the broker."""
         with self._changed:
             self._give_up_at = min(self._give_up_at, time.monotonic() + seconds)
             self._changed.notify_all()
 
-    def close(self, timeout_s: float) -> int:
-        """Deliver what is queued, for at most so long, and end; returns how many frames were lost."""
-        self.give_up_after(timeout_s)
+    def drained(self, within_s: float) -> bool:
+        """Wait for at most so long; whether everything has been delivered or given up."""
         with self._changed:
-            self._changed.wait_for(self._is_idle, self._patience())
+            self._changed.wait_for(self._is_idle, min(within_s, max(self._patience(), 0.0)))
+            return self._is_idle() or self._patience() <= 0
+
+    def close(self) -> int:
+        """End, best when ``drained``; returns how many frames were lost."""
+        with self._changed:
             self.lost += len(self._buffer)
             self._closed = True
             self._changed.notify_all()
         self._thread.join()
-        self._ignoring_kafka(lambda: self._producer.flush(timeout=max(self._patience(), 0.1)))
-        self._ignoring_kafka(lambda: self._producer.close(timeout=1.0))
+        with suppress(KafkaError):  # what does not arrive now is counted already
+            self._producer.flush(timeout=1.0)
+        with suppress(KafkaError):
+            self._producer.close(timeout=1.0)
         return self.lost
 
     def _put(self, message: FrameMessage, droppable: bool) -> None:
@@ -148,9 +156,10 @@ class KafkaFrames:
         return None
 
     def _send_status(self, status: StreamStatus) -> None:
-        self._ignoring_kafka(
-            lambda: self._producer.send(self._streams_topic, value=to_json(status), key=status.stream.encode())
-        )
+        try:
+            self._producer.send(self._streams_topic, value=to_json(status), key=status.stream.encode())
+        except KafkaError as error:
+            log.warning("stream %s: its state was not published (%s)", status.stream, type(error).__name__)
 
     def _send_frame(self, message: FrameMessage) -> None:
         stream = message.header.stream
@@ -166,6 +175,7 @@ class KafkaFrames:
     def _arrived(self, stream: str) -> None:
         with self._changed:
             self._out_since.pop(stream, None)
+            self._answered_at = time.monotonic()
             self._buffer.sent(stream)
             if self._silent:
                 log.warning("the broker answers again; frames without image so far: %d", self.images_dropped)
@@ -203,15 +213,8 @@ class KafkaFrames:
             self.lost += 1
 
     def _watch_silence(self) -> None:
-        oldest = min(self._out_since.values(), default=float("inf"))
-        if not self._silent and time.monotonic() - oldest > SILENT_S:
+        since = max(self._answered_at, min(self._out_since.values(), default=float("inf")))
+        if not self._silent and time.monotonic() - since > SILENT_S:
             self._silent = True
             megabytes = self._buffer.max_bytes // 1_000_000
             log.warning("the broker does not answer: frames wait in a buffer of %d MB", megabytes)
-
-    def _ignoring_kafka(self, action: Callable[[], object]) -> None:
-        """What cannot be delivered any more is said, not raised: the frames' count is what matters."""
-        try:
-            action()
-        except KafkaError as error:
-            log.warning("the broker did not take everything: %s", type(error).__name__)

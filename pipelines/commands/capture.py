@@ -67,9 +67,9 @@ def command(
         sink = KafkaFrames(producer, topics.name("frames"), topics.name("streams"), buffer_mb * 1_000_000)
         capturing = Capturing(specs, droppable, sink, _tell)
         try:
-            capturing.run(stop, heart.beat)
+            capturing.run(stop, heart.beat, broker_timeout_s)
         finally:
-            lost = sink.close(broker_timeout_s)
+            lost = sink.close()
     if sink.images_dropped:
         log.warning("%d frames went without image (capture_buffer_full)", sink.images_dropped)
     if lost:
