@@ -1,7 +1,7 @@
 """Photos of six vehicle types from a road camera: 800 of each, 100 × 100 pixels (Zenodo record 6634554, CC BY 4.0).
 
-The split into train, validation and test (70/15/15) follows from the sha256 of a photo's relative name alone, so it stays
-the same on every machine and for every subset of the photos.
+The split into train, validation and test (70/15/15) follows from the sha256 of a photo's relative name alone, so it
+stays the same on every machine and for every subset of the photos.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def decode(path: Path) -> Image:
     width, height = jpeg_size(content)
     if not (0 < width <= PHOTO_SIDE and 0 < height <= PHOTO_SIDE):
         raise DataError(f"{path}: not a JPEG of at most {PHOTO_SIDE} × {PHOTO_SIDE} pixels")
-    image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
+    image: Image | None = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
     if image is None:
         raise DataError(f"{path}: damaged JPEG: delete the folder, it will be fetched again")
     return image
@@ -113,7 +113,7 @@ def ensure(folder: Path, url: str = URL, expected_sha256: str = CONTENT_SHA256) 
 
 
 def place(member: str) -> str | None:
-    """Where a file of the archive belongs: ``bike12.jpg`` in whatever folder is ``bike/bike12.jpg``; None for the rest."""
+    """Where a member belongs: ``bike12.jpg``, in whatever folder, at ``bike/bike12.jpg``; None for what is no photo."""
     name = member.replace("\\", "/").rpartition("/")[2]
     match = re.fullmatch(r"([a-z]+)([1-9][0-9]{0,2})\.jpg", name)
     if match is None or match[1] not in CLASSES or int(match[2]) > PER_CLASS:

@@ -21,7 +21,7 @@ __all__ = ["LABELS", "OTHER", "VEHICLES", "StreetFrame", "StreetObject", "open_s
 
 @dataclass(frozen=True)
 class StreetObject:
-    """A moving object: ``box`` (x_min, y_min, x_max, y_max, relative 0…1) of its visible part, ``visible`` the share of it."""
+    """A moving object: ``box`` (x_min, y_min, x_max, y_max, 0…1) of its visible part, ``visible`` how much that is."""
 
     id: int
     label: str
@@ -31,7 +31,7 @@ class StreetObject:
 
 @dataclass(frozen=True)
 class StreetFrame:
-    """One picture (height × width × 3, blue-green-red) and what moves in it; parked and blown things are not objects."""
+    """One picture (height × width × 3, blue-green-red) and what moves in it; what is parked or blown is no object."""
 
     image: NDArray[np.uint8]
     media_time_s: float

@@ -1,4 +1,4 @@
-"""The still part of the picture: sky, fronts, pavement and road, found by following each pixel's ray to what it hits."""
+"""The still part of the picture: sky, fronts, pavement, road, found by following each pixel's ray to what it hits."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ class Backdrop:
         gain = np.array(light.ambient, np.float32) + self.lamp[..., None] * lamp_colour
         low, top = np.array(light.sky_low, np.float32), np.array(light.sky_top, np.float32)
         heaven = low + (top - low) * self.elevation[..., None]
-        shown = self.picture * gain + self.lights * light.lamps
-        return np.clip(shown + heaven * self.sky[..., None], 0, 255).astype(np.uint8)
+        shown: Plane = self.picture * gain + self.lights * light.lamps
+        shown += heaven * self.sky[..., None]
+        return np.clip(shown, 0, 255).astype(np.uint8)
 
 
 def build_backdrop(layout: Layout) -> Backdrop:
@@ -68,7 +69,9 @@ def build_backdrop(layout: Layout) -> Backdrop:
     lamp[sky] = 0
 
     def small(plane: NDArray[np.generic]) -> Plane:
-        return cv2.resize(np.asarray(plane, np.float32), (camera.width, camera.height), interpolation=cv2.INTER_AREA)
+        size = (camera.width, camera.height)
+        shrunk: Plane = cv2.resize(np.asarray(plane, np.float32), size, interpolation=cv2.INTER_AREA)
+        return shrunk
 
     return Backdrop(small(picture), small(lit), small(lamp), small(sky), small(np.clip(elevation * 4, 0, 1)))
 
@@ -104,7 +107,8 @@ def texture(rng: np.random.Generator, x: Plane, y: Plane, per_m: float) -> Plane
         tile = cv2.GaussianBlur(np.tile(tile, (3, 3)), (0, 0), 3)[256:512, 256:512]
         tile /= float(tile.std())
     at_x, at_y = np.mod(x * per_m, 255).astype(np.float32), np.mod(y * per_m, 255).astype(np.float32)
-    return np.clip(cv2.remap(tile, at_x, at_y, cv2.INTER_LINEAR), -2, 2)
+    noise: Plane = np.clip(cv2.remap(tile, at_x, at_y, cv2.INTER_LINEAR), -2, 2)
+    return noise
 
 
 def patches(rng: np.random.Generator, layout: Layout, base: Plane, x: Plane, y: Plane) -> None:
@@ -131,15 +135,17 @@ def road_marks(layout: Layout, x: Plane, y: Plane) -> NDArray[np.bool_]:
     if layout.crossing_x is not None:
         on_crossing = (np.abs(x - layout.crossing_x) < 1.7) & (y > start + 0.3) & (y < stop - 0.3)
         marks = np.where(on_crossing, np.mod(y - start, 1.1) < 0.55, marks)
-    return marks & (y > start) & (y < stop)
+    painted: NDArray[np.bool_] = marks & (y > start) & (y < stop)
+    return painted
 
 
 def skyline(rng: np.random.Generator, rays: Plane) -> Plane:
     """Height of distant roofs (sine of elevation) in the direction of each ray."""
-    heights = np.repeat(rng.uniform(0.0, 0.07, 90), rng.integers(2, 8, 90))
+    heights: Plane = np.repeat(rng.uniform(0.0, 0.07, 90).astype(np.float32), rng.integers(2, 8, 90))
     azimuth = np.arctan2(rays[..., 0], rays[..., 1])
     index = ((azimuth + np.pi / 2) / np.pi * (len(heights) - 1)).astype(int)
-    return heights[np.clip(index, 0, len(heights) - 1)]
+    profile: Plane = heights[np.clip(index, 0, len(heights) - 1)]
+    return profile
 
 
 def lamplight(

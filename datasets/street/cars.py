@@ -1,12 +1,10 @@
-"""Light vehicles: cars, minibuses and pickups, each call a new one."""
+"""Cars, and the parts that all light vehicles share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from datasets.street.mesh import GLASS, Mesh, MeshBuilder, Profile
+from datasets.street.mesh import GLASS, HalfWidth, Mesh, MeshBuilder, Profile, straight
 from datasets.street.palette import PAINTS, between, chance, pick, scaled, varied, weighted
 from datasets.street.sprite import Colour
 
@@ -16,11 +14,11 @@ LAMP: Colour = (226, 238, 244)
 TAIL: Colour = (40, 34, 190)
 
 
-def cabin_width(base: float, belt: float, top: float, lean: float) -> Callable[[float], float]:
+def cabin_width(base: float, belt: float, top: float, lean: float) -> HalfWidth:
     """Half width over height: ``base`` up to the belt line, then narrowing by ``lean`` (share) towards the roof."""
 
     def half_width(z: float) -> float:
-        return base * (1 - lean * np.clip((z - belt) / max(top - belt, 0.1), 0, 1))
+        return base * (1 - lean * min(max((z - belt) / max(top - belt, 0.1), 0.0), 1.0))
 
     return half_width
 
@@ -78,7 +76,7 @@ def trim_body(
     mesh: MeshBuilder,
     rng: Rng,
     outline: Profile,
-    half: Callable[[float], float],
+    half: HalfWidth,
     ends: tuple[float, float],
     clear: float,
     body: Colour,
@@ -86,20 +84,12 @@ def trim_body(
     """Sills, door lines, handles, lamps, grille and number plates of a light vehicle's lower body."""
     rear, front = ends
     belt = outline[2][1]
-    mesh.both_sides(
-        [(rear + 0.1, clear), (front - 0.1, clear), (front - 0.1, clear + 0.1), (rear + 0.1, clear + 0.1)], half, DARK
-    )
+    mesh.stripe((rear + 0.1, front - 0.1), (clear, clear + 0.1), half, DARK)
     middle = (rear + front) / 2
     for x in (middle - 0.75, middle + 0.15, middle + 0.95)[: int(rng.integers(2, 4))]:
-        mesh.both_sides(
-            [(x, clear + 0.12), (x, belt), (x + 0.035, belt), (x + 0.035, clear + 0.12)], half, scaled(body, 0.6)
-        )
+        mesh.stripe((x, x + 0.035), (clear + 0.12, belt), half, scaled(body, 0.6))
     for x in (middle - 0.05, middle + 0.8):
-        mesh.both_sides(
-            [(x - 0.2, belt - 0.12), (x - 0.04, belt - 0.12), (x - 0.04, belt - 0.16), (x - 0.2, belt - 0.16)],
-            half,
-            DARK,
-        )
+        mesh.stripe((x - 0.2, x - 0.04), (belt - 0.12, belt - 0.16), half, DARK)
     nose_top, nose, foot = outline[4], outline[5], outline[6]
     for u in ((-0.97, -0.6), (0.6, 0.97)):
         mesh.panel(nose_top, nose, half, u, (0.15, 0.85), LAMP, (1, 0, 0.2))
@@ -127,7 +117,7 @@ def trim_body(
     )
 
 
-def glaze(mesh: MeshBuilder, rng: Rng, cabin: Profile, half: Callable[[float], float], pillars: int) -> None:
+def glaze(mesh: MeshBuilder, rng: Rng, cabin: Profile, half: HalfWidth, pillars: int) -> None:
     """Windscreen, rear and side windows of a cabin given as (tail foot, tail top, front top, front foot)."""
     (tail, belt), (roof_rear, top), (roof_front, _), (cowl, _) = cabin
     tint = varied(rng, GLASS, 10)
@@ -149,7 +139,7 @@ def glaze(mesh: MeshBuilder, rng: Rng, cabin: Profile, half: Callable[[float], f
         mesh.both_sides([at(a, mid), at(a, high), at(b, high), at((a + b) / 2, mid)], half, shine)
 
 
-def roof_rails(mesh: MeshBuilder, cabin: Profile, half: Callable[[float], float]) -> None:
+def roof_rails(mesh: MeshBuilder, cabin: Profile, half: HalfWidth) -> None:
     """Two dark rails along the roof."""
     (_, _), (a, top), (b, _), _ = cabin
     for u in ((-0.95, -0.86), (0.86, 0.95)):
@@ -163,5 +153,5 @@ def wheels(mesh: MeshBuilder, rng: Rng, axles: tuple[float, ...], radius: float,
     for x in axles:
         angles = np.linspace(0, np.pi, 8)
         arch = [(x + radius * 1.2 * np.cos(a), radius + radius * 1.2 * np.sin(a)) for a in angles]
-        mesh.both_sides(arch, lambda _: half_width + 0.005, DARK)
+        mesh.both_sides(arch, straight(half_width + 0.005), DARK)
         mesh.wheel(x, radius, half_width + 0.01, rim, spokes)

@@ -1,4 +1,4 @@
-"""Labelled crops of many streets, cut as a motion detector would cut them: boxes a little off, neighbours in the way."""
+"""Labelled crops of many streets, cut as a motion detector would: boxes a little off, neighbours in the way."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def street_crops(seed: int, count: int, size: int) -> tuple[NDArray[np.uint8], l
     quota = {label: count // len(LABELS) + (index < count % len(LABELS)) for index, label in enumerate(LABELS)}
     rng = np.random.default_rng([seed, 7])
     taken: Counter[str] = Counter()
-    images, labels = np.empty((count, size, size, 3), np.uint8), []
+    images = np.empty((count, size, size, 3), np.uint8)
+    labels: list[str] = []
     while len(labels) < count:
         wanted = {label: ARRIVALS[label] * (1.0 if taken[label] < quota[label] else 0.15) for label in LABELS}
         for image, label in scene_crops(rng, wanted):
@@ -105,13 +106,13 @@ def parked(scene: Scene) -> list[Box]:
 
 
 def nothing(rng: Rng, frame: Image, taken: list[Box], seen: list[Seen]) -> Box | None:
-    """A box with none of the objects in it, of a size that objects have; often beside one, where its light or shade falls."""
+    """A box of common size without an object in it; often beside one, where its light or shade falls."""
     height, width = frame.shape[:2]
     for _ in range(12):
         wide = width * float(np.exp(rng.uniform(np.log(0.03), np.log(0.35))))
         high = wide * between(rng, 0.4, 2.2)
         if seen and chance(rng, 0.4):
-            x0, y0, x1, y1 = seen[int(rng.integers(len(seen)))].box
+            x0, _, x1, y1 = seen[int(rng.integers(len(seen)))].box
             left = x1 + 1 if chance(rng, 0.5) else x0 - wide - 1
             top = y1 - high * between(rng, 0.3, 1.0)
         else:

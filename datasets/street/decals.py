@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from datasets.street.mesh import MeshBuilder
+from datasets.street.mesh import HalfWidth, MeshBuilder
 from datasets.street.palette import PAINTS, between, chance, varied, weighted
 from datasets.street.sprite import Colour
 
@@ -26,7 +24,7 @@ def decal(
     rng: np.random.Generator,
     x: tuple[float, float],
     z: tuple[float, float],
-    half_width: Callable[[float], float],
+    half_width: HalfWidth,
 ) -> None:
     """A field with lettering on both flanks, somewhere within x and z."""
     field, ink = varied(rng, weighted(rng, PAINTS)), varied(rng, weighted(rng, PAINTS))
@@ -46,7 +44,7 @@ def lettering(
     rng: np.random.Generator,
     x: tuple[float, float],
     z: tuple[float, float],
-    half_width: Callable[[float], float],
+    half_width: HalfWidth,
     ink: Colour,
 ) -> None:
     """A word of block letters that fills the height ``z`` and at most the length ``x``."""
@@ -57,4 +55,4 @@ def lettering(
         for x0, z0, x1, z1 in LETTERS[int(rng.integers(len(LETTERS)))]:
             a, b = start + (place + x0) * size, start + (place + x1) * size
             c, d = z[0] + z0 * size, z[0] + z1 * size
-            mesh.both_sides([(a, c), (a, d), (b, d), (b, c)], half_width, ink)
+            mesh.stripe((a, b), (c, d), half_width, ink)

@@ -74,13 +74,13 @@ def draw_house(fronts: Fronts, rng: Rng, style: str, x: tuple[float, float]) -> 
     wall = varied(rng, pick(rng, WALLS[style]), 18)
     fronts.fill(x, (0, top), wall)
     if style == "terrace" or (style == "town" and chance(rng, 0.4)):
-        for z in np.arange(0.3, top, 0.3):
-            fronts.fill(x, (float(z), float(z) + 0.05), scaled(wall, 0.93))
+        for course in np.arange(0.3, top, 0.3).tolist():
+            fronts.fill(x, (course, course + 0.05), scaled(wall, 0.93))
     for floor in range(1 if style != "works" else 0, floors):
         window_row(fronts, rng, style, x, (floor * storey + 0.75, floor * storey + storey - 0.55), wall)
     if style == "works":
-        for at in np.arange(x[0], x[1], 0.5):
-            fronts.fill((float(at), float(at) + 0.06), (0, top), scaled(wall, 0.9))
+        for at in np.arange(x[0], x[1], 0.5).tolist():
+            fronts.fill((at, at + 0.06), (0, top), scaled(wall, 0.9))
         door = between(rng, x[0] + 1, max(x[1] - 5, x[0] + 1.1))
         fronts.fill((door, min(door + 3.6, x[1])), (0, 3.4), varied(rng, (110, 96, 80), 30))
     else:
@@ -125,18 +125,18 @@ def ground_floor(fronts: Fronts, rng: Rng, style: str, x: tuple[float, float], s
     colour = varied(rng, pick(rng, ((60, 60, 150), (110, 80, 40), (70, 110, 60), (60, 60, 62), (60, 150, 200))))
     fronts.fill((x[0] + 0.15, x[1] - 0.2), (0, storey - 0.1), scaled(colour, 0.8))
     glow = scaled(WARM, between(rng, 0.5, 1.0)) if chance(rng, 0.7) else None
-    door = between(rng, x[0] + 0.5, max(x[1] - 2, x[0] + 0.6))
-    for left, right in ((x[0] + 0.4, door - 0.1), (door + 1.2, x[1] - 0.4)):
+    way_in = between(rng, x[0] + 0.5, max(x[1] - 2, x[0] + 0.6))
+    for left, right in ((x[0] + 0.4, way_in - 0.1), (way_in + 1.2, x[1] - 0.4)):
         if right - left > 0.5:
             fronts.fill((left, right), (0.5, storey - 0.9), varied(rng, (118, 110, 104)), glow)
             fronts.fill((left, (left + right) / 2), (1.2, storey - 0.9), varied(rng, (140, 134, 124)), glow)
-    fronts.fill((door, door + 1.05), (0, 2.1), scaled(colour, 0.55))
+    fronts.fill((way_in, way_in + 1.05), (0, 2.1), scaled(colour, 0.55))
     fronts.fill((x[0] + 0.25, x[1] - 0.25), (storey - 0.75, storey - 0.15), varied(rng, colour), scaled(colour, 0.5))
     if chance(rng, 0.5):
-        stripes = np.arange(x[0] + 0.3, x[1] - 0.6, 0.4)
+        stripes = np.arange(x[0] + 0.3, x[1] - 0.6, 0.4).tolist()
         for index, at in enumerate(stripes):
             shade = (226, 228, 228) if index % 2 else colour
-            fronts.fill((float(at), float(at) + 0.4), (storey - 1.15, storey - 0.7), shade)
+            fronts.fill((at, at + 0.4), (storey - 1.15, storey - 0.7), shade)
 
 
 def draw_park(fronts: Fronts, rng: Rng, x: tuple[float, float]) -> None:
@@ -148,7 +148,5 @@ def draw_park(fronts: Fronts, rng: Rng, x: tuple[float, float]) -> None:
         cv2.circle(fronts.picture, centre, int(radius * PX_PER_M), colour, -1, cv2.LINE_AA)
         cv2.circle(fronts.solid, centre, int(radius * PX_PER_M), 255, -1)
     fronts.fill(x, (0, 1.5), (60, 106, 76))
-    for at in np.arange(x[0], x[1], 0.22):
-        fronts.fill(
-            (float(at), float(at) + 0.13), (0, 1.3 + 0.25 * float(rng.random())), varied(rng, (58, 104, 72), 22)
-        )
+    for at in np.arange(x[0], x[1], 0.22).tolist():
+        fronts.fill((at, at + 0.13), (0, 1.3 + 0.25 * float(rng.random())), varied(rng, (58, 104, 72), 22))

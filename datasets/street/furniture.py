@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from datasets.street.camera import Camera
 from datasets.street.cars import car
 from datasets.street.figure import Blob, limb
 from datasets.street.layout import Layout, Standing

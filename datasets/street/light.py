@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import math
+from dataclasses import dataclass
 
-import numpy as np
+from datasets.street.sprite import Colour
 
 CYCLE_S = 60.0
 
@@ -28,18 +29,26 @@ NAMED = {"day": DAY, "dusk": DUSK, "night": NIGHT}
 
 
 def light_at(name: str, time_s: float) -> Light:
-    """The light of a ``day``, ``dusk`` or ``night`` scene, or of a ``cycle`` that takes ``CYCLE_S`` from noon to noon."""
+    """The light of a ``day``, ``dusk`` or ``night`` scene, or of a ``cycle`` of ``CYCLE_S`` from noon to noon."""
     if name != "cycle":
         return NAMED[name]
-    darkness = 1 - np.cos(2 * np.pi * time_s / CYCLE_S)  # 0 noon … 2 midnight
-    darkness = round(float(darkness) * 40) / 40  # so that the same light can be recognised and kept
+    darkness = 1 - math.cos(2 * math.pi * time_s / CYCLE_S)  # 0 noon … 2 midnight
+    darkness = round(darkness * 40) / 40  # in steps, for what is drawn in a light is kept while it lasts
     return mixed(DAY, DUSK, darkness) if darkness <= 1 else mixed(DUSK, NIGHT, darkness - 1)
 
 
 def mixed(a: Light, b: Light, share: float) -> Light:
     """Between two lights."""
-    values = []
-    for entry in fields(Light):
-        value = np.asarray(getattr(a, entry.name)) * (1 - share) + np.asarray(getattr(b, entry.name)) * share
-        values.append(tuple(value.tolist()) if value.ndim else float(value))
-    return Light(*values)
+
+    def colour(one: Colour, other: Colour) -> tuple[float, float, float]:
+        blue, green, red = (p * (1 - share) + q * share for p, q in zip(one, other, strict=True))
+        return blue, green, red
+
+    return Light(
+        ambient=colour(a.ambient, b.ambient),
+        sky_top=colour(a.sky_top, b.sky_top),
+        sky_low=colour(a.sky_low, b.sky_low),
+        sun=a.sun + (b.sun - a.sun) * share,
+        lamps=a.lamps + (b.lamps - a.lamps) * share,
+        noise=a.noise + (b.noise - a.noise) * share,
+    )

@@ -18,13 +18,14 @@ from datasets.street.sprite import Colour, Sprite
 
 Points = NDArray[np.float64]
 Profile = Sequence[tuple[float, float]]
+HalfWidth = Callable[[float], float]  # of a solid, by height
 GLASS = (70, 58, 48)
 RUBBER = (32, 30, 30)
 
 
 @dataclass(frozen=True)
 class Pose:
-    """Where a thing stands: ground point in world metres, heading (radians from X), and the way its wheels have rolled."""
+    """Where a thing stands: ground point in world metres, heading (radians from X), the way its wheels have rolled."""
 
     x: float
     y: float
@@ -34,7 +35,7 @@ class Pose:
     def to_world(self, local: Points) -> Points:
         """Local points (N×3) → world points."""
         cos, sin = np.cos(self.heading), np.sin(self.heading)
-        world = local @ np.array([[cos, sin, 0], [-sin, cos, 0], [0, 0, 1.0]])
+        world: Points = local @ np.array([[cos, sin, 0], [-sin, cos, 0], [0, 0, 1.0]])
         world += (self.x, self.y, 0.0)
         return world
 
@@ -87,7 +88,7 @@ class Mesh:
         return vertices
 
     def paint(self, sprite: Sprite, pixels: Points, camera: Points) -> None:
-        """Paint the faces that look at ``camera`` (local axes) onto the sprite; ``pixels`` are the projected vertices."""
+        """Paint the faces that look at ``camera`` (local axes); ``pixels`` are the projected vertices."""
         facing = np.einsum("ij,ij->i", self.normals, camera - self.anchors) > 0
         vertices = sprite.fixed(pixels)
         colours = self.colours.tolist()
@@ -127,40 +128,44 @@ class MeshBuilder:
         self.count += len(array)
         return slice(self.count - len(array), self.count)
 
-    def both_sides(self, outline: Profile, half_width: Callable[[float], float], colour: Colour) -> None:
+    def both_sides(self, outline: Profile, half_width: HalfWidth, colour: Colour) -> None:
         """A polygon (x, z) on the left and on the right flank, whose half width may vary with z."""
         for side in (1.0, -1.0):
             points = [(x, side * half_width(z), z) for x, z in outline]
             self.face(points, colour, (0, side, 0.2))
 
-    def extrude(self, outline: Profile, half_width: Callable[[float], float], colour: Colour) -> None:
+    def stripe(self, x: tuple[float, float], z: tuple[float, float], half_width: HalfWidth, colour: Colour) -> None:
+        """An upright rectangle on the left and on the right flank."""
+        self.both_sides([(x[0], z[0]), (x[0], z[1]), (x[1], z[1]), (x[1], z[0])], half_width, colour)
+
+    def extrude(self, outline: Profile, half_width: HalfWidth, colour: Colour) -> None:
         """A solid with this side view (x, z), closed all around."""
         middle_x = sum(x for x, _ in outline) / len(outline)
         middle_z = sum(z for _, z in outline) / len(outline)
         for (xa, za), (xb, zb) in pairwise([*outline, outline[0]]):
-            outward = np.array([zb - za, 0.0, xa - xb])
-            if outward @ (np.array([(xa + xb) / 2 - middle_x, 0, (za + zb) / 2 - middle_z])) < 0:
-                outward = -outward
-            if abs(outward).sum() > 0.02:
+            outward = (zb - za, 0.0, xa - xb)
+            if outward[0] * ((xa + xb) / 2 - middle_x) + outward[2] * ((za + zb) / 2 - middle_z) < 0:
+                outward = (za - zb, 0.0, xb - xa)
+            if abs(outward[0]) + abs(outward[2]) > 0.02:
                 self.face(strip((xa, za), (xb, zb), half_width), colour, outward)
         self.both_sides(outline, half_width, colour)
 
     def box(self, x: tuple[float, float], half_width: float, z: tuple[float, float], colour: Colour) -> None:
         """A cuboid."""
         outline = [(x[0], z[0]), (x[0], z[1]), (x[1], z[1]), (x[1], z[0])]
-        self.extrude(outline, lambda _: half_width, colour)
+        self.extrude(outline, straight(half_width), colour)
 
     def panel(
         self,
         a: tuple[float, float],
         b: tuple[float, float],
-        half_width: Callable[[float], float],
+        half_width: HalfWidth,
         across: tuple[float, float],
         along: tuple[float, float],
         colour: Colour,
         outward: Sequence[float],
     ) -> None:
-        """A rectangle on the strip over the edge a → b: ``across`` in -1…1 of the width, ``along`` in 0…1 of the edge."""
+        """A rectangle on the strip over the edge a → b; ``across`` in -1…1 of the width, ``along`` in 0…1 of it."""
         (xa, za), (xb, zb) = a, b
 
         def at(u: float, v: float) -> tuple[float, float, float]:
@@ -173,8 +178,7 @@ class MeshBuilder:
     def wheel(self, x: float, radius: float, half_width: float, rim: Colour, spokes: int = 5) -> None:
         """A pair of wheels at ``x``: tyre, rim and turning spokes on both flanks."""
         for side in (1.0, -1.0):
-            inner = side * (half_width - 0.22)
-            self.face(ring(x, radius, radius, inner), RUBBER, (0, side, 0))
+            self.face(ring(x, radius, radius, side * (half_width - 0.22)), RUBBER, (0, side, 0))
             self.face(ring(x, radius, radius, side * half_width), RUBBER, (0, side, 0))
             self.face(ring(x, radius, radius * 0.66, side * half_width), rim, (0, side, 0))
             dark = [channel * 0.45 for channel in rim]
@@ -203,7 +207,7 @@ class MeshBuilder:
 
 
 def normal_of(corners: Sequence[tuple[float, float, float]], outward: Sequence[float]) -> tuple[float, float, float]:
-    """Unit normal of a flat polygon (Newell's sum over its edges), on the side of ``outward``; this runs thousandfold."""
+    """Unit normal of a flat polygon on the side of ``outward``, by Newell's sum; in plain floats, which is faster here."""
     nx = ny = nz = 0.0
     for (ax, ay, az), (bx, by, bz) in zip(corners, (*corners[1:], corners[0]), strict=True):
         nx += (ay - by) * (az + bz)
@@ -215,7 +219,12 @@ def normal_of(corners: Sequence[tuple[float, float, float]], outward: Sequence[f
     return nx / length, ny / length, nz / length
 
 
-def strip(a: tuple[float, float], b: tuple[float, float], half_width: Callable[[float], float]) -> list[list[float]]:
+def straight(width: float) -> HalfWidth:
+    """A half width that is the same at every height."""
+    return lambda _: width
+
+
+def strip(a: tuple[float, float], b: tuple[float, float], half_width: HalfWidth) -> list[list[float]]:
     """The face between the flanks over the edge a → b of a side view."""
     (xa, za), (xb, zb) = a, b
     ya, yb = half_width(za), half_width(zb)

@@ -24,7 +24,7 @@ LEAST_PIXELS = 12
 
 @dataclass(frozen=True)
 class Seen:
-    """A moving thing in a frame: pixel box (x0, y0, x1, y1; exclusive end) of its visible part and the share visible."""
+    """A moving thing in a frame: pixel ``box`` (x0, y0, x1, y1, ends exclusive) of its visible part, and its share."""
 
     actor: Actor
     box: tuple[int, int, int, int]
@@ -38,6 +38,15 @@ class Placed:
     actor: Actor
     pose: Pose
     sprite: Sprite
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Sprites ready to be laid over the frame, farthest first, and to whom their pixels belong."""
+
+    y: float
+    layers: tuple[Sprite, ...]
+    owner: int
 
 
 @dataclass(frozen=True)
@@ -72,20 +81,14 @@ class Scene:
         placed = [found for actor in self._on_street(time_s) if (found := self._place(actor, time_s)) is not None]
         for item in placed:
             self._cast(frame, item, light)
-        order: list[Placed | Fixture] = [*placed, *(one for one in still.fixtures if one.sways or hides(one, placed))]
-        for item in sorted(order, key=lambda one: -(one.y if isinstance(one, Fixture) else one.pose.y)):
-            if isinstance(item, Fixture):
-                for layer in item.at(time_s):
-                    layer.lay_over(frame, owners, 0)
-            else:
-                self._lit(item.sprite, item.pose.x, item.pose.y, light).blurred(self._smear(item)).lay_over(
-                    frame, owners, item.actor.id
-                )
+        fixtures = [Drawn(one.y, one.at(time_s), 0) for one in still.fixtures if one.sways or hides(one, placed)]
+        for thing in sorted([*fixtures, *(self._taken(item, light) for item in placed)], key=lambda one: -one.y):
+            for layer in thing.layers:
+                layer.lay_over(frame, owners, thing.owner)
         for item in placed:
             self._shine(frame, owners, item, light)
-        return self.lens.shot(frame, light, time_s), [
-            seen for item in placed if (seen := _seen(item, owners)) is not None
-        ]
+        visible = (seen_of(item, owners) for item in placed)
+        return self.lens.shot(frame, light, time_s), [one for one in visible if one is not None]
 
     def _stage(self, light: Light) -> StageSet:
         """Kept from frame to frame while the light stays the same."""
@@ -102,10 +105,6 @@ class Scene:
             self._set = StageSet(light, ground, tuple(lit))
         return self._set
 
-    def _smear(self, item: Placed) -> float:
-        """How far it moves while the shutter is open, in pixels."""
-        return item.actor.speed_ms * SHUTTER_S * self.layout.camera.pixels_per_metre(_point(item.pose))
-
     def _on_street(self, time_s: float) -> list[Actor]:
         while self._next.enter_s <= time_s:
             self._present.append(self._next)
@@ -117,6 +116,12 @@ class Scene:
         pose = actor.pose(time_s)
         sprite = actor.thing.draw(self.layout.camera, pose)
         return None if sprite is None else Placed(actor, pose, sprite)
+
+    def _taken(self, item: Placed, light: Light) -> Drawn:
+        """Its picture as the camera gets it: in this light, smeared while the shutter is open."""
+        x, y = item.pose.x, item.pose.y
+        smear = item.actor.speed_ms * SHUTTER_S * self.layout.camera.pixels_per_metre(_point(item.pose))
+        return Drawn(y, (self._lit(item.sprite, x, y, light).blurred(smear),), item.actor.id)
 
     def _lit(self, sprite: Sprite, x: float, y: float, light: Light) -> Sprite:
         camera = self.layout.camera
@@ -172,7 +177,7 @@ def _point(pose: Pose) -> NDArray[np.float64]:
     return np.array([pose.x, pose.y, 0.8])
 
 
-def _seen(item: Placed, owners: NDArray[np.int32]) -> Seen | None:
+def seen_of(item: Placed, owners: NDArray[np.int32]) -> Seen | None:
     """What is left of the actor's sprite after all that lies before it."""
     whole = int(np.count_nonzero(item.sprite.pixels[..., 3] >= SOLID))
     rows, columns, _, _ = item.sprite.clip(owners)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """Small transparent pictures: each moving thing is drawn on one, then laid over the frame.
 
-Colours are premultiplied with their coverage (four channels: blue, green, red, coverage), so that blurring and tinting a
-sprite keeps its edges right, and its coverage says exactly which pixels of the frame it owns.
+Colours are premultiplied with their coverage (four channels: blue, green, red, coverage), so that blurring and tinting
+a sprite keeps its edges right, and its coverage says exactly which pixels of the frame it owns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Sprite:
 
     @classmethod
     def around(cls, points: NDArray[np.float64], margin_px: int, frame: tuple[int, int]) -> Sprite | None:
-        """A blank sprite that holds these frame points (N×2); None when none of it lies in the frame (width, height)."""
+        """A blank sprite that holds these frame points (N×2); None if it lies outside the frame (width, height)."""
         low = np.floor(points.min(axis=0)).astype(int) - margin_px
         high = np.ceil(points.max(axis=0)).astype(int) + margin_px + 1
         width, height = frame
@@ -42,7 +42,8 @@ class Sprite:
 
     def fixed(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
         """Frame points → the fixed-point sprite coordinates that ``fill`` takes."""
-        return np.rint((points - (self.left, self.top)) * (1 << SHIFT)).astype(np.int32)
+        sixteenths: NDArray[np.int32] = np.rint((points - (self.left, self.top)) * (1 << SHIFT)).astype(np.int32)
+        return sixteenths
 
     def fill(self, vertices: NDArray[np.int32], colour: Colour, convex: bool = True) -> None:
         """Fill a polygon (from ``fixed``) with an opaque colour, edges anti-aliased."""
@@ -98,7 +99,7 @@ class Sprite:
 
 
 def darken(frame: Image, polygon: NDArray[np.float64], strength: float, softness_px: int) -> None:
-    """Multiply the frame inside a polygon (frame points) by ``1 - strength``, with a soft edge: a shadow on the ground."""
+    """Multiply the frame inside a polygon (frame points) by ``1 - strength``, with a soft edge: a shadow."""
     sprite = Sprite.around(polygon, softness_px + 2, (frame.shape[1], frame.shape[0]))
     if sprite is None or strength <= 0:
         return
@@ -125,4 +126,5 @@ def soft_disc(radius: int) -> Image:
     """White light that fades from the middle outwards, three channels."""
     ramp = np.linspace(-1, 1, 2 * radius + 1, dtype=np.float32)
     disc = np.clip(1 - np.sqrt(ramp[:, None] ** 2 + ramp[None, :] ** 2), 0, 1) ** 2
-    return cv2.cvtColor((disc * 255).astype(np.uint8), cv2.COLOR_GRAY2BGR)
+    white: Image = cv2.cvtColor((disc * 255).astype(np.uint8), cv2.COLOR_GRAY2BGR)
+    return white

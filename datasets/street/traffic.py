@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.street import bikes, cars, lorries, people, strays, vans
+from datasets.street import bikes, cars, lorries, people, pickups, strays, vans
 from datasets.street.layout import Lane, Layout
 from datasets.street.mesh import Mesh, Pose
 from datasets.street.palette import between, chance, pick
@@ -26,8 +26,12 @@ WARM_UP_S = 40.0  # so that the street is populated from the first frame on
 LONGEST_WAIT_S = 6.0
 
 _MESHES: Mapping[str, Callable[[Rng], Mesh]] = {
-    "car": cars.car, "minibus": vans.minibus, "pickup": vans.pickup, "truck": lorries.truck, "juggernaut": lorries.juggernaut,
-}  # fmt: skip
+    "car": cars.car,
+    "minibus": vans.minibus,
+    "pickup": pickups.pickup,
+    "truck": lorries.truck,
+    "juggernaut": lorries.juggernaut,
+}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from datasets.street.layout import Layout
 from datasets.street.light import Light
@@ -33,7 +34,7 @@ class Lens:
         self._shade = np.clip(255 * (1 - 0.22 * np.clip(shade, 0, 1)), 0, 255).astype(np.uint8)
         self._depth = self._depths(layout)
 
-    def _depths(self, layout: Layout) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    def _depths(self, layout: Layout) -> NDArray[np.float32]:
         rays = self.camera.rays(1)
         ground = self.camera.height_m / np.maximum(-rays[..., 2], 1e-3)
         front = layout.front_y / np.maximum(rays[..., 1], 1e-3)
@@ -51,7 +52,8 @@ class Lens:
             return picture
         share = 1 - np.exp(-self._depth / (FOG_M if self.weather == "fog" else RAIN_M))
         haze = np.array(self.haze_colour(light), np.float32)
-        return np.clip(picture * (1 - share) + haze * share, 0, 255).astype(np.uint8)
+        mixed: Image = np.clip(picture * (1 - share) + haze * share, 0, 255).astype(np.uint8)
+        return mixed
 
     def seen_through_air(self, sprite: Sprite, gain: tuple[float, ...], distance_m: float, light: Light) -> Sprite:
         """A sprite in this light at this distance."""
@@ -61,13 +63,14 @@ class Lens:
         return sprite.tinted(gain, self.haze_colour(light), share)
 
     def clouded(self, picture: Image, light: Light, time_s: float) -> Image:
-        """Shadows of clouds drifting over the picture (in place)."""
+        """The picture under shadows of clouds that drift over it."""
         if not self.clouds or light.sun < 0.1:
             return picture
         width = picture.shape[1]
         start = int(time_s * 9.0) % (2 * width)
         shade = cv2.cvtColor(np.ascontiguousarray(self._shade[:, start : start + width]), cv2.COLOR_GRAY2BGR)
-        return cv2.multiply(picture, shade, dst=picture, scale=1 / 255)
+        shaded: Image = cv2.multiply(picture, shade, scale=1 / 255)
+        return shaded
 
     def shot(self, picture: Image, light: Light, time_s: float) -> Image:
         """What the camera records: rain streaks, a soft lens, noise."""
@@ -79,7 +82,8 @@ class Lens:
             self._grain = (light.noise, np.clip(self._noise * light.noise + 128, 0, 255).astype(np.uint8))
         down, right = rng.integers(0, NOISE_TILES, 2)
         grain = self._grain[1][down : down + picture.shape[0], right : right + picture.shape[1]]
-        return cv2.addWeighted(picture, 1.0, grain, 1.0, -128.0)
+        taken: Image = cv2.addWeighted(picture, 1.0, grain, 1.0, -128.0)
+        return taken
 
     def _rained(self, picture: Image, rng: np.random.Generator) -> Image:
         """Falling streaks, faint and slanted."""
@@ -89,4 +93,5 @@ class Lens:
             rng.integers(0, width, 160), rng.integers(-10, height, 160), rng.integers(6, 18, 160), strict=True
         ):
             cv2.line(streaks, (int(x), int(y)), (int(x + length * 0.2), int(y + length)), 46, 1, cv2.LINE_AA)
-        return cv2.add(picture, cv2.cvtColor(streaks, cv2.COLOR_GRAY2BGR))
+        wet: Image = cv2.add(picture, cv2.cvtColor(streaks, cv2.COLOR_GRAY2BGR))
+        return wet
