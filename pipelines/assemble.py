@@ -18,12 +18,12 @@ def objects_of(regions: Sequence[Region]) -> list[Object]:
 def _object(region: Region) -> Object:
     label, confidence = name_of(region)
     detection = Detection(
-        bounding_box=_bounding_box(region.box), confidence=round(region.confidence, 4), label=region.label
+        bounding_box=_bounding_box(region.box), confidence=_rounded(region.confidence, 4), label=region.label
     )
     return Object(
         id=region.id,
         label=label,
-        confidence=round(confidence, 4),
+        confidence=_rounded(confidence, 4),
         track_id=region.track_id,
         parent_id=region.parent_id,
         detection=detection,
@@ -45,6 +45,10 @@ def name_of(region: Region) -> tuple[str, float]:
 
 
 def _bounding_box(box: Box) -> BoundingBox:
-    return BoundingBox(
-        x_min=round(box.x_min, 5), y_min=round(box.y_min, 5), x_max=round(box.x_max, 5), y_max=round(box.y_max, 5)
-    )
+    corners = {side: _rounded(getattr(box, side), 5) for side in ("x_min", "y_min", "x_max", "y_max")}
+    return BoundingBox(**corners)
+
+
+def _rounded(value: float, digits: int) -> float:
+    """As a plain float: operators compute with numpy, whose numbers do not go on the wire."""
+    return round(float(value), digits)

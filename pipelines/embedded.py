@@ -13,14 +13,14 @@ from operators.capture.service import Capture
 from operators.capture.spec import CaptureSpec
 from operators.schema import Result, StreamStatus, from_json
 from operators.transports.local_broker import LocalBroker
-from pipelines.broker import LocalAddress
+from pipelines.aio_broker import LocalAddress
 from pipelines.executor import Executor
 from pipelines.feed import MAX_BYTES, Feed
-from pipelines.topics import topic_name
+from pipelines.partition import TopicNames
 from pipelines.worker import WorkerConfig, run_worker
 from serving.errors import SourceError
 
-PREFIX = "sluice."
+TOPICS = TopicNames("frames", "results", "events", "dlq")
 MAX_PARTITIONS = 8
 
 
@@ -46,19 +46,18 @@ class EmbeddedRun:
         self._address = LocalAddress(f"run-{uuid.uuid4().hex[:12]}")
         self._broker = LocalBroker.named(self._address.name)
         self._broker.max_bytes = MAX_BYTES
-        self._results = topic_name(PREFIX, "results")
         self._settled = asyncio.Event()
-        self._feed = Feed(self._broker, topic_name(PREFIX, "frames"))
+        self._feed = Feed(self._broker, TOPICS.frames)
 
     async def run(self, executor: Executor, stop: asyncio.Event) -> None:
         """Run until every source has ended or ``stop`` is set; every frame sampled by then gets its result.
 
         A source that cannot be read does not disturb the others: its ``SourceError`` is raised at the end.
         """
-        for kind in ("frames", "results"):
-            self._broker.create_topic(topic_name(PREFIX, kind), min(len(self._specs), MAX_PARTITIONS))
+        for topic in (TOPICS.frames, TOPICS.results):
+            self._broker.create_topic(topic, min(len(self._specs), MAX_PARTITIONS))
         worker_stop = asyncio.Event()
-        config = WorkerConfig(self._address, self._query, PREFIX)
+        config = WorkerConfig(self._address, self._query, TOPICS)
         worker = asyncio.create_task(run_worker(config, executor, stop=worker_stop))
         deliver = asyncio.create_task(self._deliver())
         sources = asyncio.create_task(self._sources(stop))
@@ -118,8 +117,8 @@ class EmbeddedRun:
             self._broker.unsubscribe(appended)
 
     def _new_results(self, offsets: dict[int, int]) -> Iterator[Result]:
-        for number in sorted(self._broker.partitions_for_topic(self._results)):
-            for record in self._broker.read("sinks", (self._results, number), offsets.get(number, 0), 1000):
+        for number in sorted(self._broker.partitions_for_topic(TOPICS.results)):
+            for record in self._broker.read("sinks", (TOPICS.results, number), offsets.get(number, 0), 1000):
                 offsets[number] = record.offset + 1
                 yield from_json(record.value or b"", Result)
 

@@ -124,12 +124,14 @@ async def _stop(app: faust.App, agent: FrameAgent, starting: asyncio.Task[None])
     starting.cancel()
     with suppress(asyncio.CancelledError, Exception):
         await starting
-    await agent.stop()
     try:
-        async with asyncio.timeout(STOP_TIMEOUT_S):
-            await app.stop()
-    except TimeoutError:
-        log.warning("the broker did not answer while stopping: frames may be analysed again")
+        await agent.stop()
+    finally:
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await app.stop()
+        except TimeoutError:
+            log.warning("the broker did not answer while stopping: frames may be analysed again")
 
 
 async def _unless(stop: asyncio.Event, work: Awaitable[None]) -> bool:

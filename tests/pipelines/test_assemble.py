@@ -1,8 +1,11 @@
 """From regions to the objects of a result."""
 
+import json
+
+import numpy as np
 import pytest
 
-from operators.schema import Attribute, Model
+from operators.schema import Attribute, Model, to_json
 from pipelines.assemble import objects_of
 from tests.operators.support import make_region
 
@@ -42,3 +45,8 @@ def test_boxes_parents_and_tracks_are_kept():
     (item,) = objects_of([child])
     assert item.detection.bounding_box.x_min == 0.12346
     assert (item.id, item.parent_id, item.track_id) == (1, 0, 7000)
+
+
+def test_numbers_of_numpy_go_on_the_wire_too():
+    region = make_region(x=np.float64(0.25), confidence=np.float32(0.5))
+    assert json.loads(to_json(objects_of([region])[0]))["detection"]["confidence"] == 0.5
