@@ -60,7 +60,7 @@ def draw_fronts(rng: Rng, style: str, x: tuple[float, float]) -> Fronts:
             fronts.fill((at, min(at + width * 0.5, x[1])), (0, 1.8), varied(rng, (80, 110, 84)))
             width *= 0.5
         at += width
-    grain = rng.normal(0, 5, (size[0] // 2, size[1] // 2)).astype(np.float32)
+    grain = rng.normal(0, 3.5, (size[0] // 2, size[1] // 2)).astype(np.float32)
     grain = cv2.resize(grain, (size[1], size[0]))
     fronts.picture[:] = np.clip(fronts.picture + grain[..., None], 0, 255).astype(np.uint8)
     return fronts
@@ -88,7 +88,7 @@ def draw_house(fronts: Fronts, rng: Rng, style: str, x: tuple[float, float]) -> 
     fronts.fill((x[0], x[1]), (top - 0.3, top), scaled(wall, 0.75))
     if style == "terrace":
         fronts.fill(x, (top, top + 1.3), varied(rng, (70, 76, 96)))
-        chimney = between(rng, x[0] + 0.5, x[1] - 1.0)
+        chimney = between(rng, x[0] + 0.5, max(x[1] - 1.0, x[0] + 0.6))
         fronts.fill((chimney, chimney + 0.7), (top + 1.3, top + 2.0), scaled(wall, 0.85))
     fronts.fill((x[1] - 0.08, x[1]), (0, top), scaled(wall, 0.7))
 
