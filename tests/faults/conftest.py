@@ -1,0 +1,67 @@
+"""One broker for the tests that leave it alone, and a place of its own for each test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.faults.scene import write_clip, write_query
+from tests.real.command import Sluice
+from tests.real.topic import Topics
+
+STREAMS = 4
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight seconds, 25 frames each."""
+    return write_clip(tmp_path_factory.mktemp("clip") / "boxes.mp4")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A broker, topics of its own on it, a query for them, and a folder."""
+
+    bootstrap: str
+    prefix: str
+    folder: Path
+
+    @property
+    def topics(self) -> Topics:
+        """As an independent consumer reads them."""
+        return Topics(self.bootstrap, self.prefix)
+
+    def query(self, *uris: object) -> Path:
+        """A query file on these sources."""
+        streams = {f"s{number}": str(uri) for number, uri in enumerate(uris)}
+        return write_query(self.folder / "query.yaml", self.prefix, streams)
+
+    def capture(self, query: Path, frames: int | None = None, *options: object) -> Sluice:
+        """`sluice capture`, files at their own pace and over and over."""
+        limit = [] if frames is None else ["--limit", frames]
+        return self._sluice("capture", query, "--realtime", "--loop", *limit, *options)
+
+    def worker(self, query: Path, *options: object) -> Sluice:
+        """`sluice worker`."""
+        return self._sluice("worker", query, *options)
+
+    def watch(self, *options: object) -> Sluice:
+        """`sluice watch` on these topics."""
+        return self._sluice("watch", "--prefix", self.prefix, *options)
+
+    def _sluice(self, *arguments: object) -> Sluice:
+        return Sluice(self.folder / str(arguments[0]), *arguments, broker=self.bootstrap)
+
+
+@pytest.fixture
+def site(kafka_broker: object, topic_prefix: str, tmp_path: Path) -> Site:
+    """On the broker that all tests share."""
+    return Site(kafka_broker.bootstrap, topic_prefix, tmp_path)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def own_site(own_kafka_broker: object, tmp_path: Path) -> Site:
+    """On a broker that the test may stop."""
+    return Site(own_kafka_broker.bootstrap, "sluice.", tmp_path)  # type: ignore[attr-defined]

@@ -1,0 +1,184 @@
+"""``docker-compose.yml`` and ``Dockerfile``, read and run without a container engine; docs/deploy.md names the rest."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pipelines.topics import FramesTopic
+from tests.real.broker import VERSION, KafkaBroker, free_port
+from tests.real.command import until
+from tests.real.compose import Composition, Service, entry_point, services
+from tests.real.kafka import require_jars
+from tests.real.rtsp import MakeServer
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE, DOCKERFILE = ROOT / "docker-compose.yml", ROOT / "Dockerfile"
+ALL = services(FILE, profiles=["gpu"])
+OURS = {name: service for name, service in ALL.items() if service.spec["image"].startswith("sluice-video:")}
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaBroker]:
+    """The file's broker: the real one, configured by the environment that the file gives it."""
+    require_jars()
+    ports = {"19092": "{port}", "9092": str(free_port()), "29093": "{controller}"}
+    properties = {
+        name.removeprefix("KAFKA_").lower().replace("_", "."): _on_loopback(value, ports)
+        for name, value in ALL["broker"].environment.items()
+        if name.startswith("KAFKA_") and name not in ("KAFKA_HEAP_OPTS", "KAFKA_LOG_DIRS")
+    }
+    with KafkaBroker(properties=properties) as broker:
+        yield broker
+
+
+def _on_loopback(value: str, ports: dict[str, str]) -> str:
+    value = re.sub(r"(?<=://)(\w*)(?=:\d)|\bbroker(?=:\d)", "127.0.0.1", value)
+    return re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda port: ports[port[0]], value)
+
+
+@pytest.mark.kafka
+@pytest.mark.rtsp
+def test_the_services_run_together_until_watch_prints_and_end_in_order(
+    broker: KafkaBroker, rtsp_server: MakeServer, tmp_path: Path
+) -> None:
+    clip = ROOT / ALL["camera"].mounts["/media/street.mp4"]
+    addresses = {
+        "broker:19092": broker.bootstrap,
+        "camera:8554/street": rtsp_server(clip).uri.removeprefix("rtsp://"),
+    }
+    with Composition(FILE, tmp_path, addresses, stand_ins=["broker", "camera"]) as composition:
+        composition.up()
+        until(lambda: composition.output("watch").count("street") >= 20, "twenty results on watch's screen")
+        for name in ("capture", "worker", "watch"):
+            until(lambda name=name: composition.healthy(name), f"health of {name}")  # type: ignore[misc]
+        assert "failed" not in composition.output("watch")
+        statuses = composition.down()
+        outputs = {name: composition.output(name) for name in statuses}
+        assert statuses == dict.fromkeys(("topics", "capture", "worker", "watch"), 0), outputs
+
+
+@pytest.mark.parametrize("service", OURS.values(), ids=OURS)
+def test_our_services_are_confined_and_restarted(service: Service) -> None:
+    assert service.spec["restart"] in ("unless-stopped", "on-failure")
+    assert service.spec["read_only"] is True
+    assert service.spec["cap_drop"] == ["ALL"]
+    assert service.environment["SLUICE_BROKER"] == "kafka://broker:19092"
+    assert all(str(volume).endswith(":ro") for volume in service.spec["volumes"])
+
+
+@pytest.mark.parametrize("service", ALL.values(), ids=ALL)
+def test_every_service_is_pinned_unprivileged_and_closed_to_the_network(service: Service) -> None:
+    assert re.search(r":v?\d+\.\d+\.\d+", service.spec["image"])
+    assert not {"privileged", "network_mode", "pid", "devices"} & set(service.spec)
+    assert "no-new-privileges:true" in service.spec["security_opt"]
+    assert all(str(port).startswith("127.0.0.1:") for port in service.spec.get("ports", []))
+    for condition in service.depends_on.values():
+        assert condition in ("service_started", "service_healthy", "service_completed_successfully")
+    for source in service.mounts.values():
+        assert (ROOT / source).is_file(), f"{source} is mounted and is not there"
+
+
+@pytest.mark.parametrize("service", ALL.values(), ids=ALL)
+def test_every_service_that_stays_has_a_healthcheck(service: Service) -> None:
+    awaited = {name for other in ALL.values() for name, how in other.depends_on.items() if how == "service_healthy"}
+    ends = {name for other in ALL.values() for name, how in other.depends_on.items() if "completed" in how}
+    assert (service.healthcheck is None) == (service.name in ends)
+    assert service.name not in awaited or service.healthcheck
+
+
+def test_heartbeats_are_asked_where_they_are_written() -> None:
+    for service in OURS.values():
+        if service.healthcheck:
+            assert service.healthcheck == ["sluice", "health", service.command[service.command.index("--alive") + 1]]
+
+
+def test_the_broker_is_the_version_of_the_tests_and_takes_our_frames() -> None:
+    assert ALL["broker"].spec["image"] == f"apache/kafka:{VERSION}"
+    assert int(ALL["broker"].environment["KAFKA_MESSAGE_MAX_BYTES"]) >= FramesTopic().max_message_bytes
+
+
+def test_the_gpu_has_a_worker_of_its_own_only_on_demand() -> None:
+    assert "worker-gpu" not in services(FILE)
+    worker, gpu = ALL["worker"], ALL["worker-gpu"]
+    assert gpu.command == worker.command
+    assert gpu.spec["image"] != worker.spec["image"]
+    assert gpu.spec["build"]["target"] == "gpu"
+    (device,) = gpu.spec["deploy"]["resources"]["reservations"]["devices"]
+    assert device["capabilities"] == ["gpu"]
+
+
+def test_the_query_names_the_cameras_service() -> None:
+    query = yaml.safe_load((ROOT / OURS["worker"].mounts["/etc/sluice/query.yaml"]).read_text())
+    assert [stream["uri"] for stream in query["streams"]] == ["rtsp://camera:8554/street"]
+    assert "MTX_PATHS_STREET_RUNONINIT" in ALL["camera"].environment
+
+
+def test_image_names_carry_the_projects_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert {service.spec["image"].split(":")[1].removesuffix("-gpu") for service in OURS.values()} == {version}
+
+
+def _instructions() -> list[tuple[str, str]]:
+    text = re.sub(r"\\\n", " ", DOCKERFILE.read_text())
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in lines)]
+
+
+def test_the_images_bases_are_pinned_and_its_user_is_not_root() -> None:
+    stages: dict[str, str] = {}
+    users: dict[str, str] = {}
+    stage = ""
+    for word, rest in _instructions():
+        if word == "FROM":
+            base, _, stage = rest.partition(" AS ")
+            assert base in stages or re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", base)
+            stages[stage], users[stage] = base, users.get(base, "root")
+        elif word == "USER":
+            users[stage] = rest
+    targets = {service.spec["build"]["target"] for service in OURS.values()}
+    assert {users[target] for target in targets} == {"sluice"}
+    assert stage == "cpu"  # what `docker build .` makes
+
+
+def test_what_the_image_copies_is_there_and_not_ignored() -> None:
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = [
+        source
+        for word, rest in _instructions()
+        if word == "COPY" and "--from" not in rest
+        for source in shlex.split(rest)[:-1]
+    ]
+    assert copied
+    for source in copied:
+        assert (ROOT / source).exists(), f"COPY {source}: is not there"
+        assert source in allowed, f"COPY {source}: .dockerignore hides it"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    assert packages <= set(copied)
+    assert {project["project"]["readme"], *project["project"]["license-files"]} <= set(copied)
+
+
+def test_the_images_torch_is_the_projects() -> None:
+    wanted = [name for name in _project_dependencies() if name.startswith("torch")]
+    installed = [shlex.split(rest)[-1] for word, rest in _instructions() if word == "RUN" and "whl/cpu" in rest]
+    assert installed == wanted
+
+
+def _project_dependencies() -> list[str]:
+    dependencies: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    return dependencies
+
+
+def test_entry_point_and_healthcheck_are_the_command() -> None:
+    assert entry_point(DOCKERFILE) == ["sluice"]
+    checks: list[Any] = [json.loads(rest.split("CMD ")[1]) for word, rest in _instructions() if word == "HEALTHCHECK"]
+    assert checks == [OURS["worker"].healthcheck]
