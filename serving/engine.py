@@ -59,7 +59,7 @@ class Engine:
         opener: Callable[[Entry, int], Network] = open_onnx,
     ) -> None:
         self._catalogue, self._opener = catalogue, opener
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or _cores()
         self._max_batch = max_batch
         self._cards: dict[str, ModelCard] = {}
         self._opening: dict[str, asyncio.Task[None]] = {}
@@ -155,22 +155,33 @@ class Engine:
 
     def _run(self, model: str, requests: list[_Request]) -> list[list[Array]] | Exception:
         """One list of outputs per request, or why the batch failed."""
-        batch = requests[0].batch if len(requests) == 1 else np.concatenate([request.batch for request in requests])
+        items = sum(request.items for request in requests)
         started = time.perf_counter()
         try:
+            batch = requests[0].batch if len(requests) == 1 else np.concatenate([each.batch for each in requests])
             outputs = run_in_steps(self._networks[model], batch, self._limits[model])
-        except Exception as error:
-            failure = SluiceError(f"model {model!r} failed on a batch of {len(batch)}: {error}")
+            return _shared_out(outputs, requests)
+        except Exception as error:  # whatever a network raises, the thread must serve the next batch
+            failure = SluiceError(f"model {model!r} failed on a batch of {items}: {error}")
             failure.__cause__ = error
             return failure
         finally:
-            self._count(len(batch), time.perf_counter() - started)
-        ends = np.cumsum([request.items for request in requests])[:-1]
-        return [list(parts) for parts in zip(*(np.split(output, ends) for output in outputs), strict=True)]
+            self._count(items, time.perf_counter() - started)
 
     def _count(self, items: int, busy_s: float) -> None:
         was = self._stats
         self._stats = EngineStats(was.batches + 1, was.items + items, was.busy_s + busy_s)
+
+
+def _cores() -> int:
+    """Those this process may use, where the system can say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _shared_out(outputs: list[Array], requests: list[_Request]) -> list[list[Array]]:
+    """Each request's rows of every output."""
+    ends = np.cumsum([request.items for request in requests])[:-1]
+    return [list(parts) for parts in zip(*(np.split(output, ends) for output in outputs), strict=True)]
 
 
 def _answer(requests: list[_Request], result: list[list[Array]] | Exception) -> None:

@@ -126,6 +126,19 @@ async def test_a_failing_batch_fails_only_its_own_requests(tmp_path: Path) -> No
         assert (await engine.infer("one", pixels(1), SOON))[1].tolist() == [1]
 
 
+async def test_requests_that_cannot_be_joined_fail_and_the_engine_goes_on(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda *_: network) as engine:
+        first = await held(engine, network)
+        pair = [engine.infer("one", np.zeros((1, width), np.float32), SOON) for width in (2, 3)]
+        joined = asyncio.gather(*pair, return_exceptions=True)
+        await asyncio.sleep(0.05)
+        network.gate.set()
+        assert all(isinstance(answer, SluiceError) for answer in await joined)
+        await first
+        assert (await engine.infer("one", pixels(1), SOON))[1].tolist() == [1]
+
+
 async def test_a_wrong_batch_is_refused_before_it_waits(tmp_path: Path) -> None:
     network = Fake()
     async with running(tmp_path, lambda *_: network) as engine:
