@@ -11,15 +11,16 @@ from typing import Any, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, SaslAuthenticationFailedError, UnsupportedSaslMechanismError
 
 from pipelines.settings import BrokerSettings
-from serving.errors import Unavailable
+from serving.errors import BadInput, Unavailable
 
 log = logging.getLogger(__name__)
 
 Client = TypeVar("Client")
 
+REFUSALS = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError)
 ATTEMPT_MS = 2000
 DAY_MS = 86_400_000
 
@@ -32,7 +33,7 @@ def connect(
     **arguments: Any,
 ) -> Client:
     """Make a client, trying for ``timeout_s``, then raises ``Unavailable``; ``SystemExit(0)`` once ``stop`` is set."""
-    quiet_kafka()
+    heard = _listen()
     stop = stop or threading.Event()
     deadline = time.monotonic() + timeout_s
     told = False
@@ -41,14 +42,23 @@ def connect(
         try:
             return kind(**settings.kafka_python(), bootstrap_timeout_ms=attempt_ms, **arguments)
         except (KafkaError, OSError) as error:
-            why = type(error).__name__
+            cause = heard.error or error
+        if isinstance(cause, REFUSALS):
+            raise BadInput(_refusal(settings)) from None
         if time.monotonic() >= deadline:
-            raise Unavailable(f"no broker answers at {settings.url} ({why}): gave up after {timeout_s:g} s")
+            raise Unavailable(f"no broker answers at {settings.url} ({cause}): gave up after {timeout_s:g} s")
         if not told:
-            log.warning("no broker answers at %s yet: trying%s", settings.url, _span(timeout_s))
+            log.warning("no broker answers at %s yet (%s): trying%s", settings.url, cause, _span(timeout_s))
             told = True
         stop.wait(0.1)
     raise SystemExit(0)
+
+
+def _refusal(settings: BrokerSettings) -> str:
+    return (
+        f"the broker at {settings.url} refuses the user {settings.username!r} by {settings.sasl_mechanism}: check "
+        "SLUICE_KAFKA_USERNAME, SLUICE_KAFKA_PASSWORD and SLUICE_KAFKA_SASL_MECHANISM"
+    )
 
 
 def _span(timeout_s: float) -> str:
@@ -99,7 +109,26 @@ def consumer(
     )
 
 
-def quiet_kafka() -> None:
+class _LastError(logging.Handler):
+    """Remembers why kafka-python's last attempt failed: its exceptions speak of a timeout, its log of the cause."""
+
+    error: Exception | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the exception that a record speaks of."""
+        for argument in record.args or ():
+            if isinstance(argument, Exception):
+                self.error = argument
+
+
+def _listen() -> _LastError:
     """Keep kafka-python's own log for ``--debug``: what users need to know is said here, once."""
-    if not log.isEnabledFor(logging.DEBUG):
-        logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
+    logger = logging.getLogger("kafka")
+    logger.propagate = log.isEnabledFor(logging.DEBUG)
+    for handler in logger.handlers:
+        if isinstance(handler, _LastError):
+            handler.error = None
+            return handler
+    heard = _LastError()
+    logger.addHandler(heard)
+    return heard

@@ -30,3 +30,15 @@ alive = click.option(
     metavar="FILE",
     help="Touch FILE while all is well: see `sluice health`.",
 )
+
+models = click.option(
+    "--models",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A directory of models, searched first; repeatable.",
+)
+
+sources = click.option(
+    "--source", "sources", multiple=True, metavar="URI", help="In place of the query's streams; repeatable."
+)

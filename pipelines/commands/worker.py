@@ -1,0 +1,72 @@
+"""``sluice worker``: the frames topic into results."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from pipelines.build import build_executor, catalogue
+from pipelines.check import open_query
+from pipelines.commands import options
+from pipelines.deriving import Lifecycles
+from pipelines.partition import TopicNames
+from pipelines.query import Query
+from pipelines.settings import broker_settings
+from pipelines.stopping import stop_loop_on_signals
+from pipelines.worker import WorkerConfig, run_worker
+from serving.catalogue import Catalogue
+from serving.engine import Engine
+
+
+@click.command(name="worker")
+@click.argument("query", type=click.Path(path_type=Path))
+@options.broker
+@options.broker_timeout
+@options.models
+@click.option(
+    "--start",
+    type=click.Choice(["earliest", "latest"]),
+    default="earliest",
+    show_default=True,
+    help="Where the first worker of a query begins: with the oldest frame of the topic or with the next one.",
+)
+@options.alive
+@options.prefix
+def command(
+    query: Path,
+    broker: str | None,
+    broker_timeout_s: float,
+    models: tuple[Path, ...],
+    start: str,
+    alive: Path | None,
+    prefix: str | None,
+) -> None:
+    """Analyse the frames topic as QUERY says and publish results. Workers of one query share the work."""
+    settings = broker_settings(broker)
+    known = catalogue(models)
+    wanted, _ = open_query(query, known)
+    topics = wanted.publish.topics.with_prefix(prefix)
+    config = WorkerConfig(
+        broker=settings,
+        query=wanted.name,
+        topics=TopicNames(*(topics.name(kind) for kind in ("frames", "results", "events", "dlq"))),
+        start="earliest" if start == "earliest" else "latest",
+        give_up_s=broker_timeout_s,
+        alive=alive,
+    )
+    asyncio.run(_work(config, wanted, known))
+
+
+async def _work(config: WorkerConfig, query: Query, known: Catalogue) -> None:
+    engine = Engine(known)
+    await engine.start()
+    try:
+        with stop_loop_on_signals() as stop:
+            executor = await build_executor(query, engine)
+            events = query.publish.events
+            derive = Lifecycles(events.update_every_s, events.end_after_s)
+            await run_worker(config, executor, derive, stop=stop)
+    finally:
+        await engine.stop()
