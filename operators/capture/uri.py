@@ -51,7 +51,7 @@ class SourceUri:
         """The file or directory; only of a ``path``."""
         if self._scheme == "file":
             return Path(unquote(re.sub(r"^localhost(?=/)", "", self._rest)))
-        return Path(self._text)
+        return Path(self._text.removeprefix("file:"))
 
     @property
     def device(self) -> str:

@@ -62,6 +62,7 @@ def test_malformed(text: str, says: str) -> None:
 
 def test_parts_by_kind() -> None:
     assert SourceUri("file://localhost/a%20b.mp4").path == Path("/a b.mp4")
+    assert SourceUri("file:clips/a.mp4").path == Path("clips/a.mp4")
     assert SourceUri("v4l2:2").device == "/dev/video2"
     assert SourceUri("v4l2:/dev/camera").device == "/dev/camera"
     assert SourceUri("synthetic:street?seed=1&night=").generator == ("street", {"seed": "1", "night": ""})
