@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 import av
 import av.error
@@ -52,10 +52,11 @@ class VideoReader:
         self._uri = uri
         self._sampling = sampling
         self._converter = Converter(max_width)
+        self._read_timeout_s = read_timeout_s
         opening = _how_to_open(uri)
         # max_pixels binds the decoders themselves: probing decodes frames before we see their size
         options = {"max_pixels": str(MAX_PIXELS), **opening.options}
-        with explained(uri):
+        with explained(uri, connect_timeout_s):
             self._container: Any = av.open(
                 opening.location,
                 format=opening.format,
@@ -105,7 +106,7 @@ class VideoReader:
                 on_progress()  # the decoder passes over the others without a word
             for frame in self._frames(packet):
                 on_progress()
-                self._last_s = timeline.place(frame.time)
+                self._last_s = timeline.place(self._stamp(frame))
                 if sampler.takes(self._last_s):
                     yield self._picture(frame, self._last_s)
         if self._decoded == 0:
@@ -159,7 +160,7 @@ class VideoReader:
     def _packets(self) -> Iterator[Any]:
         packets = self._container.demux(self._stream)
         while True:
-            with explained(self._uri):
+            with explained(self._uri, self._read_timeout_s, opened=True):
                 packet = next(packets, None)
             if packet is None:
                 return
@@ -183,6 +184,13 @@ class VideoReader:
         if frames and self._uri.live:
             self._undecodable = 0
         return frames
+
+    def _stamp(self, frame: Any) -> float | None:
+        """The frame's time in seconds. RTSP gives none to the first frame; ``start_time`` is that of the second."""
+        stream = self._stream
+        if frame.time is None and self._decoded == 1 and stream.start_time is not None:
+            return float(stream.start_time * stream.time_base) - self.interval_s
+        return cast("float | None", frame.time)
 
     def _picture(self, frame: Any, media_time_s: float) -> Picture:
         started = time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,7 @@ from operators.capture.reasons import Reason
 from operators.capture.uri import SourceUri
 from serving.errors import SourceError
 
+_CLOSED = "the connection was closed"
 _BY_TYPE: tuple[tuple[type[BaseException], Reason, str], ...] = (
     (av.error.HTTPUnauthorizedError, "auth_failed", "the server wants another user name or password (401)"),
     (av.error.HTTPForbiddenError, "auth_failed", "the server does not allow this user to watch (403)"),
@@ -22,7 +24,7 @@ _BY_TYPE: tuple[tuple[type[BaseException], Reason, str], ...] = (
     (av.error.ProtocolNotFoundError, "invalid_uri", "this kind of address is not supported"),
     (av.error.ExitError, "timeout", "no answer in time"),
     (ConnectionRefusedError, "refused", "connection refused: nothing listens there"),
-    (ConnectionError, "ended", "the connection was closed"),
+    (ConnectionError, "ended", _CLOSED),
     (TimeoutError, "timeout", "no answer in time"),
     (FileNotFoundError, "not_found", "no such file"),
     (NotADirectoryError, "not_found", "no such file"),
@@ -37,31 +39,33 @@ _BY_ERRNO: dict[int, tuple[Reason, str]] = {
 }
 
 
-def explain(uri: SourceUri, error: Exception) -> SourceError:
-    """The error as the user should read it."""
-    reason, text = _classify(uri, error)
-    return SourceError(f"{uri}: {text}", reason)
-
-
 @contextmanager
-def explained(uri: SourceUri) -> Iterator[None]:
-    """Turns what PyAV and the system raise inside into ``SourceError``."""
+def explained(uri: SourceUri, timeout_s: float | None = None, *, opened: bool = False) -> Iterator[None]:
+    """Turns what PyAV and the system raise inside into ``SourceError``.
+
+    ``timeout_s`` is the patience that PyAV was given: when it interrupts itself, some protocols report damaged data.
+    """
+    started_s = time.monotonic()
     try:
         yield
     except (av.error.FFmpegError, OSError) as error:
+        if timeout_s is not None and time.monotonic() - started_s >= timeout_s:
+            reason, text = _classify(uri, TimeoutError(), opened)
+        else:
+            reason, text = _classify(uri, error, opened)
         # `from None`: PyAV's message holds the whole URI, and a traceback would print it
-        raise explain(uri, error) from None
+        raise SourceError(f"{uri}: {text}", reason) from None
 
 
-def _classify(uri: SourceUri, error: Exception) -> tuple[Reason, str]:
+def _classify(uri: SourceUri, error: Exception, opened: bool) -> tuple[Reason, str]:
     for kind, reason, text in _BY_TYPE:
         if isinstance(error, kind):
             return reason, text
     if isinstance(error, EOFError):
-        return ("ended", "the connection was closed") if uri.live else ("corrupt", "cut off before its first frame")
+        return ("ended", _CLOSED) if uri.live else ("corrupt", "cut off before its first frame")
     number = getattr(error, "errno", None)
     if number in _BY_ERRNO:
         return _BY_ERRNO[number]
-    if number == errno.EIO and uri.live:  # what FFmpeg says where the name does not resolve
-        return "unreachable", "cannot be reached: check the host name"
+    if number == errno.EIO and uri.live:  # what FFmpeg says where the name does not resolve, and where the peer left
+        return ("ended", _CLOSED) if opened else ("unreachable", "cannot be reached: check the host name")
     return "error", uri.redact(getattr(error, "strerror", None) or str(error) or type(error).__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def assert_unbroken(recorder: Recorder) -> None:
     assert recorder.seqs == list(range(len(recorder.seqs)))
     assert {frame.run for frame in recorder.frames} == {recorder.capture.run_id}
     times_s = [frame.media_time_s for frame in recorder.frames]
-    assert all(earlier < later for earlier, later in zip(times_s, times_s[1:], strict=False))
+    assert all(earlier < later for earlier, later in pairwise(times_s))
     assert "secret99" not in repr(recorder.statuses)
 
 
