@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient
-from kafka.errors import KafkaError, SaslAuthenticationFailedError, UnsupportedSaslMechanismError
+from kafka.errors import KafkaError, KafkaTimeoutError, SaslAuthenticationFailedError, UnsupportedSaslMechanismError
 
 from pipelines.settings import BrokerSettings
 from serving.errors import BadInput, Unavailable
@@ -42,8 +42,8 @@ def connect(
         try:
             return kind(**settings.kafka_python(), bootstrap_timeout_ms=attempt_ms, **arguments)
         except (KafkaError, OSError) as error:
-            cause = heard.error or error
-        if isinstance(cause, REFUSALS):
+            cause = heard.cause or str(error)
+        if heard.refused:
             raise BadInput(_refusal(settings)) from None
         if time.monotonic() >= deadline:
             raise Unavailable(f"no broker answers at {settings.url} ({cause}): gave up after {timeout_s:g} s")
@@ -109,26 +109,26 @@ def consumer(
     )
 
 
-class _LastError(logging.Handler):
-    """Remembers why kafka-python's last attempt failed: its exceptions speak of a timeout, its log of the cause."""
+class _Hearing(logging.Handler):
+    """Remembers why an attempt failed: kafka-python's exceptions speak of a timeout, only its log of the cause."""
 
-    error: Exception | None = None
+    cause: str | None = None
+    refused: bool = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the exception that a record speaks of."""
+        """Keep the words, not the exception, which would keep its sockets open."""
         for argument in record.args or ():
-            if isinstance(argument, Exception):
-                self.error = argument
+            if isinstance(argument, Exception) and not isinstance(argument, KafkaTimeoutError):
+                self.cause = str(argument)
+                self.refused = isinstance(argument, REFUSALS)
 
 
-def _listen() -> _LastError:
+def _listen() -> _Hearing:
     """Keep kafka-python's own log for ``--debug``: what users need to know is said here, once."""
     logger = logging.getLogger("kafka")
     logger.propagate = log.isEnabledFor(logging.DEBUG)
-    for handler in logger.handlers:
-        if isinstance(handler, _LastError):
-            handler.error = None
-            return handler
-    heard = _LastError()
-    logger.addHandler(heard)
-    return heard
+    for handler in [handler for handler in logger.handlers if isinstance(handler, _Hearing)]:
+        logger.removeHandler(handler)
+    hearing = _Hearing()
+    logger.addHandler(hearing)
+    return hearing

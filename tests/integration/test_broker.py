@@ -40,14 +40,14 @@ def test_a_missing_java_is_a_skip_with_the_way_to_get_it(monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("SLUICE_REQUIRE_REAL", raising=False)
     with pytest.raises(pytest.skip.Exception, match=r"Kafka broker is missing: no `java`.*apt-get install"):
-        kafka_module._require_jars()
+        kafka_module.require_jars()
 
 
 def test_where_real_parts_are_demanded_the_skip_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("SLUICE_REQUIRE_REAL", "1")
     with pytest.raises(pytest.fail.Exception, match="Kafka broker is missing"):
-        kafka_module._require_jars()
+        kafka_module.require_jars()
 
 
 def test_missing_maven_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ import pytest
 from tests.real.broker import CACHE, VERSION, KafkaBroker, MissingError, jars
 from tests.real.require import unavailable
 
-__all__ = ["KafkaBroker", "RemoteBroker", "kafka_broker", "own_kafka_broker", "topic_prefix"]
+__all__ = ["KafkaBroker", "RemoteBroker", "kafka_broker", "own_kafka_broker", "require_jars", "topic_prefix"]
 
 HOW = "apt-get install openjdk-17-jre-headless maven (or set SLUICE_TEST_KAFKA=host:port to use a running broker)"
 
@@ -39,7 +39,7 @@ def kafka_broker() -> Iterator[KafkaBroker | RemoteBroker]:
     if named:
         yield RemoteBroker(named)
         return
-    _require_jars()
+    require_jars()
     with KafkaBroker() as broker:
         yield broker
 
@@ -47,7 +47,7 @@ def kafka_broker() -> Iterator[KafkaBroker | RemoteBroker]:
 @pytest.fixture
 def own_kafka_broker() -> Iterator[KafkaBroker]:
     """A real broker for one test that stops, kills or restarts it."""
-    _require_jars()
+    require_jars()
     with KafkaBroker() as broker:
         yield broker
 
@@ -58,7 +58,8 @@ def topic_prefix() -> str:
     return f"test-{uuid.uuid4().hex[:8]}."
 
 
-def _require_jars() -> None:
+def require_jars() -> None:
+    """Skip, or fail where real parts are demanded, if no broker can be started here."""
     try:
         jars()
     except MissingError as missing:
