@@ -86,3 +86,7 @@ def main() -> None:
 def _complain(message: str) -> None:
     for line in message.splitlines() or [""]:
         click.echo(f"sluice: error: {line}", err=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,8 +8,8 @@ from operators.schema import FRAME_HEADER_KEY, FrameHeader, Result, to_json
 from operators.transports.local_broker import LocalBroker
 from pipelines.credits import Credits
 
-FRAMES_IN_FLIGHT = 8
-"""Per stream, between capture and result."""
+FRAMES_IN_FLIGHT = 3
+"""Per stream, between capture and result: one decoded, one waiting, one analysed. More would only make them older."""
 MAX_BYTES = 64 << 20
 """Of raw frames in flight; a partition's log must hold as much."""
 
