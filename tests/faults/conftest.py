@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.scene import write_clip, write_query
-from tests.real.command import Sluice
+from tests.real.process import Sluice
 from tests.real.topic import Topics
 
 STREAMS = 4

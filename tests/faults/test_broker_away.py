@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.accounts import answered, assert_accounted
 from tests.faults.conftest import Site
-from tests.real.command import Sluice, until
+from tests.real.process import Sluice, until
 from tests.real.kafka import KafkaBroker
 from tests.real.rtsp import free_port
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.accounts import answered, assert_accounted
 from tests.faults.conftest import Site
-from tests.real.command import until
+from tests.real.process import until
 from tests.real.rtsp import MakeServer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.rtsp]

@@ -9,7 +9,7 @@ from kafka.admin import KafkaAdminClient
 
 from tests.faults.accounts import answered, assert_accounted
 from tests.faults.conftest import Site
-from tests.real.command import until
+from tests.real.process import until
 
 pytestmark = pytest.mark.kafka
 
