@@ -95,7 +95,7 @@ class Partition:
                 self._held = False
                 self._valve.release()
             await self._work.resume.cover(message.timestamp_s)
-            await self._window.put(message, answer(message, self._work.analyser, self._answered))
+            await self._window.put(message, lambda: answer(message, self._work.analyser, self._answered))
 
     def _answered(self, header: FrameHeader) -> bool:
         if header.stream not in self.streams:

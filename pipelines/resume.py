@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 import msgspec
+from aiokafka import AIOKafkaConsumer
 
 from operators.schema import FrameHeader, Result, from_json
 from pipelines.aio_broker import aiokafka_options
@@ -152,19 +153,15 @@ class KafkaResume:
         return self._tail.recent(stream)
 
     async def _values(self, since_ms: float) -> AsyncIterator[bytes | None]:
-        from aiokafka import AIOKafkaConsumer, TopicPartition
-
-        consumer = AIOKafkaConsumer(**aiokafka_options(self._settings), enable_auto_commit=False)
+        # Without a group a consumer is assigned all partitions of its topic at once.
+        consumer = AIOKafkaConsumer(self._topic, **aiokafka_options(self._settings), enable_auto_commit=False)
         await consumer.start()
         try:
-            numbers = await self._partitions(consumer)
-            ends = await consumer.end_offsets([TopicPartition(self._topic, number) for number in numbers])
+            ends = await consumer.end_offsets(consumer.assignment())
             found = await consumer.offsets_for_times({partition: max(0, int(since_ms)) for partition in ends})
-            starts = {partition: place.offset for partition, place in found.items() if place is not None}
-            unread = {partition for partition, offset in starts.items() if offset < ends[partition]}
-            consumer.assign(list(unread))
+            unread = {partition for partition, place in found.items() if place and place.offset < ends[partition]}
             for partition in unread:
-                consumer.seek(partition, starts[partition])
+                consumer.seek(partition, found[partition].offset)
             while unread:
                 for records in (await consumer.getmany(*unread, timeout_ms=1000)).values():
                     for record in records:
@@ -172,9 +169,3 @@ class KafkaResume:
                 unread = {partition for partition in unread if await consumer.position(partition) < ends[partition]}
         finally:
             await consumer.stop()
-
-    async def _partitions(self, consumer: object) -> set[int]:
-        """Of the topic; a consumer knows only the topics it was asked for."""
-        await consumer.topics()  # type: ignore[attr-defined]
-        numbers: set[int] = consumer.partitions_for_topic(self._topic) or set()  # type: ignore[attr-defined]
-        return numbers

@@ -29,7 +29,7 @@ def wire(request: pytest.FixtureRequest) -> Wire:
 async def working(wire: Wire, analyser: CountingAnalyser, **options: object) -> AsyncIterator[asyncio.Task[None]]:
     """A worker that runs inside the block and must stop cleanly at its end."""
     stop = asyncio.Event()
-    config = WorkerConfig(wire.broker, f"q-{wire.topics.frames.replace('.', '-')}", wire.topics, give_up_s=20)
+    config = WorkerConfig(wire.broker, wire.query, wire.topics, give_up_s=20)
     task = asyncio.create_task(run_worker(config, analyser, stop=stop, **options))  # type: ignore[arg-type]
     try:
         yield task
@@ -40,7 +40,9 @@ async def working(wire: Wire, analyser: CountingAnalyser, **options: object) -> 
 
 async def results_of(wire: Wire, count: int, timeout_s: float = 40) -> list[Result]:
     """All results, once there are so many."""
-    return [from_json(message.value, Result) for message in await messages_of(wire, wire.topics.results, count, timeout_s)]
+    return [
+        from_json(message.value, Result) for message in await messages_of(wire, wire.topics.results, count, timeout_s)
+    ]
 
 
 async def messages_of(wire: Wire, topic: str, count: int, timeout_s: float = 40) -> list:  # type: ignore[type-arg]
@@ -53,7 +55,7 @@ async def messages_of(wire: Wire, topic: str, count: int, timeout_s: float = 40)
 async def test_every_frame_gets_one_result_in_order(wire: Wire) -> None:
     streams = [f"camera-{number}" for number in range(5)]
     await wire.send(frame_message(stream, seq, wire.encoding) for seq in range(40) for stream in streams)
-    async with working(wire, CountingAnalyser(work_s=0.002)):
+    async with working(wire, CountingAnalyser(wire.query, work_s=0.002)):
         results = await results_of(wire, 200)
 
     by_stream = defaultdict(list)
@@ -86,7 +88,7 @@ async def test_poison_goes_to_the_dead_letters_and_its_neighbours_go_on(wire: Wi
         poisoned(b"", seq=104, encoding="none", cause="buffer_full"),
     ]
     await wire.send([message for pair in zip(good, poison, strict=False) for message in pair] + good[len(poison) :])
-    async with working(wire, CountingAnalyser()):
+    async with working(wire, CountingAnalyser(wire.query)):
         letters = [from_json(m.value, DeadLetter) for m in await messages_of(wire, wire.topics.dlq, 7)]
         results = await results_of(wire, 15)
 
@@ -122,7 +124,7 @@ async def test_events_follow_from_results(wire: Wire) -> None:
         ]  # fmt: skip
 
     await wire.send([frame_message("camera", 0, wire.encoding)])
-    async with working(wire, CountingAnalyser(), derive=derive):
+    async with working(wire, CountingAnalyser(wire.query), derive=derive):
         [message] = await messages_of(wire, wire.topics.events, 1)
 
     assert message.key == b"camera"
@@ -131,7 +133,7 @@ async def test_events_follow_from_results(wire: Wire) -> None:
 
 async def test_a_worker_that_was_stopped_goes_on_where_it_was(wire: Wire) -> None:
     await wire.send(frame_message("camera", seq, wire.encoding) for seq in range(300))
-    analyser = CountingAnalyser(work_s=0.005)
+    analyser = CountingAnalyser(wire.query, work_s=0.005)
     async with working(wire, analyser):
         await results_of(wire, 40)
     half = len(analyser.seen)
@@ -141,3 +143,25 @@ async def test_a_worker_that_was_stopped_goes_on_where_it_was(wire: Wire) -> Non
 
     assert sorted(result.seq for result in results) == list(range(300))
     assert set(analyser.seen.values()) == {1}
+
+
+@pytest.mark.kafka
+async def test_workers_share_the_partitions_and_hand_them_over_without_repeating(
+    request: pytest.FixtureRequest, topic_prefix: str
+) -> None:
+    wire = KafkaWire(request.getfixturevalue("kafka_broker").bootstrap, topic_prefix)
+    streams = [f"camera-{number}" for number in range(12)]
+    await wire.send(frame_message(stream, seq, "jpeg") for seq in range(100) for stream in streams)
+    first, second = CountingAnalyser(wire.query, work_s=0.05), CountingAnalyser(wire.query, work_s=0.05)
+    async with working(wire, first):
+        await results_of(wire, 20)
+        async with working(wire, second):
+            await results_of(wire, 900)
+        results = await results_of(wire, 1200)
+
+    assert len(results) == 1200, "a graceful hand-over repeats nothing"
+    assert Counter((result.stream, result.seq) for result in results) == dict.fromkeys(
+        ((stream, seq) for stream in streams for seq in range(100)), 1
+    )
+    assert second.seen, "the second worker got its share"
+    assert first.forgotten, "the first dropped the state of what moved away"

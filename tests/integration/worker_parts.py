@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,16 +27,19 @@ PARTITIONS = 4
 
 @dataclass
 class CountingAnalyser:
-    """Decodes every frame, waits as long as told, and answers with no objects."""
+    """Decodes every frame, works on it as long as told, a stream's frames one after the other, and finds no objects."""
 
+    query: str
     work_s: float = 0.0
     seen: Counter[tuple[str, int]] = field(default_factory=Counter)
     forgotten: list[str] = field(default_factory=list)
+    _turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
         frame = await asyncio.to_thread(load)
         assert frame.image.shape == (header.height, header.width, 3)
-        await asyncio.sleep(self.work_s)
+        async with self._turns[header.stream]:
+            await asyncio.sleep(self.work_s)
         self.seen[header.stream, header.seq] += 1
         return self.unanalysed(header, "analysed", None)
 
@@ -49,7 +52,7 @@ class CountingAnalyser:
         )
         plan = Plan(slo_ms=100, deadline_met=outcome == "analysed")
         return Result(
-            stream=header.stream, run=header.run, seq=header.seq, query="test", frame=info, outcome=outcome,
+            stream=header.stream, run=header.run, seq=header.seq, query=self.query, frame=info, outcome=outcome,
             cause=cause, plan=plan,
         )  # fmt: skip
 
@@ -66,7 +69,9 @@ class Sent:
     headers: tuple[tuple[str, bytes], ...] = ()
 
 
-def frame_message(stream: str, seq: int, encoding: Encoding, run: str = "run", size: tuple[int, int] = (64, 48)) -> Sent:
+def frame_message(
+    stream: str, seq: int, encoding: Encoding, run: str = "run", size: tuple[int, int] = (64, 48)
+) -> Sent:
     """A good frame with some content."""
     width, height = size
     image = np.full((height, width, 3), seq % 256, np.uint8)
@@ -91,6 +96,7 @@ class Wire(Protocol):
     encoding: Encoding
     broker: Broker
     topics: TopicNames
+    query: str
 
     async def send(self, messages: Iterable[Sent]) -> None: ...
 
@@ -104,6 +110,7 @@ class LocalWire:
 
     def __init__(self) -> None:
         self.broker = LocalAddress(uuid.uuid4().hex)
+        self.query = "local"
         self.topics = names("")
         self.logs = LocalBroker.named(self.broker.name)
         for topic in vars(self.topics).values():
@@ -128,11 +135,16 @@ class KafkaWire:
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
         self.broker = BrokerSettings((bootstrap,))
+        self.query = f"query-{prefix.strip('.')}"
         self.topics = names(prefix)
         admin = KafkaAdminClient(bootstrap_servers=bootstrap)
         admin.create_topics(
             {
-                topic: {"num_partitions": PARTITIONS, "replication_factor": 1, "configs": {"max.message.bytes": "8388608"}}
+                topic: {
+                    "num_partitions": PARTITIONS,
+                    "replication_factor": 1,
+                    "configs": {"max.message.bytes": "8388608"},
+                }
                 for topic in vars(self.topics).values()
             }
         )
