@@ -35,8 +35,10 @@ class FrameAgent:
     Exceptions of an agent would acknowledge the message at hand; here the agent's body only passes events on.
     """
 
-    def __init__(self, app: faust.App, work: Work) -> None:
+    def __init__(self, app: faust.App, work: Work, ready: asyncio.Event) -> None:
+        """``ready`` is set once the app has been assigned its partitions."""
         self._app = app
+        self._ready = ready
         self._work = work
         self._partitions: dict[TP, Partition] = {}
         self._streams: dict[TP, set[str]] = {}
@@ -71,6 +73,7 @@ class FrameAgent:
             for stream in self._streams.pop(tp):
                 self._work.analyser.forget(stream)
         self._partitions = {tp: self._open(tp) for tp in assigned if tp.topic == self._topic}
+        self._ready.set()
 
     def _open(self, tp: TP) -> Partition:
         consumer = self._app.consumer

@@ -56,11 +56,11 @@ class EmbeddedRun:
         """
         for topic in (TOPICS.frames, TOPICS.results):
             self._broker.create_topic(topic, min(len(self._specs), MAX_PARTITIONS))
-        worker_stop = asyncio.Event()
+        ready, worker_stop = asyncio.Event(), asyncio.Event()
         config = WorkerConfig(self._address, self._query, TOPICS)
-        worker = asyncio.create_task(run_worker(config, executor, stop=worker_stop))
+        worker = asyncio.create_task(run_worker(config, executor, stop=worker_stop, ready=ready))
         deliver = asyncio.create_task(self._deliver())
-        sources = asyncio.create_task(self._sources(stop))
+        sources = asyncio.create_task(self._sources(ready, stop))
         try:
             await asyncio.wait([sources, worker, deliver], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -75,9 +75,10 @@ class EmbeddedRun:
             if isinstance(outcome, Exception):
                 raise outcome
 
-    async def _sources(self, stop: asyncio.Event) -> None:
+    async def _sources(self, ready: asyncio.Event, stop: asyncio.Event) -> None:
         """Capture in threads until all sources have ended, then wait for the results of their frames."""
         loop = asyncio.get_running_loop()
+        await ready.wait()
 
         def status(change: StreamStatus) -> None:
             loop.call_soon_threadsafe(self._status, change)

@@ -54,9 +54,14 @@ class WorkerConfig:
 
 
 async def run_worker(
-    config: WorkerConfig, analyser: Analyser, derive: Derive = no_events, *, stop: asyncio.Event
+    config: WorkerConfig,
+    analyser: Analyser,
+    derive: Derive = no_events,
+    *,
+    stop: asyncio.Event,
+    ready: asyncio.Event | None = None,
 ) -> None:
-    """Work until ``stop``; then finish the frames in flight, publish, commit and return.
+    """Work until ``stop``; then finish the frames in flight, publish, commit and return. ``ready``: set when it begins.
 
     A broker that goes away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
     """
@@ -66,7 +71,8 @@ async def run_worker(
             if not await _unless(stop, _reach(config)):
                 return
             app = make_app(config.group, config.broker, start=config.start, datadir=Path(scratch))
-            await _live(app, _work(config, app, analyser, derive), stop, heart)
+            agent = FrameAgent(app, _work(config, app, analyser, derive), ready or asyncio.Event())
+            await _live(app, agent, config, stop, heart)
 
 
 async def _reach(config: WorkerConfig) -> None:
@@ -74,14 +80,13 @@ async def _reach(config: WorkerConfig) -> None:
         await wait_for_broker(config.broker, astuple(config.topics), config.give_up_s)
 
 
-async def _live(app: faust.App, work: Work, stop: asyncio.Event, heart: Heartbeat) -> None:
+async def _live(app: faust.App, agent: FrameAgent, config: WorkerConfig, stop: asyncio.Event, heart: Heartbeat) -> None:
     """The life of a Faust app: until ``stop``, or until the app gives up, which a new one makes good."""
-    agent = FrameAgent(app, work)
     starting = asyncio.create_task(app.start())
     try:
         await _unless(stop, starting)
         if not stop.is_set():
-            log.info("analysing %s", work.topics.frames)
+            log.info("analysing %s", config.topics.frames)
             await _until_done(app, agent, stop, heart)
     except Exception as error:
         if agent.failed.done():
