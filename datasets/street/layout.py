@@ -63,7 +63,7 @@ def lay_out(seed: int, width: int, height: int) -> Layout:
     """The street of this seed, seen in a picture of this size."""
     rng = np.random.default_rng([seed, 1])
     style = pick(rng, STYLES)
-    near_start = between(rng, 14.5, 17.5)
+    near_start = between(rng, 12.5, 15.0)
     near = (near_start, near_start + between(rng, 2.2, 3.2))
     lane_count = pick(rng, (2, 3, 4), (4, 2, 3))
     road = (near[1] + 0.2, near[1] + 0.2 + lane_count * LANE_M)
@@ -92,7 +92,7 @@ def lay_out(seed: int, width: int, height: int) -> Layout:
 
 def aim(rng: Rng, width: int, height: int, near_y: float) -> Camera:
     """A camera on a pole or house that sees the street from the near pavement to the roofs."""
-    camera_height, focal = between(rng, 5.6, 8.4), between(rng, 0.86, 1.06)
+    camera_height, focal = between(rng, 5.4, 7.8), between(rng, 0.92, 1.1)
     yaw = np.radians(between(rng, -24, 24))
     half_view = np.arctan(0.5 * height / width / focal)
     pitch = np.arctan(camera_height / (near_y - 1.8)) - half_view
@@ -104,7 +104,7 @@ def road_lanes(rng: Rng, start: float, count: int) -> tuple[Lane, ...]:
     keep_right = 1 if chance(rng, 0.7) else -1
     split = count if chance(rng, 0.12) else (count + 1) // 2
     return tuple(
-        Lane(start + (index + 0.5) * LANE_M, keep_right if index < split else -keep_right, between(rng, 6.0, 10.5))
+        Lane(start + (index + 0.5) * LANE_M, keep_right if index < split else -keep_right, between(rng, 8.0, 13.0))
         for index in range(count)
     )
 

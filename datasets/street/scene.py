@@ -158,7 +158,7 @@ class Scene:
         for point in front[:1]:
             ahead = np.array([[point[0] + item.actor.direction * 3.5, item.pose.y, 0.0]])
             pixels, _ = camera.project(ahead)
-            glow(frame, pixels[0, 0], pixels[0, 1], 3.2 * scale, (50 * light.lamps, 62 * light.lamps, 70 * light.lamps))
+            glow(frame, pixels[0, 0], pixels[0, 1], 2.4 * scale, (20 * light.lamps, 25 * light.lamps, 28 * light.lamps))
 
     @staticmethod
     def _owned(owners: NDArray[np.int32], x: float, y: float, owner: int) -> bool:

@@ -21,9 +21,10 @@ LABELS = (*VEHICLES, "person", OTHER)
 DEFAULT_MIX: Mapping[str, float] = {
     "car": 5.0, "bike": 2.5, "minibus": 1.8, "pickup": 1.8, "truck": 1.8, "juggernaut": 1.3, "person": 4.0, OTHER: 0.8,
 }  # fmt: skip
-ARRIVALS_PER_S = 0.8
+ARRIVALS_PER_S = 0.5
 WARM_UP_S = 40.0  # so that the street is populated from the first frame on
 LONGEST_WAIT_S = 6.0
+SLOW_DOWN = 0.75  # the least share of its own pace that a vehicle keeps behind another
 
 _MESHES: Mapping[str, Callable[[Rng], Mesh]] = {
     "car": cars.car,
@@ -139,13 +140,16 @@ def shading(layout: Layout) -> Callable[[NDArray[np.float64]], NDArray[np.float6
 
 
 def behind(actor: Actor, leader: Actor) -> Actor:
-    """The actor delayed and slowed so that it never runs into the one before it in its lane."""
+    """The actor sent later, and a little slower, so that it never runs into the one before it in its lane."""
     clear_m = (actor.thing.length_m + leader.thing.length_m) / 2 + 3.0
-    enter = max(actor.enter_s, leader.enter_s + (clear_m + abs(actor.enter_x - leader.enter_x)) / leader.speed_ms)
     way = actor.speed_ms * (actor.leave_s - actor.enter_s)
-    left_s = leader.leave_s - enter
-    speed = actor.speed_ms
-    if left_s > 0:
-        speed = min(speed, max(way - 2 * clear_m, 1.0) / left_s)
-    speed = max(speed, 2.0)
+    room = max(way - 2 * clear_m, 1.0)  # what it may go before the leader is out of the picture
+    slowest = actor.speed_ms * SLOW_DOWN
+    enter = max(
+        actor.enter_s,
+        leader.enter_s + (clear_m + abs(actor.enter_x - leader.enter_x)) / leader.speed_ms,
+        leader.leave_s - room / slowest,
+    )
+    left_s = max(leader.leave_s - enter, 1e-6)
+    speed = min(actor.speed_ms, max(room / left_s, slowest))
     return replace(actor, enter_s=enter, speed_ms=speed, leave_s=enter + way / speed)

@@ -29,9 +29,9 @@ class Lens:
         noise = 0.75 * noise.mean(axis=2, keepdims=True) * np.sqrt(3) + 0.5 * cv2.GaussianBlur(noise, (3, 3), 0.8)
         self._noise = noise
         self._grain: tuple[float, Image] | None = None
-        shade = self._rng.normal(0, 1, (6, 10)).astype(np.float32)
+        shade = self._rng.normal(0, 1, (3, 8)).astype(np.float32)
         shade = cv2.resize(shade, (3 * width, height), interpolation=cv2.INTER_CUBIC)
-        self._shade = np.clip(255 * (1 - 0.22 * np.clip(shade, 0, 1)), 0, 255).astype(np.uint8)
+        self._shade = np.clip(255 * (1 - 0.12 * np.clip(shade, 0, 1)), 0, 255).astype(np.uint8)
         self._depth = self._depths(layout)
 
     def _depths(self, layout: Layout) -> NDArray[np.float32]:
