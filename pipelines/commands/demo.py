@@ -1,0 +1,42 @@
+"""``sluice demo``: a generated street, analysed, to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pipelines.build import catalogue
+from pipelines.check import open_query
+from pipelines.running import Outputs, run_query
+from serving.errors import BadInput
+
+QUERY = Path(__file__).parents[1] / "demo.yaml"
+
+
+@click.command(name="demo")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("out"),
+    show_default=True,
+    metavar="DIR",
+    help="Where the video, the results and the report go.",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="End after so many frames.")
+def command(out: Path, limit: int | None) -> None:
+    """Analyse a generated street: no broker, no camera, no download.
+
+    What moves is found and followed, told apart (person, vehicle, other) and each vehicle's type named, by networks
+    that see only the pixels.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot make the directory {out}: {error.strerror}; choose another with --out") from None
+    results, video, report = out / "results.jsonl", out / "street.mp4", out / "report.json"
+    known = catalogue([])
+    query, _ = open_query(QUERY, known)
+    click.echo(f"analysing {query.streams[0].uri}")
+    run_query(query, known, Outputs(str(results), video, report), limit)
+    click.echo(f"look at {video}; results are in {results}, the report in {report}")
