@@ -118,10 +118,17 @@ def far_off(rng: Rng, rays: Plane, elevation: Plane, picture: Plane, sky: Mask) 
     """Paint distant roofs and trees into the part of the picture that is sky so far, and take it out of ``sky``."""
     azimuth = np.arctan2(rays[..., 0], rays[..., 1]) / np.pi + 0.5
     reached = np.zeros(azimuth.shape, np.float32)
-    for colour, top in DISTANCE:
+    leaves = cv2.GaussianBlur(rng.normal(0, 1, (128, 512)).astype(np.float32), (0, 0), 2.2)
+    at_x, at_y = np.mod(azimuth * 4000, 511).astype(np.float32), np.mod(elevation * 2500, 127).astype(np.float32)
+    rough = cv2.remap(leaves, at_x, at_y, cv2.INTER_LINEAR)[..., None]
+    for number, (colour, top) in enumerate(DISTANCE):
         heights = np.repeat(rng.uniform(top * 0.3, top, 120).astype(np.float32), rng.integers(2, 8, 120))
         here = heights[np.clip(azimuth * (len(heights) - 1), 0, len(heights) - 1).astype(int)]
-        picture[sky & (elevation < here)] = np.array(colour) * rng.uniform(0.94, 1.04)
+        wooded = number == len(DISTANCE) - 1
+        if wooded:
+            here = here + 0.004 * np.abs(np.sin(azimuth * 260))
+        covered = sky & (elevation < here)
+        picture[covered] = np.array(colour) * (1 + 0.35 * wooded * rough[covered])
         reached = np.maximum(reached, here)
     sky &= elevation >= reached
 

@@ -51,8 +51,11 @@ def lettering(
     size = z[1] - z[0]
     count = min(int((x[1] - x[0]) / max(size, 0.05)), int(rng.integers(3, 9)))
     start = x[0] + max(x[1] - x[0] - count * size, 0) * rng.random()
-    for place in range(count):
-        for x0, z0, x1, z1 in LETTERS[int(rng.integers(len(LETTERS)))]:
-            a, b = start + (place + x0) * size, start + (place + x1) * size
-            c, d = z[0] + z0 * size, z[0] + z1 * size
-            mesh.stripe((a, b), (c, d), half_width, ink)
+    glyphs = [LETTERS[int(rng.integers(len(LETTERS)))] for _ in range(count)]
+    for side in (-1.0, 1.0):
+        for place, glyph in enumerate(glyphs):
+            for x0, z0, x1, z1 in glyph:
+                # Forward is to the right on the right flank and to the left on the left one.
+                a, b = (-side * (place - count / 2 + share) * size + start + count * size / 2 for share in (x0, x1))
+                c, d = z[0] + z0 * size, z[0] + z1 * size
+                mesh.flank([(a, c), (a, d), (b, d), (b, c)], half_width, ink, side)

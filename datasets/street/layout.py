@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from datasets.street.camera import Camera
-from datasets.street.palette import between, chance, pick, varied
+from datasets.street.palette import between, chance, pick, scaled, varied
 from datasets.street.sprite import Colour
 
 Rng = np.random.Generator
@@ -82,8 +82,8 @@ def lay_out(seed: int, width: int, height: int) -> Layout:
         standing=(),
         sun=(float(sun[0]), float(sun[1]), float(sun[2])),
         crossing_x=between(rng, -3, 8) if chance(rng, 0.4) else None,
-        asphalt=varied(rng, (122, 120, 118), 26),
-        paving=varied(rng, pick(rng, ((160, 166, 172), (150, 158, 176), (140, 142, 144))), 16),
+        asphalt=scaled((122, 120, 118), between(rng, 0.82, 1.16)),
+        paving=varied(rng, pick(rng, ((164, 170, 174), (152, 162, 176), (146, 148, 150))), 12),
         clouds=chance(rng, 0.5),
         seed=seed,
     )

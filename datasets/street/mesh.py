@@ -131,8 +131,11 @@ class MeshBuilder:
     def both_sides(self, outline: Profile, half_width: HalfWidth, colour: Colour) -> None:
         """A polygon (x, z) on the left and on the right flank, whose half width may vary with z."""
         for side in (1.0, -1.0):
-            points = [(x, side * half_width(z), z) for x, z in outline]
-            self.face(points, colour, (0, side, 0.2))
+            self.flank(outline, half_width, colour, side)
+
+    def flank(self, outline: Profile, half_width: HalfWidth, colour: Colour, side: float) -> None:
+        """A polygon (x, z) on the left (``side`` 1) or right (-1) flank."""
+        self.face([(x, side * half_width(z), z) for x, z in outline], colour, (0, side, 0.2))
 
     def stripe(self, x: tuple[float, float], z: tuple[float, float], half_width: HalfWidth, colour: Colour) -> None:
         """An upright rectangle on the left and on the right flank."""

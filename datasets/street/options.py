@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 from datasets.street.traffic import DEFAULT_MIX, LABELS
@@ -27,6 +27,9 @@ class Options:
     weather: str = "clear"
     density: float = 1.0
     mix: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_MIX))
+
+
+NAMES = tuple(entry.name for entry in fields(Options))
 
 
 def parse_options(options: Mapping[str, str]) -> Options:

@@ -21,7 +21,7 @@ LABELS = (*VEHICLES, "person", OTHER)
 DEFAULT_MIX: Mapping[str, float] = {
     "car": 5.0, "bike": 2.5, "minibus": 1.8, "pickup": 1.8, "truck": 1.8, "juggernaut": 1.3, "person": 4.0, OTHER: 0.8,
 }  # fmt: skip
-ARRIVALS_PER_S = 0.5
+ARRIVALS_PER_S = 0.65
 WARM_UP_S = 40.0  # so that the street is populated from the first frame on
 LONGEST_WAIT_S = 6.0
 SLOW_DOWN = 0.75  # the least share of its own pace that a vehicle keeps behind another
