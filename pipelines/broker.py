@@ -120,7 +120,7 @@ class _Hearing(logging.Handler):
         for argument in record.args or ():
             if isinstance(argument, Exception) and not isinstance(argument, KafkaTimeoutError):
                 self.cause = str(argument)
-                self.refused = isinstance(argument, REFUSALS)
+                self.refused = self.refused or isinstance(argument, REFUSALS)
 
 
 def _listen() -> _Hearing:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import gc
+import re
 import subprocess
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pipelines import topic_admin
-from pipelines.broker import admin
-from pipelines.settings import broker_settings
-from pipelines.topics import TopicsConfig
-from serving.errors import BadInput, Unavailable
+from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker, require_jars
 
 pytestmark = pytest.mark.kafka
@@ -54,15 +49,6 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaBro
         yield broker, cafile
 
 
-@pytest.fixture(autouse=True)
-def collect_sockets() -> Iterator[None]:
-    """kafka-python leaves the sockets of failed handshakes to the garbage collector, whose warning is not ours."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
-
-
 def environment(cafile: Path, password: str = PASSWORD) -> dict[str, str]:
     return {
         "SLUICE_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
@@ -74,25 +60,24 @@ def environment(cafile: Path, password: str = PASSWORD) -> dict[str, str]:
 
 def test_user_password_and_certificate_are_used(secured: tuple[KafkaBroker, Path]) -> None:
     broker, cafile = secured
-    client = admin(broker_settings(broker.bootstrap, environment(cafile)), 20.0)
-    try:
-        done = topic_admin.ensure(client, TopicsConfig().by_name())
-    finally:
-        client.close()
-    assert all(topic.created for topic in done)
+    done = sluice("topics", "create", "--broker", broker.bootstrap, env=environment(cafile))
+    assert done.returncode == 0, done.stderr
+    assert "sluice.frames.v1: created" in done.stdout
 
 
-def test_a_wrong_password_is_told_at_once_without_showing_it(secured: tuple[KafkaBroker, Path]) -> None:
+def test_a_wrong_password_is_told_without_waiting_or_showing_it(secured: tuple[KafkaBroker, Path]) -> None:
     broker, cafile = secured
-    settings = broker_settings(broker.bootstrap, environment(cafile, password="guessed"))
-    with pytest.raises(BadInput, match=r"refuses.*alice.*SLUICE_KAFKA_PASSWORD") as caught:
-        admin(settings, 60.0)
-    assert "guessed" not in str(caught.value)
+    env = environment(cafile, password="guessed")
+    done = sluice("topics", "describe", "--broker", broker.bootstrap, "--broker-timeout", 600, env=env)
+    assert done.returncode == 2
+    assert re.search("refuses the user 'alice'.*SLUICE_KAFKA_PASSWORD", done.stderr)
+    assert "guessed" not in done.stdout + done.stderr
 
 
 def test_an_untrusted_certificate_is_not_accepted(secured: tuple[KafkaBroker, Path]) -> None:
     broker, cafile = secured
     env = environment(cafile)
     del env["SLUICE_KAFKA_CAFILE"]
-    with pytest.raises(Unavailable, match="certificate"):
-        admin(broker_settings(broker.bootstrap, env), 3.0)
+    done = sluice("topics", "describe", "--broker", broker.bootstrap, "--broker-timeout", 3, env=env)
+    assert done.returncode == 1
+    assert "certificate verify failed" in done.stderr.splitlines()[-1]

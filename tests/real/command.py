@@ -1,74 +1,42 @@
-"""The ``sluice`` command as a process of its own, as users start it."""
+"""The ``sluice`` command as users run it: a process of its own."""
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
 
-WAIT_S = 90.0
-SLUICE = Path(sys.executable).with_name("sluice")
+SLUICE = str(Path(sys.executable).with_name("sluice"))
 
 
-class Sluice:
-    """A running ``sluice …``; a context manager that leaves no process behind.
-
-    Its outputs go to files in ``directory``, which is its home and working directory too.
-    """
-
-    def __init__(self, directory: Path, *arguments: object, broker: str | None = None) -> None:
-        self._directory = directory
-        directory.mkdir(parents=True, exist_ok=True)
-        number = len(list(directory.glob("*.err")))
-        self._out, self._err = directory / f"{number}.out", directory / f"{number}.err"
-        environment = {"PATH": os.defpath, "HOME": str(directory), "PYTHONUNBUFFERED": "1"}
-        if broker:
-            environment["SLUICE_BROKER"] = f"kafka://{broker}"
-        with self._out.open("wb") as out, self._err.open("wb") as err:
-            self.process = subprocess.Popen(
-                [str(SLUICE), *map(str, arguments)], stdout=out, stderr=err, cwd=directory, env=environment
-            )
-
-    @property
-    def output(self) -> str:
-        """What it printed so far."""
-        return self._out.read_text(errors="replace")
-
-    @property
-    def errors(self) -> str:
-        """What it said on stderr so far."""
-        return self._err.read_text(errors="replace")
-
-    def wait(self, timeout_s: float = WAIT_S) -> int:
-        """The exit status, when it ends by itself."""
-        return self.process.wait(timeout_s)
-
-    def terminate(self) -> int:
-        """SIGTERM; the exit status."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.wait()
-
-    def kill(self) -> None:
-        """SIGKILL: no goodbye to anyone."""
-        self.process.kill()
-        self.process.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.kill()
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without settings of Sluice, plus ``extra``."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
+    return clean | dict(extra or {})
 
 
-def until(condition: Callable[[], object], what: str, timeout_s: float = WAIT_S) -> None:
-    """Return once the condition holds; fails the test where it does not in time."""
-    deadline_s = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline_s, f"waited {timeout_s:g} s in vain: {what}"
-        time.sleep(0.1)
+def sluice(
+    *arguments: object, env: Mapping[str, str] | None = None, timeout_s: float = 90
+) -> subprocess.CompletedProcess[str]:
+    """Run to the end; raises ``TimeoutExpired`` where that takes too long."""
+    return subprocess.run(
+        [SLUICE, *map(str, arguments)],
+        env=environment(env),
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def start_sluice(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Start it; the caller ends it."""
+    return subprocess.Popen(
+        [SLUICE, *map(str, arguments)],
+        env=environment(env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
