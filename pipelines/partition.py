@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from operators.schema import Event, FrameHeader, Result, to_json
 from operators.transports.window import OrderedWindow
@@ -95,7 +96,7 @@ class Partition:
                 self._held = False
                 self._valve.release()
             await self._work.resume.cover(message.timestamp_s)
-            await self._window.put(message, lambda: answer(message, self._work.analyser, self._answered))
+            await self._window.put(message, partial(answer, message, self._work.analyser, self._answered))
 
     def _answered(self, header: FrameHeader) -> bool:
         if header.stream not in self.streams:

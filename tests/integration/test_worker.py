@@ -6,16 +6,26 @@ import asyncio
 import base64
 import struct
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
 from operators.schema import BoundingBox, DeadLetter, Event, FrameHeader, Result, from_json, to_json
+from pipelines.settings import BrokerSettings
 from pipelines.worker import WorkerConfig, run_worker
-from tests.integration.worker_parts import CountingAnalyser, KafkaWire, LocalWire, Sent, Wire, frame_message
+from serving.errors import Unavailable
+from tests.integration.worker_parts import (
+    CountingAnalyser,
+    KafkaWire,
+    LocalWire,
+    Sent,
+    Wire,
+    frame_message,
+    names,
+)
+from tests.real.kafka import KafkaBroker, RemoteBroker
 
 
 @pytest.fixture(params=["local", pytest.param("kafka", marks=pytest.mark.kafka)])
@@ -47,8 +57,10 @@ async def results_of(wire: Wire, count: int, timeout_s: float = 40) -> list[Resu
 
 async def messages_of(wire: Wire, topic: str, count: int, timeout_s: float = 40) -> list:  # type: ignore[type-arg]
     async with asyncio.timeout(timeout_s):
-        while len(found := await wire.all_of(topic)) < count:
+        found = await wire.all_of(topic)
+        while len(found) < count:
             await asyncio.sleep(0.2)
+            found = await wire.all_of(topic)
     return found
 
 
@@ -147,9 +159,9 @@ async def test_a_worker_that_was_stopped_goes_on_where_it_was(wire: Wire) -> Non
 
 @pytest.mark.kafka
 async def test_workers_share_the_partitions_and_hand_them_over_without_repeating(
-    request: pytest.FixtureRequest, topic_prefix: str
+    kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str
 ) -> None:
-    wire = KafkaWire(request.getfixturevalue("kafka_broker").bootstrap, topic_prefix)
+    wire = KafkaWire(kafka_broker.bootstrap, topic_prefix)
     streams = [f"camera-{number}" for number in range(12)]
     await wire.send(frame_message(stream, seq, "jpeg") for seq in range(100) for stream in streams)
     first, second = CountingAnalyser(wire.query, work_s=0.05), CountingAnalyser(wire.query, work_s=0.05)
@@ -165,3 +177,10 @@ async def test_workers_share_the_partitions_and_hand_them_over_without_repeating
     )
     assert second.seen, "the second worker got its share"
     assert first.forgotten, "the first dropped the state of what moved away"
+
+
+@pytest.mark.kafka
+async def test_missing_topics_are_named(kafka_broker: KafkaBroker | RemoteBroker) -> None:
+    config = WorkerConfig(BrokerSettings((kafka_broker.bootstrap,)), "none", names("absent."), give_up_s=1)
+    with pytest.raises(Unavailable, match=r"has no topic absent.dlq, .*sluice topics create"):
+        await run_worker(config, CountingAnalyser("none"), stop=asyncio.Event())

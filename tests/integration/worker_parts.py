@@ -135,7 +135,7 @@ class KafkaWire:
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
         self.broker = BrokerSettings((bootstrap,))
-        self.query = f"query-{prefix.strip('.')}"
+        self.query = query_name(prefix)
         self.topics = names(prefix)
         admin = KafkaAdminClient(bootstrap_servers=bootstrap)
         admin.create_topics(
@@ -180,3 +180,7 @@ class KafkaWire:
 
 def names(prefix: str) -> TopicNames:
     return TopicNames(*(f"{prefix}{kind}" for kind in ("frames", "results", "events", "dlq")))
+
+
+def query_name(prefix: str) -> str:
+    return f"query-{prefix.strip('.')}"

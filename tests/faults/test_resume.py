@@ -1,0 +1,71 @@
+"""What a worker leaves behind when it, or the broker, dies: its successor repeats none of it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_worker import results_of, working
+from tests.integration.worker_parts import CountingAnalyser, KafkaWire, frame_message
+from tests.real.kafka import KafkaBroker, RemoteBroker
+
+pytestmark = pytest.mark.kafka
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@contextmanager
+def worker_process(bootstrap: str, prefix: str, work_s: float) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "tests.faults.worker_process", bootstrap, prefix, str(work_s)]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+async def test_after_a_kill_every_frame_has_one_result(
+    kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str
+) -> None:
+    wire = KafkaWire(kafka_broker.bootstrap, topic_prefix)
+    streams = [f"camera-{number}" for number in range(8)]
+    await wire.send(frame_message(stream, seq, "jpeg") for seq in range(100) for stream in streams)
+    with worker_process(kafka_broker.bootstrap, topic_prefix, 0.05) as process:
+        await results_of(wire, 150)
+        process.kill()
+        process.wait(10)
+        before = len(await wire.all_of(wire.topics.results))
+    assert before < 800, "killed in mid-stream"
+    async with working(wire, CountingAnalyser(wire.query)):
+        results = await results_of(wire, 800)
+
+    found = Counter((result.stream, result.run, result.seq) for result in results)
+    assert set(found) == {(stream, "run", seq) for stream in streams for seq in range(100)}
+    assert set(found.values()) == {1}, "frames answered before the kill are not answered again"
+
+
+async def test_a_broker_that_restarts_in_mid_stream_costs_nothing(
+    own_kafka_broker: KafkaBroker, topic_prefix: str
+) -> None:
+    wire = KafkaWire(own_kafka_broker.bootstrap, topic_prefix)
+    await wire.send(frame_message(f"camera-{seq % 4}", seq, "jpeg") for seq in range(400))
+    analyser = CountingAnalyser(wire.query, work_s=0.05)
+    async with working(wire, analyser):
+        await results_of(wire, 60)
+        await asyncio.to_thread(own_kafka_broker.stop)
+        await asyncio.sleep(12)  # longer than the group's session
+        await asyncio.to_thread(own_kafka_broker.start)
+        await wire.send(frame_message(f"camera-{seq % 4}", seq, "jpeg") for seq in range(400, 500))
+        results = await results_of(wire, 500, timeout_s=60)
+
+    found = Counter(result.seq for result in results)
+    assert set(found) == set(range(500)), "nothing is lost"
+    assert max(found.values()) == 1, "nothing comes twice"
