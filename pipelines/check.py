@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pipelines.dag import Dag, compile_dag, node_problems
 from pipelines.model_check import model_problems
-from pipelines.problems import Problem
 from pipelines.query import Draft, Query, read_draft
 from pipelines.yaml_file import read_yaml
 from serving.catalogue import Catalogue
+from serving.explain import Problem
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from operators.frame import Region
 from pipelines.filter_parser import FilterError, UnknownField, parse_selection, source_name
 from pipelines.filters import NUMBER_FIELDS, TEXT_FIELDS, Facts, Selection
-from pipelines.problems import Problem, choices
 from pipelines.query import DetectNode, NodeSpec, Query, RecogniseNode
 from serving.errors import QueryError
+from serving.explain import Problem, choices
 
 STAGES = ("capture", "queue", "decode", "framework")
 """Stages of every frame in a result's ``plan``, beside the nodes: nodes cannot have these names."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import get_args
 
 from pipelines.filters import (
@@ -32,6 +31,7 @@ from pipelines.filters import (
     Selection,
     Value,
 )
+from serving.explain import choices
 
 MAX_DEPTH = 50
 
@@ -53,9 +53,7 @@ class UnknownField(FilterError):
     """A filter asks for something that objects do not have."""
 
     def __init__(self, field: str, known: Collection[str], position: int) -> None:
-        near = get_close_matches(field, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ";"
-        super().__init__(f"unknown field {field!r}{hint} fields are {', '.join(known)}", position)
+        super().__init__(f"unknown field {field!r}{choices(field, known)}", position)
         self.field = field
 
 

@@ -11,11 +11,11 @@ from operators.recognise.enrolment import identities
 from pipelines.dag import lineage
 from pipelines.filter_parser import FilterError, parse_selection
 from pipelines.filters import NUMBER_FIELDS, Compare, Selection, leaves
-from pipelines.problems import KeyPath, Problem, choices
 from pipelines.query import MOTION, DetectNode, NodeSpec, RecogniseNode, TrackNode
 from serving.cards import ModelCard, Task
 from serving.catalogue import Catalogue
 from serving.errors import BadInput, ModelError
+from serving.explain import KeyPath, Problem, choices
 
 Words = tuple[str, ...] | None
 """What a node may call an object; None where that is not known."""

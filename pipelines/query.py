@@ -13,11 +13,10 @@ from pydantic import BeforeValidator, Discriminator, Field, InstanceOf, Tag, Val
 from operators.capture.uri import SourceUri
 from pipelines.nodes import MOTION, NODE_TYPES, DetectNode, Node, NodeSpec, RecogniseNode, Seconds, Strict, TrackNode
 from pipelines.overload import PolicyName
-from pipelines.problems import Problem
 from pipelines.topics import TopicsConfig
-from pipelines.validation import salvage, validate
 from pipelines.yaml_file import Document, read_yaml
 from serving.errors import QueryError, SourceError
+from serving.explain import Problem, salvage, validate
 
 __all__ = [
     "MOTION",

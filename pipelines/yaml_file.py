@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from pipelines.problems import KeyPath, Problem
+from serving.explain import KeyPath, Problem
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20

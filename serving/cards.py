@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from serving.errors import ModelError
-from serving.explain import problems
+from serving.explain import validate
 
 CARD_FILE = "model.yaml"
 
@@ -148,10 +148,10 @@ def read_card(directory: Path) -> ModelCard:
 
 def parse_card(raw: dict[str, Any], where: str) -> ModelCard:
     """Validate a card's mapping; raises ModelError with one line per problem, each beginning with ``where``."""
-    try:
-        return ModelCard.model_validate(raw)
-    except ValidationError as error:
-        raise ModelError("\n".join(f"{where}: {line}" for line in problems(error, ModelCard))) from None
+    card, problems = validate(ModelCard, raw)
+    if card is None:
+        raise ModelError("\n".join(f"{where}: {problem}" for problem in problems))
+    return card
 
 
 def _load(path: Path) -> dict[str, Any]:

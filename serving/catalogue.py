@@ -11,7 +11,7 @@ import platformdirs
 
 from serving.cards import CARD_FILE, ModelCard, read_card
 from serving.errors import ModelError
-from serving.explain import near_miss
+from serving.explain import choices
 from serving.public import public_models
 
 SHIPPED = Path(__file__).parent / "models"
@@ -76,8 +76,7 @@ class Catalogue:
         places = ", ".join(str(directory) for directory in self.directories)
         if name in public:
             return f"model {name!r} is not here yet: fetch it with 'sluice models pull {name}' (looked in {places})"
-        hint = near_miss(name, [*names, *public]) or f"; known: {', '.join(names) or 'none'}"
-        return f"unknown model {name!r}{hint} (looked in {places})"
+        return f"unknown model {name!r}{choices(name, [*names, *public])} (looked in {places})"
 
 
 def verify(entry: Entry) -> None:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from serving.cards import FileName, ModelCard, Strict, parse_card
 from serving.errors import ModelError
-from serving.explain import near_miss
+from serving.explain import choices
 
 PUBLIC = Path(__file__).parent / "public.yaml"
 CLASSES = Path(__file__).parent / "classes"
@@ -62,6 +62,5 @@ def public_model(name: str) -> PublicModel:
     """One by name; raises ModelError with a near miss."""
     models = public_models()
     if name not in models:
-        hint = near_miss(name, models) or f"; known: {', '.join(models)}"
-        raise ModelError(f"no public model {name!r}{hint}")
+        raise ModelError(f"no public model {name!r}{choices(name, models)}")
     return models[name]

@@ -15,7 +15,7 @@ from operators.inference import Inference, card_for
 from serving import preprocess
 from serving.cards import ModelCard
 from serving.errors import ModelError
-from serving.explain import near_miss
+from serving.explain import choices
 
 WHOLE = Box(0.0, 0.0, 1.0, 1.0)
 
@@ -91,5 +91,4 @@ class OnnxDetector:
 def _check_labels(card: ModelCard, labels: Collection[str]) -> None:
     for label in labels:
         if label not in card.classes:
-            hint = near_miss(label, card.classes) or f"; it knows {', '.join(card.classes)}"
-            raise ModelError(f"model {card.name!r} does not find {label!r}{hint}")
+            raise ModelError(f"model {card.name!r} does not find {label!r}{choices(label, card.classes)}")

@@ -10,10 +10,10 @@ import click
 
 from pipelines.check import Examined, examine
 from pipelines.dag import Dag
-from pipelines.problems import Problem, dotted
 from pipelines.query import Query, StreamSpec
 from pipelines.settings import model_dirs
 from serving.catalogue import Catalogue, search_path
+from serving.explain import Problem, dotted
 
 
 @click.command(name="check")

@@ -34,17 +34,23 @@ def test_a_file_of_classes_that_is_absent_or_elsewhere_is_refused(tmp_path: Path
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"licens": "MIT"}, r"licens: unknown key \(did you mean 'licence'\?\)"),
-        ({"licence": None}, "licence: is required"),
-        ({"input": {"width": 4, "height": 4, "widht": 4}}, r"input\.widht: unknown key \(did you mean 'width'\?\)"),
-        ({"input": {"width": 0, "height": 4}}, r"input\.width: input should be greater than 0"),
+        ({"licens": "MIT"}, r"licens: unknown key; did you mean 'licence'\?"),
+        ({"licence": None}, "licence: is missing"),
+        ({"input": {"width": 4, "height": 4, "widht": 4}}, r"input\.widht: unknown key; did you mean 'width'\?"),
+        ({"input": {"width": 0, "height": 4}}, r"input\.width: 0 should be greater than 0"),
         ({"input": {"width": 4, "height": 4, "std": [1, 0, 1]}}, r"input\.std: must not contain 0"),
-        ({"input": {"width": 4, "height": 4, "resize": "fit"}}, r"input\.resize: .*'stretch', 'letterbox' or 'crop'"),
+        (
+            {"input": {"width": 4, "height": 4, "resize": "fit"}},
+            r"input\.resize: is 'fit'; allowed: stretch, letterbox, crop",
+        ),
         ({"task": "detect"}, "a detector needs 'decoding'"),
-        ({"task": "detect", "decoding": {"kind": "yolo"}}, "decoding: .*'yolox', 'ssd'"),
+        (
+            {"task": "detect", "decoding": {"kind": "yolo"}},
+            "decoding.kind: is 'yolo'; did you mean 'yolox'\\? allowed: yolox, ssd",
+        ),
         (
             {"task": "detect", "decoding": {"kind": "ssd", "box_oder": "xyxy"}},
-            r"decoding\.ssd\.box_oder: unknown key \(did you mean 'box_order'\?\)",
+            r"decoding\.box_oder: unknown key; did you mean 'box_order'\?",
         ),
         ({"classes": None}, "'classes' is missing"),
         ({"other_label": "purple"}, "other_label 'purple' is not one of the classes"),
@@ -52,7 +58,7 @@ def test_a_file_of_classes_that_is_absent_or_elsewhere_is_refused(tmp_path: Path
         ({"file": "../net.onnx"}, "file: "),
         ({"sha256": "12"}, "sha256: "),
         ({"name": "Bad Name"}, "name: "),
-        ({"accuracy": [{"dataset": "d", "split": "s", "value": 0.9, "n": 0}]}, r"accuracy\.0\.n: "),
+        ({"accuracy": [{"dataset": "d", "split": "s", "value": 0.9, "n": 0}]}, r"accuracy\[0\]\.n: "),
     ],
 )
 def test_what_is_wrong_is_one_line_with_its_key(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

@@ -32,13 +32,13 @@ def test_a_directory_that_does_not_exist_is_empty(tmp_path: Path) -> None:
 
 def test_an_unknown_model_is_told_with_near_misses_and_places(tmp_path: Path) -> None:
     catalogue = mean_model(tmp_path, name="vehicle-type")
-    with pytest.raises(ModelError, match=r"unknown model 'vehicle-typ' \(did you mean 'vehicle-type'\?\)") as caught:
+    with pytest.raises(ModelError, match=r"unknown model 'vehicle-typ'; did you mean 'vehicle-type'\?") as caught:
         catalogue.find("vehicle-typ")
     assert str(tmp_path) in str(caught.value)
 
 
 def test_an_unknown_model_without_a_near_miss_lists_the_known(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="unknown model 'zzz'; known: means"):
+    with pytest.raises(ModelError, match="unknown model 'zzz'; allowed: means"):
         mean_model(tmp_path).find("zzz")
 
 

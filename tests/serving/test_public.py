@@ -34,7 +34,7 @@ def test_labels_of_the_detectors_agree_where_they_mean_the_same() -> None:
 
 
 def test_an_unknown_name_is_told_with_a_near_miss() -> None:
-    with pytest.raises(ModelError, match=r"no public model 'yolox-nan' \(did you mean 'yolox-nano'\?\)"):
+    with pytest.raises(ModelError, match=r"no public model 'yolox-nan'; did you mean 'yolox-nano'\?"):
         public_model("yolox-nan")
 
 

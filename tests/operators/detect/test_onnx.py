@@ -95,7 +95,7 @@ async def test_a_letterboxed_network_answers_in_shares_of_the_frame() -> None:
 
 
 def test_a_label_the_model_does_not_know_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"'pets' does not find 'dgo' \(did you mean 'dog'\?\)"):
+    with pytest.raises(ModelError, match=r"'pets' does not find 'dgo'; did you mean 'dog'\?"):
         OnnxDetector(pets([CAT]), "detect", ["pets"], labels=["dgo"])
 
 

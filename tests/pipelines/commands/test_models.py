@@ -45,7 +45,7 @@ def test_list_shows_a_broken_model_without_failing(tmp_path: Path) -> None:
     write_card(tmp_path / "m" / "broken", licence=None)
     (row, *_) = json.loads(invoke("list", "--json", "--models", str(tmp_path / "m")))
     assert (row["state"], row["name"]) == ("broken", "broken")
-    assert "licence: is required" in row["problem"]
+    assert "licence: is missing" in row["problem"]
 
 
 def test_verify_checks_all_or_the_named(tmp_path: Path) -> None:
