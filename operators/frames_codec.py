@@ -34,8 +34,8 @@ class _SchemaOnly(msgspec.Struct):
     schema: str
 
 
-def frame_header(frame: Frame, encoding: Encoding) -> FrameHeader:
-    """Describe a frame for the wire."""
+def frame_header(frame: Frame, encoding: Encoding | Literal["none"], cause: str | None = None) -> FrameHeader:
+    """Describe a frame for the wire; ``none`` with its cause is what remains of a frame that had to be dropped."""
     return FrameHeader(
         stream=frame.stream,
         run=frame.run,
@@ -46,6 +46,7 @@ def frame_header(frame: Frame, encoding: Encoding) -> FrameHeader:
         captured_at=frame.captured_at,
         encoding=encoding,
         decode_ms=frame.decode_ms,
+        cause=cause,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from operators.frame import Frame
+from operators.frames_codec import frame_header
 from operators.schema import FrameHeader
 
 Emit = Callable[[Frame], None]
@@ -65,7 +66,7 @@ class Newest:
             if self._error is not None:
                 raise self._error
             if self._waiting is not None:
-                self._replaced.append(dropped(self._waiting, OVERRUN))
+                self._replaced.append(frame_header(self._waiting, "none", OVERRUN))
             self._waiting = frame
             self._changed.notify()
 
@@ -95,19 +96,3 @@ class Newest:
             frame, self._waiting = self._waiting, None
             replaced, self._replaced = self._replaced, []
             return None if frame is None else (replaced, frame)
-
-
-def dropped(frame: Frame, cause: str) -> FrameHeader:
-    """What remains of a frame that capture had to drop."""
-    return FrameHeader(
-        stream=frame.stream,
-        run=frame.run,
-        seq=frame.seq,
-        width=frame.width,
-        height=frame.height,
-        media_time_s=frame.media_time_s,
-        captured_at=frame.captured_at,
-        encoding="none",
-        decode_ms=frame.decode_ms,
-        cause=cause,
-    )
