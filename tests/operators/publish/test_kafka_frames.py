@@ -1,0 +1,172 @@
+"""The sending side of capture against a producer that answers as the test says."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from kafka.errors import KafkaTimeoutError, MessageSizeTooLargeError
+from kafka.future import Future
+
+from operators.publish import kafka_frames
+from operators.publish.kafka_frames import KafkaFrames
+from operators.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, from_json
+from tests.operators.publish.test_frame_buffer import message
+from tests.operators.support import make_frame
+
+WAIT_S = 10.0
+
+
+class ScriptedProducer:
+    """Answers each message by ``answer(topic, value)``: an exception, None for success, or ``...`` for silence."""
+
+    def __init__(self, answer: Callable[[str, bytes], Any]) -> None:
+        self.answer = answer
+        self.sent: list[tuple[str, bytes, FrameHeader | None, bytes]] = []
+        self.silent: list[Future] = []
+        self.closed = False
+
+    def send(self, topic: str, value: bytes, key: bytes, headers: list[tuple[str, bytes]] | None = None) -> Future:
+        header = from_json(dict(headers)[FRAME_HEADER_KEY], FrameHeader) if headers else None
+        future = Future()
+        reply = self.answer(topic, value)
+        if reply is ...:
+            self.silent.append(future)
+        elif reply is None:
+            self.sent.append((topic, key, header, value))
+            future.success(None)
+        else:
+            future.failure(reply)
+        return future
+
+    def flush(self, timeout: float) -> None:
+        pass
+
+    def close(self, timeout: float) -> None:
+        self.closed = True
+
+    def headers(self) -> list[FrameHeader]:
+        return [header for _, _, header, _ in self.sent if header is not None]
+
+
+@pytest.fixture
+def open_frames() -> Iterator[Callable[..., tuple[KafkaFrames, ScriptedProducer]]]:
+    opened: list[KafkaFrames] = []
+
+    def open_(answer: Callable[[str, bytes], Any], max_bytes: int = 1 << 20) -> tuple[KafkaFrames, ScriptedProducer]:
+        producer = ScriptedProducer(answer)
+        opened.append(KafkaFrames(producer, "frames.v1", "streams.v1", max_bytes))
+        return opened[-1], producer
+
+    yield open_
+    for frames in opened:
+        frames.give_up_after(0)
+        frames.close()
+
+
+Open = Callable[..., tuple[KafkaFrames, ScriptedProducer]]
+
+
+def test_frames_go_as_jpeg_under_their_streams_key(open_frames: Open) -> None:
+    frames, producer = open_frames(lambda topic, value: None)
+    for seq in range(3):
+        frames.emit(make_frame(seq=seq, stream="gate"), droppable=False)
+    assert frames.drained(WAIT_S)
+    assert [header.seq for header in producer.headers()] == [0, 1, 2]
+    assert {(topic, key) for topic, key, _, _ in producer.sent} == {("frames.v1", b"gate")}
+    assert all(value.startswith(b"\xff\xd8") for _, _, _, value in producer.sent)
+    assert frames.close() == 0
+    assert producer.closed
+
+
+def test_a_refused_frame_goes_as_dropped_in_its_place_and_is_told_once(
+    open_frames: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    frames, producer = open_frames(lambda topic, value: MessageSizeTooLargeError() if len(value) > 5000 else None)
+    noise = np.random.default_rng(0).integers(0, 256, (120, 160, 3), np.uint8)
+    for seq in range(4):
+        frames.emit(make_frame(seq=seq, image=noise if seq in (1, 2) else None), droppable=False)
+    assert frames.drained(WAIT_S)
+    assert [header.seq for header in producer.headers()] == [0, 1, 2, 3]
+    assert [header.cause for header in producer.headers()] == [None, "message_too_large", "message_too_large", None]
+    (told,) = (record.getMessage() for record in caplog.records)
+    assert "topic frames.v1 accepts" in told
+    assert "max.message.bytes" in told
+
+
+def test_a_topic_too_small_for_a_header_loses_the_frame_and_counts_it(open_frames: Open) -> None:
+    frames, _ = open_frames(lambda topic, value: MessageSizeTooLargeError())
+    frames.emit(make_frame(), droppable=False)
+    assert frames.drained(WAIT_S)
+    assert frames.close() == 1
+
+
+def test_a_failed_frame_is_sent_again_before_the_next(open_frames: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_frames, "RETRY_S", 0.05)
+    replies = iter([KafkaTimeoutError(), KafkaTimeoutError()])
+    frames, producer = open_frames(lambda topic, value: next(replies, None))
+    for seq in range(3):
+        frames.emit(make_frame(seq=seq), droppable=False)
+    assert frames.drained(WAIT_S)
+    assert [header.seq for header in producer.headers()] == [0, 1, 2]
+
+
+def test_a_silent_broker_is_told_and_images_go_when_the_buffer_is_full(
+    open_frames: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kafka_frames, "SILENT_S", 0.0)
+    silent = True
+    frames, producer = open_frames(lambda topic, value: ... if silent else None, max_bytes=20_000)
+    frames.emit(make_frame(seq=0), droppable=True)
+    while not producer.silent:
+        time.sleep(0.01)
+    for seq in range(1, 12):
+        frames.emit(make_frame(seq=seq), droppable=True)
+    assert not frames.drained(1.5)
+    silent = False
+    producer.silent.pop().success(None)
+    assert frames.drained(WAIT_S)
+    assert [header.seq for header in producer.headers()] == list(range(1, 12))
+    causes = [header.cause for header in producer.headers()]
+    assert causes.count("capture_buffer_full") == frames.images_dropped > 0
+    assert causes[-1] is None
+    assert "the broker does not answer" in caplog.text
+    assert "the broker answers again" in caplog.text
+
+
+def test_emit_waits_for_room_where_nothing_may_be_dropped_and_is_let_go_at_the_end(open_frames: Open) -> None:
+    frames, _ = open_frames(lambda topic, value: ..., max_bytes=3000)
+    emitter = threading.Thread(
+        target=lambda: [frames.emit(make_frame(seq=seq), droppable=False) for seq in range(3)], daemon=True
+    )
+    emitter.start()
+    emitter.join(0.5)
+    assert emitter.is_alive()
+    frames.give_up_after(0.2)
+    emitter.join(WAIT_S)
+    assert not emitter.is_alive()
+    assert frames.drained(WAIT_S)
+    assert frames.close() == 3
+
+
+def test_headers_of_frames_that_capture_dropped_go_as_they_are(open_frames: Open) -> None:
+    frames, producer = open_frames(lambda topic, value: None)
+    header = message("gate", 0, 10).without_image("capture_overrun").header
+    frames.dropped(header)
+    assert frames.drained(WAIT_S)
+    assert producer.headers() == [header]
+
+
+def test_states_go_to_their_topic(open_frames: Open) -> None:
+    frames, producer = open_frames(lambda topic, value: None)
+    at = make_frame().captured_at
+    frames.status(StreamStatus(stream="gate", run="run", state="running", uri="file.mp4", at=at))
+    assert frames.drained(WAIT_S)
+    frames.close()
+    (topic, key, _, value), *others = producer.sent
+    assert (topic, key, json.loads(value)["state"], others) == ("streams.v1", b"gate", "running", [])
