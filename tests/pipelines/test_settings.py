@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.settings import broker_settings, model_dirs, parse_servers
+from serving.errors import BadInput
+
+SASL = {
+    "SLUICE_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
+    "SLUICE_KAFKA_USERNAME": "alice",
+    "SLUICE_KAFKA_PASSWORD": "it-is-a-secret",
+}
+
+
+@pytest.mark.parametrize(
+    ("url", "servers"),
+    [
+        ("kafka://broker:9093", ("broker:9093",)),
+        ("broker:9093", ("broker:9093",)),
+        ("broker", ("broker:9092",)),
+        ("kafka://a:1,b:2,c", ("a:1", "b:2", "c:9092")),
+        ("kafka://[::1]:9092", ("[::1]:9092",)),
+        ("kafka://10.0.0.5:9092/", ("10.0.0.5:9092",)),
+    ],
+)
+def test_addresses(url: str, servers: tuple[str, ...]) -> None:
+    assert parse_servers(url) == servers
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://broker:9092", "only kafka://"),
+        ("local://x", "only kafka://"),
+        ("kafka://broker:99999", "not HOST:PORT"),
+        ("kafka://", "not HOST:PORT"),
+        ("a b:9092", "not HOST:PORT"),
+    ],
+)
+def test_misspelt_addresses(url: str, told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        parse_servers(url)
+
+
+def test_credentials_in_the_address_are_refused_and_not_repeated() -> None:
+    with pytest.raises(BadInput, match="SLUICE_KAFKA_PASSWORD") as caught:
+        parse_servers("kafka://alice:it-is-a-secret@broker:9092")
+    assert "it-is-a-secret" not in str(caught.value)
+
+
+def test_the_option_wins_over_the_environment() -> None:
+    environ = {"SLUICE_BROKER": "kafka://from-environment"}
+    assert broker_settings(None, environ).url == "kafka://from-environment:9092"
+    assert broker_settings("given:1", environ).url == "kafka://given:1"
+
+
+def test_no_broker_at_all_says_how_to_name_one() -> None:
+    with pytest.raises(BadInput, match=r"--broker.*SLUICE_BROKER"):
+        broker_settings(None, {})
+
+
+def test_sasl_reaches_the_client_and_the_password_no_repr() -> None:
+    settings = broker_settings("broker", SASL)
+    assert settings.kafka_python() == {
+        "bootstrap_servers": ["broker:9092"],
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": "alice",
+        "sasl_plain_password": "it-is-a-secret",
+    }
+    assert "it-is-a-secret" not in repr(settings) + str(settings)
+
+
+def test_files_of_tls_reach_the_client(tmp_path: Path) -> None:
+    for name in ("ca", "cert", "key"):
+        (tmp_path / name).touch()
+    environ = {
+        "SLUICE_KAFKA_SECURITY_PROTOCOL": "SSL",
+        "SLUICE_KAFKA_CAFILE": str(tmp_path / "ca"),
+        "SLUICE_KAFKA_CERTFILE": str(tmp_path / "cert"),
+        "SLUICE_KAFKA_KEYFILE": str(tmp_path / "key"),
+    }
+    given = broker_settings("broker", environ).kafka_python()
+    assert [Path(given[key]).name for key in ("ssl_cafile", "ssl_certfile", "ssl_keyfile")] == ["ca", "cert", "key"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"SLUICE_KAFKA_SECURITY_PROTOCOL": "TLS"}, "allowed are PLAINTEXT, SSL"),
+        ({"SLUICE_KAFKA_SASL_MECHANISM": "GSSAPI"}, "allowed are PLAIN"),
+        ({"SLUICE_KAFKA_PASSWORD": ""}, "needs SLUICE_KAFKA_USERNAME and SLUICE_KAFKA_PASSWORD"),
+        ({"SLUICE_KAFKA_SECURITY_PROTOCOL": "SSL"}, r"is not SASL_\*"),
+        ({"SLUICE_KAFKA_CAFILE": "/no/such/file"}, "no file /no/such/file"),
+    ],
+)
+def test_settings_that_do_not_go_together(change: dict[str, str], told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        broker_settings("broker", SASL | change)
+
+
+def test_trusted_certificates_without_tls_are_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "ca").touch()
+    with pytest.raises(BadInput, match="SSL or SASL_SSL"):
+        broker_settings("broker", {"SLUICE_KAFKA_CAFILE": str(tmp_path / "ca")})
+
+
+def test_directories_of_models() -> None:
+    assert model_dirs({"SLUICE_MODELS": "/a:/b::"}) == [Path("/a"), Path("/b")]
+    assert model_dirs({}) == []
