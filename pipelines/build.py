@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from operators.base import Operator
@@ -17,8 +16,6 @@ from pipelines.dag import Dag, compile_dag
 from pipelines.executor import Executor, Observer
 from pipelines.planner import FirstListed
 from pipelines.query import MOTION, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
-from pipelines.settings import model_dirs
-from serving.catalogue import Catalogue, search_path
 
 
 @runtime_checkable
@@ -28,11 +25,6 @@ class Prepares(Protocol):
     async def prepare(self) -> None:
         """Load it; raises BadInput where that cannot be done."""
         ...
-
-
-def catalogue(given: Sequence[Path]) -> Catalogue:
-    """The models of the given directories, of ``SLUICE_MODELS``, pulled ones, and those that ship."""
-    return Catalogue(search_path([*given, *model_dirs()]))
 
 
 def build_operators(dag: Dag, engine: Inference) -> dict[str, Operator]:

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 @click.argument("query", type=click.Path(path_type=Path))
 @options.broker
 @options.broker_timeout
-@click.option("--source", "sources", multiple=True, metavar="URI", help="In place of the query's streams; repeatable.")
-@click.option("--limit", type=click.IntRange(min=1), help="End each stream after so many sampled frames.")
+@options.sources
+@options.limit
 @click.option("--loop", is_flag=True, help="Start files over when they end.")
 @click.option("--realtime", is_flag=True, help="Play files at their own pace, like a camera.")
 @click.option(

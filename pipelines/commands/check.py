@@ -9,21 +9,21 @@ from typing import Any
 import click
 
 from pipelines.check import Examined, examine
+from pipelines.commands import options
 from pipelines.dag import Dag
+from pipelines.models import catalogue
 from pipelines.query import Query, StreamSpec
-from pipelines.settings import model_dirs
-from serving.catalogue import Catalogue, search_path
 from serving.explain import Problem, dotted
 
 
 @click.command(name="check")
 @click.argument("query", type=click.Path(path_type=Path))
-@click.option("--models", multiple=True, type=click.Path(path_type=Path), help="A directory of models; repeatable.")
+@options.models
 @click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
 @click.pass_context
 def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: bool) -> None:
     """Validate the file QUERY: every problem with its line, key and what is allowed."""
-    examined = examine(query, Catalogue(search_path([*models, *model_dirs()])))
+    examined = examine(query, catalogue(models))
     if as_json:
         click.echo(json.dumps(_as_json(examined), indent=2))
         ctx.exit(2 if examined.problems else 0)

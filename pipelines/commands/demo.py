@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from pipelines.build import catalogue
 from pipelines.check import open_query
+from pipelines.models import catalogue
 from pipelines.running import Outputs, run_query
 from serving.errors import BadInput
 

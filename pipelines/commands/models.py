@@ -12,20 +12,13 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from pipelines.commands import options
+from pipelines.models import catalogue
 from pipelines.settings import model_dirs
-from serving.catalogue import Catalogue, Entry, search_path, user_models, verify
+from serving.catalogue import Catalogue, Entry, user_models, verify
 from serving.errors import BadInput, ModelError
 from serving.public import PublicModel, public_model, public_models
 from serving.pull import pull as fetch
-
-models_option = click.option(
-    "--models",
-    "directories",
-    metavar="DIR",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="A directory of models to search first (repeatable).",
-)
 
 
 @click.group("models")
@@ -34,11 +27,11 @@ def command() -> None:
 
 
 @command.command("list")
-@models_option
+@options.models
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of a table.")
-def list_models(directories: Sequence[Path], as_json: bool) -> None:
+def list_models(models: tuple[Path, ...], as_json: bool) -> None:
     """Show the models that are here and those that can be pulled."""
-    rows = list(_rows(_catalogue(directories)))
+    rows = list(_rows(catalogue(models)))
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     else:
@@ -66,14 +59,14 @@ def pull_models(names: Sequence[str], everything: bool, mirror: str | None, into
 
 @command.command("verify")
 @click.argument("names", nargs=-1)
-@models_option
-def verify_models(names: Sequence[str], directories: Sequence[Path]) -> None:
+@options.models
+def verify_models(names: Sequence[str], models: tuple[Path, ...]) -> None:
     """Check cards and the SHA-256 of weights; without names, of all models that are here."""
-    catalogue = _catalogue(directories)
+    known = catalogue(models)
     problems = []
-    for name in names or catalogue.names():
+    for name in names or known.names():
         try:
-            verify(catalogue.find(name))
+            verify(known.find(name))
         except ModelError as error:
             problems.append(str(error))
         else:
@@ -82,16 +75,12 @@ def verify_models(names: Sequence[str], directories: Sequence[Path]) -> None:
         raise ModelError("\n".join(problems))
 
 
-def _catalogue(directories: Sequence[Path]) -> Catalogue:
-    return Catalogue(search_path([*directories, *model_dirs()]))
-
-
-def _rows(catalogue: Catalogue) -> Iterator[dict[str, Any]]:
+def _rows(known: Catalogue) -> Iterator[dict[str, Any]]:
     """One mapping per model: those that are here, then those that can be pulled."""
-    here = catalogue.names()
+    here = known.names()
     for name in here:
         try:
-            yield _described(catalogue.find(name))
+            yield _described(known.find(name))
         except ModelError as error:
             yield {"name": name, "state": "broken", "directory": str(here[name]), "problem": str(error)}
     for name, model in public_models().items():

@@ -39,6 +39,10 @@ models = click.option(
     help="A directory of models, searched first; repeatable.",
 )
 
+limit = click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="End each stream after so many sampled frames."
+)
+
 sources = click.option(
     "--source", "sources", multiple=True, metavar="URI", help="In place of the query's streams; repeatable."
 )

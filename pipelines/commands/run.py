@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from pipelines.build import catalogue
 from pipelines.check import open_query
 from pipelines.commands import options
+from pipelines.models import catalogue
 from pipelines.running import Outputs, run_query
 
 FILE = click.Path(path_type=Path)
@@ -21,7 +21,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--out", metavar="FILE", help="Write results as JSON lines; - is stdout.")
 @click.option("--annotate", type=FILE, metavar="FILE", help="Write a video (.mp4) or, into a directory, snapshots.")
 @click.option("--report", type=FILE, metavar="FILE", help="Write the closing report as JSON.")
-@click.option("--limit", type=click.IntRange(min=1), help="End each stream after so many sampled frames.")
+@options.limit
 def command(
     query: Path,
     sources: tuple[str, ...],

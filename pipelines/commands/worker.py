@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from pipelines.build import build_executor, catalogue
+from pipelines.build import build_executor
 from pipelines.check import open_query
 from pipelines.commands import options
 from pipelines.deriving import Lifecycles
+from pipelines.models import catalogue
 from pipelines.partition import TopicNames
 from pipelines.query import Query
 from pipelines.settings import broker_settings

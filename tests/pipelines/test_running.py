@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 from operators.capture.uri import SourceUri
-from pipelines.build import build_executor, catalogue
+from pipelines.build import build_executor
 from pipelines.embedded import EmbeddedRun
+from pipelines.models import catalogue
 from pipelines.query import Query
 from pipelines.running import Outputs, run_query
 from pipelines.sources import capture_specs
