@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.test_worker import results_of, working
-from tests.integration.worker_parts import CountingAnalyser, KafkaWire, frame_message
+from tests.integration.worker_parts import CountingAnalyser, KafkaWire, frame_message, plain
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 pytestmark = pytest.mark.kafka
@@ -35,7 +35,7 @@ def worker_process(bootstrap: str, prefix: str, work_s: float) -> Iterator[subpr
 async def test_after_a_kill_every_frame_has_one_result(
     kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str
 ) -> None:
-    wire = KafkaWire(kafka_broker.bootstrap, topic_prefix)
+    wire = KafkaWire(plain(kafka_broker), topic_prefix)
     streams = [f"camera-{number}" for number in range(8)]
     await wire.send(frame_message(stream, seq, "jpeg") for seq in range(100) for stream in streams)
     with worker_process(kafka_broker.bootstrap, topic_prefix, 0.05) as process:
@@ -55,7 +55,7 @@ async def test_after_a_kill_every_frame_has_one_result(
 async def test_a_broker_that_restarts_in_mid_stream_costs_nothing(
     own_kafka_broker: KafkaBroker, topic_prefix: str
 ) -> None:
-    wire = KafkaWire(own_kafka_broker.bootstrap, topic_prefix)
+    wire = KafkaWire(plain(own_kafka_broker), topic_prefix)
     await wire.send(frame_message(f"camera-{seq % 4}", seq, "jpeg") for seq in range(400))
     analyser = CountingAnalyser(wire.query, work_s=0.05)
     async with working(wire, analyser):

@@ -13,7 +13,6 @@ import msgspec
 import pytest
 
 from operators.schema import BoundingBox, DeadLetter, Event, FrameHeader, Result, from_json, to_json
-from pipelines.settings import BrokerSettings
 from pipelines.worker import WorkerConfig, run_worker
 from serving.errors import Unavailable
 from tests.integration.worker_parts import (
@@ -24,6 +23,7 @@ from tests.integration.worker_parts import (
     Wire,
     frame_message,
     names,
+    plain,
 )
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
@@ -32,7 +32,7 @@ from tests.real.kafka import KafkaBroker, RemoteBroker
 def wire(request: pytest.FixtureRequest) -> Wire:
     if request.param == "local":
         return LocalWire()
-    return KafkaWire(request.getfixturevalue("kafka_broker").bootstrap, request.getfixturevalue("topic_prefix"))
+    return KafkaWire(plain(request.getfixturevalue("kafka_broker")), request.getfixturevalue("topic_prefix"))
 
 
 @asynccontextmanager
@@ -161,7 +161,7 @@ async def test_a_worker_that_was_stopped_goes_on_where_it_was(wire: Wire) -> Non
 async def test_workers_share_the_partitions_and_hand_them_over_without_repeating(
     kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str
 ) -> None:
-    wire = KafkaWire(kafka_broker.bootstrap, topic_prefix)
+    wire = KafkaWire(plain(kafka_broker), topic_prefix)
     streams = [f"camera-{number}" for number in range(12)]
     await wire.send(frame_message(stream, seq, "jpeg") for seq in range(100) for stream in streams)
     first, second = CountingAnalyser(wire.query, work_s=0.05), CountingAnalyser(wire.query, work_s=0.05)
@@ -181,6 +181,6 @@ async def test_workers_share_the_partitions_and_hand_them_over_without_repeating
 
 @pytest.mark.kafka
 async def test_missing_topics_are_named(kafka_broker: KafkaBroker | RemoteBroker) -> None:
-    config = WorkerConfig(BrokerSettings((kafka_broker.bootstrap,)), "none", names("absent."), give_up_s=1)
+    config = WorkerConfig(plain(kafka_broker), "none", names("absent."), give_up_s=1)
     with pytest.raises(Unavailable, match=r"has no topic absent.dlq, .*sluice topics create"):
         await run_worker(config, CountingAnalyser("none"), stop=asyncio.Event())

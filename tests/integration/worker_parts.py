@@ -18,9 +18,10 @@ from operators.frame import Frame
 from operators.frames_codec import Encoding, encode_frame
 from operators.schema import FRAME_HEADER_KEY, FrameHeader, FrameInfo, Outcome, Plan, Result, to_json
 from operators.transports.local_broker import LocalBroker
-from pipelines.aio_broker import Broker, LocalAddress
+from pipelines.aio_broker import Broker, LocalAddress, aiokafka_options
 from pipelines.partition import TopicNames
 from pipelines.settings import BrokerSettings
+from tests.real.kafka import KafkaBroker, RemoteBroker
 
 PARTITIONS = 4
 
@@ -133,11 +134,11 @@ class KafkaWire:
 
     encoding: Encoding = "jpeg"
 
-    def __init__(self, bootstrap: str, prefix: str) -> None:
-        self.broker = BrokerSettings((bootstrap,))
+    def __init__(self, broker: BrokerSettings, prefix: str) -> None:
+        self.broker = broker
         self.query = query_name(prefix)
         self.topics = names(prefix)
-        admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+        admin = KafkaAdminClient(**broker.kafka_python())
         admin.create_topics(
             {
                 topic: {
@@ -151,7 +152,7 @@ class KafkaWire:
         admin.close()
 
     async def send(self, messages: Iterable[Sent]) -> None:
-        producer = AIOKafkaProducer(bootstrap_servers=self.broker.servers[0], max_request_size=8 << 20)
+        producer = AIOKafkaProducer(**aiokafka_options(self.broker), max_request_size=8 << 20)
         await producer.start()
         try:
             stored = [
@@ -164,7 +165,7 @@ class KafkaWire:
 
     async def all_of(self, topic: str) -> list[Received]:
         consumer = AIOKafkaConsumer(
-            topic, bootstrap_servers=self.broker.servers[0], auto_offset_reset="earliest", enable_auto_commit=False
+            topic, **aiokafka_options(self.broker), auto_offset_reset="earliest", enable_auto_commit=False
         )
         await consumer.start()
         try:
@@ -184,3 +185,8 @@ def names(prefix: str) -> TopicNames:
 
 def query_name(prefix: str) -> str:
     return f"query-{prefix.strip('.')}"
+
+
+def plain(broker: KafkaBroker | RemoteBroker) -> BrokerSettings:
+    """Without user or encryption."""
+    return BrokerSettings((broker.bootstrap,))
