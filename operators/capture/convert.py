@@ -27,8 +27,8 @@ def fitted(width: int, height: int, max_width: int | None) -> tuple[int, int]:
 class Converter:
     """Converts frames of one stream; swscale honours each frame's pixel format, colour matrix and colour range.
 
-    One pass converts and scales. It is cheaper than OpenCV's conversion from the planes, which also knows only
-    BT.601 in limited range and even sizes.
+    One pass converts and scales. OpenCV's conversion from the planes costs the same, and knows only BT.601 in limited
+    range and even sizes.
     """
 
     def __init__(self, max_width: int | None) -> None:

@@ -66,6 +66,9 @@ class Capture:
         except SourceError as error:
             session.report("failed", cast(Reason, error.reason), str(error))
             raise
+        except Exception as error:
+            session.report("failed", "error", f"frames could not be handed on: {error}")
+            raise
         session.report("ended", None, "stopped" if session.stopped.is_set() else summary)
 
     def stop(self) -> None:

@@ -38,7 +38,14 @@ class CaptureSpec:
     """Without a frame for this long, a live source has failed; None: try for ever."""
 
     def __post_init__(self) -> None:
-        for name in ("max_width", "limit", "connect_timeout_s", "stall_timeout_s", "freeze_timeout_s"):
+        for name in (
+            "max_width",
+            "limit",
+            "connect_timeout_s",
+            "stall_timeout_s",
+            "freeze_timeout_s",
+            "give_up_after_s",
+        ):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ValueError(f"{name} must be positive, not {value}")

@@ -56,13 +56,13 @@ def http_server() -> Iterator[Callable[[Respond], str]]:
         server.server_close()
 
 
-def recording(path: Path) -> Respond:
+def recording(path: Path, cut_after: int | None = None) -> Respond:
     def respond(request: BaseHTTPRequestHandler) -> None:
         data = path.read_bytes()
         request.send_response(200)
         request.send_header("Content-Length", str(len(data)))
         request.end_headers()
-        request.wfile.write(data)
+        request.wfile.write(data[:cut_after])
 
     return respond
 
@@ -148,6 +148,27 @@ def test_a_recording_on_the_web_waits_for_the_consumer_and_ends(
     recorder = record(spec(f"http://{address}/a.mkv"), emit=lambda frame: time.sleep(0.02))
     assert [frame.seq for frame in recorder.frames] == list(range(24))
     assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
+
+
+def test_a_recording_that_breaks_off_is_not_started_over(tmp_path: Path, http_server: Callable[[Respond], str]) -> None:
+    clip = make_clip(tmp_path / "a.mkv", frames=120)
+    address = http_server(recording(clip, cut_after=clip.stat().st_size // 2))
+    recorder = record(spec(f"http://{address}/a.mkv"))
+    assert 0 < len(recorder.frames) < 120
+    assert [state for state, _ in recorder.states] == ["starting", "running", "ended"]
+    assert recorder.statuses[-1].message
+
+
+def test_pictures_that_cannot_be_decoded(http_server: Callable[[Respond], str]) -> None:
+    def respond(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.send_header("Content-Type", "multipart/x-mixed-replace; boundary=next")
+        request.end_headers()
+        while True:
+            request.wfile.write(b"--next\r\nContent-Type: image/jpeg\r\nContent-Length: 10\r\n\r\n\xff\xd8garbage!\r\n")
+
+    with Recorder(spec(f"http://{http_server(respond)}/stream", connect_timeout_s=20)) as recorder:
+        recorder.until(lambda: ("reconnecting", "decode_error") in recorder.states)
 
 
 def test_a_web_camera_that_goes_and_comes_back(http_server: Callable[[Respond], str]) -> None:

@@ -105,6 +105,8 @@ def test_what_the_consumer_raises_ends_the_run(tmp_path: Path) -> None:
         recorder = record(spec(clip, realtime=realtime), emit=fail)
         assert isinstance(recorder.error, OSError)
         assert len(recorder.frames) == 1
+        assert recorder.states[-1] == ("failed", "error")
+        assert "disk full" in (recorder.statuses[-1].message or "")
 
 
 def test_a_directory_of_images(tmp_path: Path) -> None:
@@ -131,7 +133,9 @@ def test_a_wrong_option_of_a_generator(uri: str) -> None:
     assert isinstance(recorder.error, SourceError)
 
 
-@pytest.mark.parametrize("name", ["max_width", "limit", "stall_timeout_s", "connect_timeout_s", "freeze_timeout_s"])
+@pytest.mark.parametrize(
+    "name", ["max_width", "limit", "stall_timeout_s", "connect_timeout_s", "freeze_timeout_s", "give_up_after_s"]
+)
 def test_a_spec_refuses_nonsense(name: str) -> None:
     with pytest.raises(ValueError, match=name):
         spec("v4l2:0", **{name: 0})
