@@ -84,7 +84,7 @@ def lay_out(seed: int, width: int, height: int) -> Layout:
         crossing_x=between(rng, -3, 8) if chance(rng, 0.4) else None,
         asphalt=scaled((122, 120, 118), between(rng, 0.82, 1.16)),
         paving=varied(rng, pick(rng, ((164, 170, 174), (152, 162, 176), (146, 148, 150))), 12),
-        clouds=chance(rng, 0.5),
+        clouds=chance(rng, 0.4),
         seed=seed,
     )
     return Layout(**{**layout.__dict__, "standing": furnish(rng, layout)})

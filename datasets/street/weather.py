@@ -29,9 +29,7 @@ class Lens:
         noise = 0.75 * noise.mean(axis=2, keepdims=True) * np.sqrt(3) + 0.5 * cv2.GaussianBlur(noise, (3, 3), 0.8)
         self._noise = noise
         self._grain: tuple[float, Image] | None = None
-        shade = self._rng.normal(0, 1, (3, 8)).astype(np.float32)
-        shade = cv2.resize(shade, (3 * width, height), interpolation=cv2.INTER_CUBIC)
-        self._shade = np.clip(255 * (1 - 0.12 * np.clip(shade, 0, 1)), 0, 255).astype(np.uint8)
+        self._shade = cloud_shade(self._rng, width, height)
         self._depth = self._depths(layout)
 
     def _depths(self, layout: Layout) -> NDArray[np.float32]:
@@ -95,3 +93,11 @@ class Lens:
             cv2.line(streaks, (int(x), int(y)), (int(x + length * 0.2), int(y + length)), 46, 1, cv2.LINE_AA)
         wet: Image = cv2.add(picture, cv2.cvtColor(streaks, cv2.COLOR_GRAY2BGR))
         return wet
+
+
+def cloud_shade(rng: np.random.Generator, width: int, height: int) -> Image:
+    """What clouds leave of the sunlight, 0…255: soft patches over three widths, the third the same as the first."""
+    patches = np.tile(rng.normal(0, 1, (3, 8)).astype(np.float32), (1, 3))
+    smooth = cv2.resize(patches, (6 * width, height), interpolation=cv2.INTER_CUBIC)[:, 2 * width : 5 * width]
+    shade: Image = (255 * (1 - 0.09 * np.clip(smooth, 0, 1))).astype(np.uint8)
+    return shade
