@@ -37,7 +37,6 @@ def make_app(
 
     ``start`` says where a name begins that never committed; ``partitions`` is for topics made on ``local://``.
     """
-    quiet()
     app = faust.App(
         name,
         broker=_urls(broker),

@@ -56,7 +56,7 @@ def main() -> None:
     """Entry point: errors meant for the user become one line on stderr and an exit status."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
-    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="sluice: %(message)s")
+    _set_up_logging(debug)
     try:
         status = sluice.main(arguments, standalone_mode=False)
     except click.exceptions.Exit as exit_:
@@ -81,6 +81,13 @@ def main() -> None:
         _complain(f"unexpected {type(error).__name__}: {error} (run `sluice --debug …` for the traceback)")
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _set_up_logging(debug: bool) -> None:
+    """Of the libraries, warnings; of ourselves, also what goes well."""
+    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="sluice: %(message)s")
+    for package in ("pipelines", "serving") if not debug else ():
+        logging.getLogger(package).setLevel(logging.INFO)
 
 
 def _complain(message: str) -> None:

@@ -16,7 +16,7 @@ import faust
 from operators.schema import Event, Result
 from pipelines.agent import FrameAgent, sender
 from pipelines.aio_broker import Broker, LocalAddress, wait_for_broker
-from pipelines.app import StartAt, make_app
+from pipelines.app import StartAt, make_app, quiet
 from pipelines.heartbeat import Heartbeat
 from pipelines.intake import Analyser
 from pipelines.partition import Derive, TopicNames, Work
@@ -65,6 +65,7 @@ async def run_worker(
 
     A broker that goes away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
     """
+    quiet()
     heart = Heartbeat(config.alive)
     with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch:
         while not stop.is_set():
@@ -86,7 +87,8 @@ async def _live(app: faust.App, agent: FrameAgent, config: WorkerConfig, stop: a
     try:
         await _unless(stop, starting)
         if not stop.is_set():
-            log.info("analysing %s", config.topics.frames)
+            if not isinstance(config.broker, LocalAddress):
+                log.info("analysing %s at %s", config.topics.frames, config.broker.url)
             await _until_done(app, agent, stop, heart)
     except Exception as error:
         if agent.failed.done():
