@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.settings import BrokerSettings
+from tests.integration.test_worker import results_of, working
+from tests.integration.worker_parts import CountingAnalyser, KafkaWire, frame_message
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker, require_jars
 
@@ -81,3 +84,12 @@ def test_an_untrusted_certificate_is_not_accepted(secured: tuple[KafkaBroker, Pa
     done = sluice("topics", "describe", "--broker", broker.bootstrap, "--broker-timeout", 3, env=env)
     assert done.returncode == 1
     assert "certificate verify failed" in done.stderr.splitlines()[-1]
+
+
+async def test_a_worker_speaks_sasl_and_tls_too(secured: tuple[KafkaBroker, Path], topic_prefix: str) -> None:
+    broker, cafile = secured
+    settings = BrokerSettings((broker.bootstrap,), "SASL_SSL", "PLAIN", "alice", PASSWORD, cafile)
+    wire = KafkaWire(settings, topic_prefix)
+    await wire.send(frame_message("camera", seq, "jpeg") for seq in range(10))
+    async with working(wire, CountingAnalyser(wire.query)):
+        assert len(await results_of(wire, 10)) == 10
