@@ -69,10 +69,10 @@ async def wait_for_broker(settings: BrokerSettings, topics: Collection[str], giv
     started = time.monotonic()
     while (reason := await _missing(settings, topics)) is not None:
         waited_s = time.monotonic() - started
-        if waited_s + RETRY_S > give_up_s:
-            raise Unavailable(f"{reason} (gave up after {waited_s:.0f} s)")
+        if waited_s >= give_up_s:
+            raise Unavailable(f"{reason}: gave up after {waited_s:.0f} s")
         log.warning("%s; trying again for %.0f s", reason, give_up_s - waited_s)
-        await asyncio.sleep(RETRY_S)
+        await asyncio.sleep(min(RETRY_S, give_up_s - waited_s))
 
 
 async def _missing(settings: BrokerSettings, topics: Collection[str]) -> str | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.faults.scene import write_clip, write_query
+from tests.real.kafka import KafkaBroker
 from tests.real.process import Sluice
 from tests.real.topic import Topics
-
-STREAMS = 4
 
 
 @pytest.fixture(scope="session")
@@ -27,11 +28,8 @@ class Site:
     bootstrap: str
     prefix: str
     folder: Path
-
-    @property
-    def topics(self) -> Topics:
-        """As an independent consumer reads them."""
-        return Topics(self.bootstrap, self.prefix)
+    topics: Topics
+    """As an independent consumer reads them."""
 
     def query(self, *uris: object) -> Path:
         """A query file on these sources."""
@@ -55,13 +53,22 @@ class Site:
         return Sluice(self.folder / str(arguments[0]), *arguments, broker=self.bootstrap)
 
 
+@contextmanager
+def make_site(bootstrap: str, folder: Path, prefix: str = "sluice.") -> Iterator[Site]:
+    """On any broker, which need not be there yet."""
+    with Topics(bootstrap, prefix) as topics:
+        yield Site(bootstrap, prefix, folder, topics)
+
+
 @pytest.fixture
-def site(kafka_broker: object, topic_prefix: str, tmp_path: Path) -> Site:
+def site(kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path) -> Iterator[Site]:
     """On the broker that all tests share."""
-    return Site(kafka_broker.bootstrap, topic_prefix, tmp_path)  # type: ignore[attr-defined]
+    with make_site(kafka_broker.bootstrap, tmp_path, topic_prefix) as site:
+        yield site
 
 
 @pytest.fixture
-def own_site(own_kafka_broker: object, tmp_path: Path) -> Site:
+def own_site(own_kafka_broker: KafkaBroker, tmp_path: Path) -> Iterator[Site]:
     """On a broker that the test may stop."""
-    return Site(own_kafka_broker.bootstrap, "sluice.", tmp_path)  # type: ignore[attr-defined]
+    with make_site(own_kafka_broker.bootstrap, tmp_path) as site:
+        yield site

@@ -1,11 +1,10 @@
-"""Reads a topic as an independent consumer would: every message that it holds, in the order of each partition."""
+"""Reads topics as an independent consumer would: every message that they hold, in the order of each partition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from kafka import KafkaConsumer, TopicPartition
 
@@ -24,22 +23,29 @@ class Message:
 
 
 class Topics:
-    """The topics of one installation on a broker, by their kind: ``frames``, ``results``, …"""
+    """The topics of one installation on a broker, by their kind: ``frames``, ``results``, …; a context manager.
+
+    What was read is kept, so that asking again costs only what is new.
+    """
 
     def __init__(self, bootstrap: str, prefix: str = "sluice.") -> None:
         self._bootstrap = bootstrap
         self._prefix = prefix
+        self._consumers: dict[str, Any] = {}
+        self._read: dict[str, list[Message]] = defaultdict(list)
 
     def messages(self, kind: str) -> list[Message]:
         """All that the topic holds at this moment; none where there is no such topic yet."""
-        with self._consumer() as consumer:
-            return list(_messages(consumer, f"{self._prefix}{kind}.v1"))
+        consumer = self._consumer(kind)
+        ends = consumer.end_offsets(list(consumer.assignment())) if consumer.assignment() else {}
+        while any(consumer.position(partition) < end for partition, end in ends.items()):
+            for records in consumer.poll(timeout_ms=500).values():
+                self._read[kind] += map(_message, records)
+        return self._read[kind]
 
     def count(self, kind: str) -> int:
-        """How many messages the topic holds, without reading them."""
-        with self._consumer() as consumer:
-            ends = consumer.end_offsets(_partitions(consumer, f"{self._prefix}{kind}.v1"))
-            return sum(ends.values())
+        """How many messages the topic holds."""
+        return len(self.messages(kind))
 
     def frames(self) -> list[FrameHeader]:
         """The headers of all frames."""
@@ -55,31 +61,26 @@ class Topics:
         """All changes of streams' states that compaction has left."""
         return [from_json(message.value, StreamStatus) for message in self.messages("streams")]
 
-    @contextmanager
-    def _consumer(self) -> Iterator[Any]:
-        consumer = KafkaConsumer(
-            bootstrap_servers=self._bootstrap, auto_offset_reset="earliest", enable_auto_commit=False
-        )
-        try:
-            yield consumer
-        finally:
-            consumer.close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._consumers:
+            self._consumers.popitem()[1].close()
+        self._read.clear()
+
+    def _consumer(self, kind: str) -> Any:
+        if kind not in self._consumers:
+            self._consumers[kind] = KafkaConsumer(
+                bootstrap_servers=self._bootstrap, auto_offset_reset="earliest", enable_auto_commit=False
+            )
+        consumer = self._consumers[kind]
+        if not consumer.assignment():
+            topic = f"{self._prefix}{kind}.v1"
+            consumer.assign([TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()])
+        return consumer
 
 
-def _partitions(consumer: Any, topic: str) -> list[TopicPartition]:
-    return [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
-
-
-def _messages(consumer: Any, topic: str) -> Iterator[Message]:
-    partitions = _partitions(consumer, topic)
-    ends = consumer.end_offsets(partitions)
-    consumer.assign(partitions)
-    while _unread(consumer, ends):
-        for records in consumer.poll(timeout_ms=500).values():
-            for record in records:
-                key, headers = (record.key or b"").decode(), dict(record.headers)
-                yield Message(record.partition, record.offset, key, record.value or b"", headers)
-
-
-def _unread(consumer: Any, ends: dict[TopicPartition, int]) -> Sequence[TopicPartition]:
-    return [partition for partition, end in ends.items() if consumer.position(partition) < end]
+def _message(record: Any) -> Message:
+    headers = dict(record.headers)
+    return Message(record.partition, record.offset, (record.key or b"").decode(), record.value or b"", headers)
