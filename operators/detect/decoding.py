@@ -21,6 +21,9 @@ Array = NDArray[Any]
 MAX_CANDIDATES = 1000
 """Suppressing overlaps compares all pairs: only so many of the highest scores enter."""
 
+SAME_PLACE = 0.8
+"""Boxes of two things, such as a rider and the bicycle, overlap less than this."""
+
 
 @dataclass(frozen=True, slots=True)
 class Detections:
@@ -53,10 +56,22 @@ def decode(card: ModelCard, outputs: Sequence[Array], min_score: float | None = 
 
 def suppress(found: Detections, iou: float) -> Detections:
     """Per class, drop every box that overlaps a higher-scored kept one by more than ``iou`` (greedy NMS)."""
+    return found[_kept(found, found.classes, iou)]
+
+
+def one_per_place(found: Detections, iou: float = SAME_PLACE) -> Detections:
+    """Of boxes that all but coincide keep the best, whatever their classes: a thing is not both car and truck.
+
+    To be called when unwanted classes are gone, so that none of them hides a wanted one.
+    """
+    return found[np.sort(_kept(found, np.zeros_like(found.classes), iou))]
+
+
+def _kept(found: Detections, classes: NDArray[np.intp], iou: float) -> NDArray[np.intp]:
     corners = found.boxes.astype(np.float64)
     rects = np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2]])
-    kept = cv2.dnn.NMSBoxesBatched(rects.tolist(), found.scores.tolist(), found.classes.tolist(), -1.0, iou)
-    return found[np.asarray(kept, np.intp).reshape(-1)]
+    kept = cv2.dnn.NMSBoxesBatched(rects.tolist(), found.scores.tolist(), classes.tolist(), -1.0, iou)
+    return np.asarray(kept, np.intp).reshape(-1)
 
 
 def _settle(found: Detections, iou: float | None) -> Detections:

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Collection, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from operators.base import Call
 from operators.crops import Crop, cut
-from operators.detect.decoding import Detections, decode
+from operators.detect.decoding import Detections, decode, one_per_place
 from operators.frame import Box, Frame, Region
 from operators.inference import Inference, card_for
 from serving import preprocess
@@ -73,19 +74,18 @@ class OnnxDetector:
     def _regions(
         self, card: ModelCard, crop: Crop, placement: preprocess.Placement, parent: int | None, found: Detections
     ) -> list[Region]:
+        found = one_per_place(found[self._wanted(card, found)])
         shares = placement.to_image(found.boxes)
-        visible = (shares[:, :2] < shares[:, 2:]).all(axis=1)
+        labels = [card.classes[index] for index in found.classes]
         return [
-            Region(0, self._node, crop.to_frame(Box(*map(float, box))), label, float(score), parent_id=parent)
-            for box, label, score, seen in zip(
-                shares,
-                (card.classes[index] for index in found.classes),
-                np.minimum(found.scores, 1.0),
-                visible,
-                strict=True,
-            )
-            if seen and (self._labels is None or label in self._labels)
+            Region(0, self._node, crop.to_frame(Box(*map(float, box))), label, min(float(score), 1.0), parent_id=parent)
+            for box, label, score in zip(shares, labels, found.scores, strict=True)
+            if box[0] < box[2] and box[1] < box[3]
         ]
+
+    def _wanted(self, card: ModelCard, found: Detections) -> NDArray[np.bool_]:
+        labels = np.array([self._labels is None or name in self._labels for name in card.classes], bool)
+        return labels[found.classes]
 
 
 def _check_labels(card: ModelCard, labels: Collection[str]) -> None:

@@ -81,6 +81,13 @@ async def test_options_narrow_what_is_kept(options: dict[str, Any], labels: list
     assert [region.label for region in await detector.process(make_frame(), [], CALL)] == labels
 
 
+@pytest.mark.parametrize(("labels", "kept"), [(None, ["cat"]), (["dog"], ["dog"])])
+async def test_one_thing_is_not_two(labels: list[str] | None, kept: list[str]) -> None:
+    boxes_and_scores = [CAT, (CAT[0], 0.0, CAT[1] - 0.1)]
+    detector = OnnxDetector(pets(boxes_and_scores), "detect", ["pets"], labels=labels)
+    assert [region.label for region in await detector.process(make_frame(), [], CALL)] == kept
+
+
 async def test_boxes_stay_in_the_frame_and_what_lies_outside_is_dropped() -> None:
     over, outside = ([-0.2, 0.5, 0.4, 1.7], 0.9, 0.0), ([1.1, 0.1, 1.2, 0.2], 0.9, 0.0)
     (region,) = await OnnxDetector(pets([over, outside]), "detect", ["pets"]).process(make_frame(), [], CALL)
