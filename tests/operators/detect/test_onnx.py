@@ -83,7 +83,6 @@ async def test_options_narrow_what_is_kept(options: dict[str, Any], labels: list
 
 @pytest.mark.parametrize(("labels", "kept"), [(None, ["cat"]), (["dog"], ["dog"])])
 async def test_one_thing_is_not_two(labels: list[str] | None, kept: list[str]) -> None:
-    boxes_and_scores = [CAT, (CAT[0], 0.0, CAT[1] - 0.1)]
     detector = OnnxDetector(pets([CAT, (CAT[0], 0.0, CAT[1] - 0.1)]), "detect", ["pets"], labels=labels)
     assert [region.label for region in await detector.process(make_frame(), [], CALL)] == kept
 
