@@ -5,6 +5,7 @@ Everything follows from the seed: the same options give the same pictures.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -41,11 +42,12 @@ class StreetFrame:
 def open_street(options: Mapping[str, str]) -> Iterator[StreetFrame]:
     """The frames of ``synthetic:street?…``; ``ValueError`` at once for an unknown option or value."""
     parsed = parse_options(options)
-    return _frames(Scene(parsed), round(parsed.duration_s * parsed.fps), parsed.fps)
+    count = math.ceil(parsed.duration_s * parsed.fps - 1e-6)  # those before the end
+    return _frames(Scene(parsed), count, parsed.fps)
 
 
 def _frames(scene: Scene, count: int, fps: float) -> Iterator[StreetFrame]:
-    for number in range(max(count, 1)):
+    for number in range(count):
         image, seen = scene.render(number / fps)
         objects = tuple(_object(one, image.shape[1], image.shape[0]) for one in seen if one.actor.label != OTHER)
         yield StreetFrame(image, number / fps, objects)

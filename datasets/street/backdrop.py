@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from datasets.street.fronts import PX_PER_M, TOP_M, draw_fronts
 from datasets.street.ground import ground_colours
 from datasets.street.layout import Layout
-from datasets.street.light import Light
+from datasets.street.light import LAMP_GAIN, Light
 from datasets.street.sprite import Colour, Image
 
 Plane = NDArray[np.float32]
@@ -39,8 +39,8 @@ class Backdrop:
 
     def graded(self, light: Light) -> Image:
         """The picture in this light."""
-        lamp_colour = np.array([0.5, 0.78, 1.0], np.float32) * (0.75 * light.lamps)
-        gain = np.array(light.ambient, np.float32) + self.lamp[..., None] * lamp_colour
+        lamp = self.lamp[..., None] * (np.array(LAMP_GAIN, np.float32) * light.lamps)
+        gain = np.array(light.ambient, np.float32) + lamp
         low, top = np.array(light.sky_low, np.float32), np.array(light.sky_top, np.float32)
         heaven = low + (top - low) * self.elevation[..., None]
         heaven += (low * 0.5 + 125 * np.array(light.ambient, np.float32) - heaven) * self.clouds[..., None]

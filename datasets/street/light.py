@@ -22,9 +22,10 @@ class Light:
     noise: float  # standard deviation of the camera's noise
 
 
+LAMP_GAIN: Colour = (0.3, 0.47, 0.6)  # on daylight colours, right below a street lamp
 DAY = Light((1.0, 1.0, 1.0), (226, 184, 140), (240, 230, 218), 0.42, 0.0, 1.8)
 DUSK = Light((0.66, 0.56, 0.6), (150, 104, 92), (120, 164, 240), 0.12, 0.7, 2.8)
-NIGHT = Light((0.3, 0.22, 0.2), (44, 26, 20), (64, 44, 40), 0.0, 1.0, 4.2)
+NIGHT = Light((0.25, 0.18, 0.16), (44, 26, 20), (64, 44, 40), 0.0, 1.0, 4.2)
 NAMED = {"day": DAY, "dusk": DUSK, "night": NIGHT}
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from datasets.street.backdrop import build_backdrop
 from datasets.street.furniture import Fixture, furnish
 from datasets.street.layout import lay_out
-from datasets.street.light import Light, light_at
+from datasets.street.light import LAMP_GAIN, Light, light_at
 from datasets.street.mesh import Pose
 from datasets.street.options import Options
 from datasets.street.sprite import SOLID, Image, Sprite, darken, glow
@@ -128,8 +128,8 @@ class Scene:
         foot, _ = camera.project(np.array([[x, y, 0.0]]))
         column = int(np.clip(foot[0, 0], 0, camera.width - 1))
         row = int(np.clip(foot[0, 1], 0, camera.height - 1))
-        lamp = float(self.backdrop.lamp[row, column]) * light.lamps * 0.75
-        gain = np.array(light.ambient) + lamp * np.array([0.5, 0.78, 1.0])
+        lamp = float(self.backdrop.lamp[row, column]) * light.lamps
+        gain = np.array(light.ambient) + lamp * np.array(LAMP_GAIN)
         return self.lens.seen_through_air(sprite, tuple(gain), y, light)
 
     def _cast(self, frame: Image, item: Placed, light: Light) -> None:

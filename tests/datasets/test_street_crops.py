@@ -1,0 +1,42 @@
+"""Crops for training: labelled, balanced, seeded, and not all alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from datasets.street import LABELS, street_crops
+
+
+@pytest.fixture(scope="module")
+def crops() -> tuple[np.ndarray, list[str]]:
+    return street_crops(3, 44, 40)
+
+
+def test_shape_and_balance(crops: tuple[np.ndarray, list[str]]) -> None:
+    images, labels = crops
+    assert images.shape == (44, 40, 40, 3)
+    assert images.dtype == np.uint8
+    counts = Counter(labels)
+    assert set(counts) == set(LABELS)
+    assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_they_show_different_things(crops: tuple[np.ndarray, list[str]]) -> None:
+    images, _ = crops
+    assert len({image.tobytes() for image in images}) == len(images)
+    assert all(image.std() > 2 for image in images)
+
+
+def test_the_order_is_mixed(crops: tuple[np.ndarray, list[str]]) -> None:
+    _, labels = crops
+    assert labels != sorted(labels)
+
+
+def test_a_seed_gives_the_same_crops() -> None:
+    (once, names), (again, same) = street_crops(4, 9, 24), street_crops(4, 9, 24)
+    assert names == same
+    assert np.array_equal(once, again)
+    assert not np.array_equal(once, street_crops(5, 9, 24)[0])
