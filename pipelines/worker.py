@@ -46,11 +46,13 @@ class WorkerConfig:
     """How long to wait for a broker that is not there."""
     alive: Path | None = None
     """Touched while the event loop turns and the Faust app runs: see ``pipelines.heartbeat``."""
+    prefix: str = "sluice."
+    """Of the topics, and so of the group: the same query on other topics is other work."""
 
     @property
     def group(self) -> str:
         """The consumer group."""
-        return f"sluice-{self.query}"
+        return f"{self.prefix}{self.query}"
 
 
 async def run_worker(

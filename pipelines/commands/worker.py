@@ -56,6 +56,7 @@ def command(
         start="earliest" if start == "earliest" else "latest",
         give_up_s=broker_timeout_s,
         alive=alive,
+        prefix=topics.prefix,
     )
     asyncio.run(_work(config, wanted, known))
 
