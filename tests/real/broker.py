@@ -106,7 +106,9 @@ class KafkaBroker:
         config.write_text("".join(f"{key}={value}\n" for key, value in self._configuration().items()))
         if not (self.directory / "data" / "meta.properties").exists():
             cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-            formatting = self._java(libraries, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config))
+            # One word: as two, an id that begins with a hyphen, as one in 64 does, would be taken for an option.
+            words = ("format", f"--cluster-id={cluster}", "-c", str(config))
+            formatting = self._java(libraries, "kafka.tools.StorageTool", *words)
             if formatting.wait() != 0:
                 raise RuntimeError(f"the broker's storage was not formatted: {self.log()[-2000:]}")
         self.process = self._java(libraries, "kafka.Kafka", str(config))
