@@ -23,7 +23,7 @@ LOOKS_PER_ACTOR = 2
 LEAST_VISIBLE = 0.5
 LEAST_SIDE_PX = 9
 # People and strays are slow and so are seen in more frames: fewer of them, and each class is met about as often.
-ARRIVALS = {label: {"person": 0.8, OTHER: 0.3}.get(label, 1.0) for label in LABELS}
+ARRIVALS = {label: {"person": 0.8, OTHER: 0.8}.get(label, 1.0) for label in LABELS}
 SIZES = ((640, 360), (640, 360), (480, 270), (800, 450))
 
 
@@ -68,7 +68,7 @@ def scene_crops(rng: Rng, mix: dict[str, float]) -> Iterator[Crop]:
                 looks[one.actor.id] += 1
                 yield cut(frame, jittered(rng, one.box)), one.actor.label
         taken = [one.box for one in seen] + parked(scene)
-        if chance(rng, 0.4) and (box := nothing(rng, frame, taken, seen)) is not None:
+        if chance(rng, 0.15) and (box := nothing(rng, frame, taken, seen)) is not None:
             yield cut(frame, box), OTHER
 
 

@@ -102,6 +102,14 @@ class Scene:
             for fixture in lit:
                 for layer in () if fixture.sways else fixture.layers:
                     layer.lay_over(ground, nobody, 0)
+            for lamp in self.layout.camera.project(np.array(self.layout.lamps).reshape(-1, 3))[0]:
+                glow(
+                    ground,
+                    lamp[0],
+                    lamp[1],
+                    14 * self.options.width / 640,
+                    [light.lamps * part for part in (130, 190, 230)],
+                )
             self._set = StageSet(light, ground, tuple(lit))
         return self._set
 
@@ -135,11 +143,17 @@ class Scene:
     def _cast(self, frame: Image, item: Placed, light: Light) -> None:
         """The shadow: on the ground along the sun, and a dark patch right below."""
         points, sun = item.actor.thing.outline(item.pose), self.layout.sun
+        if not len(points):
+            return
+        clear = self.lens.clearness
         fallen = points.copy()
         fallen[:, :2] -= np.outer(points[:, 2], (sun[0] / sun[2], sun[1] / sun[2]))
         fallen[:, 2] = 0
         low = points[points[:, 2] == 0]
-        for spots, strength, softness in ((fallen, light.sun, 5), (low, 0.25 + 0.3 * light.sun, 3)):
+        for spots, strength, softness in (
+            (fallen, light.sun * clear, 5),
+            (low, (0.25 + 0.3 * light.sun) * (0.5 + 0.5 * clear), 3),
+        ):
             pixels, _ = self.layout.camera.project(spots)
             darken(frame, cv2.convexHull(pixels.astype(np.float32))[:, 0].astype(float), strength, softness)
 

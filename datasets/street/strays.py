@@ -95,7 +95,7 @@ def leaves(rng: Rng) -> Figure:
             blobs.append(limb(colours[index], (0.05, 0.03), (x - dx, y, lift), (x + dx, y, lift + 0.06)))
         return blobs
 
-    return Figure(shape, 2.0, 0.8)
+    return Figure(shape, 2.0, 0.8, casts=False)
 
 
 def bird(rng: Rng) -> Figure:
@@ -117,4 +117,4 @@ def bird(rng: Rng) -> Figure:
         ]
         return [wings[0], limb(colour, (0.12 * size, 0.05 * size), (0.3 * size, 0, z), (-0.5 * size, 0, z)), wings[1]]
 
-    return Figure(shape, size, height + 0.5)
+    return Figure(shape, size, height + 0.5, casts=False)

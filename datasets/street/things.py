@@ -30,7 +30,7 @@ class Thing(Protocol):
         """Its picture in daylight; None when it is out of the frame."""
 
     def outline(self, pose: Pose) -> Points:
-        """World points (N×3) whose hull holds it."""
+        """World points (N×3) whose hull holds it; none if it is too slight to cast a shadow."""
 
     def lamps(self, pose: Pose) -> tuple[Points, Points]:
         """World points of its headlamps and of its tail lamps (N×3 each, N may be 0)."""
@@ -85,6 +85,7 @@ class Figure:
     length_m: float
     height_m: float
     headlamp_m: float | None = None
+    casts: bool = True
 
     def draw(self, camera: Camera, pose: Pose) -> Sprite | None:
         """Its picture in daylight."""
@@ -98,7 +99,9 @@ class Figure:
         return sprite
 
     def outline(self, pose: Pose) -> Points:
-        """An upright box around it."""
+        """An upright box around it, or nothing."""
+        if not self.casts:
+            return np.empty((0, 3))
         half = self.length_m / 2
         local = [[x, y, z] for x in (-half, half) for y in (-0.2, 0.2) for z in (0.0, self.height_m)]
         return pose.to_world(np.array(local))

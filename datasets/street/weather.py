@@ -11,6 +11,7 @@ from datasets.street.light import Light
 from datasets.street.options import Options
 from datasets.street.sprite import Image, Sprite
 
+CLEARNESS = {"clear": 1.0, "rain": 0.3, "fog": 0.1}
 FOG_M = 42.0
 RAIN_M = 90.0
 NOISE_TILES = 64
@@ -23,6 +24,7 @@ class Lens:
         self.weather = options.weather
         self.camera = layout.camera
         self.clouds = layout.clouds and options.weather == "clear"
+        self.clearness = CLEARNESS[options.weather]  # how much of the sun gets through
         self._rng = np.random.default_rng([options.seed, 6])
         width, height = options.width, options.height
         noise = self._rng.normal(0, 1, (height + NOISE_TILES, width + NOISE_TILES, 3)).astype(np.float32)
