@@ -34,8 +34,8 @@ class DagNode:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models the query lists, best first; none for a tracker."""
-        return () if self.spec.task == "track" else self.spec.model
+        """The models the query lists, best first; none for a node without a network."""
+        return self.spec.model if isinstance(self.spec, DetectNode | RecogniseNode) else ()
 
     @property
     def makes_regions(self) -> bool:

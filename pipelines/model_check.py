@@ -11,7 +11,7 @@ from operators.recognise.enrolment import identities
 from pipelines.dag import lineage
 from pipelines.filter_parser import FilterError, parse_selection
 from pipelines.filters import NUMBER_FIELDS, Compare, Selection, leaves
-from pipelines.query import MOTION, DetectNode, NodeSpec, RecogniseNode, TrackNode
+from pipelines.query import MOTION, DetectNode, NodeSpec, RecogniseNode
 from serving.cards import ModelCard, Task
 from serving.catalogue import Catalogue
 from serving.errors import BadInput, ModelError
@@ -38,7 +38,7 @@ def model_problems(nodes: Mapping[int, NodeSpec], catalogue: Catalogue) -> list[
 
 def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, list[Problem]]:
     """What the node may say, and what is wrong with its models."""
-    if isinstance(node, TrackNode):
+    if not isinstance(node, DetectNode | RecogniseNode):
         return None, []
     if isinstance(node, DetectNode) and node.model == (MOTION,):
         return (MOVING,), _label_problems(path, node, (MOVING,))
