@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 RESULTS = Path(__file__).parent / "results"
 
 T = TypeVar("T")
+Name = TypeVar("Name", bound=Hashable)
 Row = Mapping[str, Any]
 
 
@@ -50,10 +51,10 @@ def run(name: str, measure: Callable[[bool], Outcome], description: str = "") ->
     print(json.dumps(dict(outcome.headline)))
 
 
-def interleaved(variants: Mapping[str, Callable[[], T]], rounds: int, seed: int = 0) -> dict[str, list[T]]:
+def interleaved(variants: Mapping[Name, Callable[[], T]], rounds: int, seed: int = 0) -> dict[Name, list[T]]:
     """Measure every variant once per round, in an order drawn anew, so that no drift of the machine favours one."""
     order = random.Random(seed)
-    found: dict[str, list[T]] = {name: [] for name in variants}
+    found: dict[Name, list[T]] = {name: [] for name in variants}
     for _ in range(rounds):
         for name in order.sample(list(variants), len(variants)):
             found[name].append(variants[name]())

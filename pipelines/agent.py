@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable
 from typing import Any
 
@@ -41,7 +42,7 @@ class FrameAgent:
         self._ready = ready
         self._work = work
         self._partitions: dict[TP, Partition] = {}
-        self._streams: dict[TP, set[str]] = {}
+        self._streams: defaultdict[TP, set[str]] = defaultdict(set)
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets the exception that makes going on pointless."""
         self._topic = work.topics.frames
@@ -50,12 +51,23 @@ class FrameAgent:
         app.on_partitions_revoked.connect(self._revoked)
         app.on_partitions_assigned.connect(self._assigned)
 
-    async def stop(self, timeout_s: float = HANDOVER_S) -> None:
-        """Finish and publish the frames in flight."""
-        await asyncio.gather(*(partition.stop(timeout_s) for partition in self._partitions.values()))
-        for tp, partition in self._partitions.items():
-            self._streams.setdefault(tp, set()).update(partition.streams)
-        self._partitions = {}
+    async def close(self) -> None:
+        """Finish and publish the frames in flight, then drop the state of all streams: others may go on with them."""
+        try:
+            await self._stop()
+        finally:
+            self._keep(set())
+
+    async def _stop(self) -> None:
+        partitions, self._partitions = self._partitions, {}
+        await asyncio.gather(*(partition.stop(HANDOVER_S) for partition in partitions.values()))
+
+    def _keep(self, assigned: set[TP]) -> None:
+        """Drop the state of streams whose partition is not among those."""
+        for tp in self._streams.keys() - assigned:
+            for stream in self._streams.pop(tp):
+                self._work.analyser.forget(stream)
+                self._work.derive.forget(stream)
 
     async def _consume(self, stream: Any) -> None:
         async for event in stream.noack().events():
@@ -64,14 +76,12 @@ class FrameAgent:
                 partition.take(_message(event))
 
     async def _revoked(self, app: faust.App, revoked: set[TP], **_: Any) -> None:
-        await self.stop()
+        await self._stop()
 
     async def _assigned(self, app: faust.App, assigned: set[TP], **_: Any) -> None:
-        await self.stop()
+        await self._stop()
         self._work.resume.reset()
-        for tp in self._streams.keys() - assigned:
-            for stream in self._streams.pop(tp):
-                self._work.analyser.forget(stream)
+        self._keep(assigned)
         self._partitions = {tp: self._open(tp) for tp in assigned if tp.topic == self._topic}
         self._ready.set()
 
@@ -82,8 +92,9 @@ class FrameAgent:
             hold=lambda: consumer.on_buffer_full(tp),
             release=lambda: consumer.on_buffer_drop(tp),
         )
-        partition = Partition(self._work, valve)
-        partition.failed.add_done_callback(self._note_failure)
+        partition = Partition(self._work, valve, self._streams[tp])
+        for task in partition.tasks:
+            task.add_done_callback(self._note_failure)
         return partition
 
     def _note_failure(self, finished: asyncio.Task[None]) -> None:

@@ -19,3 +19,7 @@ class Lifecycles:
         if result.stream not in self._streams:
             self._streams[result.stream] = Lifecycle(self._update_every_s, self._end_after_s)
         return self._streams[result.stream].step(result)
+
+    def forget(self, stream: str) -> None:
+        """Drop the tracks of a stream: its partition moved away, and others tell their end."""
+        self._streams.pop(stream, None)

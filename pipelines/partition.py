@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from operators.schema import Event, FrameHeader, Result, to_json
 from operators.transports.window import OrderedWindow
@@ -18,7 +19,17 @@ WINDOW = 32
 HOLD_AT = 32
 """Frames waiting for the window at which the partition is no longer fetched from."""
 
-Derive = Callable[[Result], list[Event]]
+
+class Derive(Protocol):
+    """Makes events of results; keeps state by stream."""
+
+    def __call__(self, result: Result) -> list[Event]:
+        """The events that a result causes; called once for each, in the order of its stream."""
+        ...
+
+    def forget(self, stream: str) -> None:
+        """Drop the state of a stream: its partition moved away."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,6 @@ class Work:
     topics: TopicNames
     resume: Resume
     derive: Derive
-    """The events that follow from a result; called once per result, in the order of each stream."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +66,9 @@ class Valve:
 class Partition:
     """Takes messages in order; none is acknowledged before its result is stored, nor before the one ahead of it."""
 
-    def __init__(self, work: Work, valve: Valve) -> None:
-        self.streams: set[str] = set()
-        """Seen here, whose state must go when the partition moves away."""
+    def __init__(self, work: Work, valve: Valve, streams: set[str]) -> None:
+        """``streams``: those whose state is held here; what is met for the first time is added."""
+        self._streams = streams
         self._work = work
         self._valve = valve
         self._waiting: asyncio.Queue[Message] = asyncio.Queue()
@@ -67,9 +77,9 @@ class Partition:
         self._feeder = asyncio.create_task(self._feed())
 
     @property
-    def failed(self) -> asyncio.Task[None]:
-        """Done with an exception where results can no longer be published."""
-        return self._window.failed
+    def tasks(self) -> tuple[asyncio.Task[None], asyncio.Task[None]]:
+        """End with an exception where the partition cannot go on, and else only by ``stop``."""
+        return self._feeder, self._window.finisher
 
     def take(self, message: Message) -> None:
         """Accept the next message, asking the transport to hold when many wait. Never blocks, so no partition waits."""
@@ -99,8 +109,8 @@ class Partition:
             await self._window.put(message, partial(answer, message, self._work.analyser, self._answered))
 
     def _answered(self, header: FrameHeader) -> bool:
-        if header.stream not in self.streams:
-            self.streams.add(header.stream)
+        if header.stream not in self._streams:
+            self._streams.add(header.stream)
             for result in self._work.resume.recent(header.stream):
                 self._work.derive(result)  # told already: only the state it leaves matters
         return self._work.resume.answered(header)

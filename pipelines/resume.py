@@ -14,6 +14,7 @@ from typing import Protocol
 
 import msgspec
 from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError
 
 from operators.schema import FrameHeader, Result, from_json
 from pipelines.aio_broker import aiokafka_options
@@ -26,6 +27,7 @@ MARGIN_S = 30.0
 RECENT_RESULTS = 50
 """Per stream, what is kept of the tail to go on with the life cycle of tracks."""
 READ_TIMEOUT_S = 60.0
+RETRY_S = 2.0
 
 
 class Resume(Protocol):
@@ -131,18 +133,25 @@ class KafkaResume:
     async def cover(self, since_s: float) -> None:
         """Read the tail where it reaches further back than what was read since ``reset``."""
         async with self._lock:
-            if since_s >= self._covered_since_s:
-                return
-            tail = Tail(self._query)
-            try:
-                async with asyncio.timeout(READ_TIMEOUT_S):
-                    async for value in self._values((since_s - self._margin_s) * 1000):
-                        tail.add(value)
-            except TimeoutError:
-                log.warning("topic %s: its tail is too long to read whole; some results may come twice", self._topic)
-            if len(tail):
-                log.info("topic %s: %d results since the frames at hand, not repeated", self._topic, len(tail))
-            self._tail, self._covered_since_s = tail, since_s
+            while since_s < self._covered_since_s:
+                try:
+                    self._tail = await self._read(since_s - self._margin_s)
+                    self._covered_since_s = since_s
+                except (KafkaError, OSError) as error:
+                    log.warning("cannot read the tail of topic %s (%s): trying again", self._topic, error)
+                    await asyncio.sleep(RETRY_S)
+
+    async def _read(self, since_s: float) -> Tail:
+        tail = Tail(self._query)
+        try:
+            async with asyncio.timeout(READ_TIMEOUT_S):
+                async for value in self._values(since_s * 1000):
+                    tail.add(value)
+        except TimeoutError:
+            log.warning("topic %s: its tail is too long to read whole; some results may come twice", self._topic)
+        if len(tail):
+            log.info("topic %s: %d frames at hand may have their results already", self._topic, len(tail))
+        return tail
 
     def answered(self, header: FrameHeader) -> bool:
         """Whether the frame has a result."""

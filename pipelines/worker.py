@@ -28,9 +28,15 @@ log = logging.getLogger(__name__)
 STOP_TIMEOUT_S = 30.0
 
 
-def no_events(result: Result) -> list[Event]:
-    """Derive nothing."""
-    return []
+class NoEvents:
+    """Derives nothing."""
+
+    def __call__(self, result: Result) -> list[Event]:
+        """No events."""
+        return []
+
+    def forget(self, stream: str) -> None:
+        """Nothing is kept."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class WorkerConfig:
 async def run_worker(
     config: WorkerConfig,
     analyser: Analyser,
-    derive: Derive = no_events,
+    derive: Derive | None = None,
     *,
     stop: asyncio.Event,
     ready: asyncio.Event | None = None,
@@ -74,7 +80,7 @@ async def run_worker(
             if not await _unless(stop, _reach(config)):
                 return
             app = make_app(config.group, config.broker, start=config.start, datadir=Path(scratch))
-            agent = FrameAgent(app, _work(config, app, analyser, derive), ready or asyncio.Event())
+            agent = FrameAgent(app, _work(config, app, analyser, derive or NoEvents()), ready or asyncio.Event())
             await _live(app, agent, config, stop, heart)
 
 
@@ -134,7 +140,7 @@ async def _stop(app: faust.App, agent: FrameAgent, starting: asyncio.Task[None])
     with suppress(asyncio.CancelledError, Exception):
         await starting
     try:
-        await agent.stop()
+        await agent.close()
     finally:
         try:
             async with asyncio.timeout(STOP_TIMEOUT_S):

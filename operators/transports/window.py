@@ -16,7 +16,7 @@ class OrderedWindow(Generic[Item, Answer]):
 
     Batches grow by themselves when finishing is slow: whatever got done meanwhile goes together. An item leaves the
     window only after ``finish`` returned for it, so what ``finish`` acknowledges was finished, with no gap before it.
-    An exception of the work or of ``finish`` ends the window: ``failed`` holds it, ``put`` and ``drain`` raise it.
+    An exception of the work or of ``finish`` ends the window: ``finisher`` holds it, ``put`` and ``drain`` raise it.
     """
 
     def __init__(self, size: int, finish: Callable[[list[tuple[Item, Answer]]], Awaitable[None]]) -> None:
@@ -25,13 +25,9 @@ class OrderedWindow(Generic[Item, Answer]):
         self._inside: deque[tuple[Item, asyncio.Task[Answer]]] = deque()
         self._arrived = asyncio.Event()
         self._left = asyncio.Event()
-        self._finisher = asyncio.create_task(self._run())
-        self._finisher.add_done_callback(lambda _: self._left.set())
-
-    @property
-    def failed(self) -> asyncio.Task[None]:
-        """Done only when the window is: with the exception that ended it, or cancelled by ``abandon``."""
-        return self._finisher
+        self.finisher = asyncio.create_task(self._run())
+        """Ends with the exception that ended the window, and else only by ``abandon``."""
+        self.finisher.add_done_callback(lambda _: self._left.set())
 
     async def put(self, item: Item, work: Callable[[], Coroutine[Any, Any, Answer]]) -> None:
         """Start the work as soon as there is room; items stand in the order of the calls, made one at a time."""
@@ -45,15 +41,15 @@ class OrderedWindow(Generic[Item, Answer]):
 
     async def abandon(self) -> None:
         """Cancel what is in work; nothing further is finished."""
-        tasks = [self._finisher, *(task for _, task in self._inside)]
+        tasks = [self.finisher, *(task for _, task in self._inside)]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _until_inside_at_most(self, count: int) -> None:
         while len(self._inside) > count:
-            if self._finisher.done():
-                self._finisher.result()
+            if self.finisher.done():
+                self.finisher.result()
             self._left.clear()
             await self._left.wait()
 

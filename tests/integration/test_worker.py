@@ -12,13 +12,15 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from operators.schema import BoundingBox, DeadLetter, Event, FrameHeader, Result, from_json, to_json
+from operators.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
 from pipelines.worker import WorkerConfig, run_worker
 from serving.errors import Unavailable
 from tests.integration.worker_parts import (
     CountingAnalyser,
     KafkaWire,
     LocalWire,
+    OneEvent,
+    Received,
     Sent,
     Wire,
     frame_message,
@@ -55,7 +57,8 @@ async def results_of(wire: Wire, count: int, timeout_s: float = 40) -> list[Resu
     ]
 
 
-async def messages_of(wire: Wire, topic: str, count: int, timeout_s: float = 40) -> list:  # type: ignore[type-arg]
+async def messages_of(wire: Wire, topic: str, count: int, timeout_s: float = 40) -> list[Received]:
+    """All messages of a topic, once there are so many."""
     async with asyncio.timeout(timeout_s):
         found = await wire.all_of(topic)
         while len(found) < count:
@@ -126,17 +129,8 @@ async def test_poison_goes_to_the_dead_letters_and_its_neighbours_go_on(wire: Wi
 
 
 async def test_events_follow_from_results(wire: Wire) -> None:
-    def derive(result: Result) -> list[Event]:
-        box = BoundingBox(x_min=0, y_min=0, x_max=1, y_max=1)
-        return [
-            Event(
-                type="new", stream=result.stream, run=result.run, seq=result.seq, track_id=7, label="car",
-                confidence=1.0, media_time_s=0.0, first_media_time_s=0.0, last_media_time_s=0.0, bounding_box=box,
-            )
-        ]  # fmt: skip
-
     await wire.send([frame_message("camera", 0, wire.encoding)])
-    async with working(wire, CountingAnalyser(wire.query), derive=derive):
+    async with working(wire, CountingAnalyser(wire.query), derive=OneEvent()):
         [message] = await messages_of(wire, wire.topics.events, 1)
 
     assert message.key == b"camera"

@@ -16,11 +16,22 @@ from kafka.admin import KafkaAdminClient
 
 from operators.frame import Frame
 from operators.frames_codec import Encoding, encode_frame
-from operators.schema import FRAME_HEADER_KEY, FrameHeader, FrameInfo, Outcome, Plan, Result, to_json
+from operators.schema import (
+    FRAME_HEADER_KEY,
+    BoundingBox,
+    Event,
+    FrameHeader,
+    FrameInfo,
+    Outcome,
+    Plan,
+    Result,
+    to_json,
+)
 from operators.transports.local_broker import LocalBroker
 from pipelines.aio_broker import Broker, LocalAddress, aiokafka_options
 from pipelines.partition import TopicNames
 from pipelines.settings import BrokerSettings
+from pipelines.worker import NoEvents
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 PARTITIONS = 4
@@ -59,6 +70,19 @@ class CountingAnalyser:
 
     def forget(self, stream: str) -> None:
         self.forgotten.append(stream)
+
+
+class OneEvent(NoEvents):
+    """Every result causes the same event."""
+
+    def __call__(self, result: Result) -> list[Event]:
+        box = BoundingBox(x_min=0, y_min=0, x_max=1, y_max=1)
+        return [
+            Event(
+                type="new", stream=result.stream, run=result.run, seq=result.seq, track_id=7, label="car",
+                confidence=1.0, media_time_s=0.0, first_media_time_s=0.0, last_media_time_s=0.0, bounding_box=box,
+            )
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True)

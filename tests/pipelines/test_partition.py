@@ -10,13 +10,14 @@ import pytest
 from aiokafka.errors import MessageSizeTooLargeError, TopicAuthorizationFailedError
 
 from operators.frame import Frame
-from operators.schema import BoundingBox, DeadLetter, Event, FrameHeader, Result, from_json, to_json
+from operators.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
 from pipelines.intake import Message
-from pipelines.partition import HOLD_AT, WINDOW, Partition, TopicNames, Valve, Work
+from pipelines.partition import HOLD_AT, WINDOW, Derive, Partition, TopicNames, Valve, Work
 from pipelines.publisher import Outgoing, Publisher
 from pipelines.resume import NothingToResume, Tail
+from pipelines.worker import NoEvents
 from serving.errors import Unavailable
-from tests.integration.worker_parts import CountingAnalyser, frame_message
+from tests.integration.worker_parts import CountingAnalyser, OneEvent, frame_message
 
 TOPICS = TopicNames("frames", "results", "events", "dlq")
 
@@ -27,7 +28,8 @@ class Bench:
 
     analyser: CountingAnalyser = field(default_factory=lambda: CountingAnalyser("query"))
     resume: NothingToResume = field(default_factory=NothingToResume)
-    derive: Callable[[Result], list[Event]] = lambda result: []
+    derive: Derive = field(default_factory=NoEvents)
+    streams: set[str] = field(default_factory=set)
     open: asyncio.Event = field(default_factory=asyncio.Event)
     diary: list[tuple[str, int]] = field(default_factory=list)
     published: list[Outgoing] = field(default_factory=list)
@@ -40,7 +42,7 @@ class Bench:
             lambda: self.diary.append(("hold", 0)),
             lambda: self.diary.append(("release", 0)),
         )
-        return Partition(work, valve)
+        return Partition(work, valve, self.streams)
 
     async def send(self, message: Outgoing) -> Awaitable[object]:
         await self.open.wait()
@@ -129,16 +131,7 @@ async def test_events_and_dead_letters_are_stored_before_the_result() -> None:
         async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
             raise RuntimeError("no such thing")
 
-    def derive(result: Result) -> list[Event]:
-        box = BoundingBox(x_min=0, y_min=0, x_max=1, y_max=1)
-        return [
-            Event(
-                type="new", stream=result.stream, run="run", seq=result.seq, track_id=1, label="car", confidence=1.0,
-                media_time_s=0.0, first_media_time_s=0.0, last_media_time_s=0.0, bounding_box=box,
-            )
-        ]  # fmt: skip
-
-    bench = Bench(analyser=Failing("query"), derive=derive)
+    bench = Bench(analyser=Failing("query"), derive=OneEvent())
     partition = bench.partition()
     partition.take(message(0))
     await until(lambda: bool(bench.of("ack")))
@@ -147,6 +140,17 @@ async def test_events_and_dead_letters_are_stored_before_the_result() -> None:
     letter = from_json(bench.published[1].value, DeadLetter)
     assert (letter.reason, letter.message) == ("failed", "RuntimeError: no such thing")
     assert from_json(bench.published[2].value, Result).outcome == "failed"
+
+
+class Diary(NoEvents):
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def __call__(self, result: Result) -> list[Event]:
+        self.seen.append(result.seq)
+        return []
 
 
 class Remembering(NothingToResume):
@@ -170,13 +174,7 @@ class Remembering(NothingToResume):
 
 
 async def test_what_was_answered_is_acknowledged_without_a_second_result() -> None:
-    derived: list[int] = []
-
-    def derive(result: Result) -> list[Event]:
-        derived.append(result.seq)
-        return []
-
-    resume = Remembering(answered=3)
+    resume, derive = Remembering(answered=3), Diary()
     bench = Bench(resume=resume, derive=derive)
     partition = bench.partition()
     for offset in range(5):
@@ -185,9 +183,20 @@ async def test_what_was_answered_is_acknowledged_without_a_second_result() -> No
     await partition.stop(1)
     assert bench.of("result") == [3, 4]
     assert bench.of("ack") == [0, 1, 2, 3, 4]
-    assert derived == [2, 3, 4], "the life cycle goes on from the last results of the earlier life"
+    assert derive.seen == [2, 3, 4], "the life cycle goes on from the last results of the earlier life"
     assert resume.covered[0] == 1000.0
-    assert partition.streams == {"camera"}
+    assert bench.streams == {"camera"}
+
+
+async def test_state_that_is_held_already_is_not_told_the_past_again() -> None:
+    derive = Diary()
+    bench = Bench(resume=Remembering(answered=3), derive=derive, streams={"camera"})
+    partition = bench.partition()
+    for offset in range(5):
+        partition.take(message(offset))
+    await until(lambda: len(bench.of("ack")) == 5)
+    await partition.stop(1)
+    assert derive.seen == [3, 4]
 
 
 async def test_a_result_that_is_too_large_becomes_a_failed_one() -> None:
@@ -220,6 +229,6 @@ async def test_a_failure_to_publish_that_waiting_cannot_mend_is_told() -> None:
     partition = Refusing().partition()
     partition.take(message(0))
     with pytest.raises(Unavailable, match="cannot publish to results"):
-        await asyncio.wait_for(asyncio.shield(partition.failed), 5)
+        await asyncio.wait_for(asyncio.shield(partition.tasks[1]), 5)
     with pytest.raises(Unavailable):
         await partition.stop(1)

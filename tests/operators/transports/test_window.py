@@ -98,7 +98,7 @@ async def test_a_failure_ends_the_window() -> None:
         await window.drain()
     with pytest.raises(OSError, match="full"):
         await window.put(1, partial(after, 0, ""))
-    assert isinstance(window.failed.exception(), OSError)
+    assert isinstance(window.finisher.exception(), OSError)
 
 
 async def test_a_put_that_is_cancelled_takes_no_room() -> None:

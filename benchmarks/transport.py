@@ -1,0 +1,279 @@
+"""What the Kafka consumer's mending is worth: latency at 25 frames/s, and frames/s under a backlog, with and without.
+
+A worker process reads JPEG frames from a real broker, spends 4 ms on each (one at a time, as an engine does), and
+publishes results; this process sends the frames and reads the results. ``stock`` is the same worker on the driver that
+Faust brings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import multiprocessing
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from faust.transport.drivers import aiokafka as stock_driver
+from kafka.admin import KafkaAdminClient
+
+from benchmarks import harness
+from operators.frame import Frame
+from operators.frames_codec import encode_frame
+from operators.schema import FRAME_HEADER_KEY, FrameHeader, FrameInfo, Outcome, Plan, Result, from_json, to_json
+from pipelines.agent import FrameAgent, sender
+from pipelines.app import MAX_MESSAGE_BYTES, make_app
+from pipelines.partition import TopicNames, Work
+from pipelines.publisher import Publisher
+from pipelines.resume import NothingToResume
+from pipelines.settings import BrokerSettings
+from pipelines.worker import NoEvents
+from tests.real.broker import KafkaBroker
+from tests.real.kafka import RemoteBroker
+
+WORK_S = 0.004
+FPS = 25
+STREAMS = 8
+PARTITIONS = 4
+SETTLE_S = 2.0
+"""Of the 25 frames/s that are not counted."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A broker and topics of one measurement."""
+
+    bootstrap: str
+    topics: TopicNames
+
+    @property
+    def settings(self) -> BrokerSettings:
+        """How to connect."""
+        return BrokerSettings((self.bootstrap,))
+
+
+class FourMilliseconds:
+    """An analyser that decodes, then works for ``WORK_S``, on one frame at a time."""
+
+    def __init__(self) -> None:
+        self._engine = asyncio.Lock()
+
+    async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
+        """Find nothing."""
+        await asyncio.to_thread(load)
+        async with self._engine:
+            await asyncio.sleep(WORK_S)
+        return self.unanalysed(header, "analysed", "")
+
+    def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str) -> Result:
+        """A result without objects."""
+        info = FrameInfo(width=header.width, height=header.height, media_time_s=0.0, captured_at=header.captured_at)
+        plan = Plan(slo_ms=250.0, deadline_met=True)
+        return Result(
+            stream=header.stream, run=header.run, seq=header.seq, query="benchmark", frame=info, outcome=outcome,
+            plan=plan,
+        )  # fmt: skip
+
+    def forget(self, stream: str) -> None:
+        """Nothing is known."""
+
+
+def work(place: Place, mended: bool) -> None:
+    """The worker process: until it is terminated."""
+    asyncio.run(_work(place, mended))
+
+
+async def _work(place: Place, mended: bool) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        app = make_app("benchmark-" + place.topics.frames, place.settings, datadir=Path(scratch))
+        if not mended:
+            app.transport = stock_driver.Transport(app.conf.broker_consumer, app)
+        publisher = Publisher(sender(app))
+        FrameAgent(
+            app, Work(FourMilliseconds(), publisher, place.topics, NothingToResume(), NoEvents()), asyncio.Event()
+        )
+        await app.start()
+        await asyncio.Event().wait()
+
+
+@contextmanager
+def working(place: Place, mended: bool) -> Iterator[None]:
+    """A worker process beside the block."""
+    process = multiprocessing.get_context("spawn").Process(target=work, args=(place, mended), daemon=True)
+    process.start()
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.join(10)
+        process.kill()
+
+
+def new_place(bootstrap: str) -> Place:
+    """Topics of their own for every measurement."""
+    prefix = uuid.uuid4().hex[:8]
+    topics = TopicNames(*(f"{prefix}.{kind}" for kind in ("frames", "results", "events", "dlq")))
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    spec = {
+        "num_partitions": PARTITIONS,
+        "replication_factor": 1,
+        "configs": {"max.message.bytes": str(MAX_MESSAGE_BYTES)},
+    }
+    admin.create_topics(dict.fromkeys(vars(topics).values(), spec))
+    admin.close()
+    return Place(bootstrap, topics)
+
+
+def measure_latency(bootstrap: str, seconds: float, mended: bool) -> dict[str, float]:
+    """Milliseconds from the sending of a frame until its result is here, less the work."""
+    place = new_place(bootstrap)
+    count = int((SETTLE_S + seconds) * FPS)
+    with working(place, mended):
+        sent, arrived = asyncio.run(_stream(place, count))
+    counted = range(int(SETTLE_S * FPS), count)
+    beyond_ms = np.array([arrived[seq] - sent[seq] - WORK_S for seq in counted]) * 1000
+    return {
+        "p50_ms": round(float(np.percentile(beyond_ms, 50)), 2),
+        "p99_ms": round(float(np.percentile(beyond_ms, 99)), 2),
+        **_throughput([arrived[seq] for seq in counted]),
+    }
+
+
+def measure_backlog(bootstrap: str, count: int, mended: bool) -> dict[str, float]:
+    """Frames per second while everything waits on the broker already."""
+    place = new_place(bootstrap)
+    asyncio.run(_fill(place, count))
+    arrived: dict[int, float] = {}
+    with working(place, mended):
+        asyncio.run(_receive(place, count, arrived))
+    return {"p50_ms": math.nan, "p99_ms": math.nan, **_throughput(list(arrived.values()))}
+
+
+def _throughput(moments: Sequence[float]) -> dict[str, float]:
+    ordered = np.sort(moments)
+    return {
+        "frames_per_s": round((len(ordered) - 1) / float(ordered[-1] - ordered[0]), 1),
+        "longest_gap_s": round(float(np.diff(ordered).max()), 3),
+    }
+
+
+async def _stream(place: Place, count: int) -> tuple[dict[int, float], dict[int, float]]:
+    """When each frame was sent and its result arrived; the clock starts when the first one is through."""
+    arrived: dict[int, float] = {}
+    sent: dict[int, float] = {}
+    receiving = asyncio.create_task(_receive(place, count, arrived))
+    async with _producer(place) as producer:
+        started = math.inf
+        for seq, message in enumerate(_messages(count)):
+            await asyncio.sleep(max(0.0, started + seq / FPS - time.time()) if seq > 1 else 0.0)
+            sent[seq] = time.time()
+            await producer.send(place.topics.frames, **message)
+            while not arrived:  # noqa: ASYNC110 - once, until the worker has started
+                await asyncio.sleep(0.01)
+            started = min(started, time.time())
+        await receiving
+    return sent, arrived
+
+
+async def _fill(place: Place, count: int) -> None:
+    async with _producer(place) as producer:
+        await asyncio.gather(*[await producer.send(place.topics.frames, **message) for message in _messages(count)])
+
+
+def _producer(place: Place) -> AIOKafkaProducer:
+    return AIOKafkaProducer(bootstrap_servers=place.bootstrap, max_request_size=MAX_MESSAGE_BYTES)
+
+
+async def _receive(place: Place, count: int, arrived: dict[int, float]) -> None:
+    """Note when each result arrived, by sequence number."""
+    consumer = AIOKafkaConsumer(
+        place.topics.results, bootstrap_servers=place.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50
+    )
+    async with consumer, asyncio.timeout(300):
+        while len(arrived) < count:
+            record = await consumer.getone()
+            arrived.setdefault(from_json(record.value, Result).seq, time.time())
+
+
+def _messages(count: int) -> Iterator[dict[str, Any]]:
+    """Frames of 768×432 with so much noise that a JPEG takes about 90 KB."""
+    noise = np.random.default_rng(0).normal(128, 18, (432, 768, 3))
+    image = np.clip(noise, 0, 255).astype(np.uint8)
+    _, jpeg = encode_frame(Frame("", "", 0, image, 0.0, datetime.now(UTC)), "jpeg")
+    for seq in range(count):
+        stream = f"camera-{seq % STREAMS}"
+        header = FrameHeader(
+            stream=stream, run="run", seq=seq, width=768, height=432, media_time_s=seq / FPS,
+            captured_at=datetime.now(UTC), encoding="jpeg",
+        )  # fmt: skip
+        yield {"value": jpeg, "key": stream.encode(), "headers": [(FRAME_HEADER_KEY, to_json(header))]}
+
+
+def measure(quick: bool) -> harness.Outcome:
+    """Both loads on both consumers, by turns."""
+    rounds, seconds, frames = (1, 6.0, 500) if quick else (5, 20.0, 1500)
+    named = os.environ.get("SLUICE_TEST_KAFKA")
+    with nullcontext(RemoteBroker(named)) if named else KafkaBroker() as broker:
+        bootstrap = broker.bootstrap
+        loads: dict[str, Callable[..., dict[str, float]]] = {
+            f"{FPS} frames/s": partial(measure_latency, bootstrap, seconds),
+            "backlog": partial(measure_backlog, bootstrap, frames),
+        }
+        variants = {
+            (load, consumer): partial(run, consumer == "mended")
+            for load, run in loads.items()
+            for consumer in CONSUMERS
+        }
+        found = harness.interleaved(variants, rounds)
+    rows = [
+        {"load": load, "consumer": consumer, "round": number, **figures}
+        for (load, consumer), measured in found.items()
+        for number, figures in enumerate(measured)
+    ]
+    return harness.Outcome(rows, _headline(rows), partial(_draw, rows))
+
+
+CONSUMERS = ("mended", "stock")
+
+
+def _median(rows: Sequence[harness.Row], load: str, consumer: str, figure: str) -> float:
+    return float(np.median([row[figure] for row in rows if (row["load"], row["consumer"]) == (load, consumer)]))
+
+
+def _headline(rows: Sequence[harness.Row]) -> dict[str, float]:
+    mended, stock = (_median(rows, "backlog", consumer, "frames_per_s") for consumer in CONSUMERS)
+    return {
+        "p99_ms": round(_median(rows, f"{FPS} frames/s", "mended", "p99_ms"), 2),
+        "backlog_ratio": round(mended / stock, 2),
+        "backlog_fps": mended,
+        "backlog_fps_stock": stock,
+    }
+
+
+def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
+    panels = (
+        (f"{FPS} frames/s", "p50_ms", "median latency beyond the work, ms"),
+        (f"{FPS} frames/s", "p99_ms", "99th percentile, ms"),
+        ("backlog", "frames_per_s", "frames/s under a backlog"),
+        ("backlog", "longest_gap_s", "longest gap between results, s"),
+    )
+    for axes, (load, key, title) in zip(figure.subplots(1, len(panels)), panels, strict=True):
+        axes.bar(CONSUMERS, [_median(rows, load, consumer, key) for consumer in CONSUMERS], color=["#2a7", "#bbb"])
+        for consumer in CONSUMERS:
+            each = [row[key] for row in rows if (row["load"], row["consumer"]) == (load, consumer)]
+            axes.plot([consumer] * len(each), each, "k.", markersize=4)
+        axes.set_title(title, fontsize=8)
+
+
+if __name__ == "__main__":
+    harness.run("transport", measure, __doc__ or "")
