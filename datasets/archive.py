@@ -11,7 +11,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 CHUNK_BYTES = 1 << 18
 TIMEOUT_S = 60.0
@@ -37,7 +37,8 @@ def fetched(url: str, limit_bytes: int) -> Iterator[IO[bytes]]:
         raise DataError(f"{url}: must begin with http:// or https://")
     with tempfile.TemporaryFile() as file:
         try:
-            with urlopen(url, timeout=TIMEOUT_S) as response:  # noqa: S310
+            request = Request(url, headers={"User-Agent": "sluice-video"})  # noqa: S310
+            with urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
                 copy(response, file, limit_bytes, url)
         except (OSError, HTTPException) as error:  # URLError, time-outs and broken connections are OSErrors
             raise DataError(f"{url}: cannot be fetched: {getattr(error, 'reason', error) or error!r}") from error
