@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from aiokafka.errors import (
     AuthenticationFailedError,
     ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
     InvalidTopicError,
     MessageSizeTooLargeError,
     RecordListTooLargeError,
@@ -26,8 +27,10 @@ HOPELESS = (
     AuthenticationFailedError,
     TopicAuthorizationFailedError,
     ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
     InvalidTopicError,
 )
+"""What no waiting mends."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

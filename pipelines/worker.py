@@ -20,8 +20,9 @@ from pipelines.app import StartAt, make_app, quiet
 from pipelines.heartbeat import Heartbeat
 from pipelines.intake import Analyser
 from pipelines.partition import Derive, TopicNames, Work
-from pipelines.publisher import Publisher
+from pipelines.publisher import HOPELESS, Publisher
 from pipelines.resume import KafkaResume, NothingToResume
+from serving.errors import Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +102,8 @@ async def _live(app: faust.App, agent: FrameAgent, config: WorkerConfig, stop: a
     except Exception as error:
         if agent.failed.done():
             raise
+        if isinstance(error, HOPELESS):
+            raise Unavailable(f"the broker refuses this worker: {error}") from None
         log.warning("the connection to the broker broke (%s): starting again", error)
     finally:
         await _stop(app, agent, starting)
