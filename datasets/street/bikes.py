@@ -13,6 +13,7 @@ from datasets.street.palette import CLOTHES, HAIRS, PAINTS, SKINS, between, chan
 from datasets.street.sprite import Colour
 
 Rng = np.random.Generator
+Point = tuple[float, float, float]
 METAL: Colour = (150, 150, 150)
 
 
@@ -69,7 +70,7 @@ def riding(what: Bike, rolled_m: float, seen_from_left: bool) -> list[Blob]:
     return blobs
 
 
-def seat_and_bars(what: Bike) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+def seat_and_bars(what: Bike) -> tuple[Point, Point]:
     """Where rider and hands are."""
     height = {"motorbike": 0.82, "scooter": 0.76, "bicycle": 0.95}[what.kind] * what.scale
     return (-0.16 * what.base_m, 0.0, height), (0.3 * what.base_m, 0.0, height + 0.26 * what.scale)
@@ -97,72 +98,62 @@ def wheel(what: Bike, x: float, near: float, rolled_m: float) -> list[Blob]:
     return blobs
 
 
-def frame(what: Bike, seat: tuple[float, float, float], bars: tuple[float, float, float]) -> list[Blob]:
+def frame(what: Bike, seat: Point, bars: Point) -> list[Blob]:
     """Everything between the wheels."""
-    half, hub, paint = what.base_m / 2, what.wheel_m, what.paint
+    half, hub = what.base_m / 2, what.wheel_m
     front, rear, fork = (half, 0.0, hub), (-half, 0.0, hub), (half * 0.72, 0.0, seat[2] - 0.05)
     if what.kind == "bicycle":
-        crank = (-0.05, 0.0, hub)
-        tubes = (
-            (rear, crank),
-            (crank, (seat[0], 0.0, seat[2] - 0.08)),
-            (crank, fork),
-            (fork, (seat[0], 0.0, seat[2] - 0.12)),
-            (rear, (seat[0], 0.0, seat[2] - 0.12)),
-            (front, fork),
-        )
-        return [
-            *(limb(paint, (0.024, 0.024), a, b) for a, b in tubes),
-            limb(RUBBER, (0.05, 0.03), (seat[0] - 0.1, 0, seat[2]), (seat[0] + 0.1, 0, seat[2])),
-            *handlebar(bars, fork),
-        ]
-    if what.kind == "scooter":
-        shield = Blob(
-            paint,
-            (
-                (half * 0.6, -0.16, 0.32, 0.03),
-                (half * 0.6, 0.16, 0.32, 0.03),
-                (half * 0.42, -0.13, seat[2] + 0.05, 0.04),
-                (half * 0.42, 0.13, seat[2] + 0.05, 0.04),
-            ),
-        )
-        rump = Blob(
-            paint,
-            (
-                (rear[0] - 0.16, 0, seat[2] - 0.12, 0.1),
-                (seat[0] + 0.14, 0, seat[2] - 0.2, 0.12),
-                (-0.1, 0, 0.36, 0.1),
-                (rear[0], 0, hub + 0.18, 0.1),
-            ),
-        )
-        floor = limb(scaled(paint, 0.7), (0.08, 0.08), (-0.15, 0, 0.3), (half * 0.6, 0, 0.3))
-        parts = [limb(METAL, (0.04, 0.04), front, fork), floor, rump, shield]
-    else:
-        tank = Blob(paint, ((0.02, 0, seat[2] - 0.02, 0.13), (half * 0.55, 0, seat[2] + 0.04, 0.12)))
-        engine = Blob((78, 78, 80), ((-0.12, 0, 0.34, 0.13), (0.2, 0, 0.36, 0.14), (0.05, 0, 0.55, 0.12)))
-        tail = limb(scaled(paint, 0.9), (0.06, 0.09), (rear[0] - 0.12, 0, seat[2] + 0.06), (seat[0], 0, seat[2] - 0.1))
-        exhaust = limb(METAL, (0.05, 0.035), (rear[0] - 0.1, -0.15, 0.34), (0.1, -0.15, 0.26))
-        parts = [
-            limb(METAL, (0.035, 0.035), rear, (-0.1, 0, 0.36)),
-            limb(METAL, (0.04, 0.04), front, fork),
-            exhaust,
-            engine,
-            tail,
-            tank,
-        ]
-    lamp = Blob((214, 236, 244), ((half * 0.82, 0, seat[2] + 0.04, 0.085),))
-    seat_pad = limb(RUBBER, (0.06, 0.08), (rear[0] * 0.95, 0, seat[2] + 0.02), (seat[0] + 0.2, 0, seat[2] - 0.02))
-    mudguard = limb(paint, (0.05, 0.05), (half - 0.15, 0, 2 * hub + 0.02), (half + 0.18, 0, 2 * hub - 0.06))
-    return [*parts, mudguard, seat_pad, lamp, *handlebar(bars, fork), *top_box(what, rear, seat)]
+        return [*bicycle(what, seat, front, rear, fork), *handlebar(bars, fork)]
+    parts = scooter(what, seat, rear) if what.kind == "scooter" else motorbike(what, seat, rear)
+    return [
+        limb(METAL, (0.04, 0.04), front, fork),
+        *parts,
+        limb(what.paint, (0.05, 0.05), (half - 0.15, 0, 2 * hub + 0.02), (half + 0.18, 0, 2 * hub - 0.06)),
+        limb(RUBBER, (0.06, 0.08), (rear[0] * 0.95, 0, seat[2] + 0.02), (seat[0] + 0.2, 0, seat[2] - 0.02)),
+        Blob((214, 236, 244), ((half * 0.82, 0, seat[2] + 0.04, 0.085),)),
+        *handlebar(bars, fork),
+        *top_box(what, rear, seat),
+    ]
 
 
-def handlebar(bars: tuple[float, float, float], fork: tuple[float, float, float]) -> list[Blob]:
+def bicycle(what: Bike, seat: Point, front: Point, rear: Point, fork: Point) -> list[Blob]:
+    """Thin tubes and a saddle."""
+    crank, post = (-0.05, 0.0, what.wheel_m), (seat[0], 0.0, seat[2] - 0.12)
+    tubes = ((rear, crank), (crank, post), (crank, fork), (fork, post), (rear, post), (front, fork))
+    saddle = limb(RUBBER, (0.05, 0.03), (seat[0] - 0.1, 0, seat[2]), (seat[0] + 0.1, 0, seat[2]))
+    return [*(limb(what.paint, (0.024, 0.024), a, b) for a, b in tubes), saddle]
+
+
+def scooter(what: Bike, seat: Point, rear: Point) -> list[Blob]:
+    """Foot board, rounded tail and leg shield."""
+    half, top = what.base_m / 2, seat[2]
+    foot: tuple[Ball, ...] = tuple((half * 0.6, y, 0.32, 0.03) for y in (-0.16, 0.16))
+    head: tuple[Ball, ...] = tuple((half * 0.42, y, top + 0.05, 0.04) for y in (-0.13, 0.13))
+    upper: tuple[Ball, ...] = ((rear[0] - 0.16, 0, top - 0.12, 0.1), (seat[0] + 0.14, 0, top - 0.2, 0.12))
+    lower: tuple[Ball, ...] = ((-0.1, 0, 0.36, 0.1), (rear[0], 0, what.wheel_m + 0.18, 0.1))
+    board = limb(scaled(what.paint, 0.7), (0.08, 0.08), (-0.15, 0, 0.3), (half * 0.6, 0, 0.3))
+    return [board, Blob(what.paint, upper + lower), Blob(what.paint, foot + head)]
+
+
+def motorbike(what: Bike, seat: Point, rear: Point) -> list[Blob]:
+    """Swing arm, exhaust, engine, tail and tank."""
+    half, top = what.base_m / 2, seat[2]
+    return [
+        limb(METAL, (0.035, 0.035), rear, (-0.1, 0, 0.36)),
+        limb(METAL, (0.05, 0.035), (rear[0] - 0.1, -0.15, 0.34), (0.1, -0.15, 0.26)),
+        Blob((78, 78, 80), ((-0.12, 0, 0.34, 0.13), (0.2, 0, 0.36, 0.14), (0.05, 0, 0.55, 0.12))),
+        limb(scaled(what.paint, 0.9), (0.06, 0.09), (rear[0] - 0.12, 0, top + 0.06), (seat[0], 0, top - 0.1)),
+        Blob(what.paint, ((0.02, 0, top - 0.02, 0.13), (half * 0.55, 0, top + 0.04, 0.12))),
+    ]
+
+
+def handlebar(bars: Point, fork: Point) -> list[Blob]:
     """Stem and bar."""
     wide = (bars[0], 0.3, bars[2]), (bars[0], -0.3, bars[2])
     return [limb(METAL, (0.025, 0.025), fork, bars), limb((50, 50, 50), (0.025, 0.025), *wide)]
 
 
-def top_box(what: Bike, rear: tuple[float, float, float], seat: tuple[float, float, float]) -> list[Blob]:
+def top_box(what: Bike, rear: Point, seat: Point) -> list[Blob]:
     """A delivery box on the tail, if any."""
     if what.box is None:
         return []
@@ -173,7 +164,7 @@ def top_box(what: Bike, rear: tuple[float, float, float], seat: tuple[float, flo
     return [Blob(what.box, corners)]
 
 
-def rider_leg(what: Bike, seat: tuple[float, float, float], side: float, turn: float) -> list[Blob]:
+def rider_leg(what: Bike, seat: Point, side: float, turn: float) -> list[Blob]:
     """One leg: on the peg, or following the pedal."""
     y = 0.13 * side
     if what.kind == "bicycle":
@@ -190,9 +181,7 @@ def rider_leg(what: Bike, seat: tuple[float, float, float], side: float, turn: f
     ]
 
 
-def upper_body(
-    what: Bike, seat: tuple[float, float, float], hands: tuple[float, float, float], cloth: Colour, near: float
-) -> list[Blob]:
+def upper_body(what: Bike, seat: Point, hands: Point, cloth: Colour, near: float) -> list[Blob]:
     """Torso leaning forward, helmet, and the arm on the near side over it."""
     shoulder = (seat[0] + (0.22 if what.kind == "scooter" else 0.3) * what.scale, 0.0, seat[2] + 0.52 * what.scale)
     top = (shoulder[0] + 0.08, 0.0, shoulder[2] + 0.2)
