@@ -66,9 +66,11 @@ class Sluice:
             self.kill()
 
 
-def until(condition: Callable[[], object], what: str, timeout_s: float = WAIT_S) -> None:
-    """Return once the condition holds; fails the test where it does not in time."""
+def until(condition: Callable[[], object], what: str, *running: Sluice, timeout_s: float = WAIT_S) -> None:
+    """Return once the condition holds; fails the test where it does not in time, or one of the processes ends."""
     deadline_s = time.monotonic() + timeout_s
     while not condition():
+        for process in running:
+            assert process.process.poll() is None, f"ended while waiting for {what}: {process.errors}"
         assert time.monotonic() < deadline_s, f"waited {timeout_s:g} s in vain: {what}"
         time.sleep(0.1)

@@ -1,0 +1,78 @@
+"""The whole way: a camera, a public detector, our recogniser, real Kafka, and a consumer that knows nothing of us."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from tests.real.http_files import serve_files
+from tests.real.kafka import KafkaBroker
+from tests.real.process import Sluice, until
+from tests.real.require import unavailable
+from tests.real.rtsp import MakeServer
+
+pytestmark = [pytest.mark.kafka, pytest.mark.rtsp, pytest.mark.data]
+
+QUERY = Path(__file__).resolve().parents[2] / "examples" / "street.yaml"
+RESULTS = 120
+
+
+@pytest.fixture
+def models(data_dir: Path, tmp_path: Path) -> Path:
+    """A directory with YOLOX-nano, pulled from a mirror on this machine."""
+    weights = (data_dir / "weights" / "yolox_nano.onnx").read_bytes()
+    with serve_files({"/yolox_nano.onnx": weights}) as mirror:
+        where = ("--mirror", mirror.url, "--into", tmp_path / "models")
+        pull = Sluice(tmp_path / "pull", "models", "pull", "yolox-nano", *where)
+        assert pull.wait() == 0, pull.errors
+    return tmp_path / "models"
+
+
+def test_persons_and_cars_reach_kcat(
+    kafka_broker: KafkaBroker,
+    topic_prefix: str,
+    rtsp_server: MakeServer,
+    models: Path,
+    data_dir: Path,
+    tmp_path: Path,
+) -> None:
+    if which("kcat") is None:
+        unavailable("kcat", "no `kcat` on the PATH", "apt-get install kcat")
+    camera = rtsp_server(data_dir / "videos" / "person-bicycle-car-detection.mp4")
+    source, prefix = ("--source", camera.uri), ("--prefix", topic_prefix)
+    broker, topic = kafka_broker.bootstrap, f"{topic_prefix}results.v1"
+    with (
+        Sluice(tmp_path / "capture", "capture", QUERY, *source, *prefix, broker=broker) as capture,
+        Sluice(tmp_path / "worker", "worker", QUERY, "--models", models, *prefix, broker=broker) as worker,
+    ):
+        until(lambda: "running" in capture.errors, "the camera", capture, worker)
+        with subprocess.Popen(kcat(broker, topic, "-c", str(RESULTS)), stdout=subprocess.DEVNULL) as reader:
+            try:
+                until(lambda: reader.poll() is not None, f"{RESULTS} results", capture, worker)
+            finally:
+                reader.kill()
+        assert capture.terminate() == 0, capture.errors
+        assert worker.terminate() == 0, worker.errors
+
+    printed = subprocess.run(kcat(broker, topic, "-e"), capture_output=True, text=True, timeout=60, check=True).stdout
+    results = [json.loads(line) for line in printed.splitlines()]
+    assert {result["schema"] for result in results} == {"sluice.result/1"}
+    assert [result["seq"] for result in results] == list(range(len(results)))
+    assert {result["outcome"] for result in results} <= {"analysed", "dropped"}
+    detected = Counter(thing["detection"]["label"] for result in results for thing in result["objects"])
+    assert {"person", "car"} <= set(detected) <= {"person", "bicycle", "car", "bus", "truck"}, detected
+    objects = [thing for result in results for thing in result["objects"]]
+    assert all(type(thing["track_id"]) is int for thing in objects)
+    typed = [attribute for thing in objects for attribute in thing["attributes"]]
+    assert {attribute["name"] for attribute in typed} == {"vehicle_type"}
+    assert {attribute["model"]["name"] for attribute in typed} == {"vehicle-type"}
+
+
+def kcat(bootstrap: str, topic: str, *until_when: str) -> list[str]:
+    """Reads a topic from its beginning; one line for each message."""
+    return ["kcat", "-b", bootstrap, "-t", topic, "-C", "-q", "-o", "beginning", *until_when]
