@@ -19,7 +19,7 @@ def augment(image: Image, rng: Generator) -> Image:
     """A changed copy, of another size; what it shows stays what it is."""
     image = _move(image, rng)
     image = _recolour(image, rng)
-    if rng.random() < 0.25:
+    if rng.random() < 0.15:
         image = _cover(image, rng)
     return _degrade(image, rng)
 
@@ -29,7 +29,7 @@ def _move(image: Image, rng: Generator) -> Image:
     height, width = image.shape[:2]
     shrink = min(1.0, MAX_SIDE / max(height, width))
     out_w, out_h = max(8, round(width * shrink)), max(8, round(height * shrink))
-    angle = rng.uniform(-math.pi, math.pi) if rng.random() < 0.25 else rng.normal(0, math.radians(8))
+    angle = rng.uniform(-math.pi, math.pi) if rng.random() < 0.15 else rng.normal(0, math.radians(8))
     zoom, aspect = math.exp(rng.uniform(-0.25, 0.25)), math.exp(rng.uniform(-0.25, 0.25))
     mirror = -1.0 if rng.random() < 0.5 else 1.0
     cos, sin = math.cos(angle), math.sin(angle)
@@ -49,13 +49,13 @@ def _move(image: Image, rng: Generator) -> Image:
 def _recolour(image: Image, rng: Generator) -> Image:
     """Other light, other paint, less colour."""
     pixels = image.astype(np.float32)
-    if rng.random() < 0.2:
+    if rng.random() < 0.1:
         pixels = pixels[..., rng.permutation(3)]
     grey = pixels.mean(axis=2, keepdims=True)
     saturation = 0.0 if rng.random() < 0.1 else rng.uniform(0.4, 1.4)
     pixels = grey + (pixels - grey) * saturation
     pixels *= rng.uniform(0.9, 1.1, 3).astype(np.float32)
-    contrast, brightness = rng.uniform(0.5, 1.4), rng.uniform(-40, 40)
+    contrast, brightness = rng.uniform(0.6, 1.4), rng.uniform(-35, 35)
     mean = float(pixels.mean())
     pixels = (pixels - mean) * contrast + mean + brightness
     clipped: Image = np.clip(pixels, 0, 255).astype(np.uint8)
@@ -74,8 +74,8 @@ def _cover(image: Image, rng: Generator) -> Image:
 
 def _degrade(image: Image, rng: Generator) -> Image:
     """Few pixels, soft focus, a moving object, noise, a codec."""
-    if rng.random() < 0.6:
-        side = math.exp(rng.uniform(math.log(24), math.log(100)))
+    if rng.random() < 0.5:
+        side = math.exp(rng.uniform(math.log(28), math.log(100)))
         scale = min(1.0, side / max(image.shape[:2]))
         size = tuple(max(4, round(length * scale)) for length in image.shape[1::-1])
         image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)

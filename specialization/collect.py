@@ -35,15 +35,15 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Sources:
-    """Named pictures for learning and, by the name that the card gives them, the held-out ones."""
+    """Named pictures for learning, by where they come from, and held-out ones by what the card calls them."""
 
-    learn: Sequence[Named]
+    learn: Mapping[str, Sequence[Named]]
     held_out: Mapping[tuple[str, str], Sequence[Named]]
     """By (data set, split)."""
 
     def samples(self, classes: Sequence[str], groups: Mapping[str, str]) -> Samples:
         """Those to learn from."""
-        return Samples.of(self.learn, classes, groups)
+        return Samples.joined([Samples.of(named, classes, groups) for named in self.learn.values()])
 
 
 def collect(data: Path, amounts: Amounts, seed: int) -> Sources:
@@ -53,14 +53,14 @@ def collect(data: Path, amounts: Amounts, seed: int) -> Sources:
     learn_photos, test_photos = vehicle6.load(photos, "train"), vehicle6.load(photos, "test")
     people = movers(frames(data / "videos" / "one-by-one-person-detection.mp4", amounts.every), PERSON)
     indoors = frames(data / "videos" / "bottle-detection.mp4", 10 * amounts.every)
-    learn = [
-        *learn_photos,
-        *corners(learn_photos, amounts.corners, rng),
-        *_earlier(people),
-        *pieces(indoors, amounts.pieces, rng),
-        *cifar(data / "images" / "cifar10_jpeg_train.npz", amounts.cifar_per_class),
-        *_drawn(DRAWN_SEED, amounts.drawn),
-    ]
+    learn = {
+        "photos": learn_photos,
+        "corners": corners(learn_photos, amounts.corners, rng),
+        "people": _earlier(people),
+        "pieces": pieces(indoors, amounts.pieces, rng),
+        "cifar": cifar(data / "images" / "cifar10_jpeg_train.npz", amounts.cifar_per_class),
+        "drawn": _drawn(DRAWN_SEED, amounts.drawn),
+    }
     tiny_photos = cifar(data / "images" / "cifar10_jpeg_test.npz", amounts.cifar_per_class)
     held_out = {
         ("vehicle6 photos", "test, 15 % by hash of the file name"): test_photos,

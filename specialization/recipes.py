@@ -60,7 +60,11 @@ RECIPES = (
         build=resnet18,
         side=96,
         classes=(*VEHICLE_TYPES, "other"),
-        stages=(Stage(64, Schedule(steps=1300, rate=0.03)), Stage(96, Schedule(steps=350, rate=0.008))),
+        stages=(
+            Stage(64, Schedule(steps=450, rate=0.03)),
+            Stage(64, Schedule(steps=450, rate=0.02)),
+            Stage(96, Schedule(steps=120, rate=0.008)),
+        ),
         start="weights/resnet18_cifar10.safetensors",
     ),
     Recipe(
@@ -70,7 +74,7 @@ RECIPES = (
         build=thin_resnet,
         side=64,
         classes=(*VEHICLE_TYPES, "other"),
-        stages=(Stage(64, Schedule(steps=1600, rate=0.1, weight_decay=1e-4, smoothing=0.0, teacher_share=0.7)),),
+        stages=(Stage(64, Schedule(steps=1200, rate=0.1, weight_decay=1e-4, smoothing=0.0, teacher_share=0.7)),),
         teacher="vehicle-type",
     ),
     Recipe(
@@ -80,7 +84,7 @@ RECIPES = (
         build=tiny_resnet,
         side=48,
         classes=("person", "vehicle", "other"),
-        stages=(Stage(48, Schedule(steps=1600, rate=0.1, weight_decay=1e-4)),),
+        stages=(Stage(48, Schedule(steps=1200, rate=0.1, weight_decay=1e-4)),),
         groups=dict.fromkeys(VEHICLE_TYPES, "vehicle"),
     ),
 )

@@ -31,6 +31,8 @@ class Samples:
 
     images: Sequence[Image]
     targets: NDArray[np.float32]
+    origins: NDArray[np.int64]
+    """Which of several sources each comes from."""
 
     @classmethod
     def of(cls, named: Iterable[Named], classes: Sequence[str], groups: Mapping[str, str] = EMPTY) -> Samples:
@@ -42,7 +44,16 @@ class Samples:
                 row[classes.index(part if part in classes else OTHER)] += 1
             images.append(image)
             targets.append(row / row.sum())
-        return cls(images, np.array(targets, np.float32).reshape(-1, len(classes)))
+        return cls(images, np.array(targets, np.float32).reshape(-1, len(classes)), np.zeros(len(images), np.int64))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Samples]) -> Samples:
+        """One after the other, each part an origin of its own."""
+        return cls(
+            [image for part in parts for image in part.images],
+            np.concatenate([part.targets for part in parts]),
+            np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
+        )
 
     def __len__(self) -> int:
         return len(self.images)

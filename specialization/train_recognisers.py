@@ -47,8 +47,8 @@ def train(recipe: Recipe, sources: Sources, data: Path, models: Path, threads: i
         warm_start(network, data / recipe.start)
     teacher = predictor(models, recipe.teacher, threads) if recipe.teacher else None
     samples = sources.samples(recipe.classes, recipe.groups)
-    rng = np.random.default_rng(recipe.seed)
-    for stage in recipe.stages:
+    for number, stage in enumerate(recipe.stages):
+        rng = np.random.default_rng((recipe.seed, number))
         print(f"{recipe.name}: {len(samples)} pictures, {stage.schedule.steps} steps at {stage.side} px", flush=True)
         fit(network, recipe.input(stage.side), samples, stage.schedule, rng, teacher)
     return network

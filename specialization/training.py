@@ -44,7 +44,7 @@ def fit(
     rng: Generator,
     teacher: Teacher | None = None,
 ) -> None:
-    """Train in place on augmented samples, drawn so that every class is seen equally often."""
+    """Train in place on augmented samples, drawn as ``balance`` says."""
     optimiser = torch.optim.SGD(
         network.parameters(), schedule.rate, momentum=0.9, weight_decay=schedule.weight_decay, nesterov=True
     )
@@ -79,7 +79,7 @@ def _batches(
     samples: Samples, schedule: Schedule, rng: Generator, teacher: Teacher | None
 ) -> Iterator[tuple[list[Image], NDArray[np.float32]]]:
     """``schedule.steps`` times augmented pictures and their targets, softened as the schedule says."""
-    chances = balance(samples.targets)
+    chances = balance(samples.targets, samples.origins)
     for _ in range(schedule.steps):
         chosen = rng.choice(len(samples), schedule.batch, p=chances)
         images = [augment(samples.images[i], rng) for i in chosen]
@@ -90,9 +90,16 @@ def _batches(
         yield images, targets.astype(np.float32)
 
 
-def balance(targets: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The chance of each sample to be drawn: the same for every class together; adds up to 1."""
-    shares = targets.astype(np.float64)
-    chances = (shares / np.maximum(shares.sum(axis=0), 1e-9)).sum(axis=1)
+def balance(targets: NDArray[np.float32], origins: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The chance of each sample to be drawn, so that every class, and in it every origin, is seen equally often.
+
+    Origins must be even too: where one class comes from drawings only and another from photos only, a network would
+    tell drawings from photos.
+    """
+    chances = np.zeros(len(targets))
+    for column in targets.astype(np.float64).T:
+        having = [origins == origin for origin in np.unique(origins[column > 0])]
+        for mask in having:
+            chances[mask] += column[mask] / column[mask].sum() / len(having)
     total: NDArray[np.float64] = chances / chances.sum()
     return total

@@ -38,6 +38,14 @@ def test_no_pictures_are_no_targets() -> None:
     assert samples.targets.shape == (0, 4)
 
 
+def test_joined_samples_remember_where_they_came_from() -> None:
+    first, second = Samples.of([(_grey(), "car")] * 2, CLASSES), Samples.of([(_grey(), "truck")], CLASSES)
+    joined = Samples.joined([first, Samples.of([], CLASSES), second])
+    assert joined.origins.tolist() == [0, 0, 2]
+    assert joined.targets.argmax(axis=1).tolist() == [0, 0, 1]
+    assert len(joined) == 3
+
+
 def test_corners_are_small_touch_two_edges_and_are_other() -> None:
     image = np.arange(100 * 80 * 3, dtype=np.uint32).reshape(80, 100, 3).astype(np.uint8)
     for piece, name in corners([(image, "car")], 50, np.random.default_rng(0)):

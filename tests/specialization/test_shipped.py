@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
@@ -43,7 +43,7 @@ def _reached(name: str, named: list[Named]) -> tuple[float, int]:
 
 def _not_worse(value: float, n: int, claimed: float) -> bool:
     """Within three standard errors of so small a sample, below the card's figure."""
-    return value >= claimed - 3 * np.sqrt(max(claimed * (1 - claimed), 0.02) / n)
+    return value >= claimed - 3 * math.sqrt(max(claimed * (1 - claimed), 0.02) / n)
 
 
 @pytest.mark.parametrize("name", NAMES)

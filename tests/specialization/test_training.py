@@ -53,10 +53,16 @@ def test_it_believes_its_teacher_as_far_as_the_schedule_says() -> None:
     assert _learnt(teacher_share=1.0, swap=True) == ["striped", "flat"]
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=40))
-def test_every_class_that_occurs_has_the_same_chance(labels: list[int]) -> None:
-    targets = np.eye(4, dtype=np.float32)[labels]
-    chances = balance(targets)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40))
+def test_every_class_and_in_it_every_origin_has_the_same_chance(items: list[tuple[int, int]]) -> None:
+    labels, origins = (np.array(column) for column in zip(*items, strict=True))
+    chances = balance(np.eye(4, dtype=np.float32)[labels], origins)
     assert chances.sum() == pytest.approx(1)
-    per_class = [chances[np.array(labels) == label].sum() for label in set(labels)]
-    assert per_class == pytest.approx([1 / len(per_class)] * len(per_class))
+    for label in set(labels.tolist()):
+        of_label = labels == label
+        assert chances[of_label].sum() == pytest.approx(1 / len(set(labels.tolist())))
+        present = set(origins[of_label].tolist())
+        for origin in present:
+            assert chances[of_label & (origins == origin)].sum() == pytest.approx(
+                chances[of_label].sum() / len(present)
+            )
