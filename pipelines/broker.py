@@ -25,6 +25,13 @@ ATTEMPT_MS = 2000
 DAY_MS = 86_400_000
 
 
+class _Producer(KafkaProducer):
+    """Closed by us. The library's own attempt at the end of the process throws if the broker is still away."""
+
+    def __del__(self) -> None:
+        """Nothing."""
+
+
 def connect(
     kind: Callable[..., Client],
     settings: BrokerSettings,
@@ -76,7 +83,7 @@ def frames_producer(settings: BrokerSettings, timeout_s: float, stop: threading.
     kafka-python's idempotent producer is of no use after one message that the broker refuses for its size.
     """
     return connect(
-        KafkaProducer,
+        _Producer,
         settings,
         timeout_s,
         stop,

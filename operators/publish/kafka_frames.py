@@ -191,7 +191,7 @@ class KafkaFrames:
             if isinstance(error, MessageSizeTooLargeError | RecordListTooLargeError):
                 self._too_large(message)
             else:
-                log.warning("stream %s: a frame was not delivered (%s): trying again", stream, type(error).__name__)
+                self._tell_silence(f"takes no frames ({type(error).__name__})")
                 self._buffer.failed(stream)
                 self._retry_at = time.monotonic() + RETRY_S
             self._changed.notify_all()
@@ -214,7 +214,11 @@ class KafkaFrames:
 
     def _watch_silence(self) -> None:
         since = max(self._answered_at, min(self._out_since.values(), default=float("inf")))
-        if not self._silent and time.monotonic() - since > SILENT_S:
+        if time.monotonic() - since > SILENT_S:
+            self._tell_silence("does not answer")
+
+    def _tell_silence(self, how: str) -> None:
+        """Once for each absence."""
+        if not self._silent:
             self._silent = True
-            megabytes = self._buffer.max_bytes // 1_000_000
-            log.warning("the broker does not answer: frames wait in a buffer of %d MB", megabytes)
+            log.warning("the broker %s: frames wait in a buffer of %d MB", how, self._buffer.max_bytes // 1_000_000)

@@ -1,76 +1,154 @@
-"""A broker that stops in mid-stream, and one that is not there at the start."""
+"""The broker goes away while capture or watch runs, or is not there yet when they start."""
 
 from __future__ import annotations
 
+import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from tests.faults.accounts import answered, assert_accounted
-from tests.faults.conftest import Site
-from tests.real.process import Sluice, until
-from tests.real.kafka import KafkaBroker
-from tests.real.rtsp import free_port
+from tests.integration.kafka_side import create_topic, read_frames, send, write_query
+from tests.integration.test_watch import a_result
+from tests.real.command import running_sluice
+from tests.real.kafka import KafkaBroker, require_jars
 
 pytestmark = pytest.mark.kafka
 
-FRAMES = 300
-AWAY_S = 4.0
-GIVE_UP_S = 3
+STREET = "synthetic:street?seed=1&duration_s=12"
+FULL, OVERRUN = "capture_buffer_full", "capture_overrun"
 
 
-def test_a_broker_that_is_restarted_costs_nothing(own_kafka_broker: KafkaBroker, own_site: Site, clip: Path) -> None:
-    site, query = own_site, own_site.query(clip)
-    with site.capture(query, FRAMES) as capture, site.worker(query) as worker:
-        until(lambda: site.topics.count("results") > 50, "results before the broker stops")
-        own_kafka_broker.stop()
-        time.sleep(AWAY_S)
-        assert capture.process.poll() is None, capture.errors
-        assert worker.process.poll() is None, worker.errors
-        own_kafka_broker.start()
-        assert capture.wait() == 0, capture.errors
-        until(lambda: answered(site.topics), "results of all frames")
-        assert worker.terminate() == 0, worker.errors
-    results = assert_accounted(site.topics)
-    assert len({result.seq for result in results}) == FRAMES
-    assert all(result.outcome == "analysed" or result.cause for result in results)
+@pytest.fixture(scope="module")
+def shared() -> Iterator[KafkaBroker]:
+    require_jars()
+    with KafkaBroker() as broker:
+        yield broker
 
 
-def test_a_broker_that_is_not_there_is_waited_for_and_given_up(tmp_path: Path, clip: Path) -> None:
-    site = Site(f"127.0.0.1:{free_port()}", "sluice.", tmp_path)
-    query = site.query(clip)
-    wait = ("--broker-timeout", GIVE_UP_S)
-    with (
-        site.capture(query, 10, *wait) as capture,
-        site.worker(query, *wait) as worker,
-        site.watch("--timeout", GIVE_UP_S) as watch,
-    ):
-        for process in (capture, worker, watch):
-            assert process.wait() == 1, process.errors
-            assert_waited_then_gave_up(process, site.bootstrap)
+@pytest.fixture
+def broker(shared: KafkaBroker) -> Iterator[KafkaBroker]:
+    """Runs when the test begins, whatever the one before did to it."""
+    if shared.process is None:
+        shared.start()
+    return shared
 
 
-def assert_waited_then_gave_up(process: Sluice, bootstrap: str) -> None:
-    *messages, last = process.errors.splitlines()
-    assert any("no broker" in message and bootstrap in message for message in messages), process.errors
-    assert last.startswith("sluice: error: no broker"), process.errors
-    assert bootstrap in last
-    assert "gave up after" in last
-    assert "Traceback" not in process.errors
+@pytest.fixture
+def topic(topic_prefix: str) -> str:
+    return f"{topic_prefix}frames.v1"
 
 
-def test_a_broker_that_comes_up_late_is_found(tmp_path: Path, clip: Path) -> None:
-    broker = KafkaBroker(tmp_path / "broker")
-    site = Site(broker.bootstrap, "sluice.", tmp_path)
-    query = site.query(clip)
-    with site.capture(query, 50) as capture, site.worker(query) as worker, site.watch("--limit", 10) as watch:
-        for process in (capture, worker, watch):
-            until(lambda process=process: "no broker" in process.errors, "word of the missing broker")  # type: ignore[misc]
-        with broker:
-            assert watch.wait() == 0, watch.errors
-            assert len(watch.output.splitlines()) > 10
-            assert capture.wait() == 0, capture.errors
-            until(lambda: answered(site.topics), "results of all frames")
-            assert worker.terminate() == 0, worker.errors
-            assert_accounted(site.topics)
+Running = AbstractContextManager[subprocess.Popen[str]]
+
+
+def capture(broker: KafkaBroker, folder: Path, prefix: str, *options: str) -> Running:
+    where = ("--broker", broker.bootstrap, "--prefix", prefix, "--source", STREET)
+    return running_sluice("capture", write_query(folder), *where, *options)
+
+
+def wait_for(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stderr is not None
+    while words not in (line := process.stderr.readline()):
+        assert line, f"ended without saying {words!r}"
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return errors
+
+
+def unbroken(seqs: list[int]) -> bool:
+    """In order from 0, each at least once: a frame whose acknowledgement was lost may come twice in a row."""
+    return list(dict.fromkeys(seqs)) == list(range(max(seqs) + 1))
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_nothing_is_lost_while_the_buffer_lasts(
+    broker: KafkaBroker, topic_prefix: str, topic: str, tmp_path: Path, how: str
+) -> None:
+    with capture(broker, tmp_path, topic_prefix, "--realtime") as process:
+        wait_for(process, "running")
+        time.sleep(1.0)
+        getattr(broker, how)()
+        wait_for(process, "frames wait in a buffer")
+        broker.start()
+        wait_for(process, "the broker answers again; frames without image so far: 0")
+        end(process)
+    (frames,) = read_frames(broker.bootstrap, topic).values()
+    assert unbroken(frames.seqs)
+    assert FULL not in frames.causes
+
+
+def test_beyond_the_buffer_images_go_and_the_sequence_stays(
+    broker: KafkaBroker, topic_prefix: str, topic: str, tmp_path: Path
+) -> None:
+    with capture(broker, tmp_path, topic_prefix, "--realtime", "--buffer-mb", "1") as process:
+        wait_for(process, "running")
+        time.sleep(1.0)
+        broker.stop()
+        wait_for(process, "the oldest lose their images")
+        broker.start()
+        wait_for(process, "the broker answers again")
+        assert "went without image (capture_buffer_full)" in end(process)
+    (frames,) = read_frames(broker.bootstrap, topic).values()
+    assert unbroken(frames.seqs)
+    assert {None, FULL} <= set(frames.causes) <= {None, FULL, OVERRUN}
+    assert all(bool(image) == (cause is None) for image, cause in zip(frames.images, frames.causes, strict=True))
+
+
+def test_a_file_waits_instead_of_losing_images(
+    broker: KafkaBroker, topic_prefix: str, topic: str, tmp_path: Path
+) -> None:
+    with capture(broker, tmp_path, topic_prefix, "--buffer-mb", "1", "--loop", "--limit", "400") as process:
+        wait_for(process, "running")
+        broker.stop()
+        wait_for(process, "frames wait in a buffer")
+        broker.start()
+        end(process)
+    (frames,) = read_frames(broker.bootstrap, topic).values()
+    assert unbroken(frames.seqs)
+    assert max(frames.seqs) == 399
+    assert set(frames.causes) == {None}
+
+
+def test_a_broker_that_is_down_at_the_start_is_waited_for(
+    broker: KafkaBroker, topic_prefix: str, topic: str, tmp_path: Path
+) -> None:
+    broker.stop()
+    with capture(broker, tmp_path, topic_prefix, "--limit", "10") as process:
+        wait_for(process, "no broker answers")
+        broker.start()
+        end(process)
+    (frames,) = read_frames(broker.bootstrap, topic).values()
+    assert frames.seqs == list(range(10))
+
+
+def test_what_cannot_be_delivered_is_counted_and_fails(broker: KafkaBroker, topic_prefix: str, tmp_path: Path) -> None:
+    with capture(broker, tmp_path, topic_prefix, "--realtime", "--loop") as process:
+        wait_for(process, "running")
+        broker.kill()
+        wait_for(process, "frames wait in a buffer")
+        process.terminate()
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "frames could not be delivered to kafka://127.0.0.1" in errors.splitlines()[-1]
+
+
+def test_watch_goes_on_when_the_broker_is_back(broker: KafkaBroker, topic_prefix: str) -> None:
+    results = f"{topic_prefix}results.v1"
+    create_topic(broker.bootstrap, results)
+    send(broker.bootstrap, results, [(b"gate", a_result("gate", 0))])
+    options = ("--json", "--from-beginning", "--limit", 2, "--timeout", 90)
+    with running_sluice("watch", "--broker", broker.bootstrap, "--prefix", topic_prefix, *options) as process:
+        assert process.stdout is not None
+        assert '"seq":0' in process.stdout.readline()
+        broker.stop()
+        broker.start()
+        send(broker.bootstrap, results, [(b"gate", a_result("gate", 1))])
+        out, errors = process.communicate(timeout=100)
+    assert '"seq":1' in out, errors
+    assert process.returncode == 0

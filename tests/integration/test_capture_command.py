@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.integration.kafka_side import create_topic, read_all, read_frames, write_query
-from tests.real.command import sluice, start_sluice
+from tests.real.command import running_sluice, sluice
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 pytestmark = pytest.mark.kafka
@@ -90,17 +90,17 @@ def test_an_interrupt_flushes_and_ends_with_status_0(
     kafka_broker: Broker, topic_prefix: str, tmp_path: Path, number: signal.Signals
 ) -> None:
     alive = tmp_path / "alive"
-    process = start_sluice(
+    with running_sluice(
         *("capture", write_query(tmp_path), "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix),
         *("--source", STREET, "--loop", "--realtime", "--alive", alive),
-    )
-    assert process.stderr is not None
-    while "running" not in process.stderr.readline():
-        assert process.poll() is None
-    time.sleep(1.0)
-    assert sluice("health", alive).returncode == 0
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=30)
+    ) as process:
+        assert process.stderr is not None
+        while "running" not in process.stderr.readline():
+            assert process.poll() is None
+        time.sleep(1.0)
+        assert sluice("health", alive).returncode == 0
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
     assert process.returncode == 0, errors
     (frames,) = read_frames(kafka_broker.bootstrap, f"{topic_prefix}frames.v1").values()
     assert frames.seqs == list(range(len(frames.seqs)))

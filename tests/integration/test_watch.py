@@ -11,7 +11,7 @@ import pytest
 
 from operators.schema import FrameInfo, Plan, Result, to_json
 from tests.integration.kafka_side import create_topic, send
-from tests.real.command import SLUICE, environment, sluice, start_sluice
+from tests.real.command import SLUICE, environment, running_sluice, sluice
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 pytestmark = pytest.mark.kafka
@@ -73,13 +73,13 @@ def test_people_get_a_table(results: tuple[str, ...]) -> None:
 def test_without_from_beginning_only_what_comes_now(
     results: tuple[str, ...], kafka_broker: Broker, topic_prefix: str
 ) -> None:
-    process = start_sluice(*results, "--json", "--limit", 1, "--timeout", 60)
-    seq = 100
-    while process.poll() is None:
-        send(kafka_broker.bootstrap, f"{topic_prefix}results.v1", [(b"gate", a_result("gate", seq))])
-        seq += 1
-        time.sleep(0.3)
-    out, _ = process.communicate(timeout=20)
+    with running_sluice(*results, "--json", "--limit", 1, "--timeout", 60) as process:
+        seq = 100
+        while process.poll() is None:
+            send(kafka_broker.bootstrap, f"{topic_prefix}results.v1", [(b"gate", a_result("gate", seq))])
+            seq += 1
+            time.sleep(0.3)
+        out, _ = process.communicate(timeout=20)
     assert process.returncode == 0
     assert json.loads(out)["seq"] >= 100
 
@@ -100,11 +100,11 @@ def test_a_reader_that_leaves_ends_it_quietly(results: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_it_with_status_0(results: tuple[str, ...], number: signal.Signals) -> None:
-    process = start_sluice(*results, "--from-beginning")
-    assert process.stdout is not None
-    process.stdout.readline()
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=20)
+    with running_sluice(*results, "--from-beginning") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "Traceback" not in errors
 

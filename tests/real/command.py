@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 SLUICE = str(Path(sys.executable).with_name("sluice"))
@@ -31,12 +32,18 @@ def sluice(
     )
 
 
-def start_sluice(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    """Start it; the caller ends it."""
-    return subprocess.Popen(
+@contextmanager
+def running_sluice(*arguments: object, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
+    """The command while it runs; killed at the end where it still does."""
+    process = subprocess.Popen(
         [SLUICE, *map(str, arguments)],
         env=environment(env),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
