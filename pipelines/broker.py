@@ -25,7 +25,7 @@ ATTEMPT_MS = 2000
 DAY_MS = 86_400_000
 
 
-class _Producer(KafkaProducer):
+class _Producer(KafkaProducer):  # type: ignore[misc]
     """Closed by us. The library's own attempt at the end of the process throws if the broker is still away."""
 
     def __del__(self) -> None:
