@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.scene import write_clip, write_query
+from tests.faults.accounts import answered
+from tests.faults.scene import FPS, write_clip, write_query
 from tests.real.kafka import KafkaBroker
-from tests.real.process import Sluice
+from tests.real.process import Sluice, until
 from tests.real.topic import Topics
 
 
@@ -48,6 +49,18 @@ class Site:
     def watch(self, *options: object) -> Sluice:
         """`sluice watch` on these topics."""
         return self._sluice("watch", "--prefix", self.prefix, *options)
+
+    def wait_for_results(self, *running: Sluice) -> None:
+        """Until there are two seconds' worth of new results."""
+        enough = self.topics.count("results") + 2 * FPS
+        until(lambda: self.topics.count("results") >= enough, f"{enough} results", *running)
+
+    def finish(self, capture: Sluice, *workers: Sluice) -> None:
+        """End the capture, and the workers when every frame has its result."""
+        assert capture.terminate() == 0, capture.errors
+        until(lambda: answered(self.topics), "results of all frames", *workers)
+        for worker in workers:
+            assert worker.terminate() == 0, worker.errors
 
     def _sluice(self, *arguments: object) -> Sluice:
         return Sluice(self.folder / str(arguments[0]), *arguments, broker=self.bootstrap)
