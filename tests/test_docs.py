@@ -1,0 +1,215 @@
+"""The documentation is true: links lead somewhere, commands parse, codes are told, examples are what they claim."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import pytest
+
+from operators.capture.outlet import OVERRUN
+from operators.capture.reasons import PERSISTENT, Reason
+from operators.frames_codec import Reason as DeadReason
+from operators.publish.frame_buffer import CAPTURE_BUFFER_FULL, MESSAGE_TOO_LARGE
+from operators.schema import Outcome, StreamState
+from pipelines.check import examine
+from pipelines.cli import sluice
+from pipelines.dag import STAGES
+from pipelines.overload import LATE, POLICIES, QUEUE_FULL
+from serving.catalogue import Catalogue, verify
+from tests.operators.support import CALL, make_frame, make_region
+from tests.pipelines.queries import write
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LIFE, OVERLOAD = ROOT / "docs" / "life-of-a-frame.md", ROOT / "docs" / "overload.md"
+ADD_A_MODEL = ROOT / "docs" / "how-to" / "add-a-model.md"
+ADD_AN_OPERATOR = ROOT / "docs" / "how-to" / "add-an-operator.md"
+
+
+def text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    """The fenced blocks in one of the languages; "" is a block that names none."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text(page), re.M | re.S)
+    return [content for language, content in found if language in languages]
+
+
+def lines(page: Path) -> Iterator[str]:
+    """What one would type into a shell, without what is said about it behind two blanks or a ``#``, and without pipes."""
+    for block in blocks(page, "", "sh", "bash"):
+        for line in block.splitlines():
+            yield re.split(r"\s{2,}|\s[#>|]", line.strip())[0].removeprefix(".venv/bin/")
+
+
+def prose(page: Path) -> str:
+    """The page without its fenced blocks."""
+    return re.sub(r"^```.*?^```$", "", text(page), flags=re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that code hosts give to a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def each(pick: Any) -> list[Any]:
+    """One parameter for each thing that ``pick`` finds on a page."""
+    return [
+        pytest.param(page, found, id=f"{page.relative_to(ROOT)}:{found}"[:90])
+        for page in PAGES
+        for found in dict.fromkeys(pick(page))
+    ]
+
+
+def links(page: Path) -> list[str]:
+    targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", prose(page)))
+    return [target for target in targets if not target.startswith(("http://", "https://"))]
+
+
+@pytest.mark.parametrize(("page", "link"), each(links))
+def test_links_lead_somewhere(page: Path, link: str) -> None:
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name).resolve() if name else page
+    assert target.exists(), f"{page.name} links to {link}, which does not exist"
+    assert not anchor or anchor in anchors(target), f"{page.name} links to {link}: no such heading"
+
+
+def parse(words: list[str]) -> None:
+    """Parse as the command line would, and run nothing; raises click's usage errors."""
+    command: click.Command = sluice
+    while isinstance(command, click.Group) and not words[0].startswith("-"):
+        name = words.pop(0)
+        found = command.get_command(click.Context(command), name)
+        if found is None:
+            raise click.UsageError(f"there is no command {name}")
+        command = found
+        if isinstance(command, click.Group) and not words:
+            return
+    with suppress(click.exceptions.Exit):  # --help and --version
+        command.make_context(command.name, words)
+
+
+def typed(page: Path) -> list[str]:
+    return [line for line in lines(page) if line.startswith("sluice ")]
+
+
+@pytest.mark.parametrize(("page", "line"), each(typed))
+def test_commands_in_blocks_parse(page: Path, line: str) -> None:
+    parse(shlex.split(line)[1:])
+
+
+def mentioned(page: Path) -> list[str]:
+    return [code for code in re.findall(r"`(sluice [^`]+)`", prose(page)) if not re.search(r"[…|]", code)]
+
+
+@pytest.mark.parametrize(("page", "code"), each(mentioned))
+def test_commands_in_the_text_exist_with_their_options(page: Path, code: str) -> None:
+    with suppress(click.MissingParameter):  # the text may speak of a command without spelling out its arguments
+        parse(shlex.split(code)[1:])
+
+
+def targets(page: Path) -> list[str]:
+    said = [line.removeprefix("make ") for line in lines(page) if line.startswith("make ")]
+    said += re.findall(r"`make ([a-z-]+)", prose(page))
+    return [line.split()[0] for line in said]
+
+
+@pytest.mark.parametrize(("page", "target"), each(targets))
+def test_targets_of_make_exist(page: Path, target: str) -> None:
+    assert re.search(rf"^{target}:", text(ROOT / "Makefile"), re.M)
+
+
+def modules(page: Path) -> list[str]:
+    return re.findall(r"python -m ([a-z_.]+)(?![a-z_.A-Z])", text(page))
+
+
+@pytest.mark.parametrize(("page", "module"), each(modules))
+def test_modules_to_run_exist(page: Path, module: str) -> None:
+    assert importlib.util.find_spec(module.rstrip("."))
+
+
+def variables(page: Path) -> list[str]:
+    return re.findall(r"\bSLUICE_[A-Z_]+[A-Z]\b", text(page))
+
+
+@pytest.fixture(scope="module")
+def code() -> str:
+    """All Python files of the project."""
+    folders = ("pipelines", "operators", "serving", "datasets", "specialization", "tests")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if path != Path(__file__)]
+    return "\n".join(map(text, files))
+
+
+@pytest.mark.parametrize(("page", "variable"), each(variables))
+def test_environment_variables_are_read_somewhere(page: Path, variable: str, code: str) -> None:
+    assert f'"{variable}"' in code
+
+
+def table(page: Path) -> set[str]:
+    """Everything that stands as code in the rows of the page's tables."""
+    rows = [line for line in text(page).splitlines() if line.startswith("|")]
+    return {word for row in rows for word in re.findall(r"`([a-z_]+)[`:]", row)}
+
+
+@pytest.mark.parametrize("reason", get_args(Reason))
+def test_every_reason_of_a_stream_is_told(reason: str) -> None:
+    (row,) = [line for line in text(LIFE).splitlines() if re.match(rf"\| `{reason}`( \\\*)? \| \S.* \|.*\|$", line)]
+    assert ("\\*" in row) == (reason in PERSISTENT)
+
+
+@pytest.mark.parametrize("state", get_args(StreamState))
+def test_every_state_is_in_the_picture(state: str) -> None:
+    assert state in "".join(blocks(LIFE, ""))
+
+
+CAUSES = (OVERRUN, CAPTURE_BUFFER_FULL, MESSAGE_TOO_LARGE, QUEUE_FULL, LATE)
+
+
+@pytest.mark.parametrize("word", [*CAUSES, *get_args(DeadReason), *get_args(Outcome), *STAGES])
+def test_every_cause_outcome_and_stage_is_told(word: str) -> None:
+    assert word in table(LIFE)
+
+
+@pytest.mark.parametrize("word", [*POLICIES, *CAUSES[:2], QUEUE_FULL, LATE])
+def test_every_policy_is_told(word: str) -> None:
+    assert word in text(OVERLOAD)
+
+
+def queries(page: Path) -> list[str]:
+    return [block for block in blocks(page, "yaml") if block.startswith("version: 1") and page != ADD_AN_OPERATOR]
+
+
+@pytest.mark.parametrize(("page", "query"), each(queries))
+def test_queries_are_right(page: Path, query: str, tmp_path: Path) -> None:
+    assert [str(problem) for problem in examine(write(tmp_path / "q.yaml", query)).problems] == []
+
+
+def test_the_model_to_copy_can_be_made_and_used(tmp_path: Path) -> None:
+    (script,) = [block for block in blocks(ADD_A_MODEL, "python") if block.startswith('"""')]
+    (tmp_path / "make.py").write_text(script, encoding="utf-8")
+    subprocess.run([sys.executable, "-W", "error", "make.py"], cwd=tmp_path, check=True)
+    catalogue = Catalogue([tmp_path / "models"])
+    verify(catalogue.find("brightness"))
+    (query,) = queries(ADD_A_MODEL)
+    assert examine(write(tmp_path / "q.yaml", query), catalogue).problems == ()
+
+
+async def test_the_operator_to_copy_works() -> None:
+    (script,) = [block for block in blocks(ADD_AN_OPERATOR, "python") if "class Zone:" in block]
+    names: dict[str, Any] = {}
+    exec(compile(script, "zone.py", "exec", dont_inherit=True), names)
+    region = make_region(x=0.1, y=0.1)
+    zones = {"road": [(0, 0), (1, 0), (1, 1), (0, 1)]}
+    assert await names["Zone"]("place", zones).process(make_frame(), [region], CALL) == []
+    assert [(answer.name, answer.label) for answer in region.attributes] == [("place", "road")]
