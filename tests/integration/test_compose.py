@@ -15,9 +15,9 @@ import yaml
 
 from pipelines.topics import FramesTopic
 from tests.real.broker import VERSION, KafkaBroker, free_port
-from tests.real.process import until
 from tests.real.compose import Composition, Service, entry_point, services
 from tests.real.kafka import require_jars
+from tests.real.process import until
 from tests.real.rtsp import MakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
