@@ -46,7 +46,7 @@ def blocks(page: Path, *languages: str) -> list[str]:
 
 
 def lines(page: Path) -> Iterator[str]:
-    """What one would type into a shell, without what is said about it behind two blanks or a ``#``, and without pipes."""
+    """What one would type into a shell, without remarks (behind two blanks or a ``#``) and pipes."""
     for block in blocks(page, "", "sh", "bash"):
         for line in block.splitlines():
             yield re.split(r"\s{2,}|\s[#>|]", line.strip())[0].removeprefix(".venv/bin/")
