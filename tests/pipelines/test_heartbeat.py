@@ -130,7 +130,7 @@ async def test_the_worker_beats_only_while_its_loop_turns_and_its_app_runs(tmp_p
     path, stop = tmp_path / "alive", asyncio.Event()
     wire = LocalWire()
     config = WorkerConfig(wire.broker, "test", wire.topics, alive=path)
-    worker = asyncio.create_task(run_worker(config, CountingAnalyser(), stop=stop))
+    worker = asyncio.create_task(run_worker(config, CountingAnalyser("test"), stop=stop))
     await _exists(path)
 
     path.unlink()
