@@ -24,6 +24,14 @@ def augment(image: Image, rng: Generator) -> Image:
     return _degrade(image, rng)
 
 
+def nudge(image: Image, rng: Generator) -> Image:
+    """Mirrored or not, and cut by up to a tenth on every side: for pictures that were augmented before."""
+    height, width = image.shape[:2]
+    left, top, right, bottom = (int(length * rng.uniform(0, 0.1)) for length in (width, height, width, height))
+    cut = image[top : height - bottom, left : width - right]
+    return np.ascontiguousarray(cut[:, ::-1]) if rng.random() < 0.5 else cut
+
+
 def _move(image: Image, rng: Generator) -> Image:
     """Turn, stretch, shift, mirror: a box that sits loosely or tightly, another angle, a view from above."""
     height, width = image.shape[:2]

@@ -38,6 +38,9 @@ class Recipe:
     """Weights to start from, in the sample data."""
     teacher: str | None = None
     """The recogniser whose answers it learns beside the labels."""
+    teacher_share: float = 0.7
+    lessons: int = 16000
+    """Pictures that the teacher speaks of."""
     seed: int = 1
 
     def input(self, side: int) -> ImageInput:
@@ -74,7 +77,7 @@ RECIPES = (
         build=thin_resnet,
         side=64,
         classes=(*VEHICLE_TYPES, "other"),
-        stages=(Stage(64, Schedule(steps=1200, rate=0.1, weight_decay=1e-4, smoothing=0.0, teacher_share=0.7)),),
+        stages=(Stage(64, Schedule(steps=1200, rate=0.1, weight_decay=1e-4, smoothing=0.0)),),
         teacher="vehicle-type",
     ),
     Recipe(

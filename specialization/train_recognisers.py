@@ -16,13 +16,14 @@ import yaml
 
 from serving.cards import CARD_FILE, Accuracy, ModelCard
 from serving.catalogue import SHIPPED, file_sha256
+from specialization.augment import augment, nudge
 from specialization.collect import Amounts, Sources, collect
 from specialization.export import OUTPUT, export
 from specialization.measure import accuracies, predictor
 from specialization.networks import ResNet, multiply_adds, warm_start
 from specialization.recipes import RECIPES, Recipe
 from specialization.samples import Samples
-from specialization.training import fit
+from specialization.training import Change, fit, taught
 
 WEIGHTS = "model.onnx"
 
@@ -45,12 +46,16 @@ def train(recipe: Recipe, sources: Sources, data: Path, models: Path, threads: i
     network = recipe.build(len(recipe.classes))
     if recipe.start:
         warm_start(network, data / recipe.start)
-    teacher = predictor(models, recipe.teacher, threads) if recipe.teacher else None
     samples = sources.samples(recipe.classes, recipe.groups)
+    change: Change = augment
+    if recipe.teacher:
+        teacher = predictor(models, recipe.teacher, threads)
+        rng = np.random.default_rng((recipe.seed, len(recipe.stages)))
+        samples, change = taught(samples, recipe.lessons, teacher, recipe.teacher_share, rng), nudge
     for number, stage in enumerate(recipe.stages):
         rng = np.random.default_rng((recipe.seed, number))
         print(f"{recipe.name}: {len(samples)} pictures, {stage.schedule.steps} steps at {stage.side} px", flush=True)
-        fit(network, recipe.input(stage.side), samples, stage.schedule, rng, teacher)
+        fit(network, recipe.input(stage.side), samples, stage.schedule, rng, change)
     return network
 
 
@@ -71,8 +76,8 @@ def ship(recipe: Recipe, network: ResNet, sources: Sources, models: Path, thread
 
 
 def write_card(directory: Path, card: ModelCard) -> None:
-    """Write ``model.yaml``, leaving out what has its default."""
-    content: dict[str, Any] = card.model_dump(mode="json", exclude_defaults=True)
+    """Write ``model.yaml``, leaving out what was left at its default."""
+    content: dict[str, Any] = card.model_dump(mode="json", exclude_unset=True)
     (directory / CARD_FILE).write_text(yaml.safe_dump(content, sort_keys=False, width=120), encoding="utf-8")
 
 

@@ -20,6 +20,8 @@ from specialization.samples import Image, Samples
 
 Teacher = Callable[[Sequence[Image]], NDArray[np.float32]]
 """Pictures → probabilities, N × classes."""
+Change = Callable[[Image, Generator], Image]
+"""How a picture is varied each time it is seen."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,6 @@ class Schedule:
     batch: int = 64
     weight_decay: float = 5e-4
     smoothing: float = 0.05
-    teacher_share: float = 0.0
-    """Of the targets; the labels give the rest (Hinton et al., 2015)."""
     report_every: int = 50
 
 
@@ -42,16 +42,16 @@ def fit(
     samples: Samples,
     schedule: Schedule,
     rng: Generator,
-    teacher: Teacher | None = None,
+    change: Change = augment,
 ) -> None:
-    """Train in place on augmented samples, drawn as ``balance`` says."""
+    """Train in place on samples drawn as ``balance`` says and changed."""
     optimiser = torch.optim.SGD(
         network.parameters(), schedule.rate, momentum=0.9, weight_decay=schedule.weight_decay, nesterov=True
     )
     pace = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _pace(step / schedule.steps))
     network.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
     running = 0.0
-    for step, (images, targets) in enumerate(_batches(samples, schedule, rng, teacher), start=1):
+    for step, (images, targets) in enumerate(_batches(samples, schedule, rng, change), start=1):
         loss = functional.cross_entropy(network(to_tensor(size, images)), torch.from_numpy(targets))
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -76,18 +76,26 @@ def _pace(progress: float) -> float:
 
 
 def _batches(
-    samples: Samples, schedule: Schedule, rng: Generator, teacher: Teacher | None
+    samples: Samples, schedule: Schedule, rng: Generator, change: Change
 ) -> Iterator[tuple[list[Image], NDArray[np.float32]]]:
-    """``schedule.steps`` times augmented pictures and their targets, softened as the schedule says."""
+    """``schedule.steps`` times changed pictures and their smoothed targets."""
     chances = balance(samples.targets, samples.origins)
     for _ in range(schedule.steps):
         chosen = rng.choice(len(samples), schedule.batch, p=chances)
-        images = [augment(samples.images[i], rng) for i in chosen]
         targets = samples.targets[chosen]
-        targets = targets * (1 - schedule.smoothing) + schedule.smoothing / targets.shape[1]
-        if teacher is not None:
-            targets = targets * (1 - schedule.teacher_share) + teacher(images) * schedule.teacher_share
-        yield images, targets.astype(np.float32)
+        smoothed = targets * (1 - schedule.smoothing) + schedule.smoothing / targets.shape[1]
+        yield [change(samples.images[i], rng) for i in chosen], smoothed.astype(np.float32)
+
+
+def taught(samples: Samples, count: int, teacher: Teacher, share: float, rng: Generator) -> Samples:
+    """Augmented samples whose targets are, by ``share``, what a teacher says of them (Hinton et al., 2015).
+
+    The teacher costs many times what its pupil does, so it answers once for each, and the pupil sees each many times.
+    """
+    chosen = rng.choice(len(samples), count, p=balance(samples.targets, samples.origins))
+    images = [augment(samples.images[i], rng) for i in chosen]
+    targets = samples.targets[chosen] * (1 - share) + teacher(images) * share
+    return Samples(images, targets.astype(np.float32), np.zeros(count, np.int64))
 
 
 def balance(targets: NDArray[np.float32], origins: NDArray[np.int64]) -> NDArray[np.float64]:

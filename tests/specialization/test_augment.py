@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specialization.augment import MAX_SIDE, augment
+from specialization.augment import MAX_SIDE, augment, nudge
 
 
 @settings(max_examples=60, deadline=None)
@@ -37,3 +37,12 @@ def test_an_object_in_the_middle_stays_in_view() -> None:
     for _ in range(200):
         changed = augment(image, rng).mean(axis=2)
         assert changed.max() - changed.min() > 40
+
+
+def test_a_nudge_cuts_little_and_mirrors_half_the_time() -> None:
+    image = np.zeros((100, 100, 3), np.uint8)
+    image[:, :50] = 255
+    rng = np.random.default_rng(2)
+    nudged = [nudge(image, rng) for _ in range(200)]
+    assert all(80 <= side <= 100 for each in nudged for side in each.shape[:2])
+    assert 60 < sum(bool(each[0, 0, 0] == 255) for each in nudged) < 140

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from serving.cards import ImageInput
+from specialization.augment import augment, nudge
 from specialization.networks import ResNet
 from specialization.samples import Image, Samples
-from specialization.training import Schedule, balance, fit, to_tensor
+from specialization.training import Change, Schedule, balance, fit, taught, to_tensor
 
 SIZE = ImageInput(width=16, height=16, scale=1 / 255, mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
 CLASSES = ("flat", "striped")
@@ -27,30 +28,42 @@ def _stripes() -> Samples:
     return Samples.of([(flat, "flat")] * 3 + [(striped, "striped")], (*CLASSES, "other"))
 
 
-def _learnt(teacher_share: float, swap: bool) -> list[str]:
+def _contrary(images: Sequence[Image]) -> NDArray[np.float32]:
+    """A teacher that calls stripes flat and the flat striped."""
+    striped = np.array([float(image.astype(np.float32).mean(axis=(1, 2)).std() > 8) for image in images])
+    return np.stack([striped, 1 - striped, np.zeros(len(images))], axis=1, dtype=np.float32)
+
+
+def _learnt(samples: Samples, change: Change) -> list[str]:
     torch.manual_seed(0)
-    samples = _stripes()
     network = ResNet(classes=3, widths=(8,), blocks=1, wide_stem=False)
-
-    def teacher(images: Sequence[Image]) -> NDArray[np.float32]:
-        striped = np.array([float(image.astype(np.float32).mean(axis=(1, 2)).std() > 8) for image in images])
-        first, second = (striped, 1 - striped) if swap else (1 - striped, striped)
-        return np.stack([first, second, np.zeros(len(images))], axis=1, dtype=np.float32)
-
-    schedule = Schedule(steps=60, rate=0.05, batch=16, teacher_share=teacher_share, report_every=1000)
-    fit(network, SIZE, samples, schedule, np.random.default_rng(0), teacher if teacher_share else None)
+    fit(network, SIZE, samples, Schedule(steps=60, batch=16, report_every=1000), _rng(), change)
     network.eval()
     with torch.inference_mode():
-        said = network(to_tensor(SIZE, samples.images[2:])).argmax(1).tolist()
+        said = network(to_tensor(SIZE, _stripes().images[2:])).argmax(1).tolist()
     return [(*CLASSES, "other")[number] for number in said]
 
 
 def test_it_learns_from_labels() -> None:
-    assert _learnt(teacher_share=0.0, swap=False) == ["flat", "striped"]
+    assert _learnt(_stripes(), augment) == ["flat", "striped"]
 
 
-def test_it_believes_its_teacher_as_far_as_the_schedule_says() -> None:
-    assert _learnt(teacher_share=1.0, swap=True) == ["striped", "flat"]
+def test_it_believes_its_teacher() -> None:
+    lessons = taught(_stripes(), 100, _contrary, share=1.0, rng=_rng())
+    assert len(lessons) == 100
+    assert _learnt(lessons, nudge) == ["striped", "flat"]
+
+
+def test_teacher_and_labels_share_the_targets() -> None:
+    lessons = taught(_stripes(), 50, lambda images: np.full((len(images), 3), 1 / 3, np.float32), 0.6, _rng())
+    assert {tuple(round(float(share), 2) for share in row) for row in lessons.targets} == {
+        (0.6, 0.2, 0.2),
+        (0.2, 0.6, 0.2),
+    }
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40))
