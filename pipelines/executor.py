@@ -47,6 +47,7 @@ class Executor:
         self._policies = policies
         self._observers = observers
         self._lanes: dict[str, Lane[Result]] = {}
+        self._told: dict[str, str] = {}
 
     async def submit(self, header: FrameHeader, load: Load) -> Result:
         """Analyse one frame; raises only what ``load`` raises."""
@@ -113,13 +114,20 @@ class Executor:
                 with watch.stage(node.name):
                     new = await self._operators[node.name].process(frame, regions, call)
             except Exception as error:
-                log.warning("stream %s: node %s failed: %s: %s", frame.stream, node.name, type(error).__name__, error)
-                raise NodeFailed(f"{node.name}: {type(error).__name__}: {error}") from error
+                failure = f"{node.name}: {type(error).__name__}: {error}"
+                self._tell(frame.stream, failure)
+                raise NodeFailed(failure) from error
             for region in new:
                 region.id = len(found)
                 found.append(region)
             seen[node.name] = new if node.makes_regions else regions
         return found
+
+    def _tell(self, stream: str, failure: str) -> None:
+        """Once, not for every frame: the results tell of those."""
+        if self._told.get(stream) != failure:
+            self._told[stream] = failure
+            log.warning("stream %s: node %s", stream, failure)
 
     def _call(self, frame: Frame, node: DagNode, deadline: float) -> Call:
         remaining_ms = (deadline - asyncio.get_running_loop().time()) * 1000

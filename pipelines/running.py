@@ -28,7 +28,7 @@ from pipelines.sources import capture_specs
 from pipelines.stopping import stop_loop_on_signals
 from serving.catalogue import Catalogue
 from serving.engine import Engine
-from serving.errors import BadInput, SourceError
+from serving.errors import BadInput, SluiceError, SourceError
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ def run_query(query: Query, catalogue: Catalogue, outputs: Outputs, limit: int |
         (console if outputs.results == "-" else Console()).print(render(summary))
     if problem is not None:
         raise problem
+    if summary["frames"]["failed"] and not summary["frames"]["analysed"]:
+        raise SluiceError(f"no frame could be analysed: {next(iter(summary['causes']))}")
     return summary
 
 

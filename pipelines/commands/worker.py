@@ -26,6 +26,7 @@ from serving.engine import Engine
 @options.broker
 @options.broker_timeout
 @options.models
+@options.sources
 @click.option(
     "--start",
     type=click.Choice(["earliest", "latest"]),
@@ -40,14 +41,18 @@ def command(
     broker: str | None,
     broker_timeout_s: float,
     models: tuple[Path, ...],
+    sources: tuple[str, ...],
     start: str,
     alive: Path | None,
     prefix: str | None,
 ) -> None:
-    """Analyse the frames topic as QUERY says and publish results. Workers of one query share the work."""
+    """Analyse the frames topic as QUERY says and publish results. Workers of one query share the work.
+
+    Give the same --source as to `sluice capture`: live streams are known by it, and drop old frames under overload.
+    """
     settings = broker_settings(broker)
     known = catalogue(models)
-    wanted, _ = open_query(query, known)
+    wanted, _ = open_query(query, known, sources)
     topics = wanted.publish.topics.with_prefix(prefix)
     config = WorkerConfig(
         broker=settings,

@@ -134,6 +134,17 @@ async def test_a_failing_node_fails_its_frame_only():
     assert results[1].objects == []
 
 
+async def test_a_node_that_keeps_failing_is_told_once(caplog):
+    class Failing(Found):
+        async def process(self, frame, regions, call):
+            raise RuntimeError("no memory")
+
+    subject = executor(Failing())
+    for seq in range(5):
+        await submit(subject, header(seq))
+    assert [record.getMessage() for record in caplog.records] == ["stream cam: node detect: RuntimeError: no memory"]
+
+
 async def test_a_frame_that_cannot_be_loaded_raises_and_its_neighbours_go_on():
     subject = executor()
 

@@ -98,6 +98,15 @@ def test_a_result_that_cannot_be_written_ends_the_run_with_one_line() -> None:
         run(query(STREET), results="/dev/full")
 
 
+def test_a_run_in_which_every_frame_failed_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr("operators.detect.motion.MotionDetector.process", fail)
+    with pytest.raises(SluiceError, match="no frame could be analysed: detect: RuntimeError: no memory"):
+        run(query(STREET))
+
+
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(SluiceError, match="cannot write the report"):
         run(query(STREET), report=tmp_path / "no" / "rep.json")
