@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,8 @@ from kafka.admin import KafkaAdminClient
 from tests.real import broker as broker_module
 from tests.real import kafka as kafka_module
 from tests.real.kafka import KafkaBroker
+
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.kafka
 
@@ -55,3 +61,24 @@ def test_missing_maven_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(broker_module.shutil, "which", lambda name: None if name == "mvn" else real(name))
     with pytest.raises(broker_module.MissingError, match="`mvn`"):
         broker_module.jars(tmp_path)
+
+
+def test_dies_with_the_process_that_started_it() -> None:
+    kafka_module.require_jars()
+    code = (
+        "import time; from tests.real.broker import KafkaBroker; broker = KafkaBroker(); broker.start(); "
+        "print(broker.port, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        port = int(owner.stdout.readline())
+        owner.kill()
+    deadline = time.monotonic() + 30
+    while listens(port):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

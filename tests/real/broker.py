@@ -92,13 +92,14 @@ class KafkaBroker:
         self.port = port or free_port()
         self.properties = dict(properties or {})
         self.process: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
 
     @property
     def bootstrap(self) -> str:
         """``host:port``."""
         return f"127.0.0.1:{self.port}"
 
-    def start(self, timeout_s: float = 60.0) -> None:
+    def start(self, timeout_s: float = 120.0) -> None:
         """Start and wait until it listens; the first time on an empty directory it is formatted."""
         libraries = jars()
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -112,6 +113,8 @@ class KafkaBroker:
             if formatting.wait() != 0:
                 raise RuntimeError(f"the broker's storage was not formatted: {self.log()[-2000:]}")
         self.process = self._java(libraries, "kafka.Kafka", str(config))
+        if self._temporary:
+            self._guard = self._watch_over(self.process.pid)
         self._wait(time.monotonic() + timeout_s)
 
     def stop(self, timeout_s: float = 30.0) -> None:
@@ -174,6 +177,13 @@ class KafkaBroker:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory, start_new_session=True
             )
 
+    def _watch_over(self, pid: int) -> subprocess.Popen[bytes]:
+        """A shell that ends the broker and removes its directory once this process, killed perhaps, lets go of it."""
+        script = 'read -r _; kill -9 "$0"; rm -rf "$1"'
+        return subprocess.Popen(
+            ["sh", "-c", script, str(pid), str(self.directory)], stdin=subprocess.PIPE, start_new_session=True
+        )
+
     def _wait(self, deadline: float) -> None:
         assert self.process is not None
         while self.process.poll() is None and time.monotonic() < deadline:
@@ -186,6 +196,9 @@ class KafkaBroker:
     def _end(self, sign: signal.Signals, timeout_s: float) -> None:
         if self.process is None:
             return
+        if self._guard is not None:
+            self._guard.kill()
+            self._guard.communicate()
         self.process.send_signal(sign)
         try:
             self.process.wait(timeout_s)
