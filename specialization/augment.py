@@ -37,7 +37,7 @@ def _move(image: Image, rng: Generator) -> Image:
     height, width = image.shape[:2]
     shrink = min(1.0, MAX_SIDE / max(height, width))
     out_w, out_h = max(8, round(width * shrink)), max(8, round(height * shrink))
-    angle = rng.uniform(-math.pi, math.pi) if rng.random() < 0.15 else rng.normal(0, math.radians(8))
+    angle = rng.uniform(-math.pi, math.pi) if rng.random() < 0.3 else rng.normal(0, math.radians(8))
     zoom, aspect = math.exp(rng.uniform(-0.25, 0.25)), math.exp(rng.uniform(-0.25, 0.25))
     mirror = -1.0 if rng.random() < 0.5 else 1.0
     cos, sin = math.cos(angle), math.sin(angle)

@@ -66,7 +66,8 @@ RECIPES = (
         stages=(
             Stage(64, Schedule(steps=450, rate=0.03)),
             Stage(64, Schedule(steps=450, rate=0.02)),
-            Stage(96, Schedule(steps=120, rate=0.008)),
+            Stage(64, Schedule(steps=700, rate=0.02)),
+            Stage(96, Schedule(steps=200, rate=0.01)),
         ),
         start="weights/resnet18_cifar10.safetensors",
     ),
@@ -77,7 +78,7 @@ RECIPES = (
         build=thin_resnet,
         side=64,
         classes=(*VEHICLE_TYPES, "other"),
-        stages=(Stage(64, Schedule(steps=1200, rate=0.1, weight_decay=1e-4, smoothing=0.0)),),
+        stages=(Stage(64, Schedule(steps=2000, rate=0.1, weight_decay=1e-4, smoothing=0.0)),),
         teacher="vehicle-type",
     ),
     Recipe(

@@ -31,8 +31,8 @@ class Samples:
 
     images: Sequence[Image]
     targets: NDArray[np.float32]
-    origins: NDArray[np.int64]
-    """Which of several sources each comes from."""
+    chances: NDArray[np.float64]
+    """Of being drawn; they add up to 1."""
 
     @classmethod
     def of(cls, named: Iterable[Named], classes: Sequence[str], groups: Mapping[str, str] = EMPTY) -> Samples:
@@ -44,19 +44,30 @@ class Samples:
                 row[classes.index(part if part in classes else OTHER)] += 1
             images.append(image)
             targets.append(row / row.sum())
-        return cls(images, np.array(targets, np.float32).reshape(-1, len(classes)), np.zeros(len(images), np.int64))
+        table = np.array(targets, np.float32).reshape(-1, len(classes))
+        return cls(images, table, evenly(table))
 
     @classmethod
-    def joined(cls, parts: Sequence[Samples]) -> Samples:
-        """One after the other, each part an origin of its own."""
+    def joined(cls, parts: Sequence[tuple[Samples, float]]) -> Samples:
+        """One after the other; of what is drawn each part makes up its share, given beside it."""
+        whole = sum(share for part, share in parts if len(part))
         return cls(
-            [image for part in parts for image in part.images],
-            np.concatenate([part.targets for part in parts]),
-            np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
+            [image for part, _ in parts for image in part.images],
+            np.concatenate([part.targets for part, _ in parts]),
+            np.concatenate([part.chances * (share / whole) for part, share in parts]),
         )
 
     def __len__(self) -> int:
         return len(self.images)
+
+
+def evenly(targets: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Chances by which every different target is drawn equally often."""
+    if not len(targets):
+        return np.zeros(0)
+    _, group, sizes = np.unique(targets, axis=0, return_inverse=True, return_counts=True)
+    chances: NDArray[np.float64] = 1.0 / (len(sizes) * sizes[group.reshape(-1)])
+    return chances
 
 
 def corners(photos: Sequence[Named], count: int, rng: Generator) -> list[Named]:
@@ -90,19 +101,25 @@ def frames(path: Path, every: int) -> list[Image]:
         return [frame.to_ndarray(format="bgr24") for i, frame in enumerate(container.decode(video=0)) if i % every == 0]
 
 
-def movers(clip: Sequence[Image], name: str) -> list[Named]:
-    """Cut out what differs from the clip's first frame, which shows the empty scene."""
-    empty = cv2.GaussianBlur(clip[0], (9, 9), 0)
-    smallest = 0.03 * empty.shape[0] * empty.shape[1]
+def movers(clip: Sequence[Image], empty: Image, name: str, upright: bool) -> list[Named]:
+    """Cut out large things that the empty scene has not, scattered changes aside; ``upright``: higher than wide."""
+    ground = cv2.GaussianBlur(empty, (9, 9), 0)
     named = []
-    for frame in clip[1:]:
-        changed = cv2.absdiff(cv2.GaussianBlur(frame, (9, 9), 0), empty).max(axis=2) > 40
+    for frame in clip:
+        changed = cv2.absdiff(cv2.GaussianBlur(frame, (9, 9), 0), ground).max(axis=2) > 40
         mask = cv2.morphologyEx(changed.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((31, 19), np.uint8))
         _, _, stats, _ = cv2.connectedComponentsWithStats(mask)
         for left, top, width, height, area in stats[1:]:
-            if area > smallest and height > width:
+            whole = 0.03 * mask.size < area < 0.3 * mask.size and area > 0.55 * width * height
+            if whole and (height > width or not upright):
                 named.append((frame[top : top + height, left : left + width], name))
     return named
+
+
+def usual(clip: Sequence[Image]) -> Image:
+    """What the clip shows most of the time: its median."""
+    median: Image = np.median(np.stack(clip[::8]), axis=0).astype(np.uint8)
+    return median
 
 
 def pieces(clip: Sequence[Image], count: int, rng: Generator) -> list[Named]:

@@ -44,7 +44,7 @@ def fit(
     rng: Generator,
     change: Change = augment,
 ) -> None:
-    """Train in place on samples drawn as ``balance`` says and changed."""
+    """Train in place on samples drawn by their chances and changed."""
     optimiser = torch.optim.SGD(
         network.parameters(), schedule.rate, momentum=0.9, weight_decay=schedule.weight_decay, nesterov=True
     )
@@ -79,9 +79,8 @@ def _batches(
     samples: Samples, schedule: Schedule, rng: Generator, change: Change
 ) -> Iterator[tuple[list[Image], NDArray[np.float32]]]:
     """``schedule.steps`` times changed pictures and their smoothed targets."""
-    chances = balance(samples.targets, samples.origins)
     for _ in range(schedule.steps):
-        chosen = rng.choice(len(samples), schedule.batch, p=chances)
+        chosen = rng.choice(len(samples), schedule.batch, p=samples.chances)
         targets = samples.targets[chosen]
         smoothed = targets * (1 - schedule.smoothing) + schedule.smoothing / targets.shape[1]
         yield [change(samples.images[i], rng) for i in chosen], smoothed.astype(np.float32)
@@ -92,22 +91,7 @@ def taught(samples: Samples, count: int, teacher: Teacher, share: float, rng: Ge
 
     The teacher costs many times what its pupil does, so it answers once for each, and the pupil sees each many times.
     """
-    chosen = rng.choice(len(samples), count, p=balance(samples.targets, samples.origins))
+    chosen = rng.choice(len(samples), count, p=samples.chances)
     images = [augment(samples.images[i], rng) for i in chosen]
     targets = samples.targets[chosen] * (1 - share) + teacher(images) * share
-    return Samples(images, targets.astype(np.float32), np.zeros(count, np.int64))
-
-
-def balance(targets: NDArray[np.float32], origins: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The chance of each sample to be drawn, so that every class, and in it every origin, is seen equally often.
-
-    Origins must be even too: where one class comes from drawings only and another from photos only, a network would
-    tell drawings from photos.
-    """
-    chances = np.zeros(len(targets))
-    for column in targets.astype(np.float64).T:
-        having = [origins == origin for origin in np.unique(origins[column > 0])]
-        for mask in having:
-            chances[mask] += column[mask] / column[mask].sum() / len(having)
-    total: NDArray[np.float64] = chances / chances.sum()
-    return total
+    return Samples(images, targets.astype(np.float32), np.full(count, 1 / count))

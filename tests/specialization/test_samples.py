@@ -7,8 +7,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from specialization.samples import Image, Samples, cifar, corners, movers, pieces
+from specialization.samples import Image, Samples, cifar, corners, movers, pieces, usual
 
 CLASSES = ("car", "truck", "juggernaut", "other")
 
@@ -38,12 +40,20 @@ def test_no_pictures_are_no_targets() -> None:
     assert samples.targets.shape == (0, 4)
 
 
-def test_joined_samples_remember_where_they_came_from() -> None:
-    first, second = Samples.of([(_grey(), "car")] * 2, CLASSES), Samples.of([(_grey(), "truck")], CLASSES)
-    joined = Samples.joined([first, Samples.of([], CLASSES), second])
-    assert joined.origins.tolist() == [0, 0, 2]
-    assert joined.targets.argmax(axis=1).tolist() == [0, 0, 1]
-    assert len(joined) == 3
+@given(st.lists(st.sampled_from(["car", "truck", "truck|juggernaut", "cat"]), min_size=1, max_size=40))
+def test_every_different_target_has_the_same_chance(names: list[str]) -> None:
+    chances = Samples.of([(_grey(), name) for name in names], CLASSES).chances
+    assert chances.sum() == pytest.approx(1)
+    for name in set(names):
+        assert chances[[each == name for each in names]].sum() == pytest.approx(1 / len(set(names)))
+
+
+def test_joined_samples_are_drawn_by_their_shares() -> None:
+    first = Samples.of([(_grey(), "car"), (_grey(), "car"), (_grey(), "truck")], CLASSES)
+    second = Samples.of([(_grey(), "truck")], CLASSES)
+    joined = Samples.joined([(first, 0.3), (Samples.of([], CLASSES), 0.4), (second, 0.1)])
+    assert joined.targets.argmax(axis=1).tolist() == [0, 0, 1, 1]
+    assert joined.chances.tolist() == pytest.approx([0.1875, 0.1875, 0.375, 0.25])
 
 
 def test_corners_are_small_touch_two_edges_and_are_other() -> None:
@@ -59,15 +69,29 @@ def test_corners_are_small_touch_two_edges_and_are_other() -> None:
         )
 
 
-def test_movers_cuts_out_what_was_not_in_the_first_frame() -> None:
-    busy = _grey(320, 240)
-    cv2.rectangle(busy, (100, 60), (139, 179), (250, 20, 20), -1)
-    speck = _grey(320, 240)
-    cv2.rectangle(speck, (10, 10), (20, 25), (250, 20, 20), -1)
-    ((piece, name),) = movers([_grey(320, 240), busy, speck, _grey(320, 240)], "person")
+def _with_box(left: int, top: int, right: int, bottom: int) -> Image:
+    scene = _grey(320, 240)
+    cv2.rectangle(scene, (left, top), (right - 1, bottom - 1), (250, 20, 20), -1)
+    return scene
+
+
+def test_movers_cuts_out_what_is_not_in_the_empty_scene() -> None:
+    clip = [_with_box(100, 60, 140, 180), _with_box(10, 10, 20, 25), _grey(320, 240)]
+    ((piece, name),) = movers(clip, _grey(320, 240), "person", upright=True)
     assert name == "person"
     assert abs(piece.shape[0] - 120) <= 10
     assert abs(piece.shape[1] - 40) <= 10
+
+
+@pytest.mark.parametrize(("upright", "count"), [(True, 0), (False, 1)])
+def test_movers_may_be_wanted_upright(upright: bool, count: int) -> None:
+    lying = [_with_box(60, 100, 200, 150)]
+    assert len(movers(lying, _grey(320, 240), "car", upright)) == count
+
+
+def test_the_usual_scene_is_without_what_passes() -> None:
+    clip = [_with_box(10 * i, 60, 10 * i + 40, 180) for i in range(25)]
+    assert np.array_equal(usual(clip), _grey(320, 240))
 
 
 def test_pieces_lie_inside_the_frame() -> None:

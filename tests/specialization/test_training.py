@@ -1,21 +1,18 @@
-"""The loop learns, sees every class equally often, and follows its teacher."""
+"""The loop learns, from labels and from a teacher."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from serving.cards import ImageInput
 from specialization.augment import augment, nudge
 from specialization.networks import ResNet
 from specialization.samples import Image, Samples
-from specialization.training import Change, Schedule, balance, fit, taught, to_tensor
+from specialization.training import Change, Schedule, fit, taught, to_tensor
 
 SIZE = ImageInput(width=16, height=16, scale=1 / 255, mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
 CLASSES = ("flat", "striped")
@@ -64,18 +61,3 @@ def test_teacher_and_labels_share_the_targets() -> None:
 
 def _rng() -> np.random.Generator:
     return np.random.default_rng(0)
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40))
-def test_every_class_and_in_it_every_origin_has_the_same_chance(items: list[tuple[int, int]]) -> None:
-    labels, origins = (np.array(column) for column in zip(*items, strict=True))
-    chances = balance(np.eye(4, dtype=np.float32)[labels], origins)
-    assert chances.sum() == pytest.approx(1)
-    for label in set(labels.tolist()):
-        of_label = labels == label
-        assert chances[of_label].sum() == pytest.approx(1 / len(set(labels.tolist())))
-        present = set(origins[of_label].tolist())
-        for origin in present:
-            assert chances[of_label & (origins == origin)].sum() == pytest.approx(
-                chances[of_label].sum() / len(present)
-            )
