@@ -38,7 +38,7 @@ def build_operator(spec: NodeSpec, engine: Inference) -> Operator:
         case DetectNode():
             return _detector(spec, engine)
         case TrackNode():
-            return Track(TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance))
+            return Track(track_settings(spec))
         case RecogniseNode():
             return _recogniser(spec, engine)
 
@@ -59,17 +59,26 @@ async def build_executor(query: Query, engine: Inference, observers: Sequence[Ob
     return Executor(dag, operators, FirstListed(), policies, observers)
 
 
+def motion_settings(spec: DetectNode) -> MotionSettings:
+    """What the motion detector needs to know of its node."""
+    motion = spec.motion
+    return MotionSettings(
+        min_area=motion.min_area,
+        max_area=motion.max_area,
+        absorb_s=motion.absorb_s,
+        warmup_s=motion.warmup_s,
+        max_objects=spec.max_objects,
+    )
+
+
+def track_settings(spec: TrackNode) -> TrackSettings:
+    """What the tracker needs to know of its node."""
+    return TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance)
+
+
 def _detector(spec: DetectNode, engine: Inference) -> Operator:
     if spec.model[0] == MOTION:
-        motion = spec.motion
-        settings = MotionSettings(
-            min_area=motion.min_area,
-            max_area=motion.max_area,
-            absorb_s=motion.absorb_s,
-            warmup_s=motion.warmup_s,
-            max_objects=spec.max_objects,
-        )
-        return MotionDetector(spec.name, settings)
+        return MotionDetector(spec.name, motion_settings(spec))
     return OnnxDetector(
         engine,
         spec.name,

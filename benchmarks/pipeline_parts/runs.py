@@ -1,0 +1,186 @@
+"""The runs that are measured. Every function here is called in a process of its own (``alone``)."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from kafka import KafkaConsumer
+from rich.console import Console
+
+from benchmarks.pipeline_parts.cost import Marks, beyond_ms
+from benchmarks.pipeline_parts.workload import QUERY, models, query, sources
+from operators.publish.jsonl import JsonLines
+from operators.schema import Event, Result, from_json
+from pipelines.build import build_executor
+from pipelines.dag import STAGES
+from pipelines.deriving import Lifecycles
+from pipelines.embedded import EmbeddedRun, Sink
+from pipelines.partition import TopicNames
+from pipelines.progress import RunProgress
+from pipelines.query import Events, Query
+from pipelines.report import Report
+from pipelines.settings import BrokerSettings
+from pipelines.sources import capture_specs
+from pipelines.worker import WorkerConfig, run_worker
+from serving.engine import Engine
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is run."""
+
+    clip: Path
+    streams: int
+    frames: int
+    """Of each stream."""
+    realtime: bool = False
+
+    @property
+    def total(self) -> int:
+        """Frames of all streams."""
+        return self.streams * self.frames
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run tells of itself."""
+
+    marks: Marks
+    beyond_ms: list[float]
+    """Of each frame, the time from capture to its result that no node accounts for."""
+
+
+@dataclass(frozen=True)
+class Kafka:
+    """A broker, and topics of one measurement."""
+
+    bootstrap: str
+    prefix: str
+
+    def topics(self, wanted: Query) -> TopicNames:
+        """Their full names."""
+        named = wanted.publish.topics.with_prefix(self.prefix)
+        return TopicNames(*(named.name(kind) for kind in ("frames", "results", "events", "dlq")))
+
+
+def alone(work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    """Do it in a process of its own, so that its processor time is of nothing else."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(work, *arguments, **options).result()
+
+
+class Meter:
+    """Notes when each frame's result is there."""
+
+    def __init__(self, expected: int | None = None) -> None:
+        self.marks = Marks()
+        self.beyond_ms: list[float] = []
+        self.done = asyncio.Event()
+        self._expected = expected
+
+    def write(self, result: Result) -> None:
+        """As a sink."""
+        self.marks.note()
+        self.beyond_ms.append(beyond_nodes_ms(result, time.time()))
+        if len(self.marks.wall_s) == self._expected:
+            self.done.set()
+
+
+class MeteredEvents(Lifecycles):
+    """The events that a worker derives; it is asked for them once per result, just before it publishes them."""
+
+    def __init__(self, meter: Meter, settings: Events) -> None:
+        super().__init__(settings.update_every_s, settings.end_after_s)
+        self._meter = meter
+
+    def __call__(self, result: Result) -> list[Event]:
+        """Note the result."""
+        self._meter.write(result)
+        return super().__call__(result)
+
+
+def beyond_nodes_ms(result: Result, now_s: float) -> float:
+    """The time from capture until now that no node accounts for; for a dropped frame, which has no such time, NaN."""
+    if result.outcome == "failed":
+        raise RuntimeError(f"stream {result.stream}, frame {result.seq} failed: {result.cause}")
+    if result.outcome == "dropped":
+        return math.nan
+    nodes_ms = [ms for stage, ms in result.plan.stages_ms.items() if stage not in STAGES]
+    return beyond_ms((now_s - result.frame.captured_at.timestamp()) * 1000, nodes_ms)
+
+
+def run_local(load: Load) -> Measured:
+    """As ``sluice run --out FILE`` does it."""
+    return asyncio.run(_run_local(load))
+
+
+async def _run_local(load: Load) -> Measured:
+    wanted, meter = query(load.clip, load.streams), Meter()
+    specs = capture_specs(wanted, limit=load.frames, realtime=load.realtime)
+    engine = Engine(models())
+    await engine.start()
+    with closing(JsonLines(os.devnull)) as lines, RunProgress(specs, Console(stderr=True)) as progress:
+        executor = await build_executor(wanted, engine)
+        sinks: list[Sink] = [Report(), progress, lines, meter]
+        await EmbeddedRun(wanted.name, specs, sinks, progress.status).run(executor, asyncio.Event())
+    await engine.stop()
+    return Measured(meter.marks, meter.beyond_ms)
+
+
+def run_worker_on(load: Load, place: Kafka) -> Marks:
+    """As ``sluice worker`` does it, until it has answered every frame of the load."""
+    return asyncio.run(_run_worker(load, place))
+
+
+async def _run_worker(load: Load, place: Kafka) -> Marks:
+    wanted, meter = query(load.clip, load.streams), Meter(load.total)
+    engine = Engine(models())
+    await engine.start()
+    executor = await build_executor(wanted, engine)
+    config = WorkerConfig(BrokerSettings((place.bootstrap,)), wanted.name, place.topics(wanted))
+    await run_worker(config, executor, MeteredEvents(meter, wanted.publish.events), stop=meter.done)
+    await engine.stop()
+    return meter.marks
+
+
+def capture(load: Load, place: Kafka) -> None:
+    """``sluice capture`` until the clip's end."""
+    words = [str(QUERY), *sources(load.clip, load.streams), "--limit", str(load.frames)]
+    words += ["--broker", place.bootstrap, "--prefix", place.prefix]
+    if load.realtime:
+        words.append("--realtime")
+    subprocess.run(
+        [str(Path(sys.executable).with_name("sluice")), "capture", *words], check=True, stderr=subprocess.DEVNULL
+    )
+
+
+def read_beyond_ms(load: Load, place: Kafka) -> list[float]:
+    """Read the results as any consumer would; the milliseconds of each frame beyond its nodes."""
+    found: list[float] = []
+    consumer = KafkaConsumer(
+        place.topics(query(load.clip, 1)).results,
+        bootstrap_servers=place.bootstrap,
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=60_000,
+    )
+    with closing(consumer):
+        for record in consumer:
+            found.append(beyond_nodes_ms(from_json(record.value, Result), time.time()))
+            if len(found) == load.total:
+                break
+    return found
