@@ -39,7 +39,7 @@ class Recipe:
     teacher: str | None = None
     """The recogniser whose answers it learns beside the labels."""
     teacher_share: float = 0.7
-    lessons: int = 16000
+    lessons: int = 10000
     """Pictures that the teacher speaks of."""
     seed: int = 1
 
@@ -66,8 +66,8 @@ RECIPES = (
         stages=(
             Stage(64, Schedule(steps=450, rate=0.03)),
             Stage(64, Schedule(steps=450, rate=0.02)),
-            Stage(64, Schedule(steps=700, rate=0.02)),
-            Stage(96, Schedule(steps=200, rate=0.01)),
+            Stage(64, Schedule(steps=600, rate=0.02)),
+            Stage(96, Schedule(steps=90, rate=0.006)),
         ),
         start="weights/resnet18_cifar10.safetensors",
     ),
@@ -78,7 +78,7 @@ RECIPES = (
         build=thin_resnet,
         side=64,
         classes=(*VEHICLE_TYPES, "other"),
-        stages=(Stage(64, Schedule(steps=2000, rate=0.1, weight_decay=1e-4, smoothing=0.0)),),
+        stages=(Stage(64, Schedule(steps=1600, rate=0.1, weight_decay=1e-4, smoothing=0.0)),),
         teacher="vehicle-type",
     ),
     Recipe(
