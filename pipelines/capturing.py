@@ -36,9 +36,9 @@ class Capturing:
         }
 
     def run(self, stop: threading.Event, beat: Callable[[], None], patience_s: float) -> None:
-        """Return when all sources have ended and their frames are delivered, or given up after ``patience_s``.
+        """Return when all sources have ended and their frames are delivered.
 
-        After ``stop`` the sources are ended and ``FLUSH_S`` counts. ``beat`` is called all the while.
+        They are given up when the broker is silent for ``patience_s``. After ``stop`` the sources are ended and ``FLUSH_S`` counts. ``beat`` is called all the while.
         """
         threads = [
             threading.Thread(target=self._capture, args=item, name=f"capture-{item[0]}", daemon=True)
@@ -59,7 +59,7 @@ class Capturing:
             thread.join(POLL_S)
             if thread.is_alive():
                 return False
-        self._sink.give_up_after(patience_s)
+        self._sink.give_up_when_silent(patience_s)
         return self._sink.drained(POLL_S)
 
     def _capture(self, stream: str, capture: Capture) -> None:

@@ -64,6 +64,7 @@ class KafkaFrames:
         self._answered_at = time.monotonic()
         self._retry_at = 0.0
         self._give_up_at = float("inf")
+        self._silence_allowed_s = float("inf")
         self._silent = False
         self._told_full = False
         self._told_too_large: set[str] = set()
@@ -98,6 +99,13 @@ class KafkaFrames:
         with self._changed:
             self._give_up_at = min(self._give_up_at, time.monotonic() + seconds)
             self._changed.notify_all()
+
+    def give_up_when_silent(self, seconds: float) -> None:
+        """From now on nothing waits once the broker has answered nothing for this long."""
+        with self._changed:
+            if self._silence_allowed_s != seconds:
+                self._silence_allowed_s = seconds
+                self._answered_at = time.monotonic()
 
     def drained(self, within_s: float) -> bool:
         """Wait for at most so long; whether everything has been delivered or given up."""
@@ -135,7 +143,7 @@ class KafkaFrames:
         return len(self._buffer) == 0 and not self._statuses
 
     def _patience(self) -> float:
-        return self._give_up_at - time.monotonic()
+        return min(self._give_up_at, self._answered_at + self._silence_allowed_s) - time.monotonic()
 
     def _work(self) -> None:
         while (job := self._next_job()) is not None:
@@ -147,6 +155,7 @@ class KafkaFrames:
             while not self._closed:
                 if self._statuses:
                     status = self._statuses.popleft()
+                    self._changed.notify_all()
                     return lambda: self._send_status(status)
                 if time.monotonic() >= self._retry_at and (message := self._buffer.take()) is not None:
                     self._out_since[message.header.stream] = time.monotonic()

@@ -15,7 +15,7 @@ from tests.integration.test_watch import a_result
 from tests.real.command import running_sluice
 from tests.real.kafka import KafkaBroker, require_jars
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
 
 STREET = "synthetic:street?seed=1&duration_s=12"
 FULL, OVERRUN = "capture_buffer_full", "capture_overrun"
@@ -45,7 +45,7 @@ Running = AbstractContextManager[subprocess.Popen[str]]
 
 
 def capture(broker: KafkaBroker, folder: Path, prefix: str, *options: str) -> Running:
-    where = ("--broker", broker.bootstrap, "--prefix", prefix, "--source", STREET)
+    where = ("--broker", broker.bootstrap, "--broker-timeout", 300, "--prefix", prefix, "--source", STREET)
     return running_sluice("capture", write_query(folder), *where, *options)
 
 
@@ -56,7 +56,7 @@ def wait_for(process: subprocess.Popen[str], words: str) -> None:
 
 
 def end(process: subprocess.Popen[str]) -> str:
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=400)
     assert process.returncode == 0, errors
     return errors
 
@@ -142,13 +142,13 @@ def test_watch_goes_on_when_the_broker_is_back(broker: KafkaBroker, topic_prefix
     results = f"{topic_prefix}results.v1"
     create_topic(broker.bootstrap, results)
     send(broker.bootstrap, results, [(b"gate", a_result("gate", 0))])
-    options = ("--json", "--from-beginning", "--limit", 2, "--timeout", 90)
+    options = ("--json", "--from-beginning", "--limit", 2, "--timeout", 300)
     with running_sluice("watch", "--broker", broker.bootstrap, "--prefix", topic_prefix, *options) as process:
         assert process.stdout is not None
         assert '"seq":0' in process.stdout.readline()
         broker.stop()
         broker.start()
         send(broker.bootstrap, results, [(b"gate", a_result("gate", 1))])
-        out, errors = process.communicate(timeout=100)
+        out, errors = process.communicate(timeout=330)
     assert '"seq":1' in out, errors
     assert process.returncode == 0

@@ -170,3 +170,24 @@ def test_states_go_to_their_topic(open_frames: Open) -> None:
     frames.close()
     (topic, key, _, value), *others = producer.sent
     assert (topic, key, json.loads(value)["state"], others) == ("streams.v1", b"gate", "running", [])
+
+
+def test_a_slow_broker_is_waited_for_as_long_as_it_answers(open_frames: Open) -> None:
+    frames, producer = open_frames(lambda topic, value: ...)
+    for seq in range(4):
+        frames.emit(make_frame(seq=seq), droppable=False)
+    frames.give_up_when_silent(1.0)
+    for _ in range(4):
+        assert not frames.drained(0.4)
+        producer.silent[-1].success(None)
+    assert frames.drained(WAIT_S)
+    assert frames.close() == 0
+
+
+def test_a_silent_broker_is_given_up(open_frames: Open) -> None:
+    frames, _ = open_frames(lambda topic, value: ...)
+    frames.emit(make_frame(), droppable=False)
+    frames.give_up_when_silent(0.2)
+    assert not frames.drained(0.1)
+    assert frames.drained(WAIT_S)
+    assert frames.close() == 1
