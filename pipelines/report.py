@@ -80,26 +80,31 @@ class Report:
 
 
 class Tracks:
-    """Counts distinct tracks by the label they bore last, remembering only the latest."""
+    """Counts distinct tracks by the label they bore most often, remembering only the latest."""
 
     def __init__(self, remembered: int = REMEMBERED_TRACKS) -> None:
         self._remembered = remembered
-        self._labels: OrderedDict[tuple[str, str, int], str] = OrderedDict()
+        self._labels: OrderedDict[tuple[str, str, int], Counter[str]] = OrderedDict()
         self._counts: Counter[str] = Counter()
 
     def see(self, track: tuple[str, str, int], label: str) -> None:
         """An observation of a track."""
-        before = self._labels.pop(track, None)
-        if before is not None:
-            self._counts[before] -= 1
-        self._counts[label] += 1
-        self._labels[track] = label
+        labels = self._labels.pop(track, Counter())
+        self._counts.subtract(_usual(labels))
+        labels[label] += 1
+        self._counts.update(_usual(labels))
+        self._labels[track] = labels
         if len(self._labels) > self._remembered:
             self._labels.popitem(last=False)
 
     def counts(self) -> Mapping[str, int]:
         """Label → number of tracks, most frequent first."""
         return {label: count for label, count in self._counts.most_common() if count}
+
+
+def _usual(labels: Counter[str]) -> list[str]:
+    """The most frequent label, as a list of one; of none, none."""
+    return [label for label, _ in labels.most_common(1)]
 
 
 class _Stream:

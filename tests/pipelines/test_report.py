@@ -34,7 +34,7 @@ def test_frames_objects_tracks_and_causes_are_counted() -> None:
     assert summary["frames"] == {"sampled": 5, "analysed": 3, "dropped": 1, "failed": 1}
     assert (summary["wall_s"], summary["fps"], summary["late"]) == (2.0, 1.5, 1)
     assert summary["objects"] == {"car": 2, "person": 1, "truck": 1}
-    assert summary["tracks"] == {"person": 1, "truck": 1}
+    assert summary["tracks"] == {"car": 1, "person": 1}
     assert summary["causes"] == {"queue_full": 1, "type: boom": 1}
     assert summary["streams"]["gate"]["frames"] == {"sampled": 2, "analysed": 1, "dropped": 0, "failed": 1}
 
@@ -70,6 +70,13 @@ def test_tracks_are_counted_once_however_many_there_are() -> None:
         for _ in range(3):
             tracks.see(("yard", "r1", number), "car")
     assert tracks.counts() == {"car": 1000}
+
+
+def test_a_track_is_what_it_was_called_most_often() -> None:
+    tracks = Tracks()
+    for label in ("moving", "car", "car", "truck", "car", "other"):
+        tracks.see(("yard", "r1", 7), label)
+    assert tracks.counts() == {"car": 1}
 
 
 def test_people_can_read_it() -> None:
