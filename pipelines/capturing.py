@@ -38,7 +38,8 @@ class Capturing:
     def run(self, stop: threading.Event, beat: Callable[[], None], patience_s: float) -> None:
         """Return when all sources have ended and their frames are delivered.
 
-        They are given up when the broker is silent for ``patience_s``. After ``stop`` the sources are ended and ``FLUSH_S`` counts. ``beat`` is called all the while.
+        They are given up when the broker is silent for ``patience_s``. After ``stop`` the sources are ended and
+        ``FLUSH_S`` counts. ``beat`` is called all the while.
         """
         threads = [
             threading.Thread(target=self._capture, args=item, name=f"capture-{item[0]}", daemon=True)
