@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,11 @@ class Site:
         """Until there are two seconds' worth of new results."""
         enough = self.topics.count("results") + 2 * FPS
         until(lambda: self.topics.count("results") >= enough, f"{enough} results", *running)
+
+    def wait_for_the_present(self, *running: Sluice) -> None:
+        """Until a frame that is captured from now on has its result: what waited before it is delivered."""
+        now = datetime.now(UTC)
+        until(lambda: self.topics.results()[-1].frame.captured_at > now, "a result of the present", *running)
 
     def finish(self, capture: Sluice, *workers: Sluice) -> None:
         """End the capture, and the workers when every frame has its result."""
