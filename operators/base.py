@@ -24,7 +24,7 @@ class Operator(Protocol):
 
     Called on the event loop, once per analysed frame, with the regions that the node's input selects. Frames of one
     stream come in order and one at a time; frames of different streams concurrently. Must not block the loop for more
-    than a millisecond: heavier work goes to ``asyncio.to_thread`` or the engine. An exception fails this frame only.
+    than a millisecond: heavier work goes to ``serving.threads`` or the engine. An exception fails this frame only.
     """
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:

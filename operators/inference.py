@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
 from operators import schema
-from serving.cards import ModelCard, Task
+from operators.frame import Image
+from serving.cards import ImageInput, ModelCard, Task
 from serving.errors import ModelError
+from serving.preprocess import Placement, batch
+from serving.threads import beside
+
+PIXELS_AT_ONCE = 1 << 16
+"""So many are prepared in less time than a thread takes to begin."""
 
 
 class Inference(Protocol):
@@ -33,6 +41,14 @@ def card_for(engine: Inference, model: str, task: Task) -> ModelCard:
     if card.task != task:
         raise ModelError(f"model {model!r} is made to {card.task}, this node needs one that can {task}")
     return card
+
+
+async def prepared(size: ImageInput, images: Sequence[Image]) -> tuple[NDArray[Any], list[Placement]]:
+    """``preprocess.batch`` without holding up the loop."""
+    pixels = sum(image.shape[0] * image.shape[1] for image in images) + len(images) * size.width * size.height
+    if pixels <= PIXELS_AT_ONCE:
+        return batch(size, images)
+    return await beside(partial(batch, size, images))
 
 
 def answered_by(card: ModelCard) -> schema.Model:

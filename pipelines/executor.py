@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar
 
 from operators.base import Call, Operator
@@ -18,13 +19,14 @@ from pipelines.dag import Dag, DagNode
 from pipelines.lane import Dropped, Lane
 from pipelines.overload import POLICIES, PolicyName, Waiting
 from pipelines.planner import Planner
+from serving.threads import beside
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 Load = Callable[[], Frame]
-"""Gives the decoded frame; runs in a thread, and only for frames that are not dropped."""
+"""Gives the decoded frame; called only for frames that are not dropped, in a thread where there is much to decode."""
 
 Observer = Callable[[Frame, Result], Awaitable[None]]
 """Told of every analysed frame with its picture; the stream's next frame waits for it."""
@@ -92,7 +94,8 @@ class Executor:
     async def _analyse(self, header: FrameHeader, load: Load, deadline: float) -> Result:
         watch = Stopwatch()
         queue_ms = max(0.0, _ms_since(header.captured_at))
-        frame = await asyncio.to_thread(watch.timed, "decode", load)
+        decode = partial(watch.timed, "decode", load)
+        frame = decode() if header.encoding == "bgr24" else await beside(decode)
         cause = None
         try:
             regions = await self._walk(frame, deadline, watch)

@@ -6,10 +6,10 @@ the frame. What differs from it, is no shadow and is large enough is one region,
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import cv2
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from operators.base import Call
 from operators.frame import Box, Frame, Image, Region
+from serving.threads import beside
 
 LABEL = "moving"
 _SHADOW = 127  # MOG2 marks shadow pixels with this value, foreground with 255
@@ -108,7 +109,7 @@ class MotionDetector:
         if key not in self._backgrounds:
             self.forget(frame.stream)
             self._backgrounds[key] = Background(self._settings)
-        found = await asyncio.to_thread(self._backgrounds[key].boxes, frame.image, frame.media_time_s)
+        found = await beside(partial(self._backgrounds[key].boxes, frame.image, frame.media_time_s))
         return [
             Region(id=0, node=self._node, box=box, label=LABEL, confidence=round(fill, 4), class_agnostic=True)
             for box, fill in found

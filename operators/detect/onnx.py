@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,12 @@ from operators.base import Call
 from operators.crops import Crop, cut
 from operators.detect.decoding import Detections, decode, one_per_place
 from operators.frame import Box, Frame, Region
-from operators.inference import Inference, card_for
+from operators.inference import Inference, card_for, prepared
 from serving import preprocess
 from serving.cards import ModelCard
 from serving.errors import ModelError
 from serving.explain import choices
+from serving.threads import beside
 
 WHOLE = Box(0.0, 0.0, 1.0, 1.0)
 
@@ -58,9 +59,9 @@ class OnnxDetector:
         parents = [region.id for region in regions] if self._inside else [None]
         boxes = [region.box for region in regions] if self._inside else [WHOLE]
         crops = [cut(frame.image, box) for box in boxes]
-        batch, placements = await asyncio.to_thread(preprocess.batch, card.input, [crop.pixels for crop in crops])
+        batch, placements = await prepared(card.input, [crop.pixels for crop in crops])
         outputs = await self._engine.infer(call.model, batch, call.deadline)
-        found = await asyncio.to_thread(decode, card, outputs, self._min_confidence)
+        found = await beside(partial(decode, card, outputs, self._min_confidence))
         children = [
             region
             for crop, placement, parent, detections in zip(crops, placements, parents, found, strict=True)

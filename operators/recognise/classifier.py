@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,9 +11,8 @@ from numpy.typing import NDArray
 from operators.base import Call
 from operators.crops import cut
 from operators.frame import Frame, Region
-from operators.inference import Inference, answered_by, card_for
+from operators.inference import Inference, answered_by, card_for, prepared
 from operators.schema import Attribute
-from serving import preprocess
 from serving.cards import ModelCard
 from serving.errors import ModelError
 
@@ -80,7 +78,7 @@ async def look(
     """Crop the regions, each with its margin, and run them through the network as one batch."""
     widen = card.input.margin if margin is None else margin
     crops = [cut(frame.image, region.box, widen).pixels for region in regions]
-    batch, _ = await asyncio.to_thread(preprocess.batch, card.input, crops)
+    batch, _ = await prepared(card.input, crops)
     return await engine.infer(card.name, batch, deadline)
 
 
