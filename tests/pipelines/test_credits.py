@@ -55,3 +55,29 @@ def test_close_ends_the_waiting():
     credits.close()
     thread.join(5)
     assert answers == [False]
+
+
+def test_a_credit_wakes_only_who_may_go():
+    credits = Credits(1, 1000)
+    waiting = {}
+    for stream in "abc":
+        credits.take(stream, 1)
+        given, waiting[stream] = taken(credits, stream, 1)
+        assert not given
+    credits.give("b", 1)
+    assert waiting["b"].wait(5)
+    assert not waiting["a"].wait(0.1)
+    assert not waiting["c"].is_set()
+    credits.close()
+    assert waiting["a"].wait(5)
+    assert waiting["c"].wait(5)
+
+
+def test_bytes_of_one_stream_let_another_go():
+    credits = Credits(10, 100)
+    credits.take("a", 90)
+    credits.take("b", 10)
+    given, later = taken(credits, "b", 50)
+    assert not given
+    credits.give("a", 90)
+    assert later.wait(5)
