@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, overload
 
 import cv2
 import msgspec
@@ -50,9 +50,14 @@ def frame_header(frame: Frame, encoding: Encoding | Literal["none"], cause: str 
     )
 
 
-def encode_frame(frame: Frame, encoding: Encoding) -> tuple[FrameHeader, bytes]:
-    """Header and image bytes of a frame: ``jpeg`` for the network, ``bgr24`` (raw) within a process."""
-    return frame_header(frame, encoding), _encode_jpeg(frame.image) if encoding == "jpeg" else frame.image.tobytes()
+@overload
+def encode_frame(frame: Frame, encoding: Literal["jpeg"]) -> tuple[FrameHeader, bytes]: ...
+@overload
+def encode_frame(frame: Frame, encoding: Literal["bgr24"]) -> tuple[FrameHeader, memoryview]: ...
+def encode_frame(frame: Frame, encoding: Encoding) -> tuple[FrameHeader, bytes | memoryview]:
+    """Header and image bytes of a frame: ``jpeg`` for the network; ``bgr24`` within a process, a view and no copy."""
+    header = frame_header(frame, encoding)
+    return header, _encode_jpeg(frame.image) if encoding == "jpeg" else _raw(frame.image)
 
 
 def read_header(headers: Iterable[tuple[str, bytes]]) -> FrameHeader:
@@ -69,7 +74,7 @@ def read_header(headers: Iterable[tuple[str, bytes]]) -> FrameHeader:
     return header
 
 
-def decode_frame(header: FrameHeader, data: bytes) -> Frame:
+def decode_frame(header: FrameHeader, data: bytes | memoryview) -> Frame:
     """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread."""
     image = _decode_jpeg(header, data) if header.encoding == "jpeg" else _view_bgr(header, data)
     return Frame(
@@ -100,9 +105,13 @@ def _encode_jpeg(image: Image) -> bytes:
     return bytes(data)
 
 
-def _decode_jpeg(header: FrameHeader, data: bytes) -> Image:
+def _raw(image: Image) -> memoryview:
+    return np.ascontiguousarray(image).data.cast("B").toreadonly()
+
+
+def _decode_jpeg(header: FrameHeader, data: bytes | memoryview) -> Image:
     try:
-        info = inspect_jpeg(data)
+        info = inspect_jpeg(bytes(data))
     except ValueError as error:
         raise FrameError("undecodable_image", str(error)) from None
     _check(header, info)
@@ -122,7 +131,7 @@ def _check(header: FrameHeader, info: JpegInfo) -> None:
         raise FrameError("undecodable_image", "the JPEG is cut off: its end marker is missing")
 
 
-def _view_bgr(header: FrameHeader, data: bytes) -> Image:
+def _view_bgr(header: FrameHeader, data: bytes | memoryview) -> Image:
     expected = header.width * header.height * 3
     if len(data) != expected:
         size = f"{header.width}×{header.height}"

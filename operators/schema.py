@@ -198,6 +198,6 @@ def to_json(message: msgspec.Struct) -> bytes:
     return _encoder.encode(message)
 
 
-def from_json(data: bytes, kind: type[M]) -> M:
+def from_json(data: bytes | memoryview, kind: type[M]) -> M:
     """Decode a message; raises ``msgspec.ValidationError``/``DecodeError`` where it is not of this kind and version."""
     return msgspec.json.decode(data, type=kind)

@@ -103,7 +103,7 @@ class EmbeddedRun:
     async def _deliver(self) -> None:
         """Give every result to the sinks, and its credit back to its stream."""
         appended = asyncio.Event()
-        self._broker.subscribe(appended)
+        self._broker.subscribe(appended, [TOPICS.results])
         offsets: dict[int, int] = {}
         try:
             while True:

@@ -29,7 +29,7 @@ class Feed:
         return not self._in_flight
 
     def emit(self, frame: Frame) -> None:
-        """Wait until the frame may go, then send it as raw bytes."""
+        """Wait until the frame may go, then send its pixels, which must not change any more."""
         size = frame.image.nbytes
         if self._credits.take(frame.stream, size):
             self._send(*encode_frame(frame, "bgr24"), size)
@@ -48,6 +48,6 @@ class Feed:
         """Let waiting threads go; their frames are not sent."""
         self._credits.close()
 
-    def _send(self, header: FrameHeader, image: bytes, size: int) -> None:
+    def _send(self, header: FrameHeader, image: bytes | memoryview, size: int) -> None:
         self._in_flight[header.stream, header.run, header.seq] = size
         self._broker.append(self._topic, header.stream.encode(), image, ((FRAME_HEADER_KEY, to_json(header)),))

@@ -44,7 +44,7 @@ class Message:
     offset: int
     timestamp_s: float
     key: bytes | None
-    value: bytes | None
+    value: bytes | memoryview | None
     headers: tuple[tuple[str, bytes], ...]
     receipt: object = None
 

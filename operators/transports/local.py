@@ -45,7 +45,6 @@ class Consumer(FaustConsumer):
     async def on_start(self) -> None:
         """Join the group."""
         self._broker.join(self._group)
-        self._broker.subscribe(self._changed)
         await super().on_start()
 
     async def on_stop(self) -> None:
@@ -64,6 +63,7 @@ class Consumer(FaustConsumer):
         app = self.app
         for topic in topics:
             self._broker.create_topic(topic, app.conf.topic_partitions)
+        self._broker.subscribe(self._changed, topics)
         app.on_rebalance_start()
         await self.on_partitions_revoked(set(self._assigned))
         mine = app.assignor.assign(self._broker, {"local": app.assignor.metadata(topics)})["local"]

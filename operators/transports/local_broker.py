@@ -10,12 +10,12 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from aiokafka.partitioner import murmur2
 
-from operators.transports.log import BoundedLog, CompactedLog, Headers, Log, Record
+from operators.transports.log import BoundedLog, CompactedLog, Headers, Log, Record, Value
 from serving.errors import BadInput
 
 MAX_BYTES = 256 << 20
@@ -40,7 +40,7 @@ class LocalBroker:
         self._members: set[str] = set()
         self._turn = count()
         self._lock = threading.RLock()
-        self._waiters: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+        self._waiters: dict[asyncio.Event, tuple[frozenset[str], asyncio.AbstractEventLoop]] = {}
 
     @classmethod
     def named(cls, name: str) -> LocalBroker:
@@ -89,7 +89,7 @@ class LocalBroker:
         self,
         topic: str,
         key: bytes | None,
-        value: bytes | None,
+        value: Value | None,
         headers: Headers = (),
         *,
         partition: int | None = None,
@@ -102,7 +102,7 @@ class LocalBroker:
             log = self._log((topic, number))
             record = Record(log.end, now_ms, key, value, headers)
             log.append(record)
-            waiters = list(self._waiters.items())
+            waiters = [(event, loop) for event, (topics, loop) in self._waiters.items() if topic in topics]
         for event, loop in waiters:
             _wake(event, loop)
         return number, record
@@ -139,13 +139,15 @@ class LocalBroker:
 
     # -- wake-ups -------------------------------------------------------
 
-    def subscribe(self, event: asyncio.Event) -> None:
-        """Set ``event`` on the running loop after every append, until ``unsubscribe``."""
-        self._waiters[event] = asyncio.get_running_loop()
+    def subscribe(self, event: asyncio.Event, topics: Iterable[str]) -> None:
+        """Set ``event`` on the running loop after every append to one of the topics, until ``unsubscribe``."""
+        with self._lock:
+            self._waiters[event] = frozenset(topics), asyncio.get_running_loop()
 
     def unsubscribe(self, event: asyncio.Event) -> None:
         """End what ``subscribe`` began."""
-        self._waiters.pop(event, None)
+        with self._lock:
+            self._waiters.pop(event, None)
 
     def _logs(self, topic: str) -> list[Log]:
         if topic not in self._topics:

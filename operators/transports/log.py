@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 Headers = tuple[tuple[str, bytes], ...]
+Value = bytes | memoryview
+"""A view is not copied: whoever appends one leaves the memory behind it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Record:
     offset: int
     timestamp_ms: int
     key: bytes | None
-    value: bytes | None
+    value: Value | None
     headers: Headers = ()
 
     @property

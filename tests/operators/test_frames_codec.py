@@ -28,6 +28,17 @@ def test_raw_frames_come_back_as_they_were(frame: Frame) -> None:
     assert (back.captured_at, back.decode_ms) == (frame.captured_at, 1.5)
 
 
+def test_raw_frames_are_neither_copied_nor_to_be_changed(frame: Frame) -> None:
+    image = decode_frame(*encode_frame(frame, "bgr24")).image
+    assert np.shares_memory(image, frame.image)
+    assert not image.flags.writeable
+
+
+def test_raw_frames_may_be_parts_of_larger_ones(frame: Frame) -> None:
+    part = Frame("camera", "run-1", 7, frame.image[8:40, 16:48], 0.28, frame.captured_at)
+    assert np.array_equal(decode_frame(*encode_frame(part, "bgr24")).image, part.image)
+
+
 def test_jpeg_frames_come_back_much_the_same(frame: Frame) -> None:
     header, data = encode_frame(frame, "jpeg")
     assert len(data) < frame.image.nbytes / 4

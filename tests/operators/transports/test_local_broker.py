@@ -84,10 +84,12 @@ def test_a_second_member_is_refused_until_the_first_leaves() -> None:
 
 async def test_an_append_from_a_thread_wakes_the_loop() -> None:
     broker, appended = LocalBroker(), asyncio.Event()
-    broker.subscribe(appended)
+    broker.subscribe(appended, ["topic"])
     threading.Thread(target=broker.append, args=("topic", None, b"value")).start()
     await asyncio.wait_for(appended.wait(), 5)
     appended.clear()
+    broker.append("another topic", None, b"value")
+    assert not appended.is_set()
     broker.unsubscribe(appended)
     broker.append("topic", None, b"value")
     await asyncio.sleep(0)
