@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
+from itertools import takewhile
 from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -23,7 +24,7 @@ class OrderedWindow(Generic[Item, Answer]):
         self._size = size
         self._finish = finish
         self._inside: deque[tuple[Item, asyncio.Task[Answer]]] = deque()
-        self._arrived = asyncio.Event()
+        self._progress = asyncio.Event()
         self._left = asyncio.Event()
         self.finisher = asyncio.create_task(self._run())
         """Ends with the exception that ended the window, and else only by ``abandon``."""
@@ -32,8 +33,9 @@ class OrderedWindow(Generic[Item, Answer]):
     async def put(self, item: Item, work: Callable[[], Coroutine[Any, Any, Answer]]) -> None:
         """Start the work as soon as there is room; items stand in the order of the calls, made one at a time."""
         await self._until_inside_at_most(self._size - 1)
-        self._inside.append((item, asyncio.create_task(work())))
-        self._arrived.set()
+        task = asyncio.create_task(work())
+        self._inside.append((item, task))
+        task.add_done_callback(self._note)
 
     async def drain(self) -> None:
         """Wait until every item put so far is finished."""
@@ -55,17 +57,17 @@ class OrderedWindow(Generic[Item, Answer]):
 
     async def _run(self) -> None:
         while True:
-            while self._inside:
-                await asyncio.wait([self._inside[0][1]])
-                await self._finish_oldest()
-            self._arrived.clear()
-            await self._arrived.wait()
+            while done := [(item, task.result()) for item, task in takewhile(_is_done, self._inside)]:
+                await self._finish(done)
+                for _ in done:
+                    self._inside.popleft()
+                self._left.set()
+            self._progress.clear()
+            await self._progress.wait()
 
-    async def _finish_oldest(self) -> None:
-        done = 0
-        while done < len(self._inside) and self._inside[done][1].done():
-            done += 1
-        await self._finish([(item, task.result()) for item, task in list(self._inside)[:done]])
-        for _ in range(done):
-            self._inside.popleft()
-        self._left.set()
+    def _note(self, task: asyncio.Task[Answer]) -> None:
+        self._progress.set()
+
+
+def _is_done(inside: tuple[Any, asyncio.Task[Any]]) -> bool:
+    return inside[1].done()
