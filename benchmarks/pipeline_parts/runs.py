@@ -177,6 +177,7 @@ def read_beyond_ms(load: Load, place: Kafka) -> list[float]:
         bootstrap_servers=place.bootstrap,
         auto_offset_reset="earliest",
         consumer_timeout_ms=60_000,
+        metadata_max_age_ms=1000,  # the topic is made by capture, which starts at the same time
     )
     with closing(consumer):
         for record in consumer:
