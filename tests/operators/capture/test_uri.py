@@ -87,7 +87,7 @@ def test_credentials_never_show(user: str, password: str) -> None:
     uri = SourceUri(f"rtsp://{quote(user, safe='')}:{quote(password, safe='')}@camera.local:554/1")
     assert str(uri) == "rtsp://***@camera.local:554/1"
     assert str(uri) in repr(uri)
-    assert uri.redact(f"cannot open <{uri.reveal()}>") == f"cannot open <{uri}>"
+    assert str(uri) in uri.redact(f"cannot open <{uri.reveal()}>")  # a user called "<" goes too
     assert password.lower() not in uri.redact(f"no {password}!").lower().replace("***", "")
 
 
