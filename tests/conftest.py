@@ -6,6 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Where a run decides whether a change lands, it must not depend on the examples of the day.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 pytest_plugins = ["tests.real.kafka", "tests.real.rtsp"]
 
