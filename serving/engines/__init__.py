@@ -1,0 +1,1 @@
+"""Runtimes behind one protocol: ONNX Runtime, OpenVINO, PyTorch."""
