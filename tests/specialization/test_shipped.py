@@ -19,7 +19,16 @@ from specialization.recipes import RECIPES
 from specialization.samples import Named, Samples
 
 NAMES = [recipe.name for recipe in RECIPES]
-PER_CLASS = 12
+
+FLOORS = {
+    ("vehicle-type", "vehicle6 photos"): 0.86,
+    ("vehicle-type", "drawn street crops"): 0.78,
+    ("vehicle-type-compact", "vehicle6 photos"): 0.77,
+    ("vehicle-type-compact", "drawn street crops"): 0.62,
+    ("street-kind", "vehicle6 photos"): 0.95,
+    ("street-kind", "drawn street crops"): 0.90,
+}
+"""The least share of right answers of what may ship, whatever its card says: a new training must not slip below."""
 
 
 def _card(name: str) -> ModelCard:
@@ -69,14 +78,19 @@ def _kernels(path: Path) -> int:
     return sum(numpy_helper.to_array(tensor).size for tensor in onnx.load(path).graph.initializer)
 
 
+@pytest.mark.parametrize(("name", "dataset"), FLOORS)
+def test_cards_claim_no_less_than_may_ship(name: str, dataset: str) -> None:
+    assert _accuracy(_card(name), dataset).value >= FLOORS[name, dataset]
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("name", NAMES)
 def test_photos_never_learnt_are_recognised_as_well_as_the_card_says(name: str, data_dir: Path) -> None:
-    photos = vehicle6.load(data_dir / "images" / "vehicle6", "test")
-    some = [item for kind in vehicle6.CLASSES for item in [one for one in photos if one[1] == kind][:PER_CLASS]]
-    assert len(some) == PER_CLASS * 6
-    value, n = _reached(name, some)
-    assert _not_worse(value, n, _accuracy(_card(name), "vehicle6 photos").value)
+    value, n = _reached(name, vehicle6.load(data_dir / "images" / "vehicle6", "test"))
+    card = _accuracy(_card(name), "vehicle6 photos")
+    assert n == card.n
+    assert value == pytest.approx(card.value, abs=0.01), "the same photos: only the runtime's rounding differs"
+    assert value >= FLOORS[name, "vehicle6 photos"]
 
 
 @pytest.mark.parametrize("name", NAMES)
