@@ -1,0 +1,134 @@
+"""What all engines share: a network's segments, opened, checked, measured and closed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from serving.engines.base import Array, TensorSpec
+from serving.engines.memory import give_back, resident_bytes
+from serving.errors import ModelError, SluiceError
+
+S = TypeVar("S")
+
+
+class Segment(Protocol):
+    """A segment that a runtime has opened; any number of threads may run it."""
+
+    @property
+    def input(self) -> TensorSpec:
+        """What it takes; a first axis of 1 stands for a graph that runs one item at a time."""
+        ...
+
+    def run(self, batch: Array) -> list[Array]:
+        """Outputs for one item or more, of the right shape and type."""
+        ...
+
+
+class Chain(ABC, Generic[S]):
+    """An engine but for the opening of one segment, which is the runtime's part."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._segments: Sequence[Segment] = ()
+        self._closed = False
+        self._memory_bytes = 0
+        self.inputs: Sequence[TensorSpec] = ()
+
+    @abstractmethod
+    def _open(self, segment: S) -> Segment:
+        """Open one segment; any exception of the runtime."""
+
+    @abstractmethod
+    def _weights_bytes(self, segment: S) -> int:
+        """Size of a segment's weights as they were given."""
+
+    def load(self, segments: Sequence[S]) -> None:
+        """Open every segment and run each once; ModelError where the runtime cannot."""
+        give_back()
+        before = resident_bytes()
+        self._segments = [self._opened(index, segment, len(segments)) for index, segment in enumerate(segments)]
+        self.inputs = [replace(each.input, shape=(None, *each.input.shape[1:])) for each in self._segments]
+        self._first_runs()
+        give_back()
+        # What else the process does meanwhile is measured too, and memory that lay free may be used again unseen.
+        self._memory_bytes = max(resident_bytes() - before, sum(map(self._weights_bytes, segments)))
+
+    def run(self, segment: int, batch: Array) -> list[Array]:
+        """Outputs of one segment for a batch of any length; ModelError, or SluiceError where the network fails."""
+        segments = self._segments
+        if not segments:
+            raise ModelError(f"model {self._name!r} is {'closed' if self._closed else 'not loaded'}")
+        opened, what = segments[segment], self._what(segment, len(segments))
+        self.inputs[segment].check(batch, what)
+        if not len(batch):
+            # Runtimes differ on empty batches: one item tells the outputs' shapes.
+            return [output[:0] for output in self.run(segment, np.zeros((1, *batch.shape[1:]), batch.dtype))]
+        try:
+            outputs = opened.run(batch) if opened.input.shape[0] is None else _one_by_one(opened, batch)
+        except Exception as error:  # runtimes' exceptions share no base but Exception
+            raise SluiceError(f"{what} failed: {first_line(error)}") from error
+        for index, output in enumerate(outputs):
+            if output.ndim == 0 or len(output) != len(batch):
+                raise SluiceError(f"{what}: output {index} has shape {output.shape} for {len(batch)} items")
+        return outputs
+
+    def memory_bytes(self) -> int:
+        """Resident memory taken by loading and by running one item, at least the weights' size; 0 once closed.
+
+        Other work of the process at the time of loading is counted too: measure where little else happens.
+        """
+        return self._memory_bytes
+
+    def close(self) -> None:
+        """Give the memory back as soon as the runs under way have ended."""
+        if self._closed:
+            return
+        self._closed = True
+        self._segments, self._memory_bytes = (), 0
+        give_back()
+
+    def _opened(self, index: int, segment: S, count: int) -> Segment:
+        what = self._what(index, count)
+        try:
+            opened = self._open(segment)
+        except ModelError as error:
+            raise ModelError(f"{what}: {error}") from error
+        except Exception as error:  # runtimes' exceptions share no base but Exception
+            raise ModelError(f"{what} cannot be opened: {first_line(error)}") from error
+        if (fixed := opened.input.shape[0]) not in (None, 1):
+            raise ModelError(f"{what}: fixed batch of {fixed}; export it with one of 1 or a dynamic one")
+        return opened
+
+    def _first_runs(self) -> None:
+        for index, spec in enumerate(self.inputs):
+            shape = [dim for dim in spec.shape[1:] if dim is not None]
+            if len(shape) == len(spec.shape) - 1:
+                self.run(index, np.zeros((1, *shape), spec.dtype))
+
+    def _what(self, index: int, count: int) -> str:
+        return f"model {self._name!r}" + (f", segment {index}" if count > 1 else "")
+
+
+def _one_by_one(segment: Segment, batch: Array) -> list[Array]:
+    rows = [segment.run(batch[index : index + 1]) for index in range(len(batch))]
+    return [np.concatenate(_padded(column)) for column in zip(*rows, strict=True)]
+
+
+def _padded(pieces: Sequence[Array]) -> list[Array]:
+    """Zeros appended where pieces vary in length, as they do when the graph itself suppresses overlaps."""
+    longest = [max(sizes) for sizes in zip(*(piece.shape[1:] for piece in pieces), strict=True)]
+    return [
+        np.pad(piece, [(0, 0), *((0, most - size) for most, size in zip(longest, piece.shape[1:], strict=True))])
+        for piece in pieces
+    ]
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an exception's message, or its kind where it has none."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

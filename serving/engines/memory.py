@@ -1,0 +1,24 @@
+"""The memory a network takes, and giving it back."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+
+import psutil
+
+
+def resident_bytes() -> int:
+    """Memory of this process that lies in RAM; everything it does at the moment counts."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def give_back() -> None:
+    """Hand memory that nobody uses back to the system; the C library would keep it for later otherwise."""
+    gc.collect()
+    if sys.platform == "linux":
+        # Other C libraries (musl) have no such call and return freed memory by themselves.
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

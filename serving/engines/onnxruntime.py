@@ -1,0 +1,76 @@
+"""ONNX Runtime: the default engine, on the CPU, on CUDA or TensorRT where its GPU build is installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnxruntime as ort
+
+from serving.engines.base import Array, Precision, TensorSpec
+from serving.engines.chain import Chain
+from serving.errors import ModelError
+
+PROVIDERS = ("TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider")
+"""In the order of preference."""
+
+_DTYPES = {
+    "tensor(float)": "float32",
+    "tensor(float16)": "float16",
+    "tensor(double)": "float64",
+    "tensor(uint8)": "uint8",
+    "tensor(int8)": "int8",
+    "tensor(int32)": "int32",
+    "tensor(int64)": "int64",
+}
+
+
+class OnnxRuntimeEngine(Chain[bytes]):
+    """Segments as ONNX models in ONNX Runtime sessions; int8 networks come quantised, as graphs of Q and DQ nodes."""
+
+    def __init__(self, name: str, *, threads: int, precision: Precision = "fp32") -> None:
+        if precision == "bf16":
+            raise ModelError(f"model {name!r}: ONNX Runtime computes in fp32 or int8; bf16 needs OpenVINO")
+        super().__init__(name)
+        self._threads = threads
+
+    def _open(self, segment: bytes) -> OnnxRuntimeSegment:
+        return OnnxRuntimeSegment(ort.InferenceSession(segment, session_options(self._threads), providers=_providers()))
+
+    def _weights_bytes(self, segment: bytes) -> int:
+        return len(segment)
+
+
+class OnnxRuntimeSegment:
+    """One session; ``run`` is safe from several threads by the runtime's own word."""
+
+    def __init__(self, session: ort.InferenceSession) -> None:
+        self._session = session
+        inputs = session.get_inputs()
+        if len(inputs) != 1:
+            raise ModelError(f"must have one input; has {', '.join(each.name for each in inputs) or 'none'}")
+        if inputs[0].type not in _DTYPES:
+            raise ModelError(f"input is {inputs[0].type}; must be one of {', '.join(_DTYPES)}")
+        self._name = inputs[0].name
+        shape = tuple(dim if isinstance(dim, int) else None for dim in inputs[0].shape)
+        self.input = TensorSpec(np.dtype(_DTYPES[inputs[0].type]), shape)
+
+    def run(self, batch: Array) -> list[Array]:
+        """Outputs in the graph's order."""
+        outputs: list[Array] = self._session.run(None, {self._name: batch})
+        return outputs
+
+
+def session_options(threads: int) -> ort.SessionOptions:
+    """All graph optimisations (weights stored as float16 are folded to float32 once, here)."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # One session's threads must not spin while another session's work: they would take its cores.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    return options
+
+
+def _providers() -> list[str]:
+    available = ort.get_available_providers()
+    return [name for name in PROVIDERS if name in available]
