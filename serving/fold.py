@@ -1,0 +1,33 @@
+"""Weights stored as float16 and cast in the graph become plain float32, which tools that change graphs understand."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import TensorProto, numpy_helper
+
+
+def folded(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy in which every Cast of an initializer to float32 is carried out; the rest stays as it is."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    graph = copy.graph
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    casts = [node for node in graph.node if _casts_weights(node) and node.input[0] in stored]
+    for node in casts:
+        values = numpy_helper.to_array(stored[node.input[0]]).astype(np.float32)
+        graph.initializer.append(numpy_helper.from_array(values, node.output[0]))
+        graph.node.remove(node)
+    drop_unused(graph)
+    return copy
+
+
+def drop_unused(graph: onnx.GraphProto) -> None:
+    """Remove initializers that no node reads, in place."""
+    used = {name for node in graph.node for name in node.input} | {output.name for output in graph.output}
+    for tensor in [tensor for tensor in graph.initializer if tensor.name not in used]:
+        graph.initializer.remove(tensor)
+
+
+def _casts_weights(node: onnx.NodeProto) -> bool:
+    return node.op_type == "Cast" and any(each.name == "to" and each.i == TensorProto.FLOAT for each in node.attribute)
