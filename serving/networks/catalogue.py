@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,10 @@ from torch import Tensor, nn
 
 from serving.errors import ModelError
 from serving.networks.cifar_resnet import CifarResNet
+from serving.networks.compact import PLANS, Compact
+from serving.networks.mobilenet import MobileNetV2
 from serving.networks.resnet import CIFAR, resnet18, resnet34, resnet50, resnet101
+from serving.networks.vgg import DEPTHS, Vgg
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +32,21 @@ class Architecture:
     classes: int
 
 
-_ALL = (
-    *(
-        Architecture(build.__name__, build, size=224, classes=1000)
-        for build in (resnet18, resnet34, resnet50, resnet101)
-    ),
-    *(
-        Architecture(f"{build.__name__}-cifar", partial(build, stem=CIFAR), size=32, classes=10)
-        for build in (resnet18, resnet34, resnet50, resnet101)
-    ),
-    *(
-        Architecture(f"cifar-resnet{6 * depth + 2}", partial(CifarResNet, depth=depth), size=32, classes=10)
-        for depth in (3, 5, 7, 9)
-    ),
-)
+def _all() -> Iterator[Architecture]:
+    for residual in (resnet18, resnet34, resnet50, resnet101):
+        yield Architecture(residual.__name__, residual, size=224, classes=1000)
+        yield Architecture(f"{residual.__name__}-cifar", partial(residual, stem=CIFAR), size=32, classes=10)
+    for depth in (3, 5, 7, 9):
+        yield Architecture(f"cifar-resnet{6 * depth + 2}", partial(CifarResNet, depth=depth), size=32, classes=10)
+    for name, depths in DEPTHS.items():
+        yield Architecture(name, partial(Vgg, depths=depths), size=224, classes=1000)
+        yield Architecture(f"{name}-bn", partial(Vgg, depths=depths, normalised=True), size=224, classes=1000)
+    yield Architecture("mobilenet-v2", MobileNetV2, size=224, classes=1000)
+    for name, plan in PLANS.items():
+        yield Architecture(name, partial(Compact, plan=plan), plan.size, plan.classes)
 
-ARCHITECTURES: Mapping[str, Architecture] = {each.name: each for each in _ALL}
+
+ARCHITECTURES: Mapping[str, Architecture] = {each.name: each for each in _all()}
 
 
 def multiply_adds(network: nn.Module, size: int) -> int:
