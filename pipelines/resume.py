@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Protocol
 
 import msgspec
-from aiokafka import AIOKafkaConsumer
-from aiokafka.errors import KafkaError
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError, RequestTimedOutError
 
 from operators.schema import FrameHeader, Result, from_json
 from pipelines.aio_broker import aiokafka_options
@@ -26,7 +26,10 @@ MARGIN_S = 30.0
 """Frames of a partition come from several machines whose clocks differ by less than this."""
 RECENT_RESULTS = 50
 """Per stream, what is kept of the tail to go on with the life cycle of tracks."""
-READ_TIMEOUT_S = 60.0
+SILENCE_S = 10.0
+"""A broker that gives no more of the tail for so long is asked again from the tail's start."""
+LONG = 100_000
+"""So many messages take seconds to read, and are worth a word."""
 RETRY_S = 2.0
 
 
@@ -117,11 +120,16 @@ class KafkaResume:
     Results are published with the timestamp of their frame, so the tail is found by time.
     """
 
-    def __init__(self, settings: BrokerSettings, topic: str, query: str, margin_s: float = MARGIN_S) -> None:
+    def __init__(self, settings: BrokerSettings, topic: str, query: str, flush: Callable[[], Awaitable[None]]) -> None:
+        """``flush`` returns when the topic has all that this worker handed to its producer.
+
+        A partition that went while the broker was slow leaves results there; without them the tail would be too short
+        for the same partition's return, and their frames be analysed once more.
+        """
         self._settings = settings
         self._topic = topic
         self._query = query
-        self._margin_s = margin_s
+        self._flush = flush
         self._lock = asyncio.Lock()
         self.reset()
 
@@ -135,20 +143,17 @@ class KafkaResume:
         async with self._lock:
             while since_s < self._covered_since_s:
                 try:
-                    self._tail = await self._read(since_s - self._margin_s)
+                    self._tail = await self._read(since_s - MARGIN_S)
                     self._covered_since_s = since_s
                 except (KafkaError, OSError) as error:
                     log.warning("cannot read the tail of topic %s (%s): trying again", self._topic, error)
                     await asyncio.sleep(RETRY_S)
 
     async def _read(self, since_s: float) -> Tail:
+        await self._flush()
         tail = Tail(self._query)
-        try:
-            async with asyncio.timeout(READ_TIMEOUT_S):
-                async for value in self._values(since_s * 1000):
-                    tail.add(value)
-        except TimeoutError:
-            log.warning("topic %s: its tail is too long to read whole; some results may come twice", self._topic)
+        async for value in self._values(since_s * 1000):
+            tail.add(value)
         if len(tail):
             log.info("topic %s: %d frames at hand may have their results already", self._topic, len(tail))
         return tail
@@ -167,14 +172,27 @@ class KafkaResume:
         await consumer.start()
         try:
             ends = await consumer.end_offsets(consumer.assignment())
-            found = await consumer.offsets_for_times({partition: max(0, int(since_ms)) for partition in ends})
-            unread = {partition for partition, place in found.items() if place and place.offset < ends[partition]}
-            for partition in unread:
-                consumer.seek(partition, found[partition].offset)
+            unread = await self._seek(consumer, ends, max(0, int(since_ms)))
             while unread:
-                for records in (await consumer.getmany(*unread, timeout_ms=1000)).values():
-                    for record in records:
-                        yield record.value
+                batches = await consumer.getmany(*unread, timeout_ms=round(SILENCE_S * 1000))
+                for record in (record for records in batches.values() for record in records):
+                    yield record.value
                 unread = {partition for partition in unread if await consumer.position(partition) < ends[partition]}
+                if unread and not batches:
+                    raise RequestTimedOutError(f"nothing came for {SILENCE_S:g} s")
         finally:
             await consumer.stop()
+
+    async def _seek(
+        self, consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int], since_ms: int
+    ) -> set[TopicPartition]:
+        """Go to where the tail begins; the partitions that have one."""
+        found = await consumer.offsets_for_times(dict.fromkeys(ends, since_ms))
+        starts = {partition: place.offset for partition, place in found.items() if place}
+        unread = {partition for partition, start in starts.items() if start < ends[partition]}
+        for partition in unread:
+            consumer.seek(partition, starts[partition])
+        length = sum(ends[partition] - starts[partition] for partition in unread)
+        if length >= LONG:
+            log.info("topic %s: looking for results of this query among its last %d messages", self._topic, length)
+        return unread

@@ -114,7 +114,7 @@ def _work(config: WorkerConfig, app: faust.App, analyser: Analyser, derive: Deri
     resume = (
         NothingToResume()
         if isinstance(broker, LocalAddress)
-        else KafkaResume(broker, config.topics.results, config.query)
+        else KafkaResume(broker, config.topics.results, config.query, lambda: app.producer.flush())
     )
     return Work(analyser, Publisher(sender(app)), config.topics, resume, derive)
 

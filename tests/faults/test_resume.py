@@ -71,5 +71,9 @@ async def test_a_broker_that_restarts_in_mid_stream_costs_nothing(
                 results = await results_of(wire, len(results) + 1)
 
     # What was on its way when the broker went may have been stored without the worker being told: it is sent again.
+    times = Counter(result.seq for result in results)
     said = {(result.seq, content(result)) for result in results}
     assert len(said) == 500, "what comes twice says the same"
+    assert [seq for seq, n in times.items() if n > 1 and analyser.seen[f"camera-{seq % 4}", seq] > 1] == [], (
+        "no frame that has a result is analysed again"
+    )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
+from aiokafka.errors import RequestTimedOutError
 
 from operators.schema import FrameHeader, FrameInfo, Plan, Result, to_json
-from pipelines.resume import RECENT_RESULTS, Tail
+from pipelines import resume
+from pipelines.resume import RECENT_RESULTS, KafkaResume, Tail
+from pipelines.settings import BrokerSettings
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -66,3 +71,55 @@ def test_results_of_a_later_minor_version_are_understood() -> None:
     tail = Tail("vehicles")
     tail.add(msgspec.json.encode({**msgspec.to_builtins(result(3)), "added_later": 1}))
     assert tail.answered(header(3))
+
+
+class Told(KafkaResume):
+    """Reads what it is told: values, or an error that cuts the reading off."""
+
+    def __init__(self, *readings: list[bytes | Exception]) -> None:
+        super().__init__(BrokerSettings(("nowhere:1",)), "results", "vehicles", self._flushed)
+        self.readings = list(readings)
+        self.since_s: list[float] = []
+        self.log: list[str] = []
+
+    async def _flushed(self) -> None:
+        self.log.append("flush")
+
+    async def _values(self, since_ms: float) -> AsyncIterator[bytes | None]:
+        self.since_s.append(since_ms / 1000)
+        self.log.append("read")
+        for value in self.readings.pop(0):
+            if isinstance(value, Exception):
+                raise value
+            yield value
+
+
+async def test_what_is_on_its_way_to_the_topic_is_waited_for() -> None:
+    told = Told([to_json(result(3))])
+    await told.cover(1000.0)
+    assert told.log == ["flush", "read"]
+    assert told.answered(header(3))
+
+
+async def test_the_tail_is_read_once_unless_an_older_frame_comes() -> None:
+    told = Told([], [])
+    for since_s in (1000.0, 1001.0, 1000.0, 900.0, 950.0):
+        await told.cover(since_s)
+    assert told.since_s == [1000.0 - resume.MARGIN_S, 900.0 - resume.MARGIN_S]
+
+
+async def test_after_partitions_moved_the_tail_is_read_again() -> None:
+    told = Told([to_json(result(3))], [to_json(result(4))])
+    await told.cover(1000.0)
+    told.reset()
+    await told.cover(1000.0)
+    assert not told.answered(header(3)), "what was read before the move is forgotten"
+    assert told.answered(header(4))
+
+
+async def test_a_reading_that_is_cut_off_starts_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resume, "RETRY_S", 0.0)
+    told = Told([to_json(result(3)), RequestTimedOutError("nothing came")], [to_json(result(n)) for n in (3, 4)])
+    await told.cover(1000.0)
+    assert told.answered(header(3))
+    assert told.answered(header(4)), "half a tail is not taken for the whole"
