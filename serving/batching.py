@@ -1,12 +1,130 @@
-"""Which waiting requests run next, together: the decision alone, without clock, threads or networks."""
+"""Which requests of a session's queue run next, together, and which are given up: the decision alone.
+
+The policies of Shen, 2019 (*System for Serving Deep Neural Networks Efficiently*), §3.5.1, for requests that take
+several places, and for such as must not be dropped. Ours is in ``look_ahead.py``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from serving.waiting_line import Latency, Line, R, line_up
 
 
-class Waiting(Protocol):
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[R]):
+    """What happens to a queue now; requests named in neither list go on waiting."""
+
+    run: Sequence[R]
+    """One batch; empty only where nothing is left that waits."""
+    drop: Sequence[R]
+    """Given up, each of them droppable."""
+
+
+class Policy(Protocol):
+    """Decides about the queue of one session whenever its device is free."""
+
+    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> Decision[R]:
+        """The next batch, of ``max_batch`` places at most unless one request alone takes more; ``now`` in seconds."""
+        ...
+
+
+class EarliestFirst:
+    """The most urgent request is in time; as many others go with it as that allows (Clipper's policy)."""
+
+    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> Decision[R]:
+        """See ``Policy``."""
+        return decide(queue, now, latency, max_batch, lambda line: (0, line.longest(0)))
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindow:
+    """A window of a fixed size slides to the first request that it is in time for; those before are dropped (Nexus)."""
+
+    batch: int
+    """Places: what the scheduler expects of each round."""
+
+    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> Decision[R]:
+        """See ``Policy``."""
+        return decide(queue, now, latency, max_batch, self._window)
+
+    def _window(self, line: Line[R]) -> tuple[int, int]:
+        batch = min(self.batch, line.limit)
+        windows = ((first, line.end(first, batch)) for first in range(len(line.requests)))
+        return next(window for window in windows if line.in_time(*window))
+
+
+class MaximalWindow:
+    """The longest window that is in time for all its requests; those before are dropped."""
+
+    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> Decision[R]:
+        """See ``Policy``."""
+        return decide(queue, now, latency, max_batch, self._window)
+
+    def _window(self, line: Line[R]) -> tuple[int, int]:
+        windows = ((first, line.longest(first)) for first in range(len(line.requests)))
+        return max(windows, key=lambda window: window[1] - window[0])
+
+
+def decide(
+    queue: Sequence[R],
+    now: float,
+    latency: Latency,
+    max_batch: int,
+    choose: Callable[[Line[R]], tuple[int, int]],
+) -> Decision[R]:
+    """The window that ``choose`` picks from those who can be in time, with the late ones that must run all the same."""
+    line, hopeless = line_up(queue, now, latency, max_batch)
+    late = [request for request in hopeless if not request.droppable]
+    drop = [request for request in hopeless if request.droppable]
+    if not line.requests:
+        return Decision(_fill(late, max_batch), drop)
+    first, end = choose(line)
+    end, riders = _riders(line, first, end, late)
+    sacrificed = [request for request in line.requests[:first] if request.droppable]
+    return Decision([*line.requests[first:end], *riders], [*drop, *sacrificed])
+
+
+def _fill(requests: Sequence[R], limit: int) -> list[R]:
+    """The first ones, up to the limit; the very first whatever it takes."""
+    chosen, places = list(requests[:1]), sum(request.items for request in requests[:1])
+    for request in requests[1:]:
+        places += request.items
+        if places > limit:
+            break
+        chosen.append(request)
+    return chosen
+
+
+def _riders(line: Line[R], first: int, end: int, late: Sequence[R]) -> tuple[int, list[R]]:
+    """The window's end and the late requests that run beside it.
+
+    They take what is free. The longest late gets its places even from the least urgent of the window, who go on
+    waiting: without that it would starve under a lasting load.
+    """
+    if not late:
+        return end, []
+    shorter = (cut for cut in range(end, first, -1) if _beside(line, first, cut, late[0].items))
+    end_with_rider = next(shorter, None)
+    if end_with_rider is None:
+        return end, []
+    riders, places = [late[0]], late[0].items
+    for request in late[1:]:
+        places += request.items
+        if not _beside(line, first, end_with_rider, places):
+            break
+        riders.append(request)
+    return end_with_rider, riders
+
+
+def _beside(line: Line[R], first: int, end: int, places: int) -> bool:
+    """Whether so many places fit beside a window, within the limit and its time."""
+    return line.places[end] - line.places[first] + places <= line.limit and line.in_time(first, end, places)
+
+
+class Asked(Protocol):
     """A request in a model's queue."""
 
     @property
@@ -20,10 +138,10 @@ class Waiting(Protocol):
         ...
 
 
-R = TypeVar("R", bound=Waiting)
+A = TypeVar("A", bound=Asked)
 
 
-def next_batch(queues: Mapping[str, Sequence[R]], limits: Mapping[str, int]) -> tuple[str, list[R]] | None:
+def next_batch(queues: Mapping[str, Sequence[A]], limits: Mapping[str, int]) -> tuple[str, list[A]] | None:
     """The model whose most urgent request is due first, and that model's requests in order of deadline up to its limit.
 
     A request is never split here: one that alone exceeds the limit runs alone. None where nothing waits.

@@ -1,0 +1,86 @@
+"""A rehearsal: what a sliding window would lose of those who wait and those expected, if a given batch ran first."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from serving.waiting_line import TOLERANCE_S, Latency, Line
+
+AHEAD = 2
+"""Arrivals are rehearsed for so many batches: as long as a newcomer waits for a batch and runs in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """Requests in order: first those who wait, then one expected every 1 / ``rate`` seconds."""
+
+    due: Sequence[float]
+    places: Sequence[int]
+    """Taken by all before each, and by all."""
+    waiting: int
+    """So many are there already."""
+    rate: float
+    now: float
+    seconds: Latency
+    batch: int
+    """Places in the window that slides."""
+    stop: int
+    """So many requests are settled; a batch that begins with one of them may take some that come later."""
+    worth: float
+    """Requests served per second of the device."""
+
+    @classmethod
+    def of(cls, line: Line[Any], rate: float, time_s: float) -> Rehearsal:
+        """Those in line, and newcomers of the same mean size that have ``time_s`` each from their arrival on."""
+        waiting, newest = len(line.requests), line.now + time_s
+        size = max(1, round(line.places[-1] / waiting))
+        # Half of a newcomer's time is for waiting, half for running (Shen, 2019, §3.2.1).
+        batch = max(1, bisect_right(range(1, line.limit + 1), time_s / 2 + TOLERANCE_S, key=line.seconds))
+        coming = range(1, ceil((AHEAD + 1) * batch / size) + 1) if rate > 0 else range(0)
+        due = [*(min(each, newest) for each in line.due), *(newest + number / rate for number in coming)]
+        places = [*line.places, *(line.places[-1] + size * number for number in coming)]
+        stop = len(due) - (batch // size if rate > 0 else 0)
+        worth = min(rate, batch / size / max(line.seconds(batch), TOLERANCE_S))
+        return cls(due, places, waiting, rate, line.now, line.seconds, batch, stop, worth)
+
+    def gain(self, first: int, end: int) -> float:
+        """Requests in time where the window from ``first`` to ``end`` runs now, less those its time is worth.
+
+        All windows are judged by the same requests, but some are done with them sooner: time is counted as the requests
+        that a busy device serves in it, or as those that come, where they are fewer.
+        """
+        served, position = end - first, end
+        at = self.now + self.seconds(self.places[end] - self.places[first])
+        while position < self.stop:
+            at, present = self._wait(at, position)
+            start = self._slide(position, present, at)
+            position = start
+            if start < present:
+                position = self._end(start, present)
+                served += position - start
+                at += self.seconds(self.places[position] - self.places[start])
+        return served - self.worth * (at - self.now)
+
+    def _wait(self, at: float, position: int) -> tuple[float, int]:
+        """When there is somebody to serve, and how many have come by then."""
+        if position >= self.waiting:
+            at = max(at, self.now + (position - self.waiting + 1) / self.rate)
+        come = int((at - self.now) * self.rate + TOLERANCE_S)
+        return at, min(self.waiting + come, len(self.due))
+
+    def _slide(self, position: int, present: int, at: float) -> int:
+        """The first of those present whose window is in time, or their end."""
+
+        def in_time(start: int) -> bool:
+            places = self.places[self._end(start, present)] - self.places[start]
+            return at + self.seconds(places) <= self.due[start] + TOLERANCE_S
+
+        return position if in_time(position) else bisect_left(range(present), True, position + 1, key=in_time)
+
+    def _end(self, start: int, present: int) -> int:
+        end = bisect_right(self.places, self.places[start] + self.batch) - 1
+        return min(present, max(start + 1, end))
