@@ -154,6 +154,12 @@ def parse_card(raw: dict[str, Any], where: str) -> ModelCard:
     return card
 
 
+def write_card(directory: Path, card: ModelCard) -> None:
+    """Write ``model.yaml`` of a model's directory, leaving out what was left at its default."""
+    content = yaml.safe_dump(card.model_dump(mode="json", exclude_unset=True), sort_keys=False, width=120)
+    (directory / CARD_FILE).write_text(content, encoding="utf-8")
+
+
 def _load(path: Path) -> dict[str, Any]:
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))

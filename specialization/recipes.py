@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from serving.cards import ImageInput
-from specialization.networks import ResNet, resnet18, thin_resnet, tiny_resnet
+from serving.networks.resnet import ResNet, resnet18
+from specialization.networks import thin_resnet, tiny_resnet
 from specialization.training import Schedule
 
 VEHICLE_TYPES = ("bike", "car", "juggernaut", "minibus", "pickup", "truck")

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-import yaml
 
-from serving.cards import CARD_FILE, Accuracy, ModelCard
+from serving.cards import Accuracy, ModelCard, write_card
 from serving.catalogue import SHIPPED, file_sha256
+from serving.networks.catalogue import multiply_adds
+from serving.networks.export import OUTPUT, export
+from serving.networks.resnet import ResNet
 from specialization.augment import augment, nudge
 from specialization.collect import Amounts, Sources, collect
-from specialization.export import OUTPUT, export
 from specialization.measure import accuracies, predictor
-from specialization.networks import ResNet, multiply_adds, warm_start
+from specialization.networks import warm_start
 from specialization.recipes import RECIPES, Recipe
 from specialization.samples import Samples
 from specialization.training import Change, fit, taught
@@ -63,7 +63,7 @@ def ship(recipe: Recipe, network: ResNet, sources: Sources, models: Path, thread
     """Write weights and card, measure what was written, and write the card again with the figures."""
     directory = models / recipe.name
     directory.mkdir(parents=True, exist_ok=True)
-    export(network, recipe.side, directory / WEIGHTS)
+    export(network, directory / WEIGHTS, recipe.side, half=True)
     write_card(directory, _card(recipe, network, directory, []))
     predict = predictor(models, recipe.name, threads)
     figures: list[Accuracy] = []
@@ -73,12 +73,6 @@ def ship(recipe: Recipe, network: ResNet, sources: Sources, models: Path, thread
     write_card(directory, _card(recipe, network, directory, figures))
     for figure in figures:
         print(f"  {figure.value:.3f}  {figure.metric}, {figure.dataset} ({figure.n})", flush=True)
-
-
-def write_card(directory: Path, card: ModelCard) -> None:
-    """Write ``model.yaml``, leaving out what was left at its default."""
-    content: dict[str, Any] = card.model_dump(mode="json", exclude_unset=True)
-    (directory / CARD_FILE).write_text(yaml.safe_dump(content, sort_keys=False, width=120), encoding="utf-8")
 
 
 def _card(recipe: Recipe, network: ResNet, directory: Path, figures: list[Accuracy]) -> ModelCard:

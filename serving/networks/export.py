@@ -50,21 +50,17 @@ def _folded(model: onnx.ModelProto) -> onnx.ModelProto:
     """What follows from constants alone becomes one: the exporter spells out how wide a padding is in a dozen nodes."""
     graph = model.graph
     known = {tensor.name: tensor for tensor in graph.initializer}
-    nodes = list(graph.node)
-    del graph.node[:]
-    for node in nodes:
+    for node in list(graph.node):
         if all(name in known for name in node.input if name):
             values = {name: numpy_helper.to_array(known[name]) for name in node.input if name}
             results = ReferenceEvaluator(node).run(None, values)
-            known |= {
-                name: numpy_helper.from_array(np.asarray(value), name)
-                for name, value in zip(node.output, results, strict=True)
-            }
-        else:
-            graph.node.append(node)
-    del graph.initializer[:]
+            for name, value in zip(node.output, results, strict=True):
+                known[name] = graph.initializer.add()
+                known[name].CopyFrom(numpy_helper.from_array(np.asarray(value), name))
+            graph.node.remove(node)
     used = {name for node in graph.node for name in node.input}
-    graph.initializer.extend(tensor for name, tensor in known.items() if name in used)
+    for name in known.keys() - used:
+        graph.initializer.remove(known[name])
     return model
 
 

@@ -9,8 +9,9 @@ import torch
 from numpy.typing import NDArray
 
 from serving.cards import ImageInput
+from serving.networks.resnet import ResNet
 from specialization.augment import augment, nudge
-from specialization.networks import ResNet
+from specialization.networks import SMALL_STEM
 from specialization.samples import Image, Samples
 from specialization.training import Change, Schedule, fit, taught, to_tensor
 
@@ -33,7 +34,7 @@ def _contrary(images: Sequence[Image]) -> NDArray[np.float32]:
 
 def _learnt(samples: Samples, change: Change) -> list[str]:
     torch.manual_seed(0)
-    network = ResNet(classes=3, widths=(8,), blocks=1, wide_stem=False)
+    network = ResNet(3, (1,), SMALL_STEM, widths=(8,))
     fit(network, SIZE, samples, Schedule(steps=60, batch=16, report_every=1000), _rng(), change)
     network.eval()
     with torch.inference_mode():

@@ -1,0 +1,26 @@
+"""Networks with weights at random, so that every layer tells in the outputs."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from serving.networks.catalogue import ARCHITECTURES
+
+
+def shaken(network: nn.Module, seed: int = 3) -> nn.Module:
+    """The network in evaluation mode, its normalisation away from the identity and no block a mere shortcut."""
+    torch.manual_seed(seed)
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.weight, 0.5, 1.0)
+            nn.init.uniform_(module.bias, -0.2, 0.2)
+            nn.init.normal_(module.running_mean, std=0.1)  # type: ignore[arg-type]
+            nn.init.uniform_(module.running_var, 0.8, 1.5)  # type: ignore[arg-type]
+    return network.eval()
+
+
+def architecture(name: str, classes: int = 5, seed: int = 3) -> nn.Module:
+    """An architecture by its name, shaken."""
+    torch.manual_seed(seed)
+    return shaken(ARCHITECTURES[name].build(classes), seed)
