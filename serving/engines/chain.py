@@ -116,10 +116,10 @@ class Chain(ABC, Generic[S]):
 
 def _one_by_one(segment: Segment, batch: Array) -> list[Array]:
     rows = [segment.run(batch[index : index + 1]) for index in range(len(batch))]
-    return [np.concatenate(_padded(column)) for column in zip(*rows, strict=True)]
+    return [np.concatenate(padded(column)) for column in zip(*rows, strict=True)]
 
 
-def _padded(pieces: Sequence[Array]) -> list[Array]:
+def padded(pieces: Sequence[Array]) -> list[Array]:
     """Zeros appended where pieces vary in length, as they do when the graph itself suppresses overlaps."""
     longest = [max(sizes) for sizes in zip(*(piece.shape[1:] for piece in pieces), strict=True)]
     return [
@@ -129,6 +129,7 @@ def _padded(pieces: Sequence[Array]) -> list[Array]:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an exception's message, or its kind where it has none."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    """The first line of an exception's message that says something, or its kind where none does."""
+    # OpenVINO begins with the places in its source.
+    lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Exception from ")]
+    return lines[0].strip() if lines else type(error).__name__
