@@ -47,16 +47,19 @@ class Chain(ABC, Generic[S]):
     def _weights_bytes(self, segment: S) -> int:
         """Size of a segment's weights as they were given."""
 
+    def _used_bytes(self) -> int:
+        """Memory in use, after what is free has been given back to the system or the device."""
+        give_back()
+        return resident_bytes()
+
     def load(self, segments: Sequence[S]) -> None:
         """Open every segment and run each once; ModelError where the runtime cannot."""
-        give_back()
-        before = resident_bytes()
+        before = self._used_bytes()
         self._segments = [self._opened(index, segment, len(segments)) for index, segment in enumerate(segments)]
         self.inputs = [replace(each.input, shape=(None, *each.input.shape[1:])) for each in self._segments]
         self._first_runs()
-        give_back()
         # What else the process does meanwhile is measured too, and memory that lay free may be used again unseen.
-        self._memory_bytes = max(resident_bytes() - before, sum(map(self._weights_bytes, segments)))
+        self._memory_bytes = max(self._used_bytes() - before, sum(map(self._weights_bytes, segments)))
 
     def run(self, segment: int, batch: Array) -> list[Array]:
         """Outputs of one segment for a batch of any length; ModelError, or SluiceError where the network fails."""
@@ -90,7 +93,7 @@ class Chain(ABC, Generic[S]):
             return
         self._closed = True
         self._segments, self._memory_bytes = (), 0
-        give_back()
+        self._used_bytes()
 
     def _opened(self, index: int, segment: S, count: int) -> Segment:
         what = self._what(index, count)
