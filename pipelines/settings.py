@@ -4,6 +4,8 @@
 |---|---|
 | ``SLUICE_BROKER`` | the broker where ``--broker`` is not given: ``kafka://host:port[,host:port…]`` |
 | ``SLUICE_MODELS`` | directories of models beside those given by ``--models``, joined by ``:`` |
+| ``SLUICE_CACHE`` | where variants of models and their profiles lie, in place of the user's cache |
+| ``SLUICE_MODEL_MEMORY`` | what loaded models may take together, as ``2GiB``; without it they all stay loaded |
 | ``SLUICE_KAFKA_SECURITY_PROTOCOL`` | ``PLAINTEXT`` (default), ``SSL``, ``SASL_PLAINTEXT``, ``SASL_SSL`` |
 | ``SLUICE_KAFKA_SASL_MECHANISM`` | ``PLAIN`` (default), ``SCRAM-SHA-256``, ``SCRAM-SHA-512`` |
 | ``SLUICE_KAFKA_USERNAME``, ``SLUICE_KAFKA_PASSWORD`` | for SASL |
@@ -25,6 +27,7 @@ from serving.errors import BadInput
 DEFAULT_PORT = 9092
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,23 @@ def broker_settings(url: str | None = None, environ: Mapping[str, str] = os.envi
 def model_dirs(environ: Mapping[str, str] = os.environ) -> list[Path]:
     """The directories of ``SLUICE_MODELS``, in order."""
     return [Path(part) for part in environ.get("SLUICE_MODELS", "").split(os.pathsep) if part]
+
+
+def cache_dir(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The directory of ``SLUICE_CACHE``; None where it is not set."""
+    given = environ.get("SLUICE_CACHE")
+    return Path(given) if given else None
+
+
+def model_memory(environ: Mapping[str, str] = os.environ) -> int | None:
+    """The bytes of ``SLUICE_MODEL_MEMORY``, None where it is not set; raises ``BadInput``."""
+    given = environ.get("SLUICE_MODEL_MEMORY")
+    if not given:
+        return None
+    match = re.fullmatch(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[MG]iB)", given.strip())
+    if match is None or float(match["number"]) == 0:
+        raise BadInput(f"SLUICE_MODEL_MEMORY is {given!r}: give a size such as 512MiB or 2GiB")
+    return int(float(match["number"]) * UNITS[match["unit"]])
 
 
 def parse_servers(url: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.settings import broker_settings, model_dirs, parse_servers
+from pipelines.settings import broker_settings, cache_dir, model_dirs, model_memory, parse_servers
 from serving.errors import BadInput
 
 SASL = {
@@ -110,3 +110,22 @@ def test_trusted_certificates_without_tls_are_a_mistake(tmp_path: Path) -> None:
 def test_directories_of_models() -> None:
     assert model_dirs({"SLUICE_MODELS": "/a:/b::"}) == [Path("/a"), Path("/b")]
     assert model_dirs({}) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "bytes_"), [(None, None), ("", None), ("512MiB", 512 << 20), ("1.5 GiB", 3 << 29), (" 2GiB ", 2 << 30)]
+)
+def test_the_memory_of_models_is_a_size(given: str | None, bytes_: int | None) -> None:
+    environ = {} if given is None else {"SLUICE_MODEL_MEMORY": given}
+    assert model_memory(environ) == bytes_
+
+
+@pytest.mark.parametrize("given", ["2", "2GB", "-1GiB", "0MiB", "much"])
+def test_what_is_no_size_is_refused(given: str) -> None:
+    with pytest.raises(BadInput, match=r"SLUICE_MODEL_MEMORY is .*: give a size such as 512MiB or 2GiB"):
+        model_memory({"SLUICE_MODEL_MEMORY": given})
+
+
+def test_the_cache_can_be_moved(tmp_path: Path) -> None:
+    assert cache_dir({"SLUICE_CACHE": str(tmp_path)}) == tmp_path
+    assert cache_dir({}) is None
