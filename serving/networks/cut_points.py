@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from math import prod
@@ -11,6 +11,8 @@ import onnx
 
 from serving.networks.dataflow import Dataflow, dataflow
 from serving.networks.multiply_adds import multiply_adds
+
+_ROUNDING = ("QuantizeLinear", "DequantizeLinear")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,19 @@ def cut_points(model: onnx.ModelProto) -> list[CutPoint]:
 
 def recommended(flow: Dataflow) -> list[CutPoint]:
     """``cut_points`` of a network whose flow is known."""
-    points = [point for point in _all(flow) if 0.0 < point.share < 1.0]
-    layers = groupby(points, lambda point: (point.flops, _elements(point)))
-    return [_last_alike(flow, list(layer)) for _, layer in layers]
+    rounded = {name for node in flow.nodes if node.op_type in _ROUNDING for name in node.output}
+    return one_per_layer(_all(flow), rounded)
+
+
+def one_per_layer(points: Iterable[CutPoint], but: Collection[str] = ()) -> list[CutPoint]:
+    """The last point of each run of equal size with nothing multiplied in it, of those that look like its first.
+
+    Tensors of ``but`` are taken only where a run has no others.
+    """
+    between = (point for point in points if 0.0 < point.share < 1.0)
+    layers = [list(layer) for _, layer in groupby(between, lambda point: (point.flops, _elements(point)))]
+    alike = [[each for each in layer if each.shape == layer[0].shape and each.tensor not in but] for layer in layers]
+    return [(fitting or layer)[-1] for fitting, layer in zip(alike, layers, strict=True)]
 
 
 def _all(flow: Dataflow) -> Iterator[CutPoint]:
@@ -61,11 +73,3 @@ def _elements(point: CutPoint) -> int | None:
     """Values per item; None where it is open."""
     dims = [dim for dim in point.shape[1:] if dim is not None]
     return prod(dims) if len(dims) == len(point.shape) - 1 else None
-
-
-def _last_alike(flow: Dataflow, layer: Sequence[CutPoint]) -> CutPoint:
-    """The last of a layer's tensors with the type and shape of its first; in a quantised network, before rounding."""
-    first = flow.specs[layer[0].tensor]
-    rounded = {node.output[0] for node in flow.nodes if node.op_type == "DequantizeLinear"}
-    alike = [point for point in layer if flow.specs[point.tensor] == first and point.tensor not in rounded]
-    return (alike or layer)[-1]

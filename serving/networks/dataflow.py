@@ -45,7 +45,7 @@ def dataflow(model: onnx.ModelProto) -> Dataflow:
     try:
         specs = tensor_specs(model, source)
     except onnx.shape_inference.InferenceError as error:
-        raise ModelError(f"shapes do not fit together: {' '.join(str(error).split())}") from error
+        raise ModelError(f"not a valid graph: {' '.join(str(error).split())}") from error
     if source not in specs or not specs[source].shape:
         raise ModelError(f"input {source!r} has no axis for the batch")
     nodes = _needed(model.graph)

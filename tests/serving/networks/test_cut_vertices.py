@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Sequence
 from graphlib import CycleError
 
@@ -14,7 +15,7 @@ Edges = Sequence[tuple[Hashable, Hashable]]
 
 
 def chain(*vertices: str) -> list[tuple[str, str]]:
-    return list(zip(vertices, vertices[1:], strict=False))
+    return list(itertools.pairwise(vertices))
 
 
 @pytest.mark.parametrize(
@@ -23,15 +24,15 @@ def chain(*vertices: str) -> list[tuple[str, str]]:
         (chain("in", "out"), []),
         (chain("in", "a", "b", "out"), ["a", "b"]),
         # One residual block between two layers: a → b → add beside a → add.
-        (chain("in", "a", "b", "add", "c", "out") + [("a", "add")], ["a", "add", "c"]),
+        ([*chain("in", "a", "b", "add", "c", "out"), ("a", "add")], ["a", "add", "c"]),
         # Blocks within a block.
-        (chain("in", "a", "b", "c", "d", "out") + [("a", "d"), ("b", "c")], ["a", "d"]),
+        ([*chain("in", "a", "b", "c", "d", "out"), ("a", "d"), ("b", "c")], ["a", "d"]),
         # A shortcut over all.
-        (chain("in", "a", "b", "out") + [("in", "out")], []),
+        ([*chain("in", "a", "b", "out"), ("in", "out")], []),
         # An operator that reads one tensor twice.
-        (chain("in", "a", "b", "out") + [("a", "b")], ["a", "b"]),
+        ([*chain("in", "a", "b", "out"), ("a", "b")], ["a", "b"]),
         # Weights and what nobody reads are on no path.
-        (chain("in", "a", "b", "out") + [("weight", "b"), ("a", "unread")], ["a", "b"]),
+        ([*chain("in", "a", "b", "out"), ("weight", "b"), ("a", "unread")], ["a", "b"]),
     ],
 )
 def test_what_all_paths_pass(edges: Edges, cuts: list[str]) -> None:
