@@ -30,6 +30,8 @@ LEAST_WEIGHT = 0.01
 GROUPS = 64
 """One group of like models per doubling of the load time, from 2⁻³² to 2³² s."""
 LARGEST_UNIT = 1e100
+LEAST_TOTAL = 1e-9
+"""Before the first request all models are expected alike."""
 MOST_HALVINGS = 300.0
 """Older counts are nothing; keeps the unit finite over any silence."""
 
@@ -42,7 +44,7 @@ class Shares:
         self._unit = np.ones(len(HALF_LIFE_S))
         self._now_s = 0.0
         self._counts = np.zeros((len(HALF_LIFE_S), FIRST_ROWS))
-        self._total = np.zeros(len(HALF_LIFE_S))
+        self._total = np.full(len(HALF_LIFE_S), LEAST_TOTAL)
         self._group = np.full(FIRST_ROWS, -1)
         self._group_counts = np.zeros((len(HALF_LIFE_S), GROUPS))
         self._group_models = np.zeros(GROUPS)
