@@ -17,7 +17,7 @@ from serving.batching import Decision, decide
 from serving.rehearsal import Rehearsal
 from serving.waiting_line import Latency, Line, R
 
-WINDOWS = 8
+WINDOWS = 6
 """First batches tried, at most."""
 
 

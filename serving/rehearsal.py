@@ -53,16 +53,21 @@ class Rehearsal:
         All windows are judged by the same requests, but some are done with them sooner: time is counted as the requests
         that a busy device serves in it, or as those that come, where they are fewer.
         """
+        due, places, seconds, stop = self.due, self.places, self.seconds, self.stop
         served, position = end - first, end
-        at = self.now + self.seconds(self.places[end] - self.places[first])
-        while position < self.stop:
+        at = self.now + seconds(places[end] - places[first])
+        while position < stop:
             at, present = self._wait(at, position)
-            start = self._slide(position, present, at)
-            position = start
-            if start < present:
-                position = self._end(start, present)
-                served += position - start
-                at += self.seconds(self.places[position] - self.places[start])
+            while position < present:
+                end = self._end(position, present)
+                done = at + seconds(places[end] - places[position])
+                if done <= due[position] + TOLERANCE_S:
+                    served, position, at = served + end - position, end, done
+                    break
+                # Windows of this size fail up to the first that is due late enough; near the end shorter ones may do.
+                size = end - position
+                enough = bisect_left(due, done - TOLERANCE_S, position + 1, present)
+                position = min(enough, max(present - size, position + 1 + size // 4))
         return served - self.worth * (at - self.now)
 
     def _wait(self, at: float, position: int) -> tuple[float, int]:
@@ -72,15 +77,6 @@ class Rehearsal:
         come = int((at - self.now) * self.rate + TOLERANCE_S)
         return at, min(self.waiting + come, len(self.due))
 
-    def _slide(self, position: int, present: int, at: float) -> int:
-        """The first of those present whose window is in time, or their end."""
-
-        def in_time(start: int) -> bool:
-            places = self.places[self._end(start, present)] - self.places[start]
-            return at + self.seconds(places) <= self.due[start] + TOLERANCE_S
-
-        return position if in_time(position) else bisect_left(range(present), True, position + 1, key=in_time)
-
     def _end(self, start: int, present: int) -> int:
-        end = bisect_right(self.places, self.places[start] + self.batch) - 1
-        return min(present, max(start + 1, end))
+        end = bisect_right(self.places, self.places[start] + self.batch, start, present + 1) - 1
+        return max(start + 1, end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from operator import itemgetter
 from typing import Generic, Protocol, TypeVar
 
@@ -84,7 +84,7 @@ class Line(Generic[R]):
 
 def line_up(queue: Sequence[R], now: float, latency: Latency, limit: int) -> tuple[Line[R], list[R]]:
     """Those who can be in time and those who cannot, both most urgent first, equals in order of arrival."""
-    seconds = cache(partial(_in_steps, latency, limit))
+    seconds = cache(latency)
     timely: list[R] = []
     hopeless: list[R] = []
     due: list[float] = []
@@ -97,14 +97,6 @@ def line_up(queue: Sequence[R], now: float, latency: Latency, limit: int) -> tup
         due.append(leave)
         places.append(places[-1] + request.items)
     return Line(timely, due, places, seconds, limit, now), hopeless
-
-
-def _in_steps(latency: Latency, limit: int, places: int) -> float:
-    """What so many places take; more than the limit, which only a single request can have, go in several steps."""
-    if places <= limit:
-        return latency(places)
-    steps, rest = divmod(places, limit)
-    return steps * latency(limit) + (latency(rest) if rest else 0.0)
 
 
 _leaves = itemgetter(0)

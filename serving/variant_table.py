@@ -1,0 +1,87 @@
+"""What is asked of a variant, and the variants there are to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serving.errors import BadInput
+from serving.variant_state import State
+
+Vector = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What a user asks of a network; each has a default that everything meets."""
+
+    latency_s: float = inf
+    """At most."""
+    accuracy: float = 0.0
+    """At least, 0 to 1."""
+    cost: float = inf
+    """At most, per item, in the unit of the variants' costs."""
+
+    def __post_init__(self) -> None:
+        if not (self.latency_s > 0 and self.cost > 0 and 0 <= self.accuracy <= 1):
+            raise BadInput(f"requirements: latency and cost must be above 0 and accuracy from 0 to 1, not {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRecord:
+    """A variant as selection sees it: what its profile says, and how it is now."""
+
+    id: str
+    latency_s: float
+    """Of a batch as large as the user's."""
+    load_s: float
+    """To load it."""
+    accuracy: float
+    cost: float
+    """Of one item, see ``variant_records.py``."""
+    state: State = State.INACTIVE
+    load: float = 0.0
+    """Share of its peak throughput that it serves."""
+
+
+class VariantTable:
+    """The variants to choose from, by columns; states and loads change, the rest does not."""
+
+    def __init__(self, records: Sequence[VariantRecord]) -> None:
+        """Raises BadInput where there is none."""
+        if not records:
+            raise BadInput("there is no variant to choose from: register a model and profile it")
+        self.ids = [each.id for each in records]
+        self.latency_s = _column([each.latency_s for each in records])
+        self.soonest_s = _column([each.load_s + each.latency_s for each in records])
+        self.accuracy = _column([each.accuracy for each in records])
+        self.cost = _column([each.cost for each in records])
+        self.state = [each.state for each in records]
+        self.within = {state: np.array([each.state is state for each in records]) for state in State}
+        self.load = _column([each.load for each in records])
+        self._rows = {name: row for row, name in enumerate(self.ids)}
+
+    def observe(self, variant: str, state: State, load: float) -> None:
+        """Take in how a variant is now."""
+        row = self._rows[variant]
+        self.within[self.state[row]][row] = False
+        self.within[state][row] = True
+        self.state[row], self.load[row] = state, load
+
+    def meet(self, requirements: Requirements) -> Flags:
+        """Which variants meet all requirements."""
+        flags: Flags = (
+            (self.latency_s <= requirements.latency_s)
+            & (self.accuracy >= requirements.accuracy)
+            & (self.cost <= requirements.cost)
+        )
+        return flags
+
+
+def _column(values: Sequence[float]) -> Vector:
+    return np.array(values, np.float64)
