@@ -1,0 +1,127 @@
+"""The files that variants run from: built once, kept in a cache, and refused unless they are what was written.
+
+``CACHE/variants/<model>-<start of its sha256>/`` holds ``int8.onnx``, ``fp32-rank4.onnx`` …, beside each a note of its
+sha256, and the model's profiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import onnx
+import platformdirs
+
+from serving import atomic
+from serving.catalogue import Catalogue, Entry, file_sha256, verify
+from serving.engines.base import Array
+from serving.errors import ModelError
+from serving.variants import Variant, parse
+from serving.weights import read_weights
+
+
+class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a built file."""
+
+    sha256: str
+    data_sha256: str | None
+    """Of what it was calibrated on; None where it needed nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A variant of a model that can be opened."""
+
+    entry: Entry
+    variant: Variant
+    path: Path
+    """Of the ONNX file to run."""
+
+
+def user_cache() -> Path:
+    """Where artefacts lie unless the settings name another place."""
+    return Path(platformdirs.user_cache_dir("sluice"))
+
+
+def folder(cache: Path, entry: Entry) -> Path:
+    """Where a model's artefacts and profiles lie; another file of weights has another folder."""
+    return cache / "variants" / f"{entry.card.name}-{entry.card.sha256[:12]}"
+
+
+def resolve(name: str, catalogue: Catalogue, cache: Path) -> Resolved:
+    """The variant, or the model, of this name; raises ModelError where it is unknown, not built or damaged."""
+    variant = parse(name)
+    entry = catalogue.find(variant.model)
+    return Resolved(entry, variant, artefact(entry, variant, cache))
+
+
+def artefact(entry: Entry, variant: Variant, cache: Path) -> Path:
+    """The file a variant runs from, whole; raises ModelError that says how to build it."""
+    path = _path(entry, variant, cache)
+    if path == entry.path:
+        return path
+    note = _note(path)
+    if note is None or not path.is_file():
+        raise ModelError(f"variant {variant.id!r} is not built yet; {_remedy(variant)}")
+    found = file_sha256(path)
+    if found != note.sha256:
+        raise ModelError(
+            f"variant {variant.id!r}: {path} ({path.stat().st_size} bytes) is damaged: sha256 is {found[:12]}…, "
+            f"should be {note.sha256[:12]}…; {_remedy(variant, '--again')}"
+        )
+    return path
+
+
+def build(entry: Entry, variant: Variant, cache: Path, items: Array, data_sha256: str, again: bool = False) -> Path:
+    """The file a variant runs from, made where it is missing, damaged or calibrated on other data.
+
+    ``items``: prepared pictures (N × …) for int8. ModelError where the network cannot be changed so, BadInput where the
+    cache cannot be written.
+    """
+    path = _path(entry, variant, cache)
+    if path == entry.path:
+        verify(entry)
+        return path
+    depends_on = data_sha256 if variant.precision == "int8" else None
+    note = _note(path)
+    whole = note is not None and path.is_file() and file_sha256(path) == note.sha256
+    if again or note is None or not whole or note.data_sha256 != depends_on:
+        verify(entry)
+        atomic.write(path, _made(entry, variant, items).SerializeToString())
+        atomic.write(_beside(path), msgspec.json.encode(Note(file_sha256(path), depends_on)))
+    return path
+
+
+def _made(entry: Entry, variant: Variant, items: Array) -> onnx.ModelProto:
+    model = read_weights(entry.path, entry.card)
+    if variant.rank is not None:
+        from serving.factorise import factorised
+
+        model = factorised(model, variant.rank)
+    if variant.precision == "int8":
+        from serving.quantise import quantised
+
+        model = quantised(variant.model, model, items)
+    return model
+
+
+def _path(entry: Entry, variant: Variant, cache: Path) -> Path:
+    stem = variant.artefact
+    return entry.path if stem is None else folder(cache, entry) / f"{stem}.onnx"
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
+
+
+def _note(path: Path) -> Note | None:
+    """None where there is none that can be read: the file beside it counts as missing then."""
+    try:
+        return msgspec.json.decode(_beside(path).read_bytes(), type=Note)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _remedy(variant: Variant, option: str = "") -> str:
+    return f"build it with: sluice models profile {variant.model} {option}".rstrip()
