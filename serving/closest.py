@@ -1,4 +1,4 @@
-"""Where nothing meets the requirements: the variant that comes closest, and what it lacks."""
+"""Where no free variant meets the requirements: the one that comes closest, and what it lacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from serving.variant_state import State
 from serving.variant_table import Requirements, VariantTable, Vector
 
-Rows = NDArray[np.intp]
+SHOWN = (("latency", 1000, " ms"), ("accuracy", -1, ""), ("cost", 1, ""))
+"""The rows of a table as users read them: name, factor, unit."""
+SMALLEST = 1e-300
+"""Stands for a requirement of 0, which everything meets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,44 +26,36 @@ class Choice:
     reason: str
 
 
-def closest(requirements: Requirements, variants: VariantTable, busy: Rows) -> Choice:
-    """The least shortfall among those which may have work, or among all where none may; ``busy`` meet everything."""
+def closest(requirements: Requirements, variants: VariantTable, meets: NDArray[np.bool_]) -> Choice:
+    """The least shortfall among those which may have work, or among all where none may."""
     free = np.flatnonzero(variants.within[State.ACTIVE] | variants.within[State.INACTIVE])
-    rows = free if len(free) else np.arange(len(variants.ids))
-    row = int(rows[shortfall(requirements, variants)[rows].argmin()])
-    if row in busy:
-        return Choice(variants.ids[row], True, f"all are overloaded or interfered; this one is {_state(variants, row)}")
-    lacks = "; ".join(_lacks(requirements, variants, rows, row))
-    would = "".join(f"; {variants.ids[each]} would but is {_state(variants, each)}" for each in busy[:1])
-    return Choice(variants.ids[row], False, f"no variant meets all requirements; of the closest the {lacks}{would}")
+    among = free if len(free) else np.arange(len(variants.ids))
+    chosen = int(among[shortfall(requirements, variants)[among].argmin()])
+    name, state = variants.ids[chosen], variants.state[chosen].value
+    if meets[chosen]:
+        return Choice(name, True, f"all are overloaded or interfered; this one meets the requirements and is {state}")
+    busy = next(
+        (f"; {variants.ids[each]} would but is {variants.state[each].value}" for each in np.flatnonzero(meets)), ""
+    )
+    lacks = "; ".join(_lacks(requirements, variants, among, chosen))
+    return Choice(name, False, f"no variant meets all requirements; of the closest the {lacks}{busy}")
 
 
 def shortfall(requirements: Requirements, variants: VariantTable) -> Vector:
     """How far each variant is from what is asked: the relative distances of all that it does not meet, added up."""
-    distance: Vector = np.maximum(variants.latency_s / requirements.latency_s - 1, 0)
-    distance += np.maximum(variants.cost / requirements.cost - 1, 0)
-    if requirements.accuracy > 0:
-        distance += np.maximum(1 - variants.accuracy / requirements.accuracy, 0)
-    return distance
+    asked = requirements.at_most()
+    distance: Vector = np.maximum(variants.rows - asked, 0) / np.maximum(np.abs(asked), SMALLEST)
+    total: Vector = distance.sum(axis=0)
+    return total
 
 
-def _lacks(requirements: Requirements, variants: VariantTable, rows: Rows, row: int) -> Iterator[str]:
+def _lacks(requirements: Requirements, variants: VariantTable, among: NDArray[np.intp], chosen: int) -> Iterator[str]:
     """What one variant does not meet: by how much, and what the best there is has."""
-    if variants.latency_s[row] > requirements.latency_s:
-        column = 1000 * variants.latency_s
-        yield _gap("latency", column[row], 1000 * requirements.latency_s, column[rows].min(), " ms")
-    if variants.accuracy[row] < requirements.accuracy:
-        yield _gap("accuracy", variants.accuracy[row], requirements.accuracy, variants.accuracy[rows].max())
-    if variants.cost[row] > requirements.cost:
-        yield _gap("cost", variants.cost[row], requirements.cost, variants.cost[rows].min())
-
-
-def _gap(what: str, has: float, wanted: float, best: float, unit: str = "") -> str:
-    side = "above" if has > wanted else "below"
-    return (
-        f"{what} of {has:.4g}{unit} is {abs(has - wanted):.3g}{unit} {side} {wanted:.4g}{unit} (best: {best:.4g}{unit})"
-    )
-
-
-def _state(variants: VariantTable, row: int) -> str:
-    return variants.state[row].value
+    asked = requirements.at_most().ravel().tolist()
+    has = variants.rows[:, chosen].tolist()
+    best = variants.rows.take(among, axis=1).min(axis=1).tolist()
+    for row, (what, factor, unit) in enumerate(SHOWN):
+        if has[row] > asked[row]:
+            mine, wanted, there = (f"{factor * each[row]:.4g}{unit}" for each in (has, asked, best))
+            gap, side = f"{abs(factor) * (has[row] - asked[row]):.3g}{unit}", "above" if factor > 0 else "below"
+            yield f"{what} of {mine} is {gap} {side} {wanted} (best: {there})"

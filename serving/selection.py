@@ -16,7 +16,7 @@ from serving.variant_table import Requirements, VariantTable
 
 def select(requirements: Requirements, variants: VariantTable) -> Choice:
     """The variant for these requirements; of equally good ones the first in the table."""
-    meets = variants.meet(requirements)
+    meets = (variants.rows <= requirements.at_most()).all(axis=0)
     for state, order, reason in (
         (State.ACTIVE, variants.load, "the least loaded of the active variants that meet the requirements"),
         (State.INACTIVE, variants.soonest_s, "no active variant meets the requirements; this one is ready soonest"),
@@ -24,4 +24,4 @@ def select(requirements: Requirements, variants: VariantTable) -> Choice:
         rows = np.flatnonzero(meets & variants.within[state])
         if len(rows):
             return Choice(variants.ids[rows[order[rows].argmin()]], True, reason)
-    return closest(requirements, variants, np.flatnonzero(meets))
+    return closest(requirements, variants, meets)

@@ -13,7 +13,6 @@ from serving.errors import BadInput
 from serving.variant_state import State
 
 Vector = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,10 @@ class Requirements:
     def __post_init__(self) -> None:
         if not (self.latency_s > 0 and self.cost > 0 and 0 <= self.accuracy <= 1):
             raise BadInput(f"requirements: latency and cost must be above 0 and accuracy from 0 to 1, not {self}")
+
+    def at_most(self) -> Vector:
+        """What a variant's rows must not exceed: latency, accuracy with the other sign, and cost; 3 × 1."""
+        return np.array([[self.latency_s], [-self.accuracy], [self.cost]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,38 +53,23 @@ class VariantRecord:
 
 
 class VariantTable:
-    """The variants to choose from, by columns; states and loads change, the rest does not."""
+    """The variants to choose from, a column each; states and loads change, the rest does not."""
 
     def __init__(self, records: Sequence[VariantRecord]) -> None:
         """Raises BadInput where there is none."""
         if not records:
             raise BadInput("there is no variant to choose from: register a model and profile it")
         self.ids = [each.id for each in records]
-        self.latency_s = _column([each.latency_s for each in records])
-        self.soonest_s = _column([each.load_s + each.latency_s for each in records])
-        self.accuracy = _column([each.accuracy for each in records])
-        self.cost = _column([each.cost for each in records])
+        self.rows = np.array([[each.latency_s, -each.accuracy, each.cost] for each in records]).T.copy()
+        self.soonest_s = np.array([each.load_s + each.latency_s for each in records])
         self.state = [each.state for each in records]
         self.within = {state: np.array([each.state is state for each in records]) for state in State}
-        self.load = _column([each.load for each in records])
-        self._rows = {name: row for row, name in enumerate(self.ids)}
+        self.load = np.array([each.load for each in records])
+        self._columns = {name: column for column, name in enumerate(self.ids)}
 
     def observe(self, variant: str, state: State, load: float) -> None:
         """Take in how a variant is now."""
-        row = self._rows[variant]
-        self.within[self.state[row]][row] = False
-        self.within[state][row] = True
-        self.state[row], self.load[row] = state, load
-
-    def meet(self, requirements: Requirements) -> Flags:
-        """Which variants meet all requirements."""
-        flags: Flags = (
-            (self.latency_s <= requirements.latency_s)
-            & (self.accuracy >= requirements.accuracy)
-            & (self.cost <= requirements.cost)
-        )
-        return flags
-
-
-def _column(values: Sequence[float]) -> Vector:
-    return np.array(values, np.float64)
+        column = self._columns[variant]
+        self.within[self.state[column]][column] = False
+        self.within[state][column] = True
+        self.state[column], self.load[column] = state, load
