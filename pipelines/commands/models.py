@@ -1,4 +1,4 @@
-"""``sluice models``: what is here, what can be fetched, and whether it is whole."""
+"""``sluice models``: what is here, what can be fetched or made, and whether it is whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from pipelines.commands import options
+from pipelines.commands import export, options
 from pipelines.models import catalogue
 from pipelines.settings import model_dirs
 from serving.catalogue import Catalogue, Entry, user_models, verify
@@ -24,6 +24,9 @@ from serving.pull import pull as fetch
 @click.group("models")
 def command() -> None:
     """List, pull and verify models."""
+
+
+command.add_command(export.command)
 
 
 @command.command("list")

@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from serving.errors import ModelError
+from serving.explain import choices
 from serving.networks.cifar_resnet import CifarResNet
 from serving.networks.compact import PLANS, Compact
 from serving.networks.mobilenet import MobileNetV2
@@ -47,6 +48,13 @@ def _all() -> Iterator[Architecture]:
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {each.name: each for each in _all()}
+
+
+def find(name: str) -> Architecture:
+    """The architecture of this name; raises ModelError with a near miss."""
+    if name not in ARCHITECTURES:
+        raise ModelError(f"unknown architecture {name!r}{choices(name, ARCHITECTURES)}")
+    return ARCHITECTURES[name]
 
 
 def multiply_adds(network: nn.Module, size: int) -> int:
@@ -86,9 +94,9 @@ def _mismatch(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str 
         return f"it lacks {_few(missing)}"
     if unexpected := [name for name in given if name not in wanted]:
         return f"it has {_few(unexpected)} besides"
-    for name, tensor in given.items():
-        if tensor.shape != wanted[name].shape:
-            return f"{name} is {_size(tensor)}, must be {_size(wanted[name])}"
+    for name, tensor in wanted.items():
+        if name in given and given[name].shape != tensor.shape:
+            return f"{name} is {_size(given[name])}, must be {_size(tensor)}"
     return None
 
 
