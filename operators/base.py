@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from operators.frame import Frame, Region
+from serving.urgency import Urgency
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,8 @@ class Call:
 
     model: str | None
     """The model chosen for this frame; None for operators without a network."""
-    deadline: float
-    """On ``time.monotonic()``'s clock."""
+    urgency: Urgency
+    """How much the frame hurries: operators hand it to the engine."""
 
 
 class Operator(Protocol):

@@ -14,6 +14,7 @@ from serving.cards import ImageInput, ModelCard, Task
 from serving.errors import ModelError
 from serving.preprocess import Placement, batch
 from serving.threads import beside
+from serving.urgency import Urgency
 
 PIXELS_AT_ONCE = 1 << 16
 """So many are prepared in less time than a thread takes to begin."""
@@ -30,7 +31,7 @@ class Inference(Protocol):
         """Make a model ready; ModelError where that fails."""
         ...
 
-    async def infer(self, model: str, batch: NDArray[Any], deadline: float) -> list[NDArray[Any]]:
+    async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
         """The model's outputs for a batch, in the card's order, first axis as long as the batch's."""
         ...
 
@@ -51,6 +52,7 @@ async def prepared(size: ImageInput, images: Sequence[Image]) -> tuple[NDArray[A
     return await beside(partial(batch, size, images))
 
 
-def answered_by(card: ModelCard) -> schema.Model:
-    """How results name the model."""
-    return schema.Model(name=card.name, version=card.version, tier=card.tier)
+def answered_by(card: ModelCard, model: str) -> schema.Model:
+    """How results name the model that a call named, perhaps with a variant: ``vehicle-type@openvino-bf16``."""
+    variant = model.partition("@")[2] or None
+    return schema.Model(name=card.name, version=card.version, tier=card.tier, variant=variant)

@@ -67,6 +67,8 @@ class Model(msgspec.Struct, kw_only=True, frozen=True):
     name: str
     version: str
     tier: str
+    variant: str | None = None
+    """Engine and precision, where the query named them: ``openvino-bf16``."""
 
 
 class Attribute(msgspec.Struct, kw_only=True, frozen=True):

@@ -16,10 +16,13 @@ from operators.frame import Frame, Region
 from operators.schema import FrameHeader, FrameInfo, Outcome, Plan, Result
 from pipelines.assemble import objects_of
 from pipelines.dag import Dag, DagNode
+from pipelines.downstream import Downstream
 from pipelines.lane import Dropped, Lane
-from pipelines.overload import POLICIES, PolicyName, Waiting
+from pipelines.overload import LATE, POLICIES, PolicyName, Waiting
 from pipelines.planner import Planner
+from serving.errors import TooLate
 from serving.threads import beside
+from serving.urgency import Urgency
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +51,7 @@ class Executor:
         self._planner = planner
         self._policies = policies
         self._observers = observers
+        self._downstream = Downstream([node.name for node in dag.nodes])
         self._lanes: dict[str, Lane[Result]] = {}
         self._told: dict[str, str] = {}
 
@@ -116,6 +120,8 @@ class Executor:
             try:
                 with watch.stage(node.name):
                     new = await self._operators[node.name].process(frame, regions, call)
+            except TooLate as late:
+                raise Dropped(LATE) from late
             except Exception as error:
                 failure = f"{node.name}: {type(error).__name__}: {error}"
                 self._tell(frame.stream, failure)
@@ -134,7 +140,9 @@ class Executor:
 
     def _call(self, frame: Frame, node: DagNode, deadline: float) -> Call:
         remaining_ms = (deadline - asyncio.get_running_loop().time()) * 1000
-        return Call(self._planner.choose(frame.stream, node.name, node.models, remaining_ms), deadline)
+        model = self._planner.choose(frame.stream, node.name, node.models, remaining_ms)
+        droppable = self._policies.get(frame.stream) == "drop_late"
+        return Call(model, Urgency(deadline, droppable, self._downstream.after(node.name)))
 
     def _result(
         self,
@@ -147,6 +155,8 @@ class Executor:
     ) -> Result:
         latency_ms = _ms_since(header.captured_at)
         stages_ms = {"capture": header.decode_ms, "queue": queue_ms, **watch.finish()}
+        if cause is None:
+            self._downstream.observe(stages_ms)
         return Result(
             stream=frame.stream,
             run=frame.run,

@@ -79,7 +79,6 @@ class Lane(Generic[T]):
                 self._drop(self._queue[victim], QUEUE_FULL)
 
     async def _drain(self) -> None:
-        loop = asyncio.get_running_loop()
         while self._queue:
             self._drop_late()
             if not self._queue:
@@ -87,18 +86,22 @@ class Lane(Generic[T]):
             entry = self._queue.popleft()
             self._room.set()
             self._cancel_timer(entry)
-            started = loop.time()
             await self._perform(entry)
-            self._service.observe(loop.time() - started)
         self._runner = None
 
     async def _perform(self, entry: _Entry[T]) -> None:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
         try:
             result = await entry.work()
+        except Dropped as drop:  # given up half-way, which says nothing about the time that a frame takes
+            self._service.dropped()
+            _fail(entry, drop)
         except Exception as error:
-            if not entry.done.cancelled():
-                entry.done.set_exception(error)
+            self._service.observe(loop.time() - started)
+            _fail(entry, error)
         else:
+            self._service.observe(loop.time() - started)
             if not entry.done.cancelled():
                 entry.done.set_result(result)
 
@@ -115,8 +118,7 @@ class Lane(Generic[T]):
         self._queue.remove(entry)
         self._cancel_timer(entry)
         self._service.dropped()
-        if not entry.done.cancelled():
-            entry.done.set_exception(Dropped(cause))
+        _fail(entry, Dropped(cause))
 
     def _set_timer(self, entry: _Entry[T]) -> None:
         """Look again when the frame's deadline passes: a worker that never frees must not hide the drop."""
@@ -127,3 +129,8 @@ class Lane(Generic[T]):
     def _cancel_timer(self, entry: _Entry[T]) -> None:
         if entry.timer is not None:
             entry.timer.cancel()
+
+
+def _fail(entry: _Entry[T], error: Exception) -> None:
+    if not entry.done.cancelled():
+        entry.done.set_exception(error)

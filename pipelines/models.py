@@ -1,14 +1,25 @@
-"""The models that a command can use."""
+"""The models that a command can use, and what runs them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipelines.settings import model_dirs
+from pipelines.settings import cache_dir, model_dirs, model_memory
 from serving.catalogue import Catalogue, search_path
+
+if TYPE_CHECKING:
+    from serving.backend import Backend
 
 
 def catalogue(given: Sequence[Path]) -> Catalogue:
     """The models of the given directories, of ``SLUICE_MODELS``, pulled ones, and those that ship."""
     return Catalogue(search_path([*given, *model_dirs()]))
+
+
+def backend(known: Catalogue) -> Backend:
+    """What runs them, as the environment says; not yet started."""
+    from serving.backend import Backend  # brings the runtimes, which most commands do without
+
+    return Backend(known, cache=cache_dir(), memory_bytes=model_memory())

@@ -20,6 +20,7 @@ from operators.schema import Result
 from pipelines.build import build_executor
 from pipelines.embedded import EmbeddedRun, Sink
 from pipelines.executor import Observer
+from pipelines.models import backend
 from pipelines.progress import RunProgress
 from pipelines.query import Query
 from pipelines.report import Report
@@ -27,7 +28,6 @@ from pipelines.report_text import render
 from pipelines.sources import capture_specs
 from pipelines.stopping import stop_loop_on_signals
 from serving.catalogue import Catalogue
-from serving.engine import Engine
 from serving.errors import BadInput, SluiceError, SourceError
 
 
@@ -73,7 +73,7 @@ def run_query(query: Query, catalogue: Catalogue, outputs: Outputs, limit: int |
 
 
 async def _run(query: Query, catalogue: Catalogue, run: EmbeddedRun, observers: Sequence[Observer]) -> None:
-    engine = Engine(catalogue)
+    engine = backend(catalogue)
     await engine.start()
     try:
         with stop_loop_on_signals() as stop:

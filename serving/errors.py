@@ -5,6 +5,7 @@ SluiceError               exit 1: something failed while running
 │   ├── QueryError        a query file
 │   ├── ModelError        a model directory, card or weights file
 │   └── SourceError       a video source (carries a ``Reason`` code for the ``streams`` topic)
+├── TooLate               an answer that could not be there in time was given up
 └── Unavailable           a broker or another service cannot be reached
 """
 
@@ -37,6 +38,10 @@ class SourceError(BadInput):
     def __init__(self, message: str, reason: str = "error") -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class TooLate(SluiceError):
+    """An answer could not be there in time, and whoever asked allowed it to be given up."""
 
 
 class Unavailable(SluiceError):

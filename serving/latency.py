@@ -50,14 +50,11 @@ class LatencyEstimate:
 
     def __init__(self, points: Mapping[int, float] | None = None) -> None:
         self._points = dict(points or {})
-        self._table = LatencyTable(self._points)
-
-    def __call__(self, batch: int) -> float:
-        """Seconds expected for so many items; 0 before anything is known."""
-        return self._table(batch)
+        self.table = LatencyTable(self._points)
+        """What is known now; replaced, never changed, by an observation."""
 
     def observe(self, batch: int, seconds: float) -> None:
         """Take in the time of one run."""
         before = self._points.get(batch, seconds)
         self._points[batch] = before + LEARNING_RATE * (seconds - before)
-        self._table = LatencyTable(self._points)
+        self.table = LatencyTable(self._points)

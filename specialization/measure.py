@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from serving.cards import Accuracy
 from serving.catalogue import Catalogue
-from serving.network import open_onnx, run_in_steps
+from serving.network import run_in_steps
+from serving.opening import open_model
 from serving.preprocess import batch
 from specialization.samples import Image, Samples
 
@@ -20,10 +21,10 @@ STEP = 32
 def predictor(models: Path, name: str, threads: int) -> Callable[[Sequence[Image]], NDArray[np.float32]]:
     """Pictures → probabilities (N × classes) by the model of this name in a directory of models."""
     entry = Catalogue([models]).find(name)
-    network = open_onnx(entry, threads)
+    network = open_model(entry, threads)
 
     def predict(images: Sequence[Image]) -> NDArray[np.float32]:
-        logits = run_in_steps(network, batch(entry.card.input, images)[0], STEP)[0]
+        logits = run_in_steps(network.run, batch(entry.card.input, images)[0], STEP)[0]
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         probabilities: NDArray[np.float32] = powers / powers.sum(axis=1, keepdims=True)
         return probabilities

@@ -11,7 +11,7 @@ import onnx
 import yaml
 from onnx import TensorProto, helper, numpy_helper
 
-from serving.catalogue import Catalogue, file_sha256
+from serving.catalogue import SHIPPED, Catalogue, file_sha256
 
 FLOAT, UINT8 = TensorProto.FLOAT, TensorProto.UINT8
 
@@ -74,4 +74,21 @@ def mean_model(models: Path, name: str = "means", batch: int | str = "N", **chan
     directory.mkdir(parents=True, exist_ok=True)
     mean_graph(directory / "net.onnx", batch)
     write_card(directory, **changes)
+    return Catalogue([models])
+
+
+def relatives(models: Path, names: Sequence[str], of: str = "street-kind") -> Catalogue:
+    """A catalogue of networks that differ from a shipped one, and from each other, in the last layer only."""
+    original = Catalogue([SHIPPED]).find(of)
+    for seed, name in enumerate(names):
+        network = onnx.load(original.path)
+        last = network.graph.node[-1].input[1]
+        kernel = next(each for each in network.graph.initializer if each.name in (last, f"{last}.half"))
+        values = numpy_helper.to_array(kernel)
+        noise = np.random.default_rng(seed).normal(scale=values.std(), size=values.shape)
+        kernel.CopyFrom(numpy_helper.from_array((values + noise).astype(values.dtype), kernel.name))
+        (models / name).mkdir(parents=True)
+        onnx.save(network, models / name / "net.onnx")
+        size = original.card.input.model_dump(mode="json")
+        write_card(models / name, input=size, classes=list(original.card.classes))
     return Catalogue([models])

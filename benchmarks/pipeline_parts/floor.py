@@ -23,7 +23,7 @@ from pipelines.build import motion_settings, track_settings
 from pipelines.dag import compile_dag
 from pipelines.query import DetectNode, RecogniseNode, TrackNode
 from serving import preprocess
-from serving.network import open_onnx
+from serving.opening import open_model
 
 
 def floor_of_videos(clip: Path, frames: int) -> Marks:
@@ -52,7 +52,7 @@ def _through_nodes(clip: Path, frames: Iterator[Frame]) -> Marks:
     background = Background(motion_settings(detect.spec))
     tracker = NorfairTracker(track_settings(track.spec))
     entry = models().find(recognise.models[0])
-    network = open_onnx(entry, len(os.sched_getaffinity(0)))
+    network = open_model(entry, len(os.sched_getaffinity(0)))
     marks, last_s = Marks(), 0.0
     for frame in frames:
         boxes = background.boxes(frame.image, frame.media_time_s)

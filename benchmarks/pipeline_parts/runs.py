@@ -34,7 +34,7 @@ from pipelines.report import Report
 from pipelines.settings import BrokerSettings
 from pipelines.sources import capture_specs
 from pipelines.worker import WorkerConfig, run_worker
-from serving.engine import Engine
+from serving.backend import Backend
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -132,7 +132,7 @@ def run_local(load: Load) -> Measured:
 async def _run_local(load: Load) -> Measured:
     wanted, meter = query(load.clip, load.streams), Meter()
     specs = capture_specs(wanted, limit=load.frames, realtime=load.realtime)
-    engine = Engine(models())
+    engine = Backend(models())
     await engine.start()
     with closing(JsonLines(os.devnull)) as lines, RunProgress(specs, Console(stderr=True)) as progress:
         executor = await build_executor(wanted, engine)
@@ -149,7 +149,7 @@ def run_worker_on(load: Load, place: Kafka) -> Marks:
 
 async def _run_worker(load: Load, place: Kafka) -> Marks:
     wanted, meter = query(load.clip, load.streams), Meter(load.total)
-    engine = Engine(models())
+    engine = Backend(models())
     await engine.start()
     executor = await build_executor(wanted, engine)
     config = WorkerConfig(BrokerSettings((place.bootstrap,)), wanted.name, place.topics(wanted))

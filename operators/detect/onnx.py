@@ -60,7 +60,7 @@ class OnnxDetector:
         boxes = [region.box for region in regions] if self._inside else [WHOLE]
         crops = [cut(frame.image, box) for box in boxes]
         batch, placements = await prepared(card.input, [crop.pixels for crop in crops])
-        outputs = await self._engine.infer(call.model, batch, call.deadline)
+        outputs = await self._engine.infer(call.model, batch, call.urgency)
         found = await beside(partial(decode, card, outputs, self._min_confidence))
         children = [
             region

@@ -15,6 +15,7 @@ from operators.inference import Inference, answered_by, card_for, prepared
 from operators.schema import Attribute
 from serving.cards import ModelCard
 from serving.errors import ModelError
+from serving.urgency import Urgency
 
 UNKNOWN = "unknown"
 
@@ -51,15 +52,15 @@ class Classifier:
             return []
         assert call.model is not None
         card = self._engine.card(call.model)
-        (scores, *_) = await look(self._engine, card, frame, regions, self._margin, call.deadline)
+        (scores, *_) = await look(self._engine, call.model, frame, regions, self._margin, call.urgency)
         for region, row in zip(regions, probabilities(card, scores), strict=True):
-            region.attributes.append(self._answer(card, row))
+            region.attributes.append(self._answer(card, call.model, row))
         return []
 
     def forget(self, stream: str) -> None:
         """Nothing is kept between frames."""
 
-    def _answer(self, card: ModelCard, row: NDArray[np.float32]) -> Attribute:
+    def _answer(self, card: ModelCard, model: str, row: NDArray[np.float32]) -> Attribute:
         best = int(row.argmax())
         confidence = float(row[best])
         unsure = confidence < self._min_confidence
@@ -68,18 +69,19 @@ class Classifier:
             label=(card.other_label or UNKNOWN) if unsure else card.classes[best],
             confidence=round(confidence, 4),
             provenance="oracle",
-            model=answered_by(card),
+            model=answered_by(card, model),
         )
 
 
 async def look(
-    engine: Inference, card: ModelCard, frame: Frame, regions: Sequence[Region], margin: float | None, deadline: float
+    engine: Inference, model: str, frame: Frame, regions: Sequence[Region], margin: float | None, urgency: Urgency
 ) -> list[NDArray[Any]]:
     """Crop the regions, each with its margin, and run them through the network as one batch."""
+    card = engine.card(model)
     widen = card.input.margin if margin is None else margin
     crops = [cut(frame.image, region.box, widen).pixels for region in regions]
     batch, _ = await prepared(card.input, crops)
-    return await engine.infer(card.name, batch, deadline)
+    return await engine.infer(model, batch, urgency)
 
 
 def probabilities(card: ModelCard, scores: NDArray[Any]) -> NDArray[np.float32]:

@@ -24,6 +24,7 @@ from operators.recognise.enrolment import identities, read_picture
 from operators.schema import Attribute
 from serving import preprocess
 from serving.cards import ModelCard
+from serving.urgency import Urgency
 
 CHUNK = 16
 """Pictures that are decoded and embedded at a time while enrolling."""
@@ -67,7 +68,7 @@ class GalleryRecogniser:
     async def prepare(self) -> None:
         """Load the models and enrol every picture with each; ModelError or BadInput where one cannot be used."""
         for model in self._models:
-            self._galleries[model] = await enrol(self._engine, self._engine.card(model), self._pictures)
+            self._galleries[model] = await enrol(self._engine, model, self._pictures)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Append one attribute to every region; makes none."""
@@ -76,35 +77,35 @@ class GalleryRecogniser:
         assert call.model is not None
         card = self._engine.card(call.model)
         if call.model not in self._galleries:
-            self._galleries[call.model] = await enrol(self._engine, card, self._pictures)
-        outputs = await look(self._engine, card, frame, regions, self._margin, call.deadline)
+            self._galleries[call.model] = await enrol(self._engine, call.model, self._pictures)
+        outputs = await look(self._engine, call.model, frame, regions, self._margin, call.urgency)
         matches = self._galleries[call.model].match(unit(outputs[0]))
         for region, (name, similarity) in zip(regions, matches, strict=True):
-            region.attributes.append(self._answer(card, name, similarity))
+            region.attributes.append(self._answer(card, call.model, name, similarity))
         return []
 
     def forget(self, stream: str) -> None:
         """Nothing is kept between frames."""
 
-    def _answer(self, card: ModelCard, name: str, similarity: float) -> Attribute:
+    def _answer(self, card: ModelCard, model: str, name: str, similarity: float) -> Attribute:
         least = card.min_similarity if self._min_similarity is None else self._min_similarity
         return Attribute(
             name=self._attribute,
             label=name if similarity >= least else UNKNOWN,
             confidence=round(min(max(similarity, 0.0), 1.0), 4),
             provenance="oracle",
-            model=answered_by(card),
+            model=answered_by(card, model),
         )
 
 
-async def enrol(engine: Inference, card: ModelCard, pictures: Mapping[str, Sequence[Path]]) -> Gallery:
+async def enrol(engine: Inference, model: str, pictures: Mapping[str, Sequence[Path]]) -> Gallery:
     """Embed every picture; raises BadInput for one that cannot be read."""
     flat = [(name, path) for name, paths in pictures.items() for path in paths]
-    vectors = []
+    card, vectors = engine.card(model), []
     for start in range(0, len(flat), CHUNK):
         paths = [path for _, path in flat[start : start + CHUNK]]
         batch = await asyncio.to_thread(_batch, card, paths)
-        vectors.append(unit((await engine.infer(card.name, batch, math.inf))[0]))
+        vectors.append(unit((await engine.infer(model, batch, Urgency(math.inf)))[0]))
     return Gallery(tuple(name for name, _ in flat), np.concatenate(vectors))
 
 

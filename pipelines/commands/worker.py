@@ -11,14 +11,13 @@ from pipelines.build import build_executor
 from pipelines.check import open_query
 from pipelines.commands import options
 from pipelines.deriving import Lifecycles
-from pipelines.models import catalogue
+from pipelines.models import backend, catalogue
 from pipelines.partition import TopicNames
 from pipelines.query import Query
 from pipelines.settings import broker_settings
 from pipelines.stopping import stop_loop_on_signals
 from pipelines.worker import WorkerConfig, run_worker
 from serving.catalogue import Catalogue
-from serving.engine import Engine
 
 
 @click.command(name="worker")
@@ -67,7 +66,7 @@ def command(
 
 
 async def _work(config: WorkerConfig, query: Query, known: Catalogue) -> None:
-    engine = Engine(known)
+    engine = backend(known)
     await engine.start()
     try:
         with stop_loop_on_signals() as stop:

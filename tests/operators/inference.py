@@ -10,6 +10,7 @@ import numpy as np
 
 from serving.cards import ModelCard, parse_card
 from serving.errors import ModelError
+from serving.urgency import Urgency
 from tests.models import card
 
 Answer = Callable[[np.ndarray], list[np.ndarray]]
@@ -31,8 +32,8 @@ class FakeEngine:
     async def load(self, model: str) -> None:
         self.loaded.append(model)
 
-    async def infer(self, model: str, batch: np.ndarray, deadline: float) -> list[np.ndarray]:
-        self.asked.append((model, batch, deadline))
+    async def infer(self, model: str, batch: np.ndarray, urgency: Urgency) -> list[np.ndarray]:
+        self.asked.append((model, batch, urgency.deadline))
         return self._models[model][1](batch)
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from operators.base import Call
 from operators.frame import Box, Frame, Region
+from serving.urgency import Urgency
 
-CALL = Call(model=None, deadline=1e9)
+CALL = Call(model=None, urgency=Urgency(1e9))
 
 
 def make_frame(seq=0, media_time_s=0.0, image=None, stream="cam", run="run-1") -> Frame:

@@ -23,7 +23,7 @@ from pipelines.models import catalogue
 from pipelines.query import Query
 from pipelines.running import Outputs, run_query
 from pipelines.sources import capture_specs
-from serving.engine import Engine
+from serving.backend import Backend
 from serving.errors import SluiceError, SourceError
 
 STREET = "synthetic:street?seed=3&duration_s=3&fps=10&width=320&height=180"
@@ -124,7 +124,7 @@ async def test_stop_ends_an_endless_source_and_every_frame_sampled_has_its_resul
             if result.seq == 50:
                 stop.set()
 
-    engine = Engine(catalogue([]))
+    engine = Backend(catalogue([]))
     await engine.start()
     run = EmbeddedRun("test", [spec], [Stopping()], states.append)
     await run.run(await build_executor(wanted, engine), stop)

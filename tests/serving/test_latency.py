@@ -23,7 +23,7 @@ def test_one_point_scales_up_but_not_down() -> None:
 
 def test_nothing_known_costs_nothing() -> None:
     assert LatencyTable({})(3) == 0.0
-    assert LatencyEstimate()(3) == 0.0
+    assert LatencyEstimate().table(3) == 0.0
 
 
 @given(st.dictionaries(st.integers(1, 64), st.floats(1e-4, 1.0), min_size=1), st.integers(1, 100))
@@ -36,11 +36,11 @@ def test_an_estimate_follows_what_it_sees() -> None:
     estimate = LatencyEstimate(POINTS)
     for _ in range(50):
         estimate.observe(4, 0.030)
-    assert estimate(4) == pytest.approx(0.030, rel=1e-3)
-    assert estimate(1) == pytest.approx(0.010)
+    assert estimate.table(4) == pytest.approx(0.030, rel=1e-3)
+    assert estimate.table(1) == pytest.approx(0.010)
 
 
 def test_an_estimate_without_a_profile_begins_with_the_first_run() -> None:
     estimate = LatencyEstimate()
     estimate.observe(2, 0.5)
-    assert estimate(2) == 0.5
+    assert estimate.table(2) == 0.5

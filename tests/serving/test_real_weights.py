@@ -12,9 +12,10 @@ import pytest
 from operators.base import Call
 from operators.detect.onnx import OnnxDetector
 from operators.recognise.gallery import GalleryRecogniser
+from serving.backend import Backend
 from serving.catalogue import Catalogue
-from serving.engine import Engine
 from serving.public import public_model
+from serving.urgency import Urgency
 from tests.models import write_card
 from tests.operators.support import make_frame, make_region
 
@@ -37,11 +38,11 @@ async def test_yolox_finds_what_is_on_the_clip(tmp_path: Path, data_dir: Path, i
     shutil.copy(data_dir / "weights" / "yolox_nano.onnx", directory / "net.onnx")
     public = public_model("yolox-nano")
     write_card(directory, **public.card, classes=public.class_names())
-    engine = Engine(Catalogue([tmp_path]), threads=1)
+    engine = Backend(Catalogue([tmp_path]), threads=1)
     await engine.start()
     detector = OnnxDetector(engine, "detect", ["yolox-nano"], labels=["person", "bicycle", "car"])
     image = frame_at(data_dir / "videos" / "person-bicycle-car-detection.mp4", index)
-    (region,) = await detector.process(make_frame(image=image), [], Call("yolox-nano", 0.0))
+    (region,) = await detector.process(make_frame(image=image), [], Call("yolox-nano", Urgency(0.0)))
     await engine.stop()
     assert region.label == label
     assert region.confidence > 0.5
@@ -59,14 +60,14 @@ async def test_an_embedder_knows_a_picture_again_in_poorer_light(tmp_path: Path,
     for path in pictures:
         (tmp_path / "gallery" / path.parent.name).mkdir(parents=True)
         shutil.copy(path, tmp_path / "gallery" / path.parent.name)
-    engine = Engine(Catalogue([tmp_path]), threads=1)
+    engine = Backend(Catalogue([tmp_path]), threads=1)
     await engine.start()
     recogniser = GalleryRecogniser(engine, ["mobilefacenet"], "who", tmp_path / "gallery", min_similarity=0.7)
     answers = []
     for path in pictures:
         dusk = (cv2.imread(str(path)) * 0.7).astype(np.uint8)
         region = make_region(0, 0, 1, 1)
-        await recogniser.process(make_frame(image=dusk), [region], Call("mobilefacenet", 0.0))
+        await recogniser.process(make_frame(image=dusk), [region], Call("mobilefacenet", Urgency(0.0)))
         answers.append(region.attributes[0].label)
     await engine.stop()
     assert answers == ["truck", "car"]

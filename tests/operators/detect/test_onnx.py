@@ -10,15 +10,16 @@ from onnx import helper
 from operators.base import Call
 from operators.detect.onnx import OnnxDetector
 from operators.frame import Box
+from serving.backend import Backend
 from serving.catalogue import Catalogue
-from serving.engine import Engine
 from serving.errors import ModelError
+from serving.urgency import Urgency
 from tests.models import save_graph, write_card
 from tests.operators.inference import FakeEngine, card_of
 from tests.operators.support import make_frame, make_region
 
 CARD = {"task": "detect", "classes": ["cat", "dog"], "decoding": {"kind": "ssd"}}
-CALL = Call("pets", 7.0)
+CALL = Call("pets", Urgency(7.0))
 
 
 def pets(*items: list[tuple[list[float], float, float]], **changes: Any) -> FakeEngine:
@@ -140,12 +141,12 @@ async def test_a_real_ssd_graph_whose_outputs_are_known(tmp_path: Path) -> None:
     size = {"width": 4, "height": 4, "scale": 1 / 255}
     rule = {"kind": "ssd", "background": 0, "box_order": "yxyx"}
     write_card(directory, task="detect", classes=["lamp"], outputs=["boxes", "scores"], input=size, decoding=rule)
-    engine = Engine(Catalogue([tmp_path]), threads=1)
+    engine = Backend(Catalogue([tmp_path]), threads=1)
     await engine.start()
     detector = OnnxDetector(engine, "detect", ["bright"])
     bright, dark = np.full((10, 20, 3), 230, np.uint8), np.zeros((10, 20, 3), np.uint8)
-    (lamp,) = await detector.process(make_frame(image=bright), [], Call("bright", 0.0))
-    assert await detector.process(make_frame(image=dark), [], Call("bright", 0.0)) == []
+    (lamp,) = await detector.process(make_frame(image=bright), [], Call("bright", Urgency(0.0)))
+    assert await detector.process(make_frame(image=dark), [], Call("bright", Urgency(0.0))) == []
     await engine.stop()
     assert (lamp.label, round(lamp.confidence, 3)) == ("lamp", 0.902)
     assert lamp.box == Box(0.5, 0.25, 1.0, 0.75)

@@ -9,10 +9,11 @@ from operators.base import Call
 from operators.recognise.classifier import Classifier, probabilities
 from operators.schema import Model
 from serving.errors import ModelError
+from serving.urgency import Urgency
 from tests.operators.inference import FakeEngine, card_of
 from tests.operators.support import make_frame, make_region
 
-CALL = Call("colour", 7.0)
+CALL = Call("colour", Urgency(7.0))
 
 
 def colour(**changes: Any) -> FakeEngine:
@@ -81,7 +82,7 @@ async def test_the_call_chooses_the_model() -> None:
         small=(card_of("small"), lambda batch: [np.array([[0.0, 9.0, 0.0]])]),
     )
     region = make_region()
-    await Classifier(engine, ["big", "small"], "paint").process(make_frame(), [region], Call("small", 0.0))
+    await Classifier(engine, ["big", "small"], "paint").process(make_frame(), [region], Call("small", Urgency(0.0)))
     assert (region.attributes[0].label, region.attributes[0].model.name) == ("green", "small")
 
 

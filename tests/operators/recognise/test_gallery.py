@@ -9,10 +9,11 @@ import pytest
 from operators.base import Call
 from operators.recognise.gallery import Gallery, GalleryRecogniser, unit
 from serving.errors import BadInput, ModelError
+from serving.urgency import Urgency
 from tests.operators.inference import FakeEngine, card_of
 from tests.operators.support import make_frame, make_region
 
-CALL = Call("look", 7.0)
+CALL = Call("look", Urgency(7.0))
 BLUE, GREEN, RED = (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
 

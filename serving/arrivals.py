@@ -1,0 +1,32 @@
+"""How often requests come and how much time they bring: what a policy that looks ahead needs to know of a session."""
+
+from __future__ import annotations
+
+GAIN = 0.1
+"""Share of the newest request in the running means."""
+
+
+class Arrivals:
+    """Running means over the requests of one session."""
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+        self._gap_s = 0.0
+        self.time_s = 0.0
+        """From a request's arrival until it must leave this network."""
+
+    def note(self, now: float, time_s: float) -> None:
+        """A request came at ``now`` with so much time."""
+        if self._last is None:
+            self.time_s = time_s
+        else:
+            gap_s = now - self._last
+            self._gap_s = gap_s if self._gap_s == 0.0 else self._gap_s + GAIN * (gap_s - self._gap_s)
+            self.time_s += GAIN * (time_s - self.time_s)
+        self._last = now
+
+    def rate(self, now: float) -> float:
+        """Requests per second expected at ``now``: fewer the longer none has come; 0 before a second one came."""
+        if self._last is None or self._gap_s <= 0.0:
+            return 0.0
+        return 1.0 / max(self._gap_s, now - self._last)

@@ -1,0 +1,377 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from serving.backend import Backend
+from serving.catalogue import Catalogue
+from serving.engines.base import Array
+from serving.errors import ModelError, SluiceError, TooLate
+from serving.groups import Group, Solo
+from serving.opening import Source
+from serving.urgency import BACKGROUND, Urgency
+from tests.models import mean_model, relatives
+
+SOON, LATER = Urgency(1.0), Urgency(2.0)
+
+
+class Fake:
+    """A network that doubles its input, notes every batch, and holds while its gate is shut."""
+
+    def __init__(self, batch_limit: int | None = None) -> None:
+        self.batch_limit, self.size, self.closed = batch_limit, 100, False
+        self.batches: list[list[float]] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.running = threading.Event()
+
+    def check(self, batch: Array) -> None:
+        if batch.dtype != np.float32:
+            raise ModelError("float32 only")
+
+    def run(self, batch: Array) -> list[Array]:
+        self.running.set()
+        assert self.gate.wait(10)
+        self.batches.append(batch.ravel().tolist())
+        if (batch < 0).any():
+            raise ValueError("negative pixels")
+        return [batch * 2, batch.sum(axis=1)]
+
+    def memory_bytes(self) -> int:
+        return self.size
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def pixels(*values: float) -> Array:
+    return np.array(values, np.float32)[:, None]
+
+
+@asynccontextmanager
+async def running(
+    tmp_path: Path, open_one: Callable[[Source], Fake], max_batch: int = 16, memory_bytes: int | None = None
+) -> AsyncIterator[Backend]:
+    mean_model(tmp_path, "one")
+    mean_model(tmp_path, "two")
+
+    def opener(sources: Sequence[Source], threads: int) -> Group:
+        (source,) = sources
+        return Solo(open_one(source))
+
+    catalogue = Catalogue([tmp_path])
+    backend = Backend(catalogue, threads=1, max_batch=max_batch, memory_bytes=memory_bytes, opener=opener)
+    await backend.start()
+    try:
+        yield backend
+    finally:
+        await backend.stop()
+
+
+async def held(backend: Backend, network: Fake) -> asyncio.Task[list[Array]]:
+    """Occupy the backend's thread until the gate opens."""
+    network.gate.clear()
+    task = asyncio.create_task(backend.infer("one", pixels(0), SOON))
+    await asyncio.to_thread(network.running.wait, 10)
+    return task
+
+
+async def test_a_request_gets_its_outputs(tmp_path: Path) -> None:
+    async with running(tmp_path, lambda _: Fake()) as backend:
+        doubled, total = await backend.infer("one", pixels(1, 2), SOON)
+    assert doubled.ravel().tolist() == [2, 4]
+    assert total.tolist() == [1, 2]
+
+
+async def test_waiting_requests_are_joined_and_split_again(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda _: network) as backend:
+        first = await held(backend, network)
+        rest = [asyncio.create_task(backend.infer("one", pixels(*values), SOON)) for values in ([1, 2], [3], [4, 5, 6])]
+        await asyncio.sleep(0.05)
+        network.gate.set()
+        answers = await asyncio.gather(first, *rest)
+    assert network.batches == [[0], [1, 2, 3, 4, 5, 6]]
+    assert [answer[0].ravel().tolist() for answer in answers] == [[0], [2, 4], [6], [8, 10, 12]]
+    assert (backend.stats().batches, backend.stats().items) == (2, 7)
+
+
+async def test_batches_respect_the_backends_and_the_networks_limit(tmp_path: Path) -> None:
+    network = Fake(batch_limit=2)
+    async with running(tmp_path, lambda _: network, max_batch=3) as backend:
+        first = await held(backend, network)
+        rest = [asyncio.create_task(backend.infer("one", pixels(value), SOON)) for value in (1, 2, 3)]
+        await asyncio.sleep(0.05)
+        network.gate.set()
+        await asyncio.gather(first, *rest)
+        (doubled, _) = await backend.infer("one", pixels(7, 8, 9), SOON)
+    assert network.batches == [[0], [1, 2], [3], [7, 8], [9]]
+    assert doubled.ravel().tolist() == [14, 16, 18]
+
+
+async def test_models_take_turns(tmp_path: Path) -> None:
+    networks = {"one": Fake(), "two": Fake()}
+    order: list[str] = []
+    async with running(tmp_path, lambda source: networks[source.name]) as backend:
+        await backend.load("two")
+        first = await held(backend, networks["one"])
+
+        async def ask(model: str, deadline: float) -> None:
+            await backend.infer(model, pixels(1), deadline)
+            order.append(model)
+
+        later = asyncio.create_task(ask("one", LATER))
+        sooner = asyncio.create_task(ask("two", SOON))
+        await asyncio.sleep(0.05)
+        networks["one"].gate.set()
+        await asyncio.gather(first, later, sooner)
+    assert order == ["two", "one"]
+
+
+async def test_a_failing_batch_fails_only_its_own_requests(tmp_path: Path) -> None:
+    async with running(tmp_path, lambda _: Fake()) as backend:
+        with pytest.raises(SluiceError, match="model 'one' failed on a batch of 1: negative pixels"):
+            await backend.infer("one", pixels(-1), SOON)
+        assert (await backend.infer("one", pixels(1), SOON))[1].tolist() == [1]
+
+
+async def test_requests_that_cannot_be_joined_fail_and_the_backend_goes_on(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda _: network) as backend:
+        first = await held(backend, network)
+        pair = [backend.infer("one", np.zeros((1, width), np.float32), SOON) for width in (2, 3)]
+        joined = asyncio.gather(*pair, return_exceptions=True)
+        await asyncio.sleep(0.05)
+        network.gate.set()
+        assert all(isinstance(answer, SluiceError) for answer in await joined)
+        await first
+        assert (await backend.infer("one", pixels(1), SOON))[1].tolist() == [1]
+
+
+async def test_a_wrong_batch_is_refused_before_it_waits(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda _: network) as backend:
+        with pytest.raises(ModelError, match="float32 only"):
+            await backend.infer("one", pixels(1).astype(np.float64), SOON)
+    assert network.batches == []
+
+
+async def test_a_cancelled_request_is_not_run(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda _: network) as backend:
+        first = await held(backend, network)
+        cancelled = asyncio.create_task(backend.infer("one", pixels(5), SOON))
+        await asyncio.sleep(0.05)
+        cancelled.cancel()
+        await asyncio.gather(cancelled, return_exceptions=True)
+        network.gate.set()
+        await first
+    assert network.batches == [[0]]
+
+
+async def test_a_request_cancelled_while_it_runs_harms_no_neighbour(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda _: network) as backend:
+        first = await held(backend, network)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        network.gate.set()
+        assert (await backend.infer("one", pixels(1), SOON))[1].tolist() == [1]
+
+
+async def test_stop_finishes_what_was_asked_and_refuses_the_rest(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda _: network) as backend:
+        first = await held(backend, network)
+        second = asyncio.create_task(backend.infer("one", pixels(3), SOON))
+        await asyncio.sleep(0.05)
+        stopping = asyncio.create_task(backend.stop())
+        await asyncio.sleep(0.05)
+        network.gate.set()
+        await stopping
+        assert (await first)[1].tolist() == [0]
+        assert (await second)[1].tolist() == [3]
+        with pytest.raises(SluiceError, match="the engine has stopped"):
+            await backend.infer("one", pixels(1), SOON)
+
+
+async def test_a_network_is_opened_once_however_many_ask(tmp_path: Path) -> None:
+    opened: list[str] = []
+
+    def opener(source: Source) -> Fake:
+        opened.append(source.name)
+        return Fake()
+
+    async with running(tmp_path, opener) as backend:
+        await asyncio.gather(*(backend.load("one") for _ in range(5)), backend.infer("one", pixels(1), SOON))
+        await backend.load("one")
+    assert opened == ["one"]
+
+
+async def test_a_network_that_cannot_be_opened_may_be_tried_again(tmp_path: Path) -> None:
+    async with running(tmp_path, lambda _: Fake()) as backend:
+        weights = tmp_path / "one" / "net.onnx"
+        (tmp_path / "one" / "model.yaml").rename(tmp_path / "aside")
+        with pytest.raises(ModelError, match="unknown model 'one'"):
+            await backend.load("one")
+        (tmp_path / "aside").rename(tmp_path / "one" / "model.yaml")
+        assert weights.exists()
+        await backend.load("one")
+
+
+async def test_a_card_is_known_without_loading(tmp_path: Path) -> None:
+    async with running(tmp_path, lambda _: Fake()) as backend:
+        assert backend.card("one").classes == ("blue", "green", "red")
+        with pytest.raises(ModelError, match="unknown model 'three'"):
+            backend.card("three")
+
+
+async def test_a_real_network_answers_like_itself(tmp_path: Path) -> None:
+    backend = Backend(mean_model(tmp_path), threads=1, max_batch=4)
+    await backend.start()
+    rng = np.random.default_rng(1)
+    batches = [rng.random((n, 3, 4, 4)).astype(np.float32) for n in (1, 3, 2, 5, 1)]
+    answers = await asyncio.gather(*(backend.infer("means", batch, SOON) for batch in batches))
+    await backend.stop()
+    for batch, (means,) in zip(batches, answers, strict=True):
+        np.testing.assert_allclose(means, batch.mean(axis=(2, 3)), rtol=1e-6)
+    assert backend.stats().busy_s > 0
+
+
+async def test_a_droppable_request_is_told_that_it_is_too_late(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda _: network) as backend:
+        with pytest.raises(TooLate):
+            await backend.infer("one", pixels(1), Urgency(0.0, droppable=True))
+        await backend.infer("one", pixels(2), Urgency(0.0))
+    assert network.batches == [[2]]
+    assert (backend.stats().dropped, backend.stats().items) == (1, 1)
+
+
+async def test_background_work_runs_when_nothing_else_waits(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda _: network) as backend:
+        first = await held(backend, network)
+        audit = asyncio.create_task(backend.infer("one", pixels(1), BACKGROUND))
+        await asyncio.sleep(0.05)
+        urgent = asyncio.create_task(backend.infer("one", pixels(2), SOON))
+        await asyncio.sleep(0.05)
+        network.gate.set()
+        await asyncio.gather(first, audit, urgent)
+    assert network.batches == [[0], [2], [1]]
+
+
+async def test_a_network_leaves_when_another_needs_its_memory_and_comes_back(tmp_path: Path) -> None:
+    opened: list[tuple[str, Fake]] = []
+
+    def opener(source: Source) -> Fake:
+        opened.append((source.name, network := Fake()))
+        network.size = 1000
+        return network
+
+    async with running(tmp_path, opener, memory_bytes=1500) as backend:
+        for model in ("one", "two", "one"):
+            assert (await backend.infer(model, pixels(3), SOON))[1].tolist() == [3]
+    assert [name for name, _ in opened] == ["one", "two", "one"]
+    assert [network.closed for _, network in opened] == [True, True, False]
+
+
+async def test_a_network_in_use_is_waited_for_and_not_closed(tmp_path: Path) -> None:
+    networks = {"one": Fake(), "two": Fake()}
+    for network in networks.values():
+        network.size = 1000
+    async with running(tmp_path, lambda source: networks[source.name], memory_bytes=1500) as backend:
+        first = await held(backend, networks["one"])
+        second = asyncio.create_task(backend.infer("two", pixels(2), SOON))
+        await asyncio.sleep(0.2)
+        assert not networks["one"].closed
+        assert not second.done()
+        networks["one"].gate.set()
+        await asyncio.gather(first, second)
+        assert networks["one"].closed
+
+
+async def test_a_network_larger_than_all_memory_is_refused_with_both_sizes(tmp_path: Path) -> None:
+    def opener(_: Source) -> Fake:
+        network = Fake()
+        network.size = 5 << 20
+        return network
+
+    async with running(tmp_path, opener, memory_bytes=2 << 20) as backend:
+        with pytest.raises(ModelError, match=r"one: takes 5.0 MiB of memory, the budget for all models is 2.0 MiB"):
+            await backend.infer("one", pixels(1), SOON)
+
+
+async def test_networks_that_begin_alike_run_their_common_layers_as_one_batch(tmp_path: Path) -> None:
+    """Two copies of a shipped network whose last layers differ answer as they do by themselves."""
+    names = ["left", "right"]
+    catalogue = relatives(tmp_path, names)
+    batch = np.random.default_rng(1).random((2, 3, 48, 48), np.float32)
+    alone = [await _alone(catalogue, name, batch) for name in names]
+    backend = Backend(catalogue, threads=1)
+    await backend.start()
+    try:
+        for name in names:
+            await backend.load(name)
+        before = backend.stats().batches
+        (left,), (right,) = await asyncio.gather(*(backend.infer(name, batch, SOON) for name in names))
+    finally:
+        await backend.stop()
+    assert backend.stats().batches == before + 1
+    assert np.abs(left - right).max() > 0.1
+    np.testing.assert_allclose(left, alone[0], atol=1e-4)
+    np.testing.assert_allclose(right, alone[1], atol=1e-4)
+
+
+async def test_requests_that_wait_while_their_network_joins_another_are_answered(tmp_path: Path) -> None:
+    catalogue = relatives(tmp_path, ["left", "right"])
+    backend = Backend(catalogue, threads=1)
+    await backend.start()
+    batch = np.zeros((1, 3, 48, 48), np.float32)
+    try:
+        await backend.load("left")
+        answers = [asyncio.create_task(backend.infer("left", batch, SOON)) for _ in range(30)]
+        await asyncio.gather(backend.load("right"), *answers)
+    finally:
+        await backend.stop()
+    assert backend.stats().items == 30
+
+
+async def _alone(catalogue: Catalogue, name: str, batch: Array) -> Array:
+    backend = Backend(catalogue, threads=1)
+    await backend.start()
+    try:
+        return (await backend.infer(name, batch, SOON))[0]
+    finally:
+        await backend.stop()
+
+
+async def test_a_variant_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
+    mean_model(tmp_path, "one")
+    backend = Backend(Catalogue([tmp_path]), cache=tmp_path / "cache", threads=1)
+    await backend.start()
+    try:
+        assert backend.card("one@onnxruntime-int8").name == "one"
+        with pytest.raises(ModelError, match="not built yet; build it with: sluice models profile one"):
+            await backend.load("one@onnxruntime-int8")
+        with pytest.raises(ModelError, match="unknown engine 'onnx'"):
+            await backend.load("one@onnx-fp32")
+    finally:
+        await backend.stop()
+
+
+async def test_a_model_runs_in_the_engine_that_its_name_says(tmp_path: Path) -> None:
+    backend = Backend(mean_model(tmp_path), threads=1)
+    await backend.start()
+    batch = np.random.default_rng(1).random((3, 3, 4, 4)).astype(np.float32)
+    try:
+        (means,) = await backend.infer("means@openvino-fp32", batch, SOON)
+    finally:
+        await backend.stop()
+    np.testing.assert_allclose(means, batch.mean(axis=(2, 3)), rtol=1e-5)
