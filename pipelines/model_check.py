@@ -16,6 +16,7 @@ from serving.cards import ModelCard, Task
 from serving.catalogue import Catalogue
 from serving.errors import BadInput, ModelError
 from serving.explain import KeyPath, Problem, choices
+from serving.variants import parse
 
 Words = tuple[str, ...] | None
 """What a node may call an object; None where that is not known."""
@@ -69,7 +70,7 @@ def _cards(
     for place, name in enumerate(node.model):
         where = (*path, "model", place) if len(node.model) > 1 else (*path, "model")
         try:
-            card = catalogue.find(name).card
+            card = catalogue.find(parse(name).model).card
         except ModelError as error:
             problems += [Problem(where, _unfound(name, node, line)) for line in str(error).splitlines()]
             continue

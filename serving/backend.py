@@ -1,4 +1,4 @@
-"""The backend, a node that runs models (Shen, 2019, §3.5): every network of a process behind ``await backend.infer(…)``.
+"""The backend, a node that runs models (Shen, 2019, §3.5): all networks of a process behind ``await backend.infer(…)``.
 
 Networks are loaded when they are first asked for and leave when others need their memory. Requests of all streams wait
 in one queue per session; the device runs them batch by batch and answers on the event loop.
@@ -7,14 +7,15 @@ in one queue per session; the device runs them batch by batch and answers on the
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
-from serving.artefacts import resolve, user_cache
+from serving import profiles
+from serving.artefacts import folder, resolve, user_cache
 from serving.cards import ModelCard
 from serving.catalogue import Catalogue
 from serving.device import Device, DeviceStats
 from serving.engines.base import Array
+from serving.fingerprint import fingerprint, usable_cores
 from serving.loader import Loader, Opener
 from serving.opening import Source, open_group
 from serving.requests import Request
@@ -39,7 +40,7 @@ class Backend:
         self._catalogue, self._cache = catalogue, cache or user_cache()
         self._cards: dict[str, ModelCard] = {}
         self._device = Device()
-        self._loader = Loader(self._device, memory_bytes, threads or _cores(), max_batch, opener)
+        self._loader = Loader(self._device, memory_bytes, threads or usable_cores(), max_batch, opener)
 
     async def start(self) -> None:
         """Start the device."""
@@ -82,9 +83,7 @@ class Backend:
 
     def _source(self, model: str) -> Source:
         found = resolve(model, self._catalogue, self._cache)
-        return Source(model, found.entry, found.variant, found.path)
-
-
-def _cores() -> int:
-    """Those this process may use, where the system can say."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        profile = profiles.read(folder(self._cache, found.entry), found.variant)
+        now = fingerprint(found.variant.engine)
+        fresh = profile is not None and not profile.stale(found.entry.card.sha256, now)
+        return Source(model, found.entry, found.variant, found.path, profile.latency_s if profile and fresh else {})

@@ -118,7 +118,9 @@ class Loader:
     async def _enter(self, members: Members, group: Group) -> None:
         """The group takes its place on the device, and that of the smaller group it grew from."""
         limit = min(self._max_batch, group.batch_limit or self._max_batch)
-        session = Session(key_of(members), group, limit, LatencyEstimate())
+        # What was measured holds for a network by itself, not for several that share one.
+        known = members[0].latency_s if len(members) == 1 else {}
+        session = Session(key_of(members), group, limit, LatencyEstimate(known))
         smaller = key_of(members[:-1])
         old = self._sessions.pop(smaller, None)
         self._members |= dict.fromkeys((source.name for source in members), members)

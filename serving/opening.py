@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,8 @@ class Source:
     entry: Entry
     variant: Variant
     path: Path
+    latency_s: Mapping[int, float] = field(default_factory=dict, compare=False)
+    """By batch size, where it has been measured on this machine."""
 
     @property
     def card(self) -> ModelCard:

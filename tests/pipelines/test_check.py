@@ -67,6 +67,14 @@ def test_form_nodes_and_models_are_checked_at_once(tmp_path: Path, catalogue: Ca
     assert "; did you mean 'vehicle-type'? allowed: " in lines[4]
 
 
+def test_a_model_may_be_named_with_its_variant(tmp_path: Path, catalogue: Catalogue) -> None:
+    detect = "  - {name: detect, task: detect, model: motion}\n"
+    named = detect + "  - {name: type, task: recognise, input: detect, model: vehicle-type@onnxruntime-int8}\n"
+    assert examine(write(tmp_path / "q.yaml", HEAD + named), catalogue).problems == ()
+    (problem,) = examine(write(tmp_path / "q.yaml", HEAD + named.replace("runtime", "")), catalogue).problems
+    assert "unknown engine 'onnx'; allowed: onnxruntime, openvino" in problem.message
+
+
 def test_without_a_catalogue_models_are_not_checked(tmp_path: Path) -> None:
     assert examine(write(tmp_path / "q.yaml", HEAD + CARS)).problems == ()
 
