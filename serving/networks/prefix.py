@@ -27,9 +27,11 @@ def common_prefix(models: Sequence[onnx.ModelProto]) -> list[str] | None:
 
 
 def _places(flow: Dataflow) -> dict[bytes, str]:
-    """What is handed over at each cut vertex → its tensor, in dataflow order."""
-    content = tensor_digests(flow.model)
-    return {content[handed_over(flow, name)]: name for name in flow.cuts}
+    """What is handed over at each cut vertex → the first such tensor, in dataflow order."""
+    content, places = tensor_digests(flow.model), dict[bytes, str]()
+    for name in flow.cuts:
+        places.setdefault(content[handed_over(flow, name)], name)
+    return places
 
 
 def _layers(flow: Dataflow, places: dict[bytes, str]) -> set[bytes]:
