@@ -48,7 +48,7 @@ class Chain(ABC, Generic[S]):
         """Size of a segment's weights as they were given."""
 
     def _used_bytes(self) -> int:
-        """Memory in use, after what is free has been given back to the system or the device."""
+        """Memory in use, after what is free has been given back."""
         give_back()
         return resident_bytes()
 
@@ -93,7 +93,7 @@ class Chain(ABC, Generic[S]):
             return
         self._closed = True
         self._segments, self._memory_bytes = (), 0
-        self._used_bytes()
+        give_back()
 
     def _opened(self, index: int, segment: S, count: int) -> Segment:
         what = self._what(index, count)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import sys
 
 import psutil
@@ -15,8 +14,7 @@ def resident_bytes() -> int:
 
 
 def give_back() -> None:
-    """Hand memory that nobody uses back to the system; the C library would keep it for later otherwise."""
-    gc.collect()
+    """Hand memory that has been freed back to the system; the C library would keep it for later otherwise."""
     if sys.platform == "linux":
         # Other C libraries (musl) have no such call and return freed memory by themselves.
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -9,9 +9,6 @@ from serving.engines.base import Array, Precision, TensorSpec
 from serving.engines.chain import Chain
 from serving.errors import ModelError
 
-PROVIDERS = ("TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider")
-"""In the order of preference."""
-
 _DTYPES = {
     "tensor(float)": "float32",
     "tensor(float16)": "float16",
@@ -30,10 +27,11 @@ class OnnxRuntimeEngine(Chain[bytes]):
         if precision == "bf16":
             raise ModelError(f"model {name!r}: ONNX Runtime computes in fp32 or int8; bf16 needs OpenVINO")
         super().__init__(name)
-        self._threads = threads
+        self._threads, self._precision = threads, precision
 
     def _open(self, segment: bytes) -> OnnxRuntimeSegment:
-        return OnnxRuntimeSegment(ort.InferenceSession(segment, session_options(self._threads), providers=_providers()))
+        options = session_options(self._threads)
+        return OnnxRuntimeSegment(ort.InferenceSession(segment, options, providers=providers(self._precision)))
 
     def _weights_bytes(self, segment: bytes) -> int:
         return len(segment)
@@ -46,7 +44,7 @@ class OnnxRuntimeSegment:
         self._session = session
         inputs = session.get_inputs()
         if len(inputs) != 1:
-            raise ModelError(f"must have one input; has {', '.join(each.name for each in inputs) or 'none'}")
+            raise ModelError(f"must have one input; has {len(inputs)}: {', '.join(each.name for each in inputs)}")
         if inputs[0].type not in _DTYPES:
             raise ModelError(f"input is {inputs[0].type}; must be one of {', '.join(_DTYPES)}")
         self._name = inputs[0].name
@@ -66,11 +64,23 @@ def session_options(threads: int) -> ort.SessionOptions:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # One session's threads must not spin while another session's work: they would take its cores.
+    # What a run works with is given back after it: many networks share it, and a network keeps what was measured when
+    # it was loaded, however large its batches become.
+    options.enable_cpu_mem_arena = False
+    # A session's threads must not spin while another session's work: they would take its cores, and segments of one
+    # network are sessions too. The threads that a process can share among sessions would avoid that as well, but they
+    # go on spinning between runs and take the cores from decoders and from Python.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     return options
 
 
-def _providers() -> list[str]:
+def providers(precision: Precision) -> list[tuple[str, dict[str, str]]]:
+    """Those installed, by preference and with their options; what the first cannot run falls to the next."""
+    wanted = {
+        "TensorrtExecutionProvider": {"trt_int8_enable": "1"} if precision == "int8" else {},
+        # A GPU would round what it multiplies to 10 bits unless told not to.
+        "CUDAExecutionProvider": {"use_tf32": "0"},
+        "CPUExecutionProvider": {},
+    }
     available = ort.get_available_providers()
-    return [name for name in PROVIDERS if name in available]
+    return [(name, options) for name, options in wanted.items() if name in available]

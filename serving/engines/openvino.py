@@ -38,8 +38,8 @@ class OpenVinoEngine(Chain[bytes]):
         }
 
     def _open(self, segment: bytes) -> OpenVinoSegment:
-        # Batch axes stay dynamic: a copy compiled per batch size would save some 0.1 ms per run, but each would take
-        # twice the weights in memory again.
+        # Batch axes stay dynamic: a copy compiled for each size of batch would spare small networks a share of their
+        # short run, but each would take twice the weights in memory again.
         compiled = self._core.compile_model(self._core.read_model(segment), "CPU", self._properties)
         used = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         if used != self._hint:
@@ -57,7 +57,8 @@ class OpenVinoSegment:
         self._compiled = compiled
         self._idle: list[Any] = []
         if len(compiled.inputs) != 1:
-            raise ModelError(f"must have one input; has {len(compiled.inputs)}")
+            names = ", ".join(each.any_name for each in compiled.inputs)
+            raise ModelError(f"must have one input; has {len(compiled.inputs)}: {names}")
         only = compiled.inputs[0]
         shape = tuple(None if dim.is_dynamic else dim.get_length() for dim in only.get_partial_shape())
         self.input = TensorSpec(np.dtype(only.get_element_type().to_dtype()), shape)

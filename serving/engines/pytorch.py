@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from serving.engines.base import Array, Precision, TensorSpec
 from serving.engines.chain import Chain
+from serving.engines.memory import give_back
 from serving.errors import ModelError
 
 
@@ -47,11 +48,16 @@ class PyTorchEngine(Chain[nn.Module]):
         return sum(weights.nbytes for weights in chain(segment.parameters(), segment.buffers()))
 
     def _used_bytes(self) -> int:
-        if self._device.type != "cuda":
-            return super()._used_bytes()
+        return torch.cuda.memory_allocated(self._device) if self._device.type == "cuda" else super()._used_bytes()
+
+    def close(self) -> None:
+        """Give the memory back, the device's too."""
+        super().close()
+        # Traced modules refer to themselves in circles.
         gc.collect()
-        torch.cuda.empty_cache()
-        return torch.cuda.memory_allocated(self._device)
+        give_back()
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()
 
 
 class PyTorchSegment:
