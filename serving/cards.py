@@ -44,6 +44,11 @@ class ImageInput(Strict):
     margin: float = Field(default=0.0, ge=0.0, le=2.0)
     """Recognisers widen a region's box by this share of its size on every side before they crop."""
 
+    @property
+    def item_shape(self) -> tuple[int, int, int]:
+        """Of one prepared picture."""
+        return (3, self.height, self.width) if self.layout == "nchw" else (self.height, self.width, 3)
+
     @field_validator("std")
     @classmethod
     def _not_zero(cls, std: Triple) -> Triple:

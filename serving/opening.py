@@ -90,7 +90,7 @@ def engine_for(variant: Variant, threads: int) -> Engine[bytes]:
 def _whole(source: Source, model: onnx.ModelProto, threads: int) -> EngineNetwork:
     card = source.card
     network = EngineNetwork(card.name, model, engine_for(source.variant, threads), _limit(source))
-    network.check(np.empty((1, *_card_shape(card)), np.dtype(card.input.dtype)))
+    network.check(np.empty((1, *card.input.item_shape), np.dtype(card.input.dtype)))
     return network
 
 
@@ -127,8 +127,3 @@ def _worthwhile_prefix(models: Sequence[onnx.ModelProto]) -> Sequence[str] | Non
         for model, cut in zip(models, cuts, strict=True)
     )
     return cuts if min(shares) >= WORTH_SHARING else None
-
-
-def _card_shape(card: ModelCard) -> tuple[int, int, int]:
-    size = card.input
-    return (3, size.height, size.width) if size.layout == "nchw" else (size.height, size.width, 3)

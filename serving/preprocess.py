@@ -48,8 +48,7 @@ def place(size: ImageInput, width: int, height: int) -> Placement:
 
 def batch(size: ImageInput, images: Sequence[Pixels]) -> tuple[NDArray[Any], list[Placement]]:
     """Images (height × width × 3, BGR) → N × 3 × H × W float32 (or as the card says), and how each was placed."""
-    shape = (3, size.height, size.width) if size.layout == "nchw" else (size.height, size.width, 3)
-    out = np.empty((len(images), *shape), np.dtype(size.dtype))
+    out = np.empty((len(images), *size.item_shape), np.dtype(size.dtype))
     placements = [place(size, image.shape[1], image.shape[0]) for image in images]
     for row, image, placement in zip(out, images, placements, strict=True):
         _write(size, _resized(size, image, placement), row)
