@@ -7,6 +7,7 @@ in one queue per session; the device runs them batch by batch and answers on the
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 from serving import profiles
@@ -17,6 +18,7 @@ from serving.device import Device, DeviceStats
 from serving.engines.base import Array
 from serving.fingerprint import fingerprint, usable_cores
 from serving.loader import Loader, Opener
+from serving.monitor import UNLOADED, Fare
 from serving.opening import Source, open_group
 from serving.requests import Request
 from serving.urgency import Urgency
@@ -76,6 +78,11 @@ class Backend:
             request = Request(model, batch, urgency, asyncio.get_running_loop().create_future())
             self._device.submit(session, request)
             return await request.answer
+
+    def fare(self, model: str) -> Fare:
+        """The state and the load of a model or variant, looked at every 2 s; ``UNLOADED`` where it is not loaded."""
+        session = self._loader.session(model)
+        return UNLOADED if session is None else session.fare(time.monotonic())
 
     def stats(self) -> DeviceStats:
         """A snapshot of the device's counters."""

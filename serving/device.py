@@ -100,6 +100,7 @@ class Device:
             return failure
         took_s = time.perf_counter() - started
         session.latency.observe(items, took_s)
+        session.monitor.ran(items, took_s)
         was = self.stats
         self.stats = DeviceStats(was.batches + 1, was.items + items, was.dropped, was.busy_s + took_s)
         return answer

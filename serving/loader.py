@@ -14,7 +14,8 @@ from serving import eviction
 from serving.device import Device
 from serving.errors import SluiceError
 from serving.groups import Group
-from serving.latency import LatencyEstimate
+from serving.latency import LatencyEstimate, LatencyTable
+from serving.monitor import Monitor
 from serving.opening import Source, partners
 from serving.residency import NoRoom, Residency
 from serving.schedule import Schedule, Session
@@ -120,7 +121,8 @@ class Loader:
         limit = min(self._max_batch, group.batch_limit or self._max_batch)
         # What was measured holds for a network by itself, not for several that share one.
         known = members[0].latency_s if len(members) == 1 else {}
-        session = Session(key_of(members), group, limit, LatencyEstimate(known))
+        monitor = Monitor(LatencyTable(known) if known else None, limit, time.monotonic())
+        session = Session(key_of(members), group, limit, LatencyEstimate(known), monitor)
         smaller = key_of(members[:-1])
         old = self._sessions.pop(smaller, None)
         self._members |= dict.fromkeys((source.name for source in members), members)

@@ -12,6 +12,7 @@ from serving.duty_cycle import Load, load_of, next_turn
 from serving.groups import Group
 from serving.latency import LatencyEstimate
 from serving.look_ahead import LookAhead
+from serving.monitor import Fare, Monitor
 from serving.requests import Request
 
 BACKGROUND_S = 0.02
@@ -26,6 +27,7 @@ class Session:
     group: Group
     max_batch: int
     latency: LatencyEstimate
+    monitor: Monitor
     waiting: list[Request] = field(default_factory=list)
     background: list[Request] = field(default_factory=list)
     arrivals: Arrivals = field(default_factory=Arrivals)
@@ -44,6 +46,10 @@ class Session:
         """The next batch of those that wait, of so many places at most, and whom it is too late for."""
         policy = LookAhead(self.arrivals.rate, self.arrivals.time_s)
         return policy(self.waiting, now, self.latency.table, min(max_batch, self.max_batch))
+
+    def fare(self, now: float) -> Fare:
+        """How it fares."""
+        return self.monitor.fare(self.latency.table, now)
 
     def load(self, now: float) -> Load:
         """What it has to do."""

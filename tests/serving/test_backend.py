@@ -16,6 +16,7 @@ from serving.errors import ModelError, SluiceError, TooLate
 from serving.groups import Group, Solo
 from serving.opening import Source
 from serving.urgency import BACKGROUND, Urgency
+from serving.variant_state import State
 from tests.models import mean_model, relatives
 
 SOON, LATER = Urgency(1.0), Urgency(2.0)
@@ -350,6 +351,21 @@ async def _alone(catalogue: Catalogue, name: str, batch: Array) -> Array:
         return (await backend.infer(name, batch, SOON))[0]
     finally:
         await backend.stop()
+
+
+async def test_a_models_state_follows_its_life(tmp_path: Path) -> None:
+    def opener(_: Source) -> Fake:
+        network = Fake()
+        network.size = 1000
+        return network
+
+    async with running(tmp_path, opener, memory_bytes=1500) as backend:
+        states = [backend.fare("one").state]
+        await backend.load("one")
+        states.append(backend.fare("one").state)
+        await backend.load("two")
+        states.append(backend.fare("one").state)
+    assert states == [State.INACTIVE, State.ACTIVE, State.INACTIVE]
 
 
 async def test_a_variant_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from serving.engines.base import Array
 from serving.latency import LatencyEstimate
+from serving.monitor import Monitor
 from serving.requests import Request
 from serving.schedule import BACKGROUND_S, Schedule, Session
 from serving.urgency import BACKGROUND, Urgency
@@ -34,6 +35,10 @@ class Unused:
         raise NotImplementedError
 
 
+def session(name: str, max_batch: int, latency: LatencyEstimate) -> Session:
+    return Session(name, Unused(), max_batch, latency, Monitor(None, max_batch, 0.0))
+
+
 @pytest.fixture
 def loop() -> Iterator[asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
@@ -47,9 +52,12 @@ class Bench:
     def __init__(self, loop: asyncio.AbstractEventLoop, *names: str, max_batch: int = 4) -> None:
         self.loop, self.schedule = loop, Schedule()
         latency = {1: 0.010, max_batch: 0.010 * max_batch}
-        self.sessions = {name: Session(name, Unused(), max_batch, LatencyEstimate(latency)) for name in names}
-        for session in self.sessions.values():
-            self.schedule.add(session)
+        self.sessions = {
+            name: Session(name, Unused(), max_batch, LatencyEstimate(latency), Monitor(None, max_batch, 0.0))
+            for name in names
+        }
+        for each in self.sessions.values():
+            self.schedule.add(each)
 
     def ask(self, name: str, urgency: Urgency = CALM, items: int = 1) -> Request:
         request = Request(name, np.zeros((items, 1), np.float32), urgency, self.loop.create_future())
@@ -125,7 +133,7 @@ def test_cancelled_requests_are_not_run(loop: asyncio.AbstractEventLoop) -> None
 def test_a_session_hands_its_queue_to_the_one_that_replaces_it(loop: asyncio.AbstractEventLoop) -> None:
     bench = Bench(loop, "a", "b")
     waiting, audit = bench.ask("a"), bench.ask("a", BACKGROUND)
-    heir = Session("a + c", Unused(), 4, LatencyEstimate())
+    heir = session("a + c", 4, LatencyEstimate())
     bench.schedule.replace(bench.sessions["a"], heir)
     work = bench.schedule.next(0.0)
     assert work is not None
