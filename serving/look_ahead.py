@@ -10,7 +10,7 @@ known as a rollout: where the rehearsal is right, it is never worse than that po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from serving.batching import Decision, decide
@@ -35,14 +35,15 @@ class LookAhead:
         return decide(queue, now, latency, max_batch, self._window)
 
     def _window(self, line: Line[R]) -> tuple[int, int]:
-        if line.longest(0) == len(line.requests):
-            return 0, len(line.requests)
+        windows = first_windows(line)
+        if len(windows) == 1:
+            return windows[0]
         rehearsal = Rehearsal.of(line, self.rate(line.now), self.time_s)
-        return max(first_windows(line), key=lambda window: (round(rehearsal.gain(*window), 6), -window[0], window[1]))
+        return max(windows, key=lambda window: (round(rehearsal.gain(*window), 6), -window[0]))
 
 
-def first_windows(line: Line[R]) -> Iterator[tuple[int, int]]:
-    """From the longest window that drops nobody to the longest of all."""
+def first_windows(line: Line[R]) -> list[tuple[int, int]]:
+    """From the longest window that drops nobody to the longest of all; one where these are the same."""
     last = line.start_of_longest()
-    for first in sorted({last * number // (WINDOWS - 1) for number in range(WINDOWS)}):
-        yield first, line.longest(first)
+    starts = sorted({last * number // (WINDOWS - 1) for number in range(WINDOWS)})
+    return [(start, line.longest(start)) for start in starts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 from serving.waiting_line import TOLERANCE_S, Latency, Line
@@ -36,7 +36,7 @@ class Rehearsal:
     @classmethod
     def of(cls, line: Line[Any], rate: float, time_s: float) -> Rehearsal:
         """Those in line, and newcomers of the same mean size that have ``time_s`` each from their arrival on."""
-        waiting, newest = len(line.requests), line.now + time_s
+        waiting, newest = len(line.requests), line.now + time_s if rate > 0 else inf
         size = max(1, round(line.places[-1] / waiting))
         # Half of a newcomer's time is for waiting, half for running (Shen, 2019, §3.2.1).
         batch = max(1, bisect_right(range(1, line.limit + 1), time_s / 2 + TOLERANCE_S, key=line.seconds))

@@ -73,11 +73,11 @@ class Line(Generic[R]):
         return self.now + self.seconds(places) <= self.due[first] + TOLERANCE_S
 
     def start_of_longest(self) -> int:
-        """The first window that reaches the line's end or the limit: windows that start later are no longer."""
+        """The first window that fills the limit or reaches the end; later ones are no longer, where all sizes are equal."""
 
         def is_longest(first: int) -> bool:
-            room = self.due[first] - self.now + TOLERANCE_S
-            return self.seconds(self.limit) <= room or self.longest(first) == len(self.requests)
+            end = self.longest(first)
+            return end == len(self.requests) or self.places[end] - self.places[first] >= self.limit
 
         return bisect_left(range(len(self.requests) - 1), True, key=is_longest)
 

@@ -1,0 +1,151 @@
+"""Batching policies under deadlines: which share of the requests is answered too late or not at all.
+
+Figure 3.12 of Shen, 2019, by simulation in virtual time, with our policy beside the thesis' three: one network and
+requests that come evenly or at random (Poisson), each with 100 ms. Every policy serves the same arrivals.
+
+The thesis gives 1300 requests/s for Inception but not its latency. Ours is α + β·b with the two values that can be had:
+7.0 ms for one item (Table 3.1, Inception on a GPU), and 1300 requests/s as the saturation at this SLO by its own rule
+(§3.4.1: the largest batch B whose time is half of the SLO, so ℓ(65) = 50 ms). Load is the rate as a share of that.
+
+Sliding window's batch is B. Our policy learns the rate from the arrivals, as it does when it serves. ``decision_us`` is
+processor time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from benchmarks import harness
+from benchmarks.batching_parts.simulation import Run, simulate
+from datasets.request_times import poisson, uniform
+from serving.arrivals import Arrivals
+from serving.batching import EarliestFirst, MaximalWindow, Policy, SlidingWindow
+from serving.look_ahead import LookAhead
+
+SLO_S = 0.1
+CAPACITY_PER_S = 1300.0
+BATCH = 65
+"""B: 1300/s × 50 ms."""
+EACH_S = (SLO_S / 2 - 0.007) / (BATCH - 1)
+FIXED_S = 0.007 - EACH_S
+MAX_BATCH = 128
+OURS, BASELINE = "look ahead", "sliding window"
+POLICIES = ("earliest first", BASELINE, "maximal window", OURS)
+ARRIVALS = ("uniform", "poisson")
+COLOURS = dict(zip(POLICIES, ("#bbb", "#48c", "#c84", "#2a7"), strict=True))
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is simulated."""
+
+    seeds: int
+    duration_s: float
+    loads: Sequence[float]
+
+
+FULL = Extent(seeds=5, duration_s=40.0, loads=(0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2))
+QUICK = Extent(seeds=2, duration_s=5.0, loads=(0.9, 1.0, 1.1))
+
+
+def latency(batch: int) -> float:
+    """Seconds of a batch."""
+    return FIXED_S + EACH_S * batch
+
+
+def measure(quick: bool) -> harness.Outcome:
+    """Every policy on every workload."""
+    extent = QUICK if quick else FULL
+    rows = [row for case in product(ARRIVALS, extent.loads) for row in _rows(*case, extent)]
+    return harness.Outcome(rows, headline(rows), partial(_draw, rows))
+
+
+def _rows(arrivals: str, load: float, extent: Extent) -> Iterator[harness.Row]:
+    """All policies on the same arrivals."""
+    rate = load * CAPACITY_PER_S
+    workloads = [_times(arrivals, rate, extent.duration_s, seed) for seed in range(extent.seeds)]
+    runs = {policy: [serve(policy, times) for times in workloads] for policy in POLICIES}
+    for policy in POLICIES:
+        yield row(arrivals, load, policy, runs[policy], runs[BASELINE])
+
+
+def _times(arrivals: str, rate: float, duration_s: float, seed: int) -> list[float]:
+    rng = np.random.default_rng(seed)
+    if arrivals == "poisson":
+        return list(poisson(rate, duration_s, rng))
+    # Where an even workload meets the first batch is drawn: with no phase all seeds would be one.
+    phase_s = rng.random() / rate
+    return [phase_s + time_s for time_s in uniform(rate, duration_s)]
+
+
+def serve(policy: str, times: Sequence[float]) -> Run:
+    """One policy on one workload."""
+    seen = Arrivals()
+    policies: dict[str, Policy] = {
+        "earliest first": EarliestFirst(),
+        BASELINE: SlidingWindow(BATCH),
+        "maximal window": MaximalWindow(),
+        OURS: LookAhead(seen.rate, SLO_S),
+    }
+    return simulate(policies[policy], times, SLO_S, latency, MAX_BATCH, seen.note)
+
+
+def row(arrivals: str, load: float, policy: str, runs: Sequence[Run], baseline: Sequence[Run]) -> dict[str, Any]:
+    """A policy under one load; means over the seeds, and the seed that is worst beside the sliding window."""
+    missed = 100 * np.array([run.missed for run in runs])
+    beyond = missed - 100 * np.array([run.missed for run in baseline])
+    decisions_us = 1e6 * np.concatenate([run.decisions_s for run in runs])
+    return {
+        "arrivals": arrivals,
+        "load": load,
+        "rate_per_s": round(load * CAPACITY_PER_S, 1),
+        "policy": policy,
+        "seeds": len(runs),
+        "missed_percent": round(float(missed.mean()), 3),
+        "minus_sliding_points": round(float(beyond.mean()), 3),
+        "minus_sliding_points_worst_seed": round(float(beyond.max()), 3),
+        "mean_batch": round(float(np.mean(np.concatenate([run.batches for run in runs]))), 1),
+        "decision_us_p50": round(float(np.median(decisions_us)), 1),
+        "decision_us_p99": round(float(np.percentile(decisions_us, 99)), 1),
+    }
+
+
+def headline(rows: Sequence[harness.Row]) -> dict[str, Any]:
+    """Figure 3.12's two panels, in percent, and how ours compares with the sliding window under any load."""
+    at_capacity = [row for row in rows if row["load"] == 1.0]
+    ours = [row for row in rows if row["policy"] == OURS]
+    return {
+        **{
+            f"miss_{arrivals}": {
+                row["policy"]: row["missed_percent"] for row in at_capacity if row["arrivals"] == arrivals
+            }
+            for arrivals in ARRIVALS
+        },
+        "lookahead_minus_sliding_worst": max(row["minus_sliding_points"] for row in ours),
+        "lookahead_decision_us_p50_worst": max(row["decision_us_p50"] for row in ours),
+    }
+
+
+def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
+    for axes, arrivals in zip(figure.subplots(1, 2, sharey=True), ARRIVALS, strict=True):
+        for policy in POLICIES:
+            found = [row for row in rows if row["arrivals"] == arrivals and row["policy"] == policy]
+            missed = [row["missed_percent"] for row in found]
+            axes.plot([row["load"] for row in found], missed, marker="o", ms=3, color=COLOURS[policy], label=policy)
+        # Linear below 0.1 %, so that nothing missed has its place too.
+        axes.set_yscale("symlog", linthresh=0.1)
+        axes.set_ylim(0, 100)
+        axes.set_title(f"{arrivals} arrivals: requests missed, %", fontsize=8)
+        axes.set_xlabel(f"load, of {CAPACITY_PER_S:.0f} requests/s", fontsize=8)
+        axes.tick_params(labelsize=6)
+        axes.legend(fontsize=6)
+
+
+if __name__ == "__main__":
+    harness.run("batching", measure, __doc__ or "")
