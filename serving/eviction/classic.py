@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from serving.eviction.policy import eviction_set
 from serving.eviction.ranked import Ranked
@@ -81,6 +81,7 @@ class Random:
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._size_bytes: dict[str, int] = {}
+        self._resident: list[str] = []
 
     def requested(self, model: str, now: float) -> None:
         """Chance does not look at requests."""
@@ -88,11 +89,20 @@ class Random:
     def loaded(self, model: str, size_bytes: int, load_s: float) -> None:
         """The model is among those that may go."""
         self._size_bytes[model] = size_bytes
+        if model not in self._resident:
+            self._resident.append(model)
 
     def evict(self, candidates: Container[str], needed_bytes: int) -> list[str]:
         """Any of the candidates."""
-        resident = [model for model in self._size_bytes if model in candidates]
-        evicted = eviction_set(self._rng.sample(resident, len(resident)), self._size_bytes, needed_bytes)
+        drawn = (model for model in self._drawn() if model in candidates)
+        evicted = eviction_set(drawn, self._size_bytes, needed_bytes)
         for model in evicted:
-            del self._size_bytes[model]
+            self._resident.remove(model)
         return evicted
+
+    def _drawn(self) -> Iterator[str]:
+        """All resident models in random order, no further than is asked for."""
+        for last in range(len(self._resident) - 1, -1, -1):
+            place = self._rng.randint(0, last)
+            self._resident[place], self._resident[last] = self._resident[last], self._resident[place]
+            yield self._resident[last]

@@ -25,30 +25,30 @@ HALF_LIFE_S = np.array([120.0, 900.0, 7200.0])
 TRUST = np.array([1.0, 4.0, 16.0])
 MEMORY = 0.999
 """Factor on the experts' record at every request: it rests on about the last thousand."""
-LEAST_WEIGHT = 0.01
-"""Experts below it are not asked."""
 GROUPS = 64
 """One group of like models per doubling of the load time, from 2⁻³² to 2³² s."""
-LARGEST_UNIT = 1e100
 LEAST_TOTAL = 1e-9
 """Before the first request all models are expected alike."""
-MOST_HALVINGS = 300.0
-"""Older counts are nothing; keeps the unit finite over any silence."""
+LARGEST_UNIT = 1e100
+LONGEST_S = 36_000.0
+"""A longer silence counts as one of this length; keeps the unit finite."""
 
 
 class Shares:
     """Decayed counts of requests per model (a row each) and group, and the record of the experts."""
 
     def __init__(self) -> None:
+        halves = len(HALF_LIFE_S)
         # Counts never decay: what a new request counts grows instead, per half-life.
-        self._unit = np.ones(len(HALF_LIFE_S))
+        self._unit = np.ones(halves)
         self._now_s = 0.0
-        self._counts = np.zeros((len(HALF_LIFE_S), FIRST_ROWS))
-        self._total = np.full(len(HALF_LIFE_S), LEAST_TOTAL)
+        self._counts = np.zeros((FIRST_ROWS, halves))
+        self._total = np.full(halves, LEAST_TOTAL)
         self._group = np.full(FIRST_ROWS, -1)
-        self._group_counts = np.zeros((len(HALF_LIFE_S), GROUPS))
-        self._group_models = np.zeros(GROUPS)
-        self._log_weights = np.zeros((len(HALF_LIFE_S), len(TRUST)))
+        self._group_counts = np.zeros((GROUPS, halves))
+        self._group_models = np.zeros((GROUPS, 1))
+        self._models = 0
+        self._log_weights = np.zeros((halves, len(TRUST)))
 
     def observe(self, row: int, now_s: float) -> None:
         """Take in a request: judge the experts by it, then count it."""
@@ -56,8 +56,8 @@ class Shares:
         group = self._group[row]
         if group >= 0:
             self._judge(row, group)
-            self._group_counts[:, group] += self._unit
-        self._counts[:, row] += self._unit
+            self._group_counts[group] += self._unit
+        self._counts[row] += self._unit
         self._total += self._unit
 
     def join(self, row: int, load_s: float) -> None:
@@ -66,56 +66,58 @@ class Shares:
             return
         group = int(np.clip(np.log2(max(load_s, 1e-9)) + GROUPS // 2, 0, GROUPS - 1))
         self._group[row] = group
-        self._group_counts[:, group] += self._counts[:, row]
+        self._group_counts[group] += self._counts[row]
         self._group_models[group] += 1
+        self._models += 1
 
     def of(self, rows: Rows) -> Floats:
         """The forecast shares of these models, all of which have joined."""
-        weights = self._weights()
-        means, groups = self._means(), self._group[rows]
-        shares = np.zeros(len(rows))
-        for half, trust in np.argwhere(weights >= LEAST_WEIGHT):
-            prior = TRUST[trust] * self._unit[half]
-            expert = share(self._counts[half, rows], means[half, groups], prior, self._total[half])
-            shares += weights[half, trust] * expert
+        # Linear in the count, so that experts are added up per group and not per model.
+        mean = self._means(slice(None))[:, :, None]
+        weighted = self._weights() * share_per_count(mean, self._prior(), self._total[:, None])
+        per_count, constant = weighted.sum(axis=2), (weighted * self._prior()).sum(axis=(1, 2))
+        groups = self._group[rows]
+        shares: Floats = np.einsum("rh,rh->r", self._counts[rows], per_count[groups]) + constant[groups]
         return shares
 
     def grow(self) -> None:
         """Double the number of rows."""
-        self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)], axis=1)
+        self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
         self._group = np.concatenate([self._group, np.full_like(self._group, -1)])
 
     def _advance(self, now_s: float) -> None:
-        halvings = np.minimum((now_s - self._now_s) / HALF_LIFE_S, MOST_HALVINGS)
-        self._unit *= np.exp2(np.maximum(halvings, 0.0))
+        passed_s = min(max(now_s - self._now_s, 0.0), LONGEST_S)
         self._now_s = now_s
-        if self._unit.max() > LARGEST_UNIT:
-            self._rescale()
-
-    def _rescale(self) -> None:
-        for counts in (self._counts.T, self._group_counts.T, self._total):
-            counts /= self._unit
-        self._unit[:] = 1.0
+        self._unit *= np.exp2(passed_s / HALF_LIFE_S)
+        if self._unit[0] > LARGEST_UNIT:
+            for counts in (self._counts, self._group_counts, self._total):
+                counts /= self._unit
+            self._unit[:] = 1.0
 
     def _judge(self, row: int, group: int) -> None:
-        prior = TRUST * self._unit[:, None]
-        mean = self._means()[:, group, None]
-        predicted = share(self._counts[:, row, None], mean, prior, self._total[:, None])
-        self._log_weights = MEMORY * self._log_weights + np.log(predicted)
+        prior = self._prior()
+        slope = share_per_count(self._means(group)[:, None], prior, self._total[:, None])
+        self._log_weights *= MEMORY
+        self._log_weights += np.log(slope * (self._counts[row, :, None] + prior))
+
+    def _prior(self) -> Floats:
+        """α in the unit of the counts, half-lives × trusts."""
+        prior: Floats = self._unit[:, None] * TRUST
+        return prior
 
     def _weights(self) -> Floats:
         likelihoods = np.exp(self._log_weights - self._log_weights.max())
         weights: Floats = likelihoods / likelihoods.sum()
         return weights
 
-    def _means(self) -> Floats:
-        """Mean count of the models in each group, half-lives × groups; one model more, average of all, steadies it."""
-        average = self._total / max(self._group_models.sum(), 1.0)
-        means: Floats = (self._group_counts + average[:, None]) / (self._group_models + 1.0)
+    def _means(self, groups: int | slice) -> Floats:
+        """Mean counts of the models of each group; one model more, the average of all, steadies them."""
+        average = self._total / max(self._models, 1)
+        means: Floats = (self._group_counts[groups] + average) / (self._group_models[groups] + 1.0)
         return means
 
 
-def share(count: Floats, mean: Floats, prior: Floats, total: Floats) -> Floats:
-    """p = m · (c + α) / ((m + α) · S), all in the same unit."""
-    expected: Floats = mean * (count + prior) / ((mean + prior) * total)
-    return expected
+def share_per_count(mean: Floats, prior: Floats, total: Floats) -> Floats:
+    """p / (c + α) = m / ((m + α) · S), all in the same unit."""
+    slope: Floats = mean / ((mean + prior) * total)
+    return slope
