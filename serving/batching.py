@@ -6,9 +6,9 @@ several places, and for such as must not be dropped. Ours is in ``look_ahead.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol
 
 from serving.waiting_line import Latency, Line, R, line_up
 
@@ -122,39 +122,3 @@ def _riders(line: Line[R], first: int, end: int, late: Sequence[R]) -> tuple[int
 def _beside(line: Line[R], first: int, end: int, places: int) -> bool:
     """Whether so many places fit beside a window, within the limit and its time."""
     return line.places[end] - line.places[first] + places <= line.limit and line.in_time(first, end, places)
-
-
-class Asked(Protocol):
-    """A request in a model's queue."""
-
-    @property
-    def deadline(self) -> float:
-        """When its answer should be there, on any one clock."""
-        ...
-
-    @property
-    def items(self) -> int:
-        """How many places it takes in a batch."""
-        ...
-
-
-A = TypeVar("A", bound=Asked)
-
-
-def next_batch(queues: Mapping[str, Sequence[A]], limits: Mapping[str, int]) -> tuple[str, list[A]] | None:
-    """The model whose most urgent request is due first, and that model's requests in order of deadline up to its limit.
-
-    A request is never split here: one that alone exceeds the limit runs alone. None where nothing waits.
-    """
-    waiting = {model: queue for model, queue in queues.items() if queue}
-    if not waiting:
-        return None
-    model = min(waiting, key=lambda name: min(request.deadline for request in waiting[name]))
-    by_urgency = sorted(waiting[model], key=lambda request: request.deadline)
-    chosen, items = by_urgency[:1], by_urgency[0].items
-    for request in by_urgency[1:]:
-        if items + request.items > limits[model]:
-            break
-        chosen.append(request)
-        items += request.items
-    return model, chosen

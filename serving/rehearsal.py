@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil
 from typing import Any
 
 from serving.waiting_line import TOLERANCE_S, Latency, Line
@@ -36,15 +36,20 @@ class Rehearsal:
     @classmethod
     def of(cls, line: Line[Any], rate: float, time_s: float) -> Rehearsal:
         """Those in line, and newcomers of the same mean size that have ``time_s`` each from their arrival on."""
-        waiting, newest = len(line.requests), line.now + time_s if rate > 0 else inf
+        waiting = len(line.requests)
         size = max(1, round(line.places[-1] / waiting))
         # Half of a newcomer's time is for waiting, half for running (Shen, 2019, §3.2.1).
         batch = max(1, bisect_right(range(1, line.limit + 1), time_s / 2 + TOLERANCE_S, key=line.seconds))
-        coming = range(1, ceil((AHEAD + 1) * batch / size) + 1) if rate > 0 else range(0)
-        due = [*(min(each, newest) for each in line.due), *(newest + number / rate for number in coming)]
-        places = [*line.places, *(line.places[-1] + size * number for number in coming)]
-        stop = len(due) - (batch // size if rate > 0 else 0)
         worth = min(rate, batch / size / max(line.seconds(batch), TOLERANCE_S))
+        if rate <= 0:
+            return cls(line.due, line.places, waiting, rate, line.now, line.seconds, batch, waiting, worth)
+        gap_s, newest, stop = 1 / rate, line.now + time_s, waiting + ceil(AHEAD * batch / size)
+        coming = range(1, stop - waiting + batch // size + 1)
+        # Whoever has more time than a newcomer is rehearsed as one: dues must not fall.
+        sooner = bisect_right(line.due, newest)
+        due = [*line.due[:sooner], *[newest] * (waiting - sooner), *[newest + gap_s * number for number in coming]]
+        taken = line.places[-1]
+        places = [*line.places, *range(taken + size, taken + size * len(coming) + 1, size)]
         return cls(due, places, waiting, rate, line.now, line.seconds, batch, stop, worth)
 
     def gain(self, first: int, end: int) -> float:

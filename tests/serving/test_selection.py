@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.selection import brute_force, shortfall
 from serving.errors import BadInput
 from serving.selection import select
 from serving.variant_state import State
@@ -93,21 +92,6 @@ def test_requirements_must_make_sense(wrong: dict[str, float]) -> None:
         Requirements(**wrong)
 
 
-def lacks(asked: Requirements, has: VariantRecord) -> float:
-    below = max(0.0, 1 - has.accuracy / asked.accuracy) if asked.accuracy else 0.0
-    return max(0.0, has.latency_s / asked.latency_s - 1) + below + max(0.0, has.cost / asked.cost - 1)
-
-
-def brute_force(asked: Requirements, records: Sequence[VariantRecord]) -> VariantRecord:
-    meet = [each for each in records if lacks(asked, each) == 0]
-    if active := [each for each in meet if each.state is ACTIVE]:
-        return min(active, key=lambda each: each.load)
-    if inactive := [each for each in meet if each.state is INACTIVE]:
-        return min(inactive, key=lambda each: each.load_s + each.latency_s)
-    free = [each for each in records if each.state in (ACTIVE, INACTIVE)] or records
-    return min(free, key=lambda each: lacks(asked, each))
-
-
 # Few values, all exact in binary, so that many are equal and none is equal only but for rounding.
 eighths = st.integers(1, 8).map(lambda number: number / 8)
 records = st.lists(
@@ -125,6 +109,6 @@ def test_it_is_the_choice_of_brute_force(drawn: list[VariantRecord], asked: Requ
         VariantRecord(f"v{number}", *(getattr(each, name) for name in VariantRecord.__slots__[1:]))
         for number, each in enumerate(drawn)
     ]
-    choice, best = select(asked, VariantTable(named)), brute_force(asked, named)
+    choice, best = select(asked, VariantTable(named)), brute_force(named, asked)
     assert choice.variant == best.id
-    assert choice.meets == (lacks(asked, best) == 0)
+    assert choice.meets == (shortfall(asked, best) == 0)
