@@ -1,0 +1,79 @@
+"""Sequences of classes with a known skew, phase by phase: streams for which the right answer is known.
+
+In a phase with n dominant classes and skew p an object is of a dominant class with probability p and of one of the
+others with 1 − p, equally often within each (Shen, 2019, §5.4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Labels = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """So many objects of one distribution; ``dominant`` 0: all classes equally often."""
+
+    length: int
+    dominant: int = 0
+    skew: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClassStream:
+    """The class of every object, and what was dominant in each phase."""
+
+    labels: Labels
+    phases: Sequence[Phase]
+    dominant: Sequence[frozenset[int]]
+    """Of each phase; empty without skew."""
+
+    def phase_of_objects(self) -> Labels:
+        """The number of the phase each object belongs to."""
+        return np.repeat(np.arange(len(self.phases)), [phase.length for phase in self.phases])
+
+
+def generate(rng: np.random.Generator, classes: int, phases: Sequence[Phase]) -> ClassStream:
+    """Draw the dominant classes of every phase, each on its own, and the objects."""
+    dominant = [rng.permutation(classes)[: phase.dominant] for phase in phases]
+    return _drawn(rng, classes, phases, dominant)
+
+
+def changing(rng: np.random.Generator, classes: int, phase: Phase, count: int) -> ClassStream:
+    """Abrupt changes: the phase so many times, its dominant classes never in two phases running.
+
+    Raises ``ValueError`` where two such sets do not fit into the classes.
+    """
+    if 2 * phase.dominant > classes:
+        raise ValueError(
+            f"two sets of {phase.dominant} dominant classes do not fit into {classes} classes: ask for fewer"
+        )
+    phases = [phase] * count
+    return _drawn(rng, classes, phases, list(_disjoint(rng, classes, phase.dominant, count)))
+
+
+def _disjoint(rng: np.random.Generator, classes: int, dominant: int, count: int) -> Iterator[Labels]:
+    last = np.empty(0, np.intp)
+    for _ in range(count):
+        last = rng.permutation(np.setdiff1d(np.arange(classes), last))[:dominant]
+        yield last
+
+
+def _drawn(rng: np.random.Generator, classes: int, phases: Sequence[Phase], dominant: Sequence[Labels]) -> ClassStream:
+    labels = [_labels(rng, classes, phase, chosen) for phase, chosen in zip(phases, dominant, strict=True)]
+    return ClassStream(np.concatenate(labels), phases, [frozenset(chosen.tolist()) for chosen in dominant])
+
+
+def _labels(rng: np.random.Generator, classes: int, phase: Phase, dominant: Labels) -> Labels:
+    others = np.setdiff1d(np.arange(classes), dominant)
+    if len(dominant) == 0:
+        return rng.choice(others, phase.length)
+    if len(others) == 0:
+        return rng.choice(dominant, phase.length)
+    is_dominant = rng.random(phase.length) < phase.skew
+    return np.where(is_dominant, rng.choice(dominant, phase.length), rng.choice(others, phase.length))

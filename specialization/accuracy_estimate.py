@@ -1,0 +1,77 @@
+"""What a cascade would answer and cost if its head were trained: estimated, not tried (Shen, 2019, §5.3.2, eq. 5.1).
+
+A head for n dominant classes D says one of them or "other"; on "other" the oracle is asked. How well it does depends on
+n far more than on which classes they are, so three rates, measured for a few n and averaged over draws of D, stand for
+all heads of a template. Skew p: the share of the inputs whose class is in D.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """How heads of one size do, as fractions."""
+
+    a_in: float
+    """Of dominant inputs: classified correctly."""
+    e_in_out: float
+    """Of dominant inputs: called "other", so that the oracle is asked."""
+    a_out: float
+    """Of the other inputs: called "other"."""
+
+    def accuracy(self, skew: float, oracle_accuracy: float) -> float:
+        """Expected accuracy of the cascade (eq. 5.1)."""
+        asked = skew * self.e_in_out + (1 - skew) * self.a_out
+        return skew * self.a_in + asked * oracle_accuracy
+
+    def cascaded(self, skew: float) -> float:
+        """Share of the inputs for which the oracle is asked."""
+        return skew * self.e_in_out + (1 - skew) * self.a_out
+
+    def skew(self, cascaded: float) -> float:
+        """The skew under which the oracle is asked for this share of the inputs; the inverse of ``cascaded``.
+
+        0 for a head that cannot tell the others from its own.
+        """
+        if self.a_out <= self.e_in_out:
+            return 0.0
+        return min(max((self.a_out - cascaded) / (self.a_out - self.e_in_out), 0.0), 1.0)
+
+
+class Template(msgspec.Struct, frozen=True):
+    """A compact network that heads are trained for."""
+
+    name: str
+    cost: float
+    """Of one input, as a share of the oracle's."""
+    measured: Mapping[int, Rates]
+    """For some numbers n of dominant classes; not empty."""
+
+    def rates(self, n: int) -> Rates | None:
+        """Linear between measured n; None above the largest, where nobody knows; below the smallest n, as there."""
+        sizes = sorted(self.measured)
+        above = bisect_left(sizes, n)
+        if above == len(sizes):
+            return None
+        if above == 0 or sizes[above] == n:
+            return self.measured[sizes[above]]
+        low, high = sizes[above - 1], sizes[above]
+        return _between(self.measured[low], self.measured[high], (n - low) / (high - low))
+
+    def cascade_cost(self, rates: Rates, skew: float) -> float:
+        """Expected cost per input of a cascade, as a share of the oracle's: (h + c·R*) / R*."""
+        return self.cost + rates.cascaded(skew)
+
+
+def mean_cost(special_rate: float, cascade_rate: float, compact: float, oracle: float) -> float:
+    """Per input: (1 − s)·R* + s·(h + c·R*); s share of inputs under a cascade, c share of these that reach the oracle."""
+    return (1 - special_rate) * oracle + special_rate * (compact + cascade_rate * oracle)
+
+
+def _between(low: Rates, high: Rates, share: float) -> Rates:
+    pairs = zip(msgspec.structs.astuple(low), msgspec.structs.astuple(high), strict=True)
+    return Rates(*(a + share * (b - a) for a, b in pairs))

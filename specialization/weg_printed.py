@@ -1,0 +1,81 @@
+"""The rules of algorithm 5.1 as printed, and the variants of its ablation (Shen, 2019, §5.3.2 and figure 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from specialization.accuracy_estimate import Template
+from specialization.dominance import dominant_classes
+from specialization.weg import Evidence
+from specialization.weg_config import WegConfig
+from specialization.weg_state import Target, WegState
+
+Exit = Literal["accuracy", "skew"]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """p* is the share of D among the last w answers, of the oracle or the cascade."""
+
+    config: WegConfig
+    templates: Mapping[str, Template]
+    merge: bool = True
+    """False: the window stays as long as w_min (figure 5.5 a)."""
+    exit: Exit = "accuracy"
+    """``skew``: leave when the skew is lower than on entry (figure 5.5 c)."""
+
+    def open(self, state: WegState) -> list[int]:
+        """The last epoch's answers too, if its dominant classes are the same but for τ_r, each way."""
+        if not self.merge:
+            return state.answers
+        before, now = self._dominant(state.previous), self._dominant(state.answers)
+        apart = max(len(before - now), len(now - before))
+        return [*state.previous, *state.answers] if apart <= self.config.tau_r else state.answers
+
+    def target(self, state: WegState) -> Target | None:
+        """Of the templates whose cascade is accurate enough for the window's classes, the cheapest."""
+        window = state.answers[-state.window :]
+        classes = self._dominant(window)
+        if not classes:
+            return None
+        possible = [self._candidate(template, classes, window) for template in self.templates.values()]
+        return min((target for target in possible if target), key=lambda target: target.cost, default=None)
+
+    def retarget(self, state: WegState) -> Target | None:
+        """Never: the epoch's classes are found anew after the head is left."""
+        return None
+
+    def leave(self, state: WegState, evidence: Evidence) -> str | None:
+        """Estimated accuracy too low, or too many of the head's answers contradicted."""
+        assert state.head
+        if state.n_star > self.config.tau_fp * self.config.epsilon * state.n_c:
+            return "the oracle contradicts"
+        target = state.head.target
+        skew = share(state.answers[-state.window :], frozenset(target.classes))
+        if self.exit == "skew":
+            return "the skew fell" if skew < target.skew else None
+        return None if self._accuracy(target, skew) >= self.config.least_accuracy else "the skew fell"
+
+    def carry(self, state: WegState) -> list[int]:
+        """None: the window begins anew."""
+        return []
+
+    def _dominant(self, answers: list[int]) -> frozenset[int]:
+        return dominant_classes(answers, self.config.support(len(answers)))
+
+    def _candidate(self, template: Template, classes: frozenset[int], window: list[int]) -> Target | None:
+        rates, skew = template.rates(len(classes)), share(window, classes)
+        if rates is None or rates.accuracy(skew, self.config.oracle_accuracy) < self.config.least_accuracy:
+            return None
+        return Target(template.name, tuple(sorted(classes)), skew, template.cascade_cost(rates, skew))
+
+    def _accuracy(self, target: Target, skew: float) -> float:
+        rates = self.templates[target.template].rates(len(target.classes))
+        return rates.accuracy(skew, self.config.oracle_accuracy) if rates else 0.0
+
+
+def share(answers: list[int], classes: frozenset[int]) -> float:
+    """Of the answers, those in the classes."""
+    return sum(answer in classes for answer in answers) / len(answers)

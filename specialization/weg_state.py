@@ -1,0 +1,83 @@
+"""What sequential specialization knows of one stream and node; plain data that survives a restart or a move."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+PhaseName = Literal["initialising", "selecting", "training", "specialised"]
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What a head is, or would be, specialised to."""
+
+    template: str
+    classes: tuple[int, ...]
+    """D, ascending."""
+    skew: float
+    """p* when it was chosen."""
+    cost: float
+    """Expected per input, as a share of the oracle's."""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A specialised head, wanted or there."""
+
+    number: int
+    """Unique within the stream and node; ascends."""
+    target: Target
+    training_skew: float
+
+
+class Action(msgspec.Struct, frozen=True):
+    """What to run on the next object: the oracle, or the cascade of a head and the oracle."""
+
+    head: Head | None = None
+    audit: bool = False
+    """Run the oracle as well if the head answers, and tell whether they agree."""
+
+
+class WegState(msgspec.Struct):
+    """Symbols as in algorithm 5.1."""
+
+    epoch: int = 1
+    """j."""
+    answers: list[int] = []
+    """S: the newest answers, of the oracle or the cascade."""
+    by_head: list[bool] = []
+    """Of each: the head gave it, the oracle was not asked."""
+    previous: list[int] = []
+    """S_{j−1}: the oracle's answers of the epoch before; under a head, those of this epoch."""
+    window: int = 0
+    """w; 0 until the first window of the epoch is full."""
+    head: Head | None = None
+    """In use."""
+    wanted: Head | None = None
+    """Asked for and neither arrived nor failed."""
+    known: list[Head] = []
+    """Heads that arrived, the newest last."""
+    numbers: int = 0
+    """Heads asked for so far."""
+    under_head: int = 0
+    """Answers of the cascade since the head is in use."""
+    n_c: int = 0
+    """Of these, given by the head alone."""
+    audits: int = 0
+    n_star: int = 0
+    """n*: audits in which the oracle said something else."""
+    falling: float = 0.0
+    """Evidence that the head answers too rarely (CUSUM)."""
+    calm: int = 0
+    """Answers of the cascade since there was no such evidence."""
+    contradicted: float = 0.0
+    """Evidence that the oracle contradicts too often (CUSUM)."""
+
+    @property
+    def phase(self) -> PhaseName:
+        """The phase of algorithm 5.1; ``training`` is template selection that waits for its head."""
+        if self.head:
+            return "specialised"
+        if self.wanted:
+            return "training"
+        return "selecting" if self.window else "initialising"
