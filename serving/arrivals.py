@@ -26,7 +26,10 @@ class Arrivals:
         self._last = now
 
     def rate(self, now: float) -> float:
-        """Requests per second expected at ``now``: fewer the longer none has come; 0 before a second one came."""
+        """Requests per second expected at ``now``, as if the next one came then; 0 before a second one came.
+
+        So silence lowers the rate, but a gap no longer than chance makes it, which ends most batches, hardly does.
+        """
         if self._last is None or self._gap_s <= 0.0:
             return 0.0
-        return 1.0 / max(self._gap_s, now - self._last)
+        return 1.0 / (self._gap_s + GAIN * max(0.0, now - self._last - self._gap_s))

@@ -33,7 +33,16 @@ def test_silence_lowers_the_rate() -> None:
     arrivals = Arrivals()
     for tick in range(5):
         arrivals.note(tick * 0.1, 0.1)
-    assert arrivals.rate(2.4) == pytest.approx(0.5)
+    assert arrivals.rate(0.4) == arrivals.rate(0.5) == pytest.approx(10.0)
+    assert arrivals.rate(1.5) == pytest.approx(5.0)
+    assert arrivals.rate(100.0) == pytest.approx(0.1, rel=0.05)
+
+
+def test_a_gap_that_chance_makes_hardly_lowers_it() -> None:
+    arrivals = Arrivals()
+    for tick in range(5):
+        arrivals.note(tick * 0.1, 0.1)
+    assert arrivals.rate(0.4 + 0.2) > 9.0
 
 
 def test_requests_of_one_moment_are_no_infinite_rate() -> None:
