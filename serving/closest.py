@@ -34,11 +34,10 @@ def closest(requirements: Requirements, variants: VariantTable, meets: NDArray[n
     name, state = variants.ids[chosen], variants.state[chosen].value
     if meets[chosen]:
         return Choice(name, True, f"all are overloaded or interfered; this one meets the requirements and is {state}")
-    busy = next(
-        (f"; {variants.ids[each]} would but is {variants.state[each].value}" for each in np.flatnonzero(meets)), ""
-    )
-    lacks = "; ".join(_lacks(requirements, variants, among, chosen))
-    return Choice(name, False, f"no variant meets all requirements; of the closest the {lacks}{busy}")
+    why = "no variant meets all requirements"
+    if len(busy := np.flatnonzero(meets)):
+        why = f"{variants.ids[busy[0]]} would meet all requirements but is {variants.state[busy[0]].value}"
+    return Choice(name, False, f"{why}; of the closest the {'; '.join(_lacks(requirements, variants, among, chosen))}")
 
 
 def shortfall(requirements: Requirements, variants: VariantTable) -> Vector:

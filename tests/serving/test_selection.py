@@ -71,7 +71,7 @@ def test_a_busy_variant_that_would_do_is_named() -> None:
     table = VariantTable([record("poor", accuracy=0.5), record("good", state=OVERLOADED)])
     choice = select(Requirements(accuracy=0.9), table)
     assert (choice.variant, choice.meets) == ("poor", False)
-    assert choice.reason.endswith("; good would but is overloaded")
+    assert choice.reason.startswith("good would meet all requirements but is overloaded; of the closest the accuracy")
 
 
 def test_where_all_are_busy_one_of_them_must_do() -> None:
