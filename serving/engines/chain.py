@@ -55,9 +55,13 @@ class Chain(ABC, Generic[S]):
     def load(self, segments: Sequence[S]) -> None:
         """Open every segment and run each once; ModelError where the runtime cannot."""
         before = self._used_bytes()
-        self._segments = [self._opened(index, segment, len(segments)) for index, segment in enumerate(segments)]
-        self.inputs = [replace(each.input, shape=(None, *each.input.shape[1:])) for each in self._segments]
-        self._first_runs()
+        try:
+            self._segments = [self._opened(index, segment, len(segments)) for index, segment in enumerate(segments)]
+            self.inputs = [replace(each.input, shape=(None, *each.input.shape[1:])) for each in self._segments]
+            self._first_runs()
+        except SluiceError as error:
+            self.close()
+            raise ModelError(str(error)) from error
         # What else the process does meanwhile is measured too, and memory that lay free may be used again unseen.
         self._memory_bytes = max(self._used_bytes() - before, sum(map(self._weights_bytes, segments)))
 
