@@ -22,7 +22,7 @@ Rows = NDArray[np.intp]
 
 FIRST_ROWS = 64
 HALF_LIFE_S = np.array([120.0, 900.0, 7200.0])
-TRUST = np.array([1.0, 4.0, 16.0])
+TRUST = np.array([0.5, 2.0, 8.0, 32.0])
 MEMORY = 0.999
 """Factor on the experts' record at every request: it rests on about the last thousand."""
 GROUPS = 64
