@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol
 
-from serving.waiting_line import Latency, Line, R, line_up
+from serving.waiting_line import TOLERANCE_S, Latency, Line, R, line_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,8 @@ def decide(
     if not line.requests:
         return Decision(_fill(late, max_batch), drop)
     first, end = choose(line)
+    if late and _can_wait(line, first, end, late[0]):
+        return Decision(late[:1], drop)
     end, riders = _riders(line, first, end, late)
     sacrificed = [request for request in line.requests[:first] if request.droppable]
     return Decision([*line.requests[first:end], *riders], [*drop, *sacrificed])
@@ -96,6 +98,13 @@ def _fill(requests: Sequence[R], limit: int) -> list[R]:
             break
         chosen.append(request)
     return chosen
+
+
+def _can_wait(line: Line[R], first: int, end: int, late: R) -> bool:
+    """Whether a late request too large to ride beside anybody may go first: the window is in time after it, too."""
+    too_large = line.places[first + 1] - line.places[first] + late.items > line.limit
+    window_s = line.seconds(line.places[end] - line.places[first])
+    return too_large and line.now + line.seconds(late.items) + window_s <= line.due[first] + TOLERANCE_S
 
 
 def _riders(line: Line[R], first: int, end: int, late: Sequence[R]) -> tuple[int, list[R]]:

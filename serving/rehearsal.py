@@ -12,6 +12,8 @@ from serving.waiting_line import TOLERANCE_S, Latency, Line
 
 AHEAD = 2
 """Arrivals are rehearsed for so many batches: as long as a newcomer waits for a batch and runs in one."""
+NOBODY_PER_S = 1e-3
+"""At a lower rate nobody is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Rehearsal:
         # Half of a newcomer's time is for waiting, half for running (Shen, 2019, §3.2.1).
         batch = max(1, bisect_right(range(1, line.limit + 1), time_s / 2 + TOLERANCE_S, key=line.seconds))
         worth = min(rate, batch / size / max(line.seconds(batch), TOLERANCE_S))
-        if rate <= 0:
+        if rate < NOBODY_PER_S:
             return cls(line.due, line.places, waiting, rate, line.now, line.seconds, batch, waiting, worth)
         gap_s, newest, stop = 1 / rate, line.now + time_s, waiting + ceil(AHEAD * batch / size)
         coming = range(1, stop - waiting + batch // size + 1)

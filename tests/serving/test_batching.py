@@ -133,6 +133,13 @@ def test_the_longest_late_rides_in_every_full_batch(policy: Policy) -> None:
 
 
 @every_policy
+def test_a_late_one_too_large_to_ride_goes_first_where_the_others_can_wait(policy: Policy) -> None:
+    late, patient, urgent = Ask(-5.0, items=4, droppable=False), Ask(7.5), Ask(6.5)
+    assert policy([late, patient], 0.0, ONE_S_EACH, 4).run == [late]
+    assert policy([late, urgent], 0.0, ONE_S_EACH, 4).run == [urgent]
+
+
+@every_policy
 @given(queue=queues, now=st.integers(0, 12).map(float), limit=st.integers(1, 6))
 def test_what_holds_of_every_decision(policy: Policy, queue: list[Ask], now: float, limit: int) -> None:
     decision = policy(queue, now, ONE_S_EACH, limit)

@@ -22,7 +22,7 @@ def line_of(queue: list[Ask], limit: int) -> Line[Ask]:
     return line
 
 
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 @given(st.lists(st.builds(Ask, times), max_size=6), latencies, st.integers(1, 6))
 def test_of_a_known_queue_at_most_one_less_than_possible_is_in_time(
     queue: list[Ask], latency: Latency, limit: int
@@ -30,7 +30,7 @@ def test_of_a_known_queue_at_most_one_less_than_possible_is_in_time(
     assert served_in_time(NOBODY_COMES, queue, latency, limit) >= most_in_time(queue, latency, limit) - 1
 
 
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 @given(st.lists(st.builds(Ask, times, st.integers(1, 4)), max_size=5), latencies)
 def test_so_it_is_with_requests_of_several_places(queue: list[Ask], latency: Latency) -> None:
     assert served_in_time(NOBODY_COMES, queue, latency, 5) >= most_in_time(queue, latency, 5) - 1
