@@ -18,7 +18,7 @@ def pressure(before: float, weight: float, agrees: bool, tolerance: float) -> fl
 
     r is 1/√tolerance, halfway between what is tolerated and disagreement in everything.
     """
-    ratio = tolerance**-0.5
+    ratio = 1 / math.sqrt(tolerance)
     return max(0.0, before) + (0.0 if agrees else math.log(ratio)) - (ratio - 1) * tolerance * weight
 
 

@@ -13,6 +13,7 @@ import msgspec
 FRAME_SCHEMA: Final = "sluice.frame/1"
 RESULT_SCHEMA: Final = "sluice.result/1"
 STREAM_SCHEMA: Final = "sluice.stream/1"
+PLAN_SCHEMA: Final = "sluice.plan/1"
 EVENT_SCHEMA: Final = "sluice.event/1"
 DEAD_LETTER_SCHEMA: Final = "sluice.dead-letter/1"
 
@@ -20,7 +21,7 @@ FRAME_HEADER_KEY = "frame"
 """The name of the Kafka header that carries the JSON of a ``FrameHeader`` beside the image bytes."""
 
 Outcome = Literal["analysed", "dropped", "failed"]
-Provenance = Literal["oracle", "specialised", "cached", "reused"]
+Provenance = Literal["oracle", "variant", "specialised", "cached", "reused"]
 
 
 class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
@@ -152,6 +153,73 @@ class StreamStatus(msgspec.Struct, kw_only=True, frozen=True):
     restarts: int = 0
 
 
+Phase = Literal["probation", "trusted", "off"]
+
+
+class Interval(msgspec.Struct, kw_only=True, frozen=True):
+    """Bounds, both included."""
+
+    low: float
+    high: float
+
+
+class Agreement(msgspec.Struct, kw_only=True, frozen=True):
+    """How often a node's shortcuts say what its oracle says, by the audits of late."""
+
+    wanted: float
+    """The query's ``accuracy``."""
+    found: float | None
+    """Share of the audits; None before the first."""
+    audits: int
+    disagreements: int
+    exact: Interval
+    """Clopper–Pearson, 95 %: for one look."""
+    sequential: Interval
+    """95 %, valid however often one looks; the phase follows it."""
+
+
+class SwitchOff(msgspec.Struct, kw_only=True, frozen=True):
+    """The shortcuts of a node were switched off for a stream."""
+
+    answers: int
+    """The node's answers for the stream so far."""
+    reason: str
+
+
+class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
+    """Who answers for a stream at one node that lists shortcuts, and why."""
+
+    node: str
+    oracle: str
+    """The model that the others are measured against."""
+    shortcuts: list[str]
+    phase: Phase
+    """``probation``, ``trusted``: shortcuts answer, audited often or seldom; ``off``: the oracle answers."""
+    answers: int
+    shortcut_share: float
+    """Of the answers, those that a shortcut gave, 0…1."""
+    agreement: Agreement
+    audits: int
+    """Since the beginning, those that are forgotten included."""
+    unsampled: int
+    """Answers of shortcuts while no audit could be taken on."""
+    given_up: int
+    """Answers that were drawn for an audit that was not made."""
+    switched_off: int
+    switch_offs: list[SwitchOff] = []
+    """The latest."""
+
+
+class StreamPlan(msgspec.Struct, kw_only=True, frozen=True):
+    """How a stream is analysed at present. Topic ``plans.v1`` (compacted), key = stream."""
+
+    schema: Literal["sluice.plan/1"] = PLAN_SCHEMA
+    stream: str
+    query: str
+    at: datetime
+    nodes: list[NodePlan]
+
+
 class Event(msgspec.Struct, kw_only=True, frozen=True):
     """The life cycle of a track, derived from results. Topic ``events.v1``, key = stream."""
 
@@ -189,7 +257,7 @@ class DeadLetter(msgspec.Struct, kw_only=True, frozen=True):
     """The original bytes; None where they are larger than the limit for dead letters."""
 
 
-Message = Result | StreamStatus | Event | DeadLetter | FrameHeader
+Message = Result | StreamStatus | StreamPlan | Event | DeadLetter | FrameHeader
 M = TypeVar("M", bound=msgspec.Struct)
 
 _encoder = msgspec.json.Encoder()

@@ -11,7 +11,10 @@ from operators.detect.onnx import OnnxDetector
 from operators.inference import Inference
 from operators.recognise.classifier import Classifier
 from operators.recognise.gallery import GalleryRecogniser
+from operators.recognise.oracle import shortcuts, with_oracle
+from operators.recognise.recogniser import Recogniser
 from operators.track import Track, TrackSettings
+from pipelines.audits import Audits
 from pipelines.dag import Dag, compile_dag
 from pipelines.executor import Executor, Observer
 from pipelines.planner import FirstListed
@@ -27,12 +30,12 @@ class Prepares(Protocol):
         ...
 
 
-def build_operators(dag: Dag, engine: Inference) -> dict[str, Operator]:
+def build_operators(dag: Dag, engine: Inference, audits: Audits | None = None) -> dict[str, Operator]:
     """An operator for every node; raises BadInput where a node's model or gallery cannot be used."""
-    return {node.name: build_operator(node.spec, engine) for node in dag.nodes}
+    return {node.name: build_operator(node.spec, engine, audits) for node in dag.nodes}
 
 
-def build_operator(spec: NodeSpec, engine: Inference) -> Operator:
+def build_operator(spec: NodeSpec, engine: Inference, audits: Audits | None = None) -> Operator:
     """The operator of one node."""
     match spec:
         case DetectNode():
@@ -40,7 +43,7 @@ def build_operator(spec: NodeSpec, engine: Inference) -> Operator:
         case TrackNode():
             return Track(track_settings(spec))
         case RecogniseNode():
-            return _recogniser(spec, engine)
+            return _recognise(spec, engine, audits)
 
 
 async def prepare(operators: Iterable[Operator]) -> None:
@@ -50,12 +53,19 @@ async def prepare(operators: Iterable[Operator]) -> None:
             await operator.prepare()
 
 
-async def build_executor(query: Query, engine: Inference, observers: Sequence[Observer] = ()) -> Executor:
-    """An executor that is ready for frames; ``engine`` must have been started."""
+async def build_executor(
+    query: Query, engine: Inference, observers: Sequence[Observer] = (), audits: Audits | None = None
+) -> Executor:
+    """An executor that is ready for frames; ``engine`` must have been started.
+
+    Without ``audits`` the first listed model answers whether it agrees with the oracle or not.
+    """
     dag = compile_dag(query)
-    operators = build_operators(dag, engine)
+    operators = build_operators(dag, engine, audits)
     await prepare(operators.values())
     policies = {stream.id: stream.overload_policy for stream in query.streams}
+    if audits is not None and audits.nodes:
+        observers = (*observers, audits.observe)
     return Executor(dag, operators, FirstListed(), policies, observers)
 
 
@@ -90,14 +100,21 @@ def _detector(spec: DetectNode, engine: Inference) -> Operator:
     )
 
 
-def _recogniser(spec: RecogniseNode, engine: Inference) -> Operator:
+def _recognise(spec: RecogniseNode, engine: Inference, audits: Audits | None) -> Operator:
+    models, oracle = with_oracle(spec.model, engine.card)
+    if audits is None or not shortcuts(models, oracle):
+        return _recogniser(spec, engine, spec.model)
+    return audits.over(spec.name, _recogniser(spec, engine, models), models, oracle)
+
+
+def _recogniser(spec: RecogniseNode, engine: Inference, models: Sequence[str]) -> Recogniser:
     if spec.gallery is not None:
         return GalleryRecogniser(
             engine,
-            spec.model,
+            models,
             spec.attribute,
             spec.gallery,
             min_similarity=spec.min_confidence,
             margin=spec.margin,
         )
-    return Classifier(engine, spec.model, spec.attribute, min_confidence=spec.min_confidence or 0.0, margin=spec.margin)
+    return Classifier(engine, models, spec.attribute, min_confidence=spec.min_confidence or 0.0, margin=spec.margin)

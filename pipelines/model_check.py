@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from operators.detect.motion import LABEL as MOVING
-from operators.recognise.classifier import UNKNOWN
 from operators.recognise.enrolment import identities
+from operators.recognise.recogniser import UNKNOWN
 from pipelines.dag import lineage
 from pipelines.filter_parser import FilterError, parse_selection
 from pipelines.filters import NUMBER_FIELDS, Compare, Selection, leaves

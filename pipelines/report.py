@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from operators.schema import Result
+import msgspec
+
+from operators.schema import Result, StreamPlan
 from pipelines.percentiles import Percentiles
 
 DECODE_STAGES = ("capture", "decode")
@@ -49,8 +51,8 @@ class Report:
             if found.track_id is not None:
                 self._tracks.see((result.stream, result.run, found.track_id), found.label)
 
-    def summary(self, wall_s: float) -> dict[str, Any]:
-        """All figures as plain data; ``wall_s`` is how long the run took."""
+    def summary(self, wall_s: float, plans: Sequence[StreamPlan] = ()) -> dict[str, Any]:
+        """All figures as plain data; ``wall_s`` is how long the run took, ``plans`` what its audits found."""
         return {
             "wall_s": round(wall_s, 3),
             "frames": _frames(self._outcomes),
@@ -63,6 +65,7 @@ class Report:
             "stages": {name: stage.summary() for name, stage in self._stages.items()},
             "share": self._share(),
             "streams": {name: stream.summary(wall_s) for name, stream in sorted(self._streams.items())},
+            "audits": [{"stream": plan.stream, **msgspec.to_builtins(node)} for plan in plans for node in plan.nodes],
         }
 
     def _count_cause(self, cause: str) -> None:

@@ -17,6 +17,8 @@ def render(summary: Mapping[str, Any]) -> Group:
         parts.append(_streams(summary["streams"]))
     if summary["stages"]:
         parts += [_stages(summary), Text(_share(summary["share"]))]
+    if summary["audits"]:
+        parts += [_audits(summary["audits"]), *(Text(line) for line in _switch_offs(summary["audits"]))]
     return Group(*parts)
 
 
@@ -51,6 +53,36 @@ def _stages(summary: Mapping[str, Any]) -> Table:
         table.add_row(name, *(_ms(stage[key]) for key in ("p50", "p95", "p99")))
     table.add_row("capture to result", *(_ms(summary["latency_ms"][key]) for key in ("p50", "p95", "p99")))
     return table
+
+
+def _audits(audits: Iterable[Mapping[str, Any]]) -> Table:
+    """How far shortcuts may be believed."""
+    table = Table("audited", "shortcuts", box=None)
+    for column in ("share", "audits", "agree", "95 %", "at any time", "wanted"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for audit in audits:
+        found = audit["agreement"]
+        table.add_row(
+            f"{audit['stream']} {audit['node']}",
+            audit["phase"],
+            f"{audit['shortcut_share']:.0%}",
+            str(found["audits"]),
+            "–" if found["found"] is None else f"{found['found']:.3f}",
+            _interval(found["exact"]),
+            _interval(found["sequential"]),
+            f"{found['wanted']:g}",
+        )
+    return table
+
+
+def _interval(bounds: Mapping[str, float]) -> str:
+    return f"{bounds['low']:.3f}–{bounds['high']:.3f}"
+
+
+def _switch_offs(audits: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    for audit in audits:
+        for each in audit["switch_offs"]:
+            yield f"{audit['stream']} {audit['node']}: off after {each['answers']} answers: a shortcut {each['reason']}"
 
 
 def _share(share: Mapping[str, float]) -> str:

@@ -8,15 +8,18 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from cache_adapt.audit_state import Rule
 from operators.frame import Frame
 from operators.publish.annotate import Annotator
 from operators.publish.jsonl import JsonLines
 from operators.schema import Result
+from pipelines.audits import Audits
 from pipelines.build import build_executor
 from pipelines.embedded import EmbeddedRun, Sink
 from pipelines.executor import Observer
@@ -47,7 +50,7 @@ def run_query(query: Query, catalogue: Catalogue, outputs: Outputs, limit: int |
     """Run until the sources end or a signal comes; prints and returns the report, and raises what went wrong."""
     console = Console(stderr=True)
     specs = capture_specs(query, limit=limit)
-    report = Report()
+    report, audits = Report(), Audits(query.name, Rule(query.accuracy))
     streams = [spec.stream for spec in specs]
     with ExitStack() as files:
         _check_writable(outputs.report)
@@ -57,10 +60,10 @@ def run_query(query: Query, catalogue: Catalogue, outputs: Outputs, limit: int |
         started = time.monotonic()
         problem: SourceError | None = None
         try:
-            asyncio.run(_run(query, catalogue, run, observers))
+            asyncio.run(_run(query, catalogue, run, observers, audits))
         except SourceError as error:
             problem = error  # the other streams went on: their report is worth having
-    summary = report.summary(time.monotonic() - started)
+    summary = report.summary(time.monotonic() - started, audits.plans(datetime.now(UTC), gone=True))
     if outputs.report is not None:
         outputs.report.write_text(json.dumps(summary, indent=2) + "\n")
     if summary["frames"]["sampled"] or problem is None:
@@ -72,14 +75,17 @@ def run_query(query: Query, catalogue: Catalogue, outputs: Outputs, limit: int |
     return summary
 
 
-async def _run(query: Query, catalogue: Catalogue, run: EmbeddedRun, observers: Sequence[Observer]) -> None:
+async def _run(
+    query: Query, catalogue: Catalogue, run: EmbeddedRun, observers: Sequence[Observer], audits: Audits
+) -> None:
     engine = backend(catalogue)
     await engine.start()
     try:
         with stop_loop_on_signals() as stop:
-            executor = await build_executor(query, engine, observers)
+            executor = await build_executor(query, engine, observers, audits)
             await run.run(executor, stop)
     finally:
+        await audits.close()
         await engine.stop()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from operators.schema import DeadLetter, Event, FrameHeader, Result, StreamStatus
+from operators.schema import DeadLetter, Event, FrameHeader, Result, StreamPlan, StreamStatus
 from pipelines.query import Query
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -17,6 +17,7 @@ MESSAGES: Mapping[str, type[msgspec.Struct]] = {
     "frame": FrameHeader,
     "result": Result,
     "stream": StreamStatus,
+    "plan": StreamPlan,
     "event": Event,
     "dead-letter": DeadLetter,
 }

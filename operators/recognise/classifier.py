@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.base import Call
-from operators.crops import cut
-from operators.frame import Frame, Region
-from operators.inference import Inference, answered_by, card_for, prepared
+from operators.frame import Image
+from operators.inference import Inference, prepared
+from operators.recognise.recogniser import UNKNOWN, Recogniser
 from operators.schema import Attribute
 from serving.cards import ModelCard
 from serving.errors import ModelError
 from serving.urgency import Urgency
 
-UNKNOWN = "unknown"
 
-
-class Classifier:
-    """Gives each region an attribute, by whichever of its models a call names."""
+class Classifier(Recogniser):
+    """Gives each region the name of a class."""
 
     def __init__(
         self,
@@ -32,56 +29,30 @@ class Classifier:
         min_confidence: float = 0.0,
         margin: float | None = None,
     ) -> None:
-        """``margin``: share of a box's size added on every side; None: the card's. ModelError for an unknown model.
+        """See ``Recogniser``.
 
         Below ``min_confidence`` the answer is the card's ``other_label``, or ``unknown`` where it has none.
         """
-        self._engine, self._models, self._attribute = engine, models, attribute
-        self._min_confidence, self._margin = min_confidence, margin
-        for model in models:
-            card_for(engine, model, "classify")
+        super().__init__(engine, models, attribute, margin, "classify")
+        self._min_confidence = min_confidence
 
     async def prepare(self) -> None:
-        """Load the models, so that the first frame need not wait; ModelError where one cannot be opened."""
+        """Load the models; ModelError where one cannot be opened."""
         for model in self._models:
             await self._engine.load(model)
 
-    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
-        """Append one attribute to every region; makes none."""
-        if not regions:
-            return []
-        assert call.model is not None
-        card = self._engine.card(call.model)
-        (scores, *_) = await look(self._engine, call.model, frame, regions, self._margin, call.urgency)
-        for region, row in zip(regions, probabilities(card, scores), strict=True):
-            region.attributes.append(self._answer(card, call.model, row))
-        return []
-
-    def forget(self, stream: str) -> None:
-        """Nothing is kept between frames."""
+    async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
+        """The most probable class of each crop."""
+        card = self._engine.card(model)
+        batch, _ = await prepared(card.input, crops)
+        (scores, *_) = await self._engine.infer(model, batch, urgency)
+        return [self._answer(card, model, row) for row in probabilities(card, scores)]
 
     def _answer(self, card: ModelCard, model: str, row: NDArray[np.float32]) -> Attribute:
         best = int(row.argmax())
         confidence = float(row[best])
         unsure = confidence < self._min_confidence
-        return Attribute(
-            name=self._attribute,
-            label=(card.other_label or UNKNOWN) if unsure else card.classes[best],
-            confidence=round(confidence, 4),
-            provenance="oracle",
-            model=answered_by(card, model),
-        )
-
-
-async def look(
-    engine: Inference, model: str, frame: Frame, regions: Sequence[Region], margin: float | None, urgency: Urgency
-) -> list[NDArray[Any]]:
-    """Crop the regions, each with its margin, and run them through the network as one batch."""
-    card = engine.card(model)
-    widen = card.input.margin if margin is None else margin
-    crops = [cut(frame.image, region.box, widen).pixels for region in regions]
-    batch, _ = await prepared(card.input, crops)
-    return await engine.infer(model, batch, urgency)
+        return self._attribute_of(model, (card.other_label or UNKNOWN) if unsure else card.classes[best], confidence)
 
 
 def probabilities(card: ModelCard, scores: NDArray[Any]) -> NDArray[np.float32]:

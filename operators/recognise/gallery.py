@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.base import Call
-from operators.frame import Frame, Region
-from operators.inference import Inference, answered_by, card_for
-from operators.recognise.classifier import UNKNOWN, look
+from operators.frame import Image
+from operators.inference import Inference, prepared
 from operators.recognise.enrolment import identities, read_picture
+from operators.recognise.recogniser import UNKNOWN, Recogniser
 from operators.schema import Attribute
 from serving import preprocess
 from serving.cards import ModelCard
@@ -44,7 +43,7 @@ class Gallery:
         return [(self.names[column], float(row[column])) for row, column in zip(similarity, nearest, strict=True)]
 
 
-class GalleryRecogniser:
+class GalleryRecogniser(Recogniser):
     """Gives each region the name of an enrolled identity or ``unknown``."""
 
     def __init__(
@@ -58,44 +57,28 @@ class GalleryRecogniser:
         margin: float | None = None,
     ) -> None:
         """None: the card's. Raises ModelError for an unknown model, BadInput for a gallery that cannot be used."""
-        self._engine, self._models, self._attribute = engine, models, attribute
-        self._min_similarity, self._margin = min_similarity, margin
+        super().__init__(engine, models, attribute, margin, "embed")
+        self._min_similarity = min_similarity
         self._pictures = identities(gallery)
         self._galleries: dict[str, Gallery] = {}
-        for model in models:
-            card_for(engine, model, "embed")
 
     async def prepare(self) -> None:
         """Load the models and enrol every picture with each; ModelError or BadInput where one cannot be used."""
         for model in self._models:
             self._galleries[model] = await enrol(self._engine, model, self._pictures)
 
-    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
-        """Append one attribute to every region; makes none."""
-        if not regions:
-            return []
-        assert call.model is not None
-        card = self._engine.card(call.model)
-        if call.model not in self._galleries:
-            self._galleries[call.model] = await enrol(self._engine, call.model, self._pictures)
-        outputs = await look(self._engine, call.model, frame, regions, self._margin, call.urgency)
-        matches = self._galleries[call.model].match(unit(outputs[0]))
-        for region, (name, similarity) in zip(regions, matches, strict=True):
-            region.attributes.append(self._answer(card, call.model, name, similarity))
-        return []
+    async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
+        """The enrolled identity that each crop is most similar to."""
+        if model not in self._galleries:
+            self._galleries[model] = await enrol(self._engine, model, self._pictures)
+        batch, _ = await prepared(self._engine.card(model).input, crops)
+        (vectors, *_) = await self._engine.infer(model, batch, urgency)
+        return [self._answer(model, *match) for match in self._galleries[model].match(unit(vectors))]
 
-    def forget(self, stream: str) -> None:
-        """Nothing is kept between frames."""
-
-    def _answer(self, card: ModelCard, model: str, name: str, similarity: float) -> Attribute:
+    def _answer(self, model: str, name: str, similarity: float) -> Attribute:
+        card = self._engine.card(model)
         least = card.min_similarity if self._min_similarity is None else self._min_similarity
-        return Attribute(
-            name=self._attribute,
-            label=name if similarity >= least else UNKNOWN,
-            confidence=round(min(max(similarity, 0.0), 1.0), 4),
-            provenance="oracle",
-            model=answered_by(card, model),
-        )
+        return self._attribute_of(model, name if similarity >= least else UNKNOWN, min(max(similarity, 0.0), 1.0))
 
 
 async def enrol(engine: Inference, model: str, pictures: Mapping[str, Sequence[Path]]) -> Gallery:
