@@ -73,7 +73,7 @@ class Line(Generic[R]):
         return self.now + self.seconds(places) <= self.due[first] + TOLERANCE_S
 
     def start_of_longest(self) -> int:
-        """The first window that fills the limit or reaches the end; later ones are no longer, where all sizes are equal."""
+        """The first window that fills the limit or reaches the end; of equal sizes none that starts later is longer."""
 
         def is_longest(first: int) -> bool:
             end = self.longest(first)
