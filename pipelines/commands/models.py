@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from pipelines.commands import export, options, profile, split
+from pipelines.commands import export, options, profile, select, split
 from pipelines.models import catalogue
 from pipelines.settings import model_dirs
 from serving.catalogue import Catalogue, Entry, user_models, verify
@@ -28,6 +28,7 @@ def command() -> None:
 
 command.add_command(export.command)
 command.add_command(profile.command)
+command.add_command(select.command)
 command.add_command(split.command)
 
 
