@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from pipelines.measuring import Measured, quality
 from serving.errors import BadInput
@@ -23,10 +24,13 @@ def save(path: Path, models: Sequence[Measured]) -> None:
     for index, known in enumerate(models):
         _draw(axes, known, COLOURS[index % len(COLOURS)])
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("latency of one item, ms")
     axes.set_ylabel(_measure(models))
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=7, loc="lower right")
+    figure.legend(fontsize=8, loc="outside upper center", ncols=2, frameon=False)
     try:
         figure.savefig(path, format="png", dpi=110)
     except OSError as error:

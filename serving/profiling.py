@@ -76,6 +76,8 @@ class Profiler:
         """Profiles of variants that run from these ONNX files; those that this machine cannot run are skipped."""
         models = {variant: read_weights(path, self.entry.card) for variant, path in files.items()}
         engines, skipped = contenders.opened({variant: [model] for variant, model in models.items()})
+        if not engines:
+            return Outcome([], skipped)
         answers = self._answers(engines)
         whole = self._timed("latency", engines, 1 - SEGMENTS_SHARE)
         contenders.close(engines)

@@ -40,8 +40,10 @@ def quantised(name: str, model: onnx.ModelProto, items: Array) -> onnx.ModelProt
         raise ModelError(f"model {name!r}: int8 needs pictures to calibrate it")
     try:
         with _quiet(), tempfile.TemporaryDirectory(prefix="sluice-int8-") as folder:
-            prepared, written = Path(folder, "prepared.onnx"), Path(folder, "int8.onnx")
-            quant_pre_process(_modern(folded(model)), prepared, skip_symbolic_shape=True)
+            given, prepared, written = (Path(folder, f"{stage}.onnx") for stage in ("fp32", "prepared", "int8"))
+            # By way of a file: of a model in memory the tool moves the weights elsewhere, and then misses them.
+            onnx.save(_modern(folded(model)), given)
+            quant_pre_process(given, prepared, skip_symbolic_shape=True)
             quantize_static(
                 prepared,
                 written,
@@ -79,10 +81,10 @@ def _modern(model: onnx.ModelProto) -> onnx.ModelProto:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The tool logs, on the root logger, that it would like to be asked more questions."""
+    """The tool logs what it would rather be asked, on the root logger, and of failures the traceback as well."""
     root = logging.getLogger()
     level = root.level
-    root.setLevel(logging.ERROR)
+    root.setLevel(logging.CRITICAL)
     try:
         yield
     finally:

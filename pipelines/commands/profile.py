@@ -86,7 +86,8 @@ def command(
 ) -> None:
     """Measure the variants of models on this machine: engines, precisions, factorised weights.
 
-    A dot marks those that no other beats in latency and quality at once. Profiles are kept, and reused until the machine, the engine, the model or the data change.
+    A dot marks those that no other beats in latency and quality at once. Profiles are kept, and reused until the
+    machine, the engine, the model or the data change.
     """
     from pipelines.measuring import Wanted, measure
     from serving.artefacts import user_cache
