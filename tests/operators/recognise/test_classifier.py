@@ -86,6 +86,15 @@ async def test_the_call_chooses_the_model() -> None:
     assert (region.attributes[0].label, region.attributes[0].model.name) == ("green", "small")
 
 
+async def test_an_answer_of_another_than_the_oracle_says_so() -> None:
+    says = lambda batch: [np.array([[9.0, 0.0, 0.0]])]  # noqa: E731
+    engine = FakeEngine(small=(card_of("small", tier="compact"), says), big=(card_of("big"), says))
+    region = make_region()
+    for model in ("small", "big"):
+        await Classifier(engine, ["small", "big"], "paint").process(make_frame(), [region], Call(model, Urgency(0.0)))
+    assert [attribute.provenance for attribute in region.attributes] == ["variant", "oracle"]
+
+
 def test_softmax_of_large_scores_is_finite_and_sums_to_one() -> None:
     rows = probabilities(card_of("c"), np.array([[1000.0, 999.0, -1000.0]]))
     np.testing.assert_allclose(rows, [[0.7310586, 0.2689414, 0.0]], atol=1e-6)
