@@ -99,7 +99,7 @@ def _held(
             continue
         reasons = profile.stale(entry.card.sha256, fingerprint(variant.engine))
         if profile.data_sha256 != data.pictures.data_sha256:
-            reasons.append(f"data: was {profile.data}, is {data.pictures.data}")
+            reasons.append(_changed(profile.data, data.pictures.data))
         if profile.max_batch != max_batch:
             reasons.append(f"max-batch: was {profile.max_batch}, is {max_batch}")
         if reasons:
@@ -107,6 +107,10 @@ def _held(
         else:
             held[variant] = profile
     return held
+
+
+def _changed(before: str, now: str) -> str:
+    return f"data: was {before}, is {now}" if before != now else f"data: the pictures of {now} have changed"
 
 
 def _built(
