@@ -7,6 +7,7 @@ import onnxruntime as ort
 
 from serving.engines.base import Array, Precision, TensorSpec
 from serving.engines.chain import Chain
+from serving.engines.shortcut import with_pooled_input
 from serving.errors import ModelError
 
 _DTYPES = {
@@ -30,8 +31,10 @@ class OnnxRuntimeEngine(Chain[bytes]):
         self._threads, self._precision = threads, precision
 
     def _open(self, segment: bytes) -> OnnxRuntimeSegment:
-        options = session_options(self._threads)
-        return OnnxRuntimeSegment(ort.InferenceSession(segment, options, providers=providers(self._precision)))
+        chosen = providers(self._precision)
+        if [name for name, _ in chosen] == ["CPUExecutionProvider"]:
+            segment = with_pooled_input(segment)
+        return OnnxRuntimeSegment(ort.InferenceSession(segment, session_options(self._threads), providers=chosen))
 
     def _weights_bytes(self, segment: bytes) -> int:
         return len(segment)
