@@ -74,6 +74,9 @@ def session_options(threads: int) -> ort.SessionOptions:
     # network are sessions too. The threads that a process can share among sessions would avoid that as well, but they
     # go on spinning between runs and take the cores from decoders and from Python.
     options.add_session_config_entry("session.force_spinning_stop", "1")
+    # Within a run they spin as long as an operator that only one of them works on may take, and then sleep: beside
+    # busy decoders, threads that spin on use up the time that the working one is waiting for. (From 1.26 on.)
+    options.add_session_config_entry("session.intra_op.spin_duration_us", "200")
     return options
 
 
