@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from serving.errors import BadInput
 
-Kind = Literal["frames", "results", "streams", "events", "dlq"]
-KINDS: tuple[Kind, ...] = ("frames", "results", "streams", "events", "dlq")
+Kind = Literal["frames", "results", "streams", "plans", "events", "dlq"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 PREFIX = r"^[A-Za-z0-9._-]{0,100}$"
 MIB = 1 << 20
@@ -76,6 +76,10 @@ class StreamsTopic(TopicSettings):
     compacted: bool = True
 
 
+class PlansTopic(StreamsTopic):
+    """How every stream is analysed at present."""
+
+
 class DeadLettersTopic(TopicSettings):
     """Messages that could not be processed, with their bytes."""
 
@@ -98,6 +102,8 @@ class TopicsConfig(BaseModel):
     """One message per sampled frame."""
     streams: StreamsTopic = StreamsTopic()
     """The state of every stream."""
+    plans: PlansTopic = PlansTopic()
+    """Who answers for every stream, and what audits have found."""
     events: TopicSettings = TopicSettings()
     """The life cycle of tracks."""
     dlq: DeadLettersTopic = DeadLettersTopic()

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import tempfile
 from collections.abc import Awaitable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pipelines.app import StartAt, make_app, quiet
 from pipelines.heartbeat import Heartbeat
 from pipelines.intake import Analyser
 from pipelines.partition import Derive, TopicNames, Work
+from pipelines.plan_publisher import PlanPublisher
 from pipelines.publisher import HOPELESS, Publisher
 from pipelines.resume import KafkaResume, NothingToResume
 from serving.errors import Unavailable
@@ -66,6 +67,7 @@ async def run_worker(
     config: WorkerConfig,
     analyser: Analyser,
     derive: Derive | None = None,
+    plans: PlanPublisher | None = None,
     *,
     stop: asyncio.Event,
     ready: asyncio.Event | None = None,
@@ -78,19 +80,27 @@ async def run_worker(
     heart = Heartbeat(config.alive)
     with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch:
         while not stop.is_set():
-            if not await _unless(stop, _reach(config)):
+            if not await _unless(stop, _reach(config, plans)):
                 return
             app = make_app(config.group, config.broker, start=config.start, datadir=Path(scratch))
             agent = FrameAgent(app, _work(config, app, analyser, derive or NoEvents()), ready or asyncio.Event())
-            await _live(app, agent, config, stop, heart)
+            await _live(app, agent, config, plans, stop, heart)
 
 
-async def _reach(config: WorkerConfig) -> None:
+async def _reach(config: WorkerConfig, plans: PlanPublisher | None) -> None:
     if not isinstance(config.broker, LocalAddress):
-        await wait_for_broker(config.broker, astuple(config.topics), config.give_up_s)
+        more = [plans.topic] if plans is not None and plans.needed else []
+        await wait_for_broker(config.broker, [*astuple(config.topics), *more], config.give_up_s)
 
 
-async def _live(app: faust.App, agent: FrameAgent, config: WorkerConfig, stop: asyncio.Event, heart: Heartbeat) -> None:
+async def _live(
+    app: faust.App,
+    agent: FrameAgent,
+    config: WorkerConfig,
+    plans: PlanPublisher | None,
+    stop: asyncio.Event,
+    heart: Heartbeat,
+) -> None:
     """The life of a Faust app: until ``stop``, or until the app gives up, which a new one makes good."""
     starting = asyncio.create_task(app.start())
     try:
@@ -98,7 +108,8 @@ async def _live(app: faust.App, agent: FrameAgent, config: WorkerConfig, stop: a
         if not stop.is_set():
             if not isinstance(config.broker, LocalAddress):
                 log.info("analysing %s at %s", config.topics.frames, config.broker.url)
-            await _until_done(app, agent, stop, heart)
+            async with plans.beside(Publisher(sender(app))) if plans else nullcontext():
+                await _until_done(app, agent, stop, heart)
     except Exception as error:
         if agent.failed.done():
             raise

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import click
 
+from cache_adapt.audit_state import Rule
+from pipelines.audits import Audits
 from pipelines.build import build_executor
 from pipelines.check import open_query
 from pipelines.commands import options
 from pipelines.deriving import Lifecycles
 from pipelines.models import backend, catalogue
 from pipelines.partition import TopicNames
+from pipelines.plan_publisher import PlanPublisher
 from pipelines.query import Query
 from pipelines.settings import broker_settings
 from pipelines.stopping import stop_loop_on_signals
@@ -62,17 +65,18 @@ def command(
         alive=alive,
         prefix=topics.prefix,
     )
-    asyncio.run(_work(config, wanted, known))
+    asyncio.run(_work(config, wanted, known, topics.name("plans")))
 
 
-async def _work(config: WorkerConfig, query: Query, known: Catalogue) -> None:
-    engine = backend(known)
+async def _work(config: WorkerConfig, query: Query, known: Catalogue, plans_topic: str) -> None:
+    engine, audits = backend(known), Audits(query.name, Rule(query.accuracy))
     await engine.start()
     try:
         with stop_loop_on_signals() as stop:
-            executor = await build_executor(query, engine)
+            executor = await build_executor(query, engine, audits=audits)
             events = query.publish.events
             derive = Lifecycles(events.update_every_s, events.end_after_s)
-            await run_worker(config, executor, derive, stop=stop)
+            await run_worker(config, executor, derive, PlanPublisher(audits, plans_topic), stop=stop)
     finally:
+        await audits.close()
         await engine.stop()

@@ -16,7 +16,7 @@ Broker = KafkaBroker | RemoteBroker
 
 def test_create_makes_what_is_missing_and_says_what_exists(kafka_broker: Broker, topic_prefix: str) -> None:
     arguments = ("topics", "create", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix)
-    names = [f"{topic_prefix}{kind}.v1" for kind in ("frames", "results", "streams", "events", "dlq")]
+    names = [f"{topic_prefix}{kind}.v1" for kind in ("frames", "results", "streams", "plans", "events", "dlq")]
     first, second = sluice(*arguments), sluice(*arguments)
     assert first.stdout.splitlines() == [f"{name}: created" for name in names], first.stderr
     assert second.stdout.splitlines() == [f"{name}: exists" for name in names]

@@ -13,7 +13,8 @@ def as_found(settings: TopicSettings, **changes: str) -> Found:
 
 def test_names_begin_with_the_prefix() -> None:
     assert list(TopicsConfig().by_name()) == [
-        "sluice.frames.v1", "sluice.results.v1", "sluice.streams.v1", "sluice.events.v1", "sluice.dlq.v1",
+        "sluice.frames.v1", "sluice.results.v1", "sluice.streams.v1",
+        "sluice.plans.v1", "sluice.events.v1", "sluice.dlq.v1",
     ]  # fmt: skip
     assert TopicsConfig(prefix="site-a.").name("dlq") == "site-a.dlq.v1"
     assert TopicsConfig().with_prefix("x.").name("frames") == "x.frames.v1"

@@ -1,0 +1,66 @@
+"""Publishes how each stream is analysed at present: at once when a phase has changed, else every few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+
+from operators.schema import NodePlan, StreamPlan, to_json
+from pipelines.audits import Audits
+from pipelines.publisher import Outgoing, Publisher
+from serving.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 5.0
+
+
+class PlanPublisher:
+    """Tells of what differs from what was published last, and of nothing else."""
+
+    def __init__(self, audits: Audits, topic: str, every_s: float = EVERY_S) -> None:
+        self.topic = topic
+        self._audits, self._every_s = audits, every_s
+        self._published: dict[str, Sequence[NodePlan]] = {}
+
+    @property
+    def needed(self) -> bool:
+        """Whether there will ever be something to publish."""
+        return bool(self._audits.nodes)
+
+    @asynccontextmanager
+    async def beside(self, publisher: Publisher) -> AsyncIterator[None]:
+        """Publish while the block runs; a topic that cannot be written to is told of and left alone."""
+        task = asyncio.create_task(self._run(publisher))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _run(self, publisher: Publisher) -> None:
+        try:
+            while self.needed:
+                await self._publish(publisher)
+                await self._moment()
+        except Unavailable as error:
+            log.warning("plans are not published: %s", error)
+
+    async def _publish(self, publisher: Publisher) -> None:
+        plans = self._audits.plans(datetime.now(UTC))
+        news = [plan for plan in plans if self._published.get(plan.stream) != plan.nodes]
+        await publisher.publish([self._outgoing(plan) for plan in news])
+        self._published = {plan.stream: plan.nodes for plan in plans}
+
+    async def _moment(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._every_s):
+                await self._audits.changed.wait()
+        self._audits.changed.clear()
+
+    def _outgoing(self, plan: StreamPlan) -> Outgoing:
+        return Outgoing(self.topic, plan.stream.encode(), to_json(plan), plan.at.timestamp())
