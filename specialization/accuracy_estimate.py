@@ -68,7 +68,7 @@ class Template(msgspec.Struct, frozen=True):
 
 
 def mean_cost(special_rate: float, cascade_rate: float, compact: float, oracle: float) -> float:
-    """Per input: (1 − s)·R* + s·(h + c·R*); s share of inputs under a cascade, c share of these that reach the oracle."""
+    """Per input: (1 − s)·R* + s·(h + c·R*); s share of inputs under a cascade, c of these to the oracle."""
     return (1 - special_rate) * oracle + special_rate * (compact + cascade_rate * oracle)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import log
 
 
-def evidence(total: float, happened: bool, expected: float, feared: float) -> float:
+def accumulate(total: float, happened: bool, expected: float, feared: float) -> float:
     """The sum after one more observation, of an event that is expected so often and feared to happen more often."""
     ratio = feared / expected if happened else (1 - feared) / (1 - expected)
     return max(0.0, total + log(ratio))

@@ -2,7 +2,8 @@
 
 One ``Weg`` per stream and node. Ask it for an ``action`` before every object and tell it what came of it. It runs
 nothing itself: when ``state.wanted`` names a head, somebody trains it and says ``head_arrived``; until then the oracle
-goes on, or the head in use. Outcomes may come late: those of a head that is no longer in use change nothing.
+goes on, or the head in use. Outcomes may come late: those of a head that is no longer in use change nothing. Outcomes
+are taken for independent observations: of an object that is seen in many frames, tell now and then only.
 
 Line 18 of the printed algorithm inverts its condition: an audit is made of answers that did *not* come from the oracle.
 """
@@ -14,7 +15,7 @@ from typing import Literal, Protocol
 
 from specialization.accuracy_estimate import Template
 from specialization.weg_config import WegConfig
-from specialization.weg_state import Action, Head, Target, WegState
+from specialization.weg_state import FALLBACK, HEAD, ORACLE, Action, Head, Source, Target, WegState
 
 Evidence = Literal["head answered", "oracle answered", "agreed", "contradicted"]
 """Of a cascade: who gave the answer; or what an audit found."""
@@ -23,8 +24,13 @@ Evidence = Literal["head answered", "oracle answered", "agreed", "contradicted"]
 class Rules(Protocol):
     """The decisions of the algorithm; nothing is kept outside the state."""
 
-    config: WegConfig
-    templates: Mapping[str, Template]
+    @property
+    def config(self) -> WegConfig:
+        """The hyper-parameters."""
+
+    @property
+    def templates(self) -> Mapping[str, Template]:
+        """Compact networks by name."""
 
     def open(self, state: WegState) -> list[int]:
         """Called when w_min answers are there: the answers that the epoch begins with (lines 5 and 6)."""
@@ -38,6 +44,9 @@ class Rules(Protocol):
     def leave(self, state: WegState, evidence: Evidence) -> str | None:
         """Called with all evidence on the head in use: why to leave it, if so (lines 20 and 21)."""
 
+    def wanted(self, state: WegState, target: Target, known: Head | None) -> None:
+        """Called with what ``target`` or ``retarget`` gave, and the head that is there for it, if any."""
+
     def carry(self, state: WegState) -> list[int]:
         """Called when a head is left: the answers that the next window has already."""
 
@@ -46,8 +55,12 @@ class Weg:
     """The algorithm under the given rules; everything it knows is in ``state``."""
 
     def __init__(self, rules: Rules, state: WegState | None = None) -> None:
+        """``state``: to go on with; what it knows of heads of templates that are gone is dropped."""
         self.rules = rules
         self.state = state or WegState()
+        for head in (*self.state.known, self.state.head, self.state.wanted):
+            if head and head.target.template not in rules.templates:
+                self.head_failed(head.number)
 
     def action(self, uniform: float) -> Action:
         """What to run on the next object; ``uniform`` is drawn from [0, 1) and decides whether it is audited."""
@@ -59,7 +72,7 @@ class Weg:
         state = self.state
         if state.head:
             return
-        self._append(label, by_head=False)
+        self._append(label, ORACLE)
         if state.window == 0 and len(state.answers) >= self.rules.config.w_min:
             self._open_epoch()
         if state.window and not state.wanted:
@@ -70,7 +83,7 @@ class Weg:
         state = self.state
         if not state.head or state.head.number != number:
             return None
-        self._append(label, by_head)
+        self._append(label, HEAD if by_head else FALLBACK)
         state.under_head += 1
         state.n_c += by_head
         left = self._leave("head answered" if by_head else "oracle answered")
@@ -108,15 +121,16 @@ class Weg:
         if state.head and state.head.number == number:
             self._new_window([])
 
-    def _append(self, label: int, by_head: bool) -> None:
+    def _append(self, label: int, source: Source) -> None:
         state, most = self.state, self.rules.config.w_max
-        state.answers = [*state.answers[1 - most :], label]
-        state.by_head = [*state.by_head[1 - most :], by_head]
+        state.answers.append(label)
+        state.sources.append(source)
+        del state.answers[:-most], state.sources[:-most]
 
     def _open_epoch(self) -> None:
         state = self.state
         state.answers = self.rules.open(state)[-self.rules.config.w_max :]
-        state.by_head = [False] * len(state.answers)
+        state.sources = [ORACLE] * len(state.answers)
         state.window = len(state.answers)
 
     def _want(self, target: Target | None) -> None:
@@ -124,6 +138,7 @@ class Weg:
         if target is None:
             return
         known = [head for head in state.known if same(head.target, target) and head != state.head]
+        self.rules.wanted(state, target, known[-1] if known else None)
         if known:
             self._use(known[-1])
             return
@@ -134,7 +149,7 @@ class Weg:
     def _use(self, head: Head) -> None:
         state, kept = self.state, self.rules.config.heads_kept
         if not state.head:
-            state.previous = state.answers
+            state.previous = list(state.answers)
         state.head = head
         known = [*(other for other in state.known if other.number != head.number), head]
         state.known = known[max(0, len(known) - kept) :]
@@ -153,12 +168,12 @@ class Weg:
     def _new_window(self, answers: list[int]) -> None:
         state = self.state
         state.head, state.wanted, state.window = None, None, 0
-        state.answers, state.by_head = answers, [False] * len(answers)
+        state.answers, state.sources = answers, [ORACLE] * len(answers)
         self._reset_evidence()
 
     def _reset_evidence(self) -> None:
         state = self.state
-        state.under_head = state.n_c = state.audits = state.n_star = state.calm = 0
+        state.under_head = state.n_c = state.audits = state.n_star = state.falling_for = 0
         state.falling = state.contradicted = 0.0
 
 

@@ -33,11 +33,11 @@ class WegConfig(msgspec.Struct, frozen=True, kw_only=True):
     epsilon: float = 0.01
     """ε: the share of a head's answers that are audited."""
     training_skew: float | None = 0.6
-    """Share of dominant classes in what a head is trained on; None: the stream's skew (figure 5.5 b advises against)."""
-    false_alarm: float = 0.001
+    """Share of dominant classes in what a head is trained on; None: the stream's skew (against figure 5.5 b)."""
+    false_alarm: float = 1e-5
     """How rarely a test for change may err, per answer (not the paper's)."""
-    retarget_cost: float = 30.0
-    """R_0: what training a head costs, in runs of the oracle; a head that is replaced must have lost that much."""
+    retarget_cost: float = 15.0
+    """R_0: what training a head costs, in runs of the oracle."""
     heads_kept: int = 4
     """Heads of earlier epochs that are remembered, the present one included (not the paper's)."""
 

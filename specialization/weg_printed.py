@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from specialization.accuracy_estimate import Template
 from specialization.dominance import dominant_classes
 from specialization.weg import Evidence
+from specialization.weg_candidates import Templates, cheapest, rates_of
 from specialization.weg_config import WegConfig
-from specialization.weg_state import Target, WegState
+from specialization.weg_state import Head, Target, WegState
 
 Exit = Literal["accuracy", "skew"]
 
@@ -20,7 +20,7 @@ class Printed:
     """p* is the share of D among the last w answers, of the oracle or the cascade."""
 
     config: WegConfig
-    templates: Mapping[str, Template]
+    templates: Templates
     merge: bool = True
     """False: the window stays as long as w_min (figure 5.5 a)."""
     exit: Exit = "accuracy"
@@ -41,7 +41,7 @@ class Printed:
         if not classes:
             return None
         possible = [self._candidate(template, classes, window) for template in self.templates.values()]
-        return min((target for target in possible if target), key=lambda target: target.cost, default=None)
+        return cheapest(possible)
 
     def retarget(self, state: WegState) -> Target | None:
         """Never: the epoch's classes are found anew after the head is left."""
@@ -58,6 +58,9 @@ class Printed:
             return "the skew fell" if skew < target.skew else None
         return None if self._accuracy(target, skew) >= self.config.least_accuracy else "the skew fell"
 
+    def wanted(self, state: WegState, target: Target, known: Head | None) -> None:
+        """Nothing is learnt from it."""
+
     def carry(self, state: WegState) -> list[int]:
         """None: the window begins anew."""
         return []
@@ -72,8 +75,7 @@ class Printed:
         return Target(template.name, tuple(sorted(classes)), skew, template.cascade_cost(rates, skew))
 
     def _accuracy(self, target: Target, skew: float) -> float:
-        rates = self.templates[target.template].rates(len(target.classes))
-        return rates.accuracy(skew, self.config.oracle_accuracy) if rates else 0.0
+        return rates_of(self.templates, target).accuracy(skew, self.config.oracle_accuracy)
 
 
 def share(answers: list[int], classes: frozenset[int]) -> float:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 PhaseName = Literal["initialising", "selecting", "training", "specialised"]
+
+
+Source = Literal[0, 1, 2]
+"""Who gave an answer: the oracle, asked alone; a head; the oracle, after a head had said "other"."""
+ORACLE: Final = 0
+HEAD: Final = 1
+FALLBACK: Final = 2
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -45,8 +52,8 @@ class WegState(msgspec.Struct):
     """j."""
     answers: list[int] = []
     """S: the newest answers, of the oracle or the cascade."""
-    by_head: list[bool] = []
-    """Of each: the head gave it, the oracle was not asked."""
+    sources: list[Source] = []
+    """Who gave each."""
     previous: list[int] = []
     """S_{j−1}: the oracle's answers of the epoch before; under a head, those of this epoch."""
     window: int = 0
@@ -68,10 +75,14 @@ class WegState(msgspec.Struct):
     """n*: audits in which the oracle said something else."""
     falling: float = 0.0
     """Evidence that the head answers too rarely (CUSUM)."""
-    calm: int = 0
-    """Answers of the cascade since there was no such evidence."""
+    falling_for: int = 0
+    """Answers of the cascade since that evidence began."""
     contradicted: float = 0.0
     """Evidence that the oracle contradicts too often (CUSUM)."""
+    debt: float = 0.0
+    """Runs of the oracle that training heads has cost and they have not saved yet."""
+    caution: float = 1.0
+    """How much more evidence it takes to leave a head than if objects were independent."""
 
     @property
     def phase(self) -> PhaseName:
