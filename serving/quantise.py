@@ -20,9 +20,9 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from serving.engines.base import Array
+from serving.engines.chain import first_line
 from serving.errors import ModelError
 from serving.fold import folded
-from serving.weights import first_line
 
 CALIBRATION_ITEMS = 128
 """More changed no answer in a hundred of the shipped networks, and take longer."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from serving.cards import ModelCard
+from serving.engines.chain import first_line
 from serving.errors import ModelError
 
 if TYPE_CHECKING:
@@ -23,11 +24,6 @@ def read_weights(path: Path, card: ModelCard) -> onnx.ModelProto:
     _only_input(model, card)
     _order_outputs(model, card)
     return model
-
-
-def first_line(error: Exception) -> str:
-    """What an exception says, in one line."""
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
 def _only_input(model: onnx.ModelProto, card: ModelCard) -> None:

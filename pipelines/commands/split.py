@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from pipelines.commands import options
@@ -63,8 +64,9 @@ def _read(model: str, models: tuple[Path, ...]) -> tuple[str, onnx.ModelProto]:
     """A network by name or by file; its input as large as the card says where the graph leaves it open."""
     import onnx
 
+    from serving.engines.chain import first_line
     from serving.networks.shapes import with_item_size
-    from serving.weights import first_line, read_weights
+    from serving.weights import read_weights
 
     if not model.endswith(".onnx"):
         entry = catalogue(models).find(model)
@@ -110,13 +112,16 @@ def _write(segments: Sequence[onnx.ModelProto], into: Path, name: str) -> list[s
 
 def _print(report: dict[str, Any]) -> None:
     table = Table(box=None)
-    table.add_column("tensor", overflow="fold")
-    for heading in ("shape", "M multiply-adds", "share", "latency"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("tensor", "shape", "M multiply-adds", "share", "latency"):
+        table.add_column(heading, justify="left" if heading == "tensor" else "right", no_wrap=True)
     for point in report["cut_points"]:
         shape = " × ".join(["N", *("any" if dim is None else str(dim) for dim in point["shape"][1:])])
         cost = f"{point['multiply_adds'] / 1e6:.1f}", f"{point['share']:.1%}", f"{point['latency_share']:.1%}"
         table.add_row(point["tensor"], shape, *cost)
-    Console().print(table)
+    console = Console()
+    # A name that is broken or cut off cannot be given to --at.
+    whole = Measurement.get(console, console.options.update(max_width=1000), table).maximum
+    console.width = max(console.width, whole)
+    console.print(table)
     segments, threads = len(report["cut_points"]) + 1, report["threads"]
     click.echo(f"{report['model']}: {report['latency_ms']:.2f} ms in {segments} segments, {threads} threads")
