@@ -39,7 +39,13 @@ class ClassStream:
 
 
 def generate(rng: np.random.Generator, classes: int, phases: Sequence[Phase]) -> ClassStream:
-    """Draw the dominant classes of every phase, each on its own, and the objects."""
+    """Draw the dominant classes of every phase, each on its own, and the objects.
+
+    Raises ``ValueError`` where a phase has more dominant classes than there are classes.
+    """
+    most = max(phase.dominant for phase in phases)
+    if most > classes:
+        raise ValueError(f"{most} of {classes} classes cannot be dominant: ask for fewer")
     dominant = [rng.permutation(classes)[: phase.dominant] for phase in phases]
     return _drawn(rng, classes, phases, dominant)
 
