@@ -77,7 +77,8 @@ class Shares:
         weighted = self._weights() * share_per_count(mean, self._prior(), self._total[:, None])
         per_count, constant = weighted.sum(axis=2), (weighted * self._prior()).sum(axis=(1, 2))
         groups = self._group[rows]
-        shares: Floats = np.einsum("rh,rh->r", self._counts[rows], per_count[groups]) + constant[groups]
+        counts, slopes = self._counts.take(rows, axis=0), per_count.take(groups, axis=0)
+        shares: Floats = np.einsum("rh,rh->r", counts, slopes) + constant[groups]
         return shares
 
     def grow(self) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.eviction import GDSF, LRU, CremeBrulee, EvictionPolicy, Forecast, Popularity, Random, default
 from serving.eviction.policy import eviction_set
+from serving.eviction.scored import ascending
 
 POLICIES: dict[str, Callable[[], EvictionPolicy]] = {
     "lru": LRU,
@@ -153,6 +155,13 @@ def test_the_eviction_set_takes_the_lowest_and_then_the_largest_first() -> None:
     assert eviction_set(sizes, sizes, 4) == ["middle", "small"]
     assert eviction_set(sizes, sizes, 0) == []
     assert eviction_set(sizes, sizes, 99) == ["precious", "large", "middle", "small"]
+
+
+@given(st.lists(st.floats(0, 9), max_size=100))
+def test_places_in_ascending_order_of_utility(utilities: list[float]) -> None:
+    places = list(ascending(np.array(utilities)))
+    assert sorted(places) == list(range(len(utilities)))
+    assert [utilities[place] for place in places] == sorted(utilities)
 
 
 def test_the_default_is_the_forecast() -> None:
