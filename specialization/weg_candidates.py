@@ -15,7 +15,7 @@ Templates = Mapping[str, Template]
 
 @dataclass(frozen=True)
 class Candidates:
-    """Heads that are accurate enough and pay for their training within the longest window."""
+    """Heads that would be accurate enough, and whose training would have been paid for within the window."""
 
     config: WegConfig
     templates: Templates
@@ -33,30 +33,33 @@ class Candidates:
             yield Window(self.config, state.answers[-length:], state.sources[-length:], head, rates)
             length *= 2
 
-    def of(self, window: Window) -> Iterator[Target]:
-        """One for every template that serves the window's dominant classes."""
+    def of(self, window: Window, present_cost: float = 1.0) -> Iterator[Target]:
+        """One for every template that serves the window's dominant classes better than what is there."""
         classes = window.dominant
         if classes:
-            yield from self._serving(self.templates.values(), classes, window.skew(classes))
+            limit = present_cost - self.config.retarget_cost / len(window.answers)
+            yield from self._serving(self.templates.values(), classes, window.skew(classes), limit)
+
+    def better(self, window: Window, now: Target) -> Iterator[Target]:
+        """Those that would serve better than the present head."""
+        rates = rates_of(self.templates, now)
+        return self.of(window, self.templates[now.template].cascade_cost(rates, window.skew(now.classes)))
 
     def again(self, window: Window, target: Target) -> Target | None:
         """The target of a head that is there, if it still serves."""
+        limit = 1 - self.config.retarget_cost / self.config.w_max
         template = self.templates[target.template]
-        return next(self._serving([template], target.classes, window.skew(target.classes)), None)
+        return next(self._serving([template], target.classes, window.skew(target.classes), limit), None)
 
-    def better(self, window: Window, now: Target) -> Iterator[Target]:
-        """Those with which, instead of the present head, training would have been paid for within the window."""
-        cost = self.templates[now.template].cascade_cost(rates_of(self.templates, now), window.skew(now.classes))
-        limit = cost - self.config.retarget_cost / len(window.answers)
-        return (target for target in self.of(window) if target.cost < limit)
-
-    def _serving(self, templates: Iterable[Template], classes: Collection[int], skew: float) -> Iterator[Target]:
+    def _serving(
+        self, templates: Iterable[Template], classes: Collection[int], skew: float, limit: float
+    ) -> Iterator[Target]:
         for template in templates:
             rates = template.rates(len(classes))
             if rates is None or rates.accuracy(skew, self.config.oracle_accuracy) < self.config.least_accuracy:
                 continue
             cost = template.cascade_cost(rates, skew)
-            if (1 - cost) * self.config.w_max > self.config.retarget_cost:
+            if cost < limit:
                 yield Target(template.name, tuple(sorted(classes)), skew, cost)
 
 

@@ -22,10 +22,12 @@ class Hypotheses(NamedTuple):
 
 
 def fallbacks(config: WegConfig, template: Template, rates: Rates, target: Target) -> Hypotheses:
-    """Share of objects on which the head says "other"; feared: as many as at the least skew that still serves."""
-    expected = _not_certain(rates.cascaded(target.skew))
-    at_least = rates.cascaded(_least_skew(config, template, rates))
-    return Hypotheses(expected, min(max(at_least, expected + LEAST_DIFFERENCE), 0.99))
+    """Share of objects on which the head says "other"; feared: as many as at the least skew that still serves.
+
+    Of a head that hardly served from the start, fewer are expected than were seen: it is on trial.
+    """
+    feared = max(min(rates.cascaded(_least_skew(config, template, rates)), 0.99), RARE + LEAST_DIFFERENCE)
+    return Hypotheses(_not_certain(min(rates.cascaded(target.skew), feared - LEAST_DIFFERENCE)), feared)
 
 
 def contradictions(config: WegConfig, rates: Rates, target: Target) -> Hypotheses:
