@@ -10,6 +10,8 @@ SMALLEST_MS = 0.001
 """Shorter durations count as this one."""
 RATIO = 1.02
 """Of neighbouring bins' bounds: an answer is at most 1 % off."""
+_PER_E = 1 / math.log(RATIO)
+"""Bins for each factor of e."""
 
 
 class Percentiles:
@@ -24,7 +26,7 @@ class Percentiles:
 
     def add(self, duration_ms: float) -> None:
         """Count a duration."""
-        self._bins[round(math.log(max(duration_ms, SMALLEST_MS) / SMALLEST_MS, RATIO))] += 1
+        self._bins[round(math.log(max(duration_ms, SMALLEST_MS) / SMALLEST_MS) * _PER_E)] += 1
         self._count += 1
         self.total_ms += duration_ms
         self._low, self._high = min(self._low, duration_ms), max(self._high, duration_ms)

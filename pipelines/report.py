@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,12 +30,12 @@ class Report:
         self._objects: Counter[str] = Counter()
         self._tracks = Tracks()
         self._latency = Percentiles()
-        self._stages: dict[str, Percentiles] = {}
-        self._streams: dict[str, _Stream] = {}
+        self._stages: defaultdict[str, Percentiles] = defaultdict(Percentiles)
+        self._streams: defaultdict[str, _Stream] = defaultdict(_Stream)
 
     def write(self, result: Result) -> None:
         """Count a result."""
-        stream = self._streams.setdefault(result.stream, _Stream())
+        stream = self._streams[result.stream]
         self._outcomes[result.outcome] += 1
         stream.outcomes[result.outcome] += 1
         if result.outcome != "analysed":
@@ -45,7 +45,7 @@ class Report:
         self._latency.add(result.plan.latency_ms)
         stream.latency.add(result.plan.latency_ms)
         for name, duration_ms in result.plan.stages_ms.items():
-            self._stages.setdefault(name, Percentiles()).add(duration_ms)
+            self._stages[name].add(duration_ms)
         for found in result.objects:
             self._objects[found.label] += 1
             if found.track_id is not None:

@@ -21,6 +21,7 @@ from pipelines.heartbeat import Heartbeat
 from pipelines.intake import Analyser
 from pipelines.partition import Derive, TopicNames, Work
 from pipelines.plan_publisher import PlanPublisher
+from pipelines.process import tuned
 from pipelines.publisher import HOPELESS, Publisher
 from pipelines.resume import KafkaResume, NothingToResume
 from serving.errors import Unavailable
@@ -78,7 +79,7 @@ async def run_worker(
     """
     quiet()
     heart = Heartbeat(config.alive)
-    with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch, tuned():
         while not stop.is_set():
             if not await _unless(stop, _reach(config, plans)):
                 return

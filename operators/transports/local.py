@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from faust.transport import base
@@ -22,13 +23,14 @@ from mode.utils.futures import done_future
 
 from operators.transports.local_broker import LocalBroker
 from operators.transports.log import Record
+from operators.transports.waits import CheapWaits
 
 logger = logging.getLogger(__name__)
 
 Records = dict[TP, list[Record]]
 
 
-class Consumer(FaustConsumer):
+class Consumer(CheapWaits, FaustConsumer):
     """Reads all partitions of its topics; waits on an event that every append sets."""
 
     consumer_stopped_errors = ()
@@ -37,6 +39,7 @@ class Consumer(FaustConsumer):
         super().__init__(*args, **options)
         self._broker: LocalBroker = self.transport.broker
         self._group: str = self.app.conf.id
+        self._limit: int = self.app.conf.broker_max_poll_records or 500
         self._assigned: set[TP] = set()
         self._position: dict[TP, int] = {}
         self._changed = asyncio.Event()
@@ -99,7 +102,9 @@ class Consumer(FaustConsumer):
         self._changed.clear()
         records = self._poll(active_partitions)
         if not records:
-            await self.wait_first(self._changed, timeout=timeout)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await self._changed.wait()
             records = self._poll(active_partitions)
         return records
 
@@ -113,9 +118,8 @@ class Consumer(FaustConsumer):
         return fetched
 
     def _read(self, tp: TP) -> list[Record]:
-        limit = self.app.conf.broker_max_poll_records or 500
         lost_before = self._broker.lost[self._group, tp]
-        records = self._broker.read(self._group, tp, self._position[tp], limit)
+        records = self._broker.read(self._group, tp, self._position[tp], self._limit)
         lost = self._broker.lost[self._group, tp] - lost_before
         if lost:
             logger.warning("%s: %d messages left the log before %s read them", tp.topic, lost, self._group)
