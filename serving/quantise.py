@@ -25,7 +25,7 @@ from serving.errors import ModelError
 from serving.fold import folded
 
 CALIBRATION_ITEMS = 128
-"""More changed no answer in a hundred of the shipped networks, and take longer."""
+"""More did not bring the shipped networks nearer to their references."""
 CALIBRATION_BATCH = 8
 OPSET = 13
 """The first with a scale per channel."""
