@@ -5,10 +5,10 @@ used while nothing speaks against it, and has to prove within a bounded number o
 
 * on *probation* many of its answers are audited;
 * it is *trusted* while its agreement is at least ``accuracy`` by the lower bound; then few of its answers are audited;
-* where the lower bound falls below, it is on probation again at once, and with nothing in its favour where its answers
-  have become bad of a sudden (``alarm.py``);
-* it is *off* where the upper bound is below ``accuracy``, or where it was on probation for as long as the memory
-  reaches. After a rest, which doubles with each failure in a row, it may try again with no evidence for or against it.
+* where the lower bound falls below, it is on probation again at once;
+* it is *off* where the upper bound is below ``accuracy``, where it was on probation for as long as the memory reaches,
+  or where it was trusted and has begun to disagree often (``alarm.py``). After a rest, which doubles with each failure
+  until one memory's worth of audits was good, it may try again with no evidence for or against it.
 
 ``docs/decisions/0016-the-audit.md`` gives the reasons, ``confidence.py`` the bounds. Nothing here reads a clock, draws
 randomness or runs a network.
@@ -86,8 +86,8 @@ class Audit:
         if state.phase == "off":
             state.rest -= answers
             if state.rest <= 0:
-                state.trial, state.unclaimed = state.trial + 1, 0.0
-                self._start_over()
+                state.trial += 1
+                state.phase, state.recent, state.unclaimed = "probation", Recent(), 0.0
 
     def tell(self, ticket: Ticket, agrees: bool) -> None:
         """The outcome of an audit; one of an earlier trial is only counted."""
@@ -95,11 +95,10 @@ class Audit:
         state.audits += 1
         if ticket.trial != state.trial or not self.uses_shortcut:
             return
+        if state.phase == "trusted":
+            state.pressure = pressure(state.pressure, ticket.weight, agrees, rule.tolerance)
         state.recent = state.recent.with_audit(ticket.weight, agrees, rule.memory)
-        state.pressure = pressure(state.pressure, ticket.weight, agrees, rule.tolerance)
         self._judge()
-        if self.uses_shortcut and rings(state.pressure):
-            self._start_over()
 
     def give_up(self, tickets: int = 1) -> None:
         """So many answers that were drawn will not be audited, for a reason that has nothing to do with them."""
@@ -117,12 +116,14 @@ class Audit:
                 self._switch_off(f"agrees too seldom: {self._found(bad)}")
             case "unproven":
                 self._switch_off(f"cannot be shown to agree often enough: {self._found(recent.elder)}")
+            case _ if rings(state.pressure):
+                self._switch_off(f"has begun to disagree often, though it agreed {self._found(recent.elder)}")
             case "open":
-                state.phase = "probation"
+                state.phase, state.pressure = "probation", 0.0
             case "good":
-                state.phase, state.failures = "trusted", 0
+                state.phase = "trusted"
                 if recent.is_full(self.rule.memory):
-                    state.recent = recent.without_elder()
+                    state.recent, state.failures = recent.without_elder(), 0
 
     def _found(self, period: Period) -> str:
         found = estimate(period, self.rule.error)
@@ -133,11 +134,7 @@ class Audit:
 
     def _switch_off(self, reason: str) -> None:
         state = self.state
-        state.phase, state.rest = "off", self.rule.rest << min(state.failures, self.rule.doublings)
+        state.phase, state.pressure, state.rest = "off", 0.0, self.rule.rest << min(state.failures, self.rule.doublings)
         state.failures += 1
         state.switched_off += 1
         state.last_switch_offs = [*state.last_switch_offs, SwitchOff(state.answers, reason)][-KEPT:]
-
-    def _start_over(self) -> None:
-        state = self.state
-        state.phase, state.recent, state.pressure = "probation", Recent(), 0.0

@@ -56,12 +56,12 @@ class AuditState(msgspec.Struct):
     unclaimed: float = 0.0
     """Weight of the answers since the last one that was drawn."""
     pressure: float = 0.0
-    """How near the alarm is."""
+    """How near the alarm is, of a trusted shortcut."""
     trial: int = 0
     rest: int = 0
     """Answers of the oracle still to come before the next trial."""
     failures: int = 0
-    """In a row."""
+    """Since the last time that it was good for as long as the memory reaches."""
     by_shortcut: int = 0
     by_oracle: int = 0
     unsampled: int = 0
