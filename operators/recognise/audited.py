@@ -82,11 +82,11 @@ class Audited:
         await self._backlog.close(within_s)
 
     def plans(self, gone: bool = False) -> dict[str, NodePlan]:
-        """By stream, what is known of its shortcuts; with ``gone`` also of streams that have ended or moved away."""
+        """Of each stream that met a shortcut, what is known; with ``gone`` also of those that ended or moved away."""
         return {
             stream: node_plan(self.node, self._oracle, sorted(self._shortcuts), audit)
             for stream, audit in self._audits.items()
-            if gone or stream not in self._gone
+            if (gone or stream not in self._gone) and (audit.state.by_shortcut or audit.state.switched_off)
         }
 
     def _audit(self, stream: str) -> Audit:

@@ -162,14 +162,16 @@ async def test_streams_are_judged_apart() -> None:
     assert (scene.plan("good").phase, scene.plan("bad").phase) == ("trusted", "off")
 
 
-async def test_a_call_for_the_oracle_costs_no_audit() -> None:
+async def test_a_call_for_the_oracle_costs_no_audit_and_is_not_worth_a_word() -> None:
     scene = Scene()
     (region,) = await scene.frame(0, model="big")
     assert region.attributes[0].provenance == "oracle"
     scene.node.left("cam")
     await scene.node.close(10)
     assert [model for model, _, _ in scene.engine.asked] == ["big"]
-    assert (scene.plan().answers, scene.plan().shortcut_share) == (1, 0.0)
+    assert scene.node.plans(gone=True) == {}
+    await scene.frame(1)
+    assert (scene.plan().answers, scene.plan().shortcut_share) == (2, 0.5)
 
 
 async def test_a_full_backlog_refuses_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
