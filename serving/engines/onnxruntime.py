@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import onnxruntime as ort
 
 from serving.engines.base import Array, Precision, TensorSpec
+from serving.engines.blocks import cut_when_optimised
 from serving.engines.chain import Chain
 from serving.engines.shortcut import with_pooled_input
 from serving.errors import ModelError
@@ -28,13 +33,24 @@ class OnnxRuntimeEngine(Chain[bytes]):
         if precision == "bf16":
             raise ModelError(f"model {name!r}: ONNX Runtime computes in fp32 or int8; bf16 needs OpenVINO")
         super().__init__(name)
-        self._threads, self._precision = threads, precision
+        self._threads, self._providers = threads, providers(precision)
+        self._on_cpu = [name for name, _ in self._providers] == ["CPUExecutionProvider"]
+        self._may_cut = precision == "fp32" and self._on_cpu
+        self._optimised = False
+
+    def load(self, segments: Sequence[bytes]) -> None:
+        """See ``Engine``; on CPUs what is handed over between segments is in the runtime's own order."""
+        if len(segments) > 1 and self._may_cut and (better := optimised_segments(segments)):
+            self._optimised, segments = True, better
+        super().load(segments)
 
     def _open(self, segment: bytes) -> OnnxRuntimeSegment:
-        chosen = providers(self._precision)
-        if [name for name, _ in chosen] == ["CPUExecutionProvider"]:
+        options = session_options(self._threads)
+        if self._optimised:
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        elif self._on_cpu:
             segment = with_pooled_input(segment)
-        return OnnxRuntimeSegment(ort.InferenceSession(segment, session_options(self._threads), providers=chosen))
+        return OnnxRuntimeSegment(ort.InferenceSession(segment, options, providers=self._providers))
 
     def _weights_bytes(self, segment: bytes) -> int:
         return len(segment)
@@ -58,6 +74,36 @@ class OnnxRuntimeSegment:
         """Outputs in the graph's order."""
         outputs: list[Array] = self._session.run(None, {self._name: batch})
         return outputs
+
+
+def optimised_segments(segments: Sequence[bytes]) -> list[bytes] | None:
+    """The segments cut out of the optimised whole; None where that cannot be done."""
+    try:
+        return cut_when_optimised(segments, _optimised, _shapes)
+    except Exception:  # the runtime's exceptions share no base; a wrong network is told of when it is opened as it is
+        return None
+
+
+def _optimised(model: bytes) -> bytes:
+    with TemporaryDirectory(prefix="sluice-") as folder:
+        options = session_options(1)
+        options.optimized_model_filepath = str(Path(folder) / "optimised.onnx")
+        ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        return Path(options.optimized_model_filepath).read_bytes()
+
+
+def _shapes(model: bytes, tensors: Sequence[str]) -> dict[str, Sequence[int]]:
+    import onnx
+
+    network = onnx.load_from_string(model)
+    network.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in tensors)
+    options = session_options(1)
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(network.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    first = OnnxRuntimeSegment(session)
+    item = np.zeros([1, *(dim or 1 for dim in first.input.shape[1:])], first.input.dtype)
+    outputs = session.run(list(tensors), {session.get_inputs()[0].name: item})
+    return {name: output.shape for name, output in zip(tensors, outputs, strict=True)}
 
 
 def session_options(threads: int) -> ort.SessionOptions:
