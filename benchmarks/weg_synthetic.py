@@ -72,7 +72,7 @@ def _summary(accounts: Sequence[Account], template: Template, setting: Setting) 
 
     return {
         "speedup": round(1 / mean(lambda account: account.cost(template)), 3),
-        "accuracy_diff": round(mean(lambda account: account.accuracy) - setting.task.oracle_accuracy, 4),
+        "accuracy_diff": round(mean(lambda account: account.accuracy_diff(setting.task.oracle_accuracy)), 4),
         "special_rate": round(mean(lambda account: account.head_runs / account.objects), 3),
         "transitions": round(mean(lambda account: account.entered), 1),
         "heads_trained": round(mean(lambda account: account.trained), 1),
@@ -101,6 +101,7 @@ def headline(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "speedup_over_paper": {name: _mean_ratio(table[name], "speedup", "paper_speedup") for name in both},
         "least_accuracy_diff": {name: min(row["accuracy_diff"] for row in table[name]) for name in both},
+        "least_speedup": min(row["speedup"] for row in rows if row["rules"] == "ours"),
         "regret_drawn": {name: _mean_ratio(drawn[name], "all_knowing_speedup", "speedup") for name in both},
         "changes": {
             row["setting"]: row["speedup"] for row in rows if (row["group"], row["rules"]) == ("changes", "ours")

@@ -7,7 +7,7 @@ others with 1 − p, equally often within each (Shen, 2019, §5.4.1).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,12 @@ def changing(rng: np.random.Generator, classes: int, phase: Phase, count: int) -
         )
     phases = [phase] * count
     return _drawn(rng, classes, phases, list(_disjoint(rng, classes, phase.dominant, count)))
+
+
+def in_runs(rng: np.random.Generator, stream: ClassStream, length: float) -> ClassStream:
+    """The same skew, but in runs of one class, so many objects on average, as where things stay in view."""
+    begins = np.where(rng.random(len(stream.labels)) < 1 / length, np.arange(len(stream.labels)), 0)
+    return replace(stream, labels=stream.labels[np.maximum.accumulate(begins)])
 
 
 def _disjoint(rng: np.random.Generator, classes: int, dominant: int, count: int) -> Iterator[Labels]:

@@ -74,6 +74,8 @@ def dominant_classes(answers: Iterable[int], k: int) -> frozenset[int]:
 
 def skew_of_answers(share: float, classes: int, oracle_accuracy: float, n: int) -> float:
     """The skew p under which the oracle says n dominant classes so often (eq. C.1, solved for p); from 0 to 1."""
+    if n == 0:
+        return 0.0
     none = Inputs(classes, oracle_accuracy, n, 0.0).dominant_answer() * n
     all_ = Inputs(classes, oracle_accuracy, n, 1.0).dominant_answer() * n
     return min(max((share - none) / (all_ - none), 0.0), 1.0) if all_ > none else 0.0

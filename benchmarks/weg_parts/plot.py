@@ -33,7 +33,7 @@ def _speedups(rows: Rows, axes: Any) -> None:
     axes.set_yticks(places, [name.replace("_", ", ") for name in names], fontsize=8)
     axes.invert_yaxis()
     axes.set(xlabel="speed-up over the oracle alone", title="Table 5.2 and changes every so many seconds")
-    axes.legend(fontsize=8, loc="lower right")
+    axes.legend(fontsize=8, loc="upper right")
 
 
 def _regret(rows: Rows, axes: Any) -> None:

@@ -1,4 +1,4 @@
-"""Streams and networks for which nothing was chosen: drawn at random, once."""
+"""The streams and networks of ``benchmarks.weg_synthetic``: the paper's, and some drawn at random."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.weg_parts.paper import CHANGES, FACE, OBJECTS_PER_S, ROWS, Row, Task
-from datasets.streams import ClassStream, Phase, changing, generate
+from benchmarks.weg_parts.paper import CHANGES, FACE, OBJECT, OBJECTS_PER_S, ROWS, SEGMENT_S, Row, Task
+from datasets.streams import ClassStream, Phase, changing, generate, in_runs
 
 SEED = 2025
 HELD_OUT = 24
 CHANGES_S = 600
+RUNS_N, RUNS = (5, 0), (5, 20)
+"""Dominant classes, and lengths of the runs in which the classes come."""
 
 
 @dataclass(frozen=True)
@@ -26,20 +28,23 @@ class Setting:
     paper_accuracy_diff: float | None = None
     abrupt: bool = False
     """No dominant class stays when the phase changes."""
+    run_length: float = 1.0
+    """Objects of one class in a row, on average, beyond chance."""
 
     def stream(self, rng: np.random.Generator) -> ClassStream:
         """One of its streams."""
         if self.abrupt:
             return changing(rng, self.task.classes, self.phases[0], len(self.phases))
-        return generate(rng, self.task.classes, self.phases)
+        return in_runs(rng, generate(rng, self.task.classes, self.phases), self.run_length)
 
 
 def settings() -> list[Setting]:
-    """The rows of table 5.2, changes every so many seconds, and settings drawn at random."""
+    """The rows of table 5.2, changes every so many seconds, classes in runs, and settings drawn at random."""
     rng = np.random.default_rng(SEED)
     return [
         *(_table(row) for row in ROWS),
         *(_changes(seconds, speedup) for seconds, speedup in CHANGES.items()),
+        *(_runs(task, n, length) for task in (OBJECT, FACE) for n in RUNS_N for length in RUNS),
         *(_drawn(rng, number) for number in range(HELD_OUT)),
     ]
 
@@ -53,6 +58,12 @@ def _changes(seconds: int, speedup: float) -> Setting:
     """Five people make up 90 % of the faces; the paper does not say what it took."""
     phases = (Phase(seconds * OBJECTS_PER_S, 5, 0.9),) * (CHANGES_S // seconds)
     return Setting("changes", f"face every {seconds} s", FACE, phases, speedup, 0.0, abrupt=True)
+
+
+def _runs(task: Task, n: int, length: int) -> Setting:
+    phases = (Phase(2 * SEGMENT_S * OBJECTS_PER_S, n, 0.9 if n else 0.0),)
+    name = f"{task.name} {'5_90' if n else 'random'} runs of {length}"
+    return Setting("runs", name, task, phases, run_length=length)
 
 
 def _drawn(rng: np.random.Generator, number: int) -> Setting:

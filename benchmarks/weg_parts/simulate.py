@@ -28,6 +28,9 @@ class Account:
     oracle_runs: int = 0
     """Audits included."""
     head_runs: int = 0
+    by_head: int = 0
+    """Answers of a head, without the oracle."""
+    right_by_head: int = 0
     trained: int = 0
     entered: int = 0
     """Transitions to a head."""
@@ -38,6 +41,10 @@ class Account:
     def accuracy(self) -> float:
         """Share of right answers."""
         return self.right / self.objects
+
+    def accuracy_diff(self, oracle_accuracy: float) -> float:
+        """To the oracle alone, which would have given the same answers where it was asked."""
+        return (self.right_by_head - oracle_accuracy * self.by_head) / self.objects
 
     def cost(self, template: Template) -> float:
         """Per object, as a share of the oracle's."""
@@ -111,6 +118,8 @@ def one_object(weg: Weg, label: int, template: Template, world: World, account: 
     account.head_runs += 1
     account.oracle_runs += said is None
     account.right += answer == label
+    account.by_head += said is not None
+    account.right_by_head += said == label
     reasons = [weg.cascade_answered(number, answer, by_head=said is not None)]
     if action.audit and said is not None:
         account.oracle_runs += 1

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.streams import Phase, changing, generate
+from datasets.streams import Phase, changing, generate, in_runs
 
 PHASES = [Phase(4000, 5, 0.9), Phase(3000), Phase(2000, 2, 0.6)]
 
@@ -38,6 +38,20 @@ def test_without_skew_all_classes_are_equally_frequent() -> None:
 def test_the_ends_of_skew(classes: int, skew: float) -> None:
     labels = generate(np.random.default_rng(0), classes, [Phase(100, 3, skew)]).labels
     assert len(set(labels.tolist())) == 3
+
+
+def test_runs_keep_the_skew_and_last_as_long_as_asked() -> None:
+    stream = generate(np.random.default_rng(0), 1000, [Phase(40_000, 5, 0.8)])
+    runs = in_runs(np.random.default_rng(1), stream, 8.0)
+    assert len(runs.labels) == 40_000
+    assert np.isin(runs.labels, list(runs.dominant[0])).mean() == pytest.approx(0.8, abs=0.03)
+    stays = (runs.labels[1:] == runs.labels[:-1]).mean()
+    assert stays == pytest.approx(1 - (1 - 5 * 0.16**2) / 8, abs=0.01)
+
+
+def test_runs_of_one_are_the_stream() -> None:
+    stream = generate(np.random.default_rng(0), 10, [Phase(50, 2, 0.8)])
+    assert (in_runs(np.random.default_rng(1), stream, 1.0).labels == stream.labels).all()
 
 
 def test_the_seed_decides() -> None:
