@@ -12,8 +12,8 @@ from operators.recognise.audited import Audited
 from operators.recognise.recogniser import Recogniser
 from operators.schema import NodePlan, Result, StreamPlan
 
-CLOSE_S = 10.0
-"""How long audits that wait may take once there are no more frames."""
+CLOSE_S = 5.0
+"""How long audits that wait may take once there are no more frames, for the sake of a run's report."""
 
 
 class Audits:

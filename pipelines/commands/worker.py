@@ -78,5 +78,5 @@ async def _work(config: WorkerConfig, query: Query, known: Catalogue, plans_topi
             derive = Lifecycles(events.update_every_s, events.end_after_s)
             await run_worker(config, executor, derive, PlanPublisher(audits, plans_topic), stop=stop)
     finally:
-        await audits.close()
+        await audits.close(0.0)  # nobody would be told what they find
         await engine.stop()

@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from operators.schema import Plan
+from cache_adapt.audit import Audit
+from cache_adapt.audit_state import Rule
+from operators.recognise.audit_report import node_plan
+from operators.schema import Plan, StreamPlan
 from pipelines.percentiles import Percentiles
 from pipelines.report import MAX_CAUSES, OTHER_CAUSES, Report, Tracks
 from pipelines.report_text import render
-from tests.operators.publish.messages import result, thing
+from tests.operators.publish.messages import AT, result, thing
 
 STAGES = {"capture": 4.0, "queue": 100.0, "decode": 6.0, "detect": 20.0, "type": 60.0, "framework": 10.0}
 
@@ -88,6 +91,29 @@ def test_people_can_read_it() -> None:
     assert "not analysed because: queue_full 1, type: boom 1" in text
     assert "capture to result" in text
     assert "time spent: decode 10%, inference 80%, framework 10%" in text
+
+
+def test_what_the_audits_found_is_told_with_its_reasons() -> None:
+    audit = Audit(Rule(0.97))
+    while audit.uses_shortcut:
+        ticket = audit.by_shortcut(0.0)
+        assert ticket is not None
+        audit.tell(ticket, agrees=audit.state.audits % 2 == 0)
+    audit.by_oracle(20)
+    plan = StreamPlan(stream="yard", query="q", at=AT, nodes=[node_plan("type", "big", ["small"], audit)])
+    summary = full_report().summary(2.0, [plan])
+    (found,) = summary["audits"]
+    assert json.loads(json.dumps(summary)) == summary
+    assert (found["stream"], found["node"], found["phase"]) == ("yard", "type", "off")
+    assert found["agreement"]["audits"] == found["audits"] == found["answers"] - 20
+    console = Console(file=io.StringIO(), width=80)
+    with console.capture() as captured:
+        console.print(render(summary))
+    text = " ".join(captured.get().split())
+    share, low = f"{found['shortcut_share']:.0%}", found["agreement"]["exact"]["low"]
+    assert f"yard type off {share} {found['audits']} {found['agreement']['found']:.3f} {low:.3f}–" in text
+    assert "yard type: off after" in text
+    assert "answers: a shortcut agrees too seldom: in 0." in text
 
 
 @given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=200), st.sampled_from([0.5, 0.95, 0.99, 1.0]))

@@ -78,6 +78,30 @@ def test_every_sampled_frame_has_one_result_and_the_files_tell_the_same(tmp_path
         assert len(list(container.decode(video=0))) == 20
 
 
+def test_shortcuts_answer_under_audit_and_the_report_tells_how_far_they_agree(tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    kind = {
+        "name": "kind",
+        "task": "recognise",
+        "input": "track",
+        "model": ["vehicle-type-compact", "vehicle-type"],
+    }
+    summary = run(query(STREET, nodes=[*NODES, kind]), results=str(out))
+    answers = [each["attributes"][0] for result in lines(out) for each in result["objects"]]
+    by_shortcut = [each for each in answers if each["provenance"] == "variant"]
+    assert {each["model"]["name"] for each in by_shortcut} == {"vehicle-type-compact"}
+    (audit,) = summary["audits"]
+    assert (audit["stream"], audit["node"], audit["oracle"]) == ("s0", "kind", "vehicle-type")
+    assert audit["answers"] == len(answers) > 0
+    assert audit["shortcut_share"] == pytest.approx(len(by_shortcut) / len(answers), abs=1e-4)
+    assert audit["audits"] > 0
+
+
+def test_the_oracle_alone_is_not_audited() -> None:
+    kind = {"name": "kind", "task": "recognise", "input": "track", "model": ["street-kind"]}
+    assert run(query(STREET, nodes=[*NODES, kind]))["audits"] == []
+
+
 def test_streams_run_together_each_unbroken(tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
     run(query(STREET, STREET + "&seed=4", str(write_clip(tmp_path / "clip.mp4"))), results=str(out))
