@@ -8,6 +8,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import cv2
+
 from benchmarks.pipeline_parts.cost import Marks
 from benchmarks.pipeline_parts.workload import models, query
 from operators.capture.sampling import Sampling
@@ -44,6 +46,7 @@ def _decoded(clip: Path, frames: int) -> Iterator[Frame]:
 
 
 def _through_nodes(clip: Path, frames: Iterator[Frame]) -> Marks:
+    cv2.setNumThreads(1)
     dag = compile_dag(query(clip, 1))
     detect, track, recognise = dag.nodes
     assert isinstance(detect.spec, DetectNode)

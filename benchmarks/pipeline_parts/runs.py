@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
@@ -71,6 +72,11 @@ class Kafka:
 
     bootstrap: str
     prefix: str
+
+    @classmethod
+    def fresh(cls, bootstrap: str) -> Kafka:
+        """With topics that are not there yet."""
+        return cls(bootstrap, f"{uuid.uuid4().hex[:8]}.")
 
     def topics(self, wanted: Query) -> TopicNames:
         """Their full names."""
@@ -142,20 +148,37 @@ async def _run_local(load: Load) -> Measured:
     return Measured(meter.marks, meter.beyond_ms)
 
 
-def run_worker_on(load: Load, place: Kafka) -> Marks:
-    """As ``sluice worker`` does it, until it has answered every frame of the load."""
-    return asyncio.run(_run_worker(load, place))
+def run_worker_on(load: Load, place: Kafka, ready: Path | None = None) -> Marks:
+    """As ``sluice worker`` does it, until it has answered every frame of the load; makes the file when it begins.
+
+    A group and a query of its own each time: it reads from the beginning and knows of no earlier answers.
+    """
+    return asyncio.run(_run_worker(load, place, ready))
 
 
-async def _run_worker(load: Load, place: Kafka) -> Marks:
+async def _run_worker(load: Load, place: Kafka, ready: Path | None) -> Marks:
     wanted, meter = query(load.clip, load.streams), Meter(load.total)
     engine = Backend(models())
     await engine.start()
     executor = await build_executor(wanted, engine)
-    config = WorkerConfig(BrokerSettings((place.bootstrap,)), wanted.name, place.topics(wanted))
-    await run_worker(config, executor, MeteredEvents(meter, wanted.publish.events), stop=meter.done)
+    config = WorkerConfig(BrokerSettings((place.bootstrap,)), f"run-{uuid.uuid4().hex[:8]}", place.topics(wanted))
+    begun = asyncio.Event()
+    telling = asyncio.create_task(_tell(begun, ready))
+    await run_worker(config, executor, MeteredEvents(meter, wanted.publish.events), stop=meter.done, ready=begun)
+    await telling
     await engine.stop()
     return meter.marks
+
+
+async def _tell(begun: asyncio.Event, ready: Path | None) -> None:
+    await begun.wait()
+    if ready is not None:
+        await asyncio.to_thread(ready.touch)
+
+
+def create_topics(place: Kafka) -> None:
+    """``sluice topics create``."""
+    _sluice("topics", "create", str(QUERY), "--broker", place.bootstrap, "--prefix", place.prefix)
 
 
 def capture(load: Load, place: Kafka) -> None:
@@ -164,9 +187,12 @@ def capture(load: Load, place: Kafka) -> None:
     words += ["--broker", place.bootstrap, "--prefix", place.prefix]
     if load.realtime:
         words.append("--realtime")
-    subprocess.run(
-        [str(Path(sys.executable).with_name("sluice")), "capture", *words], check=True, stderr=subprocess.DEVNULL
-    )
+    _sluice("capture", *words)
+
+
+def _sluice(*words: str) -> None:
+    command = [str(Path(sys.executable).with_name("sluice")), *words]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def read_beyond_ms(load: Load, place: Kafka) -> list[float]:

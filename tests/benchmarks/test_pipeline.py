@@ -10,7 +10,7 @@ from typing import Any
 import av
 import pytest
 
-from benchmarks.pipeline import BACKLOG, headline, latency_row, throughput_row
+from benchmarks.pipeline import BACKLOG, SETTLE, headline, latency_row, throughput_row
 from benchmarks.pipeline_parts.cost import Cost, Marks, framework_share, middle
 from benchmarks.pipeline_parts.runs import beyond_nodes_ms
 from benchmarks.pipeline_parts.workload import ROOT, at_rate
@@ -59,8 +59,8 @@ def test_row_compares_the_same_frames() -> None:
 
 
 def test_latency_counts_settled_frames_and_dropped_ones() -> None:
-    row = latency_row("local://", [1000.0] * 100 + [2.0] * 99 + [math.nan])
-    assert (row["p50_ms"], row["p99_ms"], row["dropped"]) == (2.0, 2.0, 1)
+    row = latency_row("local://", 1, [1000.0] * SETTLE + [2.0] * 99 + [math.nan])
+    assert (row["round"], row["p50_ms"], row["p99_ms"], row["dropped"]) == (1, 2.0, 2.0, 1)
 
 
 def test_headline_is_the_worse_case_by_medians() -> None:
@@ -70,14 +70,18 @@ def test_headline_is_the_worse_case_by_medians() -> None:
         for streams, cpu_s in ((1, 0.0125), (8, 0.010))
         for number, cpu_s in enumerate((cpu_s, cpu_s, cpu_s * 9))
     ]
-    rows += [latency_row(transport, [4.0] * 200) for transport in ("local://", "kafka://")]
+    rows += [
+        latency_row(transport, number, [p99_ms] * 200)
+        for transport in ("local://", "kafka://")
+        for number, p99_ms in enumerate((4.0, 3.0, 90.0))
+    ]
     assert all(row.keys() == rows[0].keys() for row in rows)
     assert {row["load"] for row in rows} == {BACKLOG, "25 frames/s"}
     found = headline(rows)
     assert found["kafka://"] == found["local://"]
     assert found["local://"] == {
         "streams": 1, "framework_share": 0.28, "fps": 100.0, "fps_floor": 50.0, "cpu_ms": 12.5, "cpu_ms_floor": 9.0,
-        "p99_ms": 4.0,
+        "framework_share_quartiles": [0.28, 0.6], "p99_ms": 4.0,
     }  # fmt: skip
 
 
