@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ class Cost:
     wall_s: float
     cpu_s: float
     """Of all threads of the process together."""
+    framework_s: float = math.nan
+    """Of it, what was spent on anything but the work; NaN where nobody kept account."""
 
     @property
     def fps(self) -> float:
@@ -27,6 +30,8 @@ class Marks:
 
     wall_s: list[float] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
+    framework_s: dict[int, float] = field(default_factory=dict)
+    """By number of the frame, for some."""
 
     def note(self) -> None:
         """A frame is done."""
@@ -41,6 +46,7 @@ class Marks:
         return Cost(
             (self.wall_s[last] - self.wall_s[first]) / frames,
             (self.cpu_s[last] - self.cpu_s[first]) / frames,
+            (self.framework_s.get(last, math.nan) - self.framework_s.get(first, math.nan)) / frames,
         )
 
 
@@ -49,9 +55,9 @@ def middle(frames: int) -> tuple[int, int]:
     return frames // 10, frames - 1 - frames // 10
 
 
-def framework_share(run: Cost, floor: Cost) -> float:
-    """The part of a worker's processor time that the same work does not need without the framework."""
-    return 1.0 - floor.cpu_s / run.cpu_s
+def framework_share(run: Cost) -> float:
+    """The part of a worker's processor time that goes into anything but the work."""
+    return run.framework_s / run.cpu_s
 
 
 def beyond_ms(latency_ms: float, nodes_ms: Sequence[float]) -> float:

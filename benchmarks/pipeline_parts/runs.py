@@ -20,7 +20,8 @@ from typing import ParamSpec, TypeVar
 from kafka import KafkaConsumer
 from rich.console import Console
 
-from benchmarks.pipeline_parts.cost import Marks, beyond_ms
+from benchmarks.pipeline_parts.account import Account
+from benchmarks.pipeline_parts.cost import Marks, beyond_ms, middle
 from benchmarks.pipeline_parts.workload import QUERY, models, query, sources
 from operators.publish.jsonl import JsonLines
 from operators.schema import Event, Result, from_json
@@ -91,19 +92,24 @@ def alone(work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
 
 
 class Meter:
-    """Notes when each frame's result is there."""
+    """Notes when each frame's result is there, and keeps account of the processor time between two of them."""
 
-    def __init__(self, expected: int | None = None) -> None:
+    def __init__(self, load: Load) -> None:
         self.marks = Marks()
         self.beyond_ms: list[float] = []
         self.done = asyncio.Event()
-        self._expected = expected
+        self._expected = load.total
+        self._account = Account()
+        self._accounted = {frame * load.streams for frame in middle(load.frames)}
 
     def write(self, result: Result) -> None:
         """As a sink."""
         self.marks.note()
+        number = len(self.marks.wall_s) - 1
+        if number in self._accounted:
+            self.marks.framework_s[number] = self._account.framework_s()
         self.beyond_ms.append(beyond_nodes_ms(result, time.time()))
-        if len(self.marks.wall_s) == self._expected:
+        if number + 1 == self._expected:
             self.done.set()
 
 
@@ -136,7 +142,7 @@ def run_local(load: Load) -> Measured:
 
 
 async def _run_local(load: Load) -> Measured:
-    wanted, meter = query(load.clip, load.streams), Meter()
+    wanted, meter = query(load.clip, load.streams), Meter(load)
     specs = capture_specs(wanted, limit=load.frames, realtime=load.realtime)
     engine = Backend(models())
     await engine.start()
@@ -157,7 +163,7 @@ def run_worker_on(load: Load, place: Kafka, ready: Path | None = None) -> Marks:
 
 
 async def _run_worker(load: Load, place: Kafka, ready: Path | None) -> Marks:
-    wanted, meter = query(load.clip, load.streams), Meter(load.total)
+    wanted, meter = query(load.clip, load.streams), Meter(load)
     engine = Backend(models())
     await engine.start()
     executor = await build_executor(wanted, engine)

@@ -17,18 +17,26 @@ from benchmarks.pipeline_parts.workload import ROOT, at_rate
 from operators.schema import FrameInfo, Outcome, Plan, Result
 
 
-def marks(frames: int, wall_s: float, cpu_s: float, start_s: float = 5.0) -> Marks:
+def marks(frames: int, wall_s: float, cpu_s: float, framework_s: float = math.nan, start_s: float = 5.0) -> Marks:
     """As if every frame cost the same, but for a slow start."""
     return Marks(
-        [start_s + number * wall_s for number in range(frames)], [start_s + number * cpu_s for number in range(frames)]
+        [start_s + number * wall_s for number in range(frames)],
+        [start_s + number * cpu_s for number in range(frames)],
+        {number: start_s + number * framework_s for number in range(frames)},
     )
 
 
 def test_cost_of_a_frame_between_two_frames() -> None:
     noted = Marks([0.0, 9.0, 10.0, 12.0, 50.0], [0.0, 4.0, 4.5, 5.0, 6.0])
     cost = noted.cost(1, 3)
-    assert cost == Cost(wall_s=1.5, cpu_s=0.5)
+    assert (cost.wall_s, cost.cpu_s) == (1.5, 0.5)
+    assert math.isnan(cost.framework_s), "nobody kept account"
     assert cost.fps == pytest.approx(1 / 1.5)
+
+
+def test_what_the_framework_took_between_two_frames() -> None:
+    noted = Marks([0.0, 9.0, 10.0, 12.0], [0.0, 4.0, 4.5, 5.0], {1: 0.5, 3: 0.6})
+    assert noted.cost(1, 3).framework_s == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(("first", "last"), [(2, 2), (3, 2), (-1, 2), (0, 5)])
@@ -42,9 +50,8 @@ def test_start_and_end_are_not_counted() -> None:
     assert middle(20) == (2, 17)
 
 
-def test_share_is_what_the_floor_does_not_need() -> None:
-    assert framework_share(Cost(1.0, 0.010), Cost(1.0, 0.009)) == pytest.approx(0.1)
-    assert framework_share(Cost(1.0, 0.010), Cost(1.0, 0.010)) == 0.0
+def test_share_is_of_all_processor_time() -> None:
+    assert framework_share(Cost(1.0, 0.010, 0.001)) == pytest.approx(0.1)
 
 
 def test_row_compares_the_same_frames() -> None:
@@ -65,10 +72,10 @@ def test_latency_counts_settled_frames_and_dropped_ones() -> None:
 
 def test_headline_is_the_worse_case_by_medians() -> None:
     rows = [
-        throughput_row(transport, streams, 20, number, marks(20 * streams, 0.01, cpu_s), marks(20, 0.02, 0.009))
+        throughput_row(transport, streams, 20, number, marks(20 * streams, 0.01, 0.01, own_s), marks(20, 0.02, 0.009))
         for transport in ("local://", "kafka://")
-        for streams, cpu_s in ((1, 0.0125), (8, 0.010))
-        for number, cpu_s in enumerate((cpu_s, cpu_s, cpu_s * 9))
+        for streams, own_s in ((1, 0.003), (8, 0.002))
+        for number, own_s in enumerate((own_s, own_s, own_s * 2))
     ]
     rows += [
         latency_row(transport, number, [p99_ms] * 200)
@@ -80,8 +87,8 @@ def test_headline_is_the_worse_case_by_medians() -> None:
     found = headline(rows)
     assert found["kafka://"] == found["local://"]
     assert found["local://"] == {
-        "streams": 1, "framework_share": 0.28, "fps": 100.0, "fps_floor": 50.0, "cpu_ms": 12.5, "cpu_ms_floor": 9.0,
-        "framework_share_quartiles": [0.28, 0.6], "p99_ms": 4.0,
+        "streams": 1, "framework_share": 0.3, "framework_ms": 3.0, "fps": 100.0, "fps_floor": 50.0, "cpu_ms": 10.0,
+        "cpu_ms_floor": 9.0, "framework_share_quartiles": [0.3, 0.45], "p99_ms": 4.0,
     }  # fmt: skip
 
 
