@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,17 @@ SMALLEST = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A variant, whether it meets the requirements, and why it was taken, in one line."""
+    """A variant, and whether it meets the requirements."""
 
     variant: str
     meets: bool
-    reason: str
+    explain: Callable[[], str] = field(repr=False, compare=False)
+    """Puts ``reason`` into words, which takes longer than the decision."""
+
+    @property
+    def reason(self) -> str:
+        """Why it was taken, in one line."""
+        return self.explain()
 
 
 def closest(requirements: Requirements, variants: VariantTable, meets: NDArray[np.bool_]) -> Choice:
@@ -33,11 +40,12 @@ def closest(requirements: Requirements, variants: VariantTable, meets: NDArray[n
     chosen = int(among[shortfall(requirements, variants)[among].argmin()])
     name, state = variants.ids[chosen], variants.state[chosen].value
     if meets[chosen]:
-        return Choice(name, True, f"all are overloaded or interfered; this one meets the requirements and is {state}")
+        busy = f"all are overloaded or interfered; this one meets the requirements and is {state}"
+        return Choice(name, True, partial(str, busy))
     why = "no variant meets all requirements"
     if len(busy := np.flatnonzero(meets)):
         why = f"{variants.ids[busy[0]]} would meet all requirements but is {variants.state[busy[0]].value}"
-    return Choice(name, False, f"{why}; of the closest the {'; '.join(_lacks(requirements, variants, among, chosen))}")
+    return Choice(name, False, partial(_explain, why, requirements, variants, among, chosen))
 
 
 def shortfall(requirements: Requirements, variants: VariantTable) -> Vector:
@@ -46,6 +54,10 @@ def shortfall(requirements: Requirements, variants: VariantTable) -> Vector:
     distance: Vector = np.maximum(variants.rows - asked, 0) / np.maximum(np.abs(asked), SMALLEST)
     total: Vector = distance.sum(axis=0)
     return total
+
+
+def _explain(why: str, requirements: Requirements, variants: VariantTable, among: NDArray[np.intp], chosen: int) -> str:
+    return f"{why}; of the closest the {'; '.join(_lacks(requirements, variants, among, chosen))}"
 
 
 def _lacks(requirements: Requirements, variants: VariantTable, among: NDArray[np.intp], chosen: int) -> Iterator[str]:

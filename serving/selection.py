@@ -7,6 +7,8 @@ more work while there is any other.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from serving.closest import Choice, closest
@@ -23,5 +25,5 @@ def select(requirements: Requirements, variants: VariantTable) -> Choice:
     ):
         rows = np.flatnonzero(meets & variants.within[state])
         if len(rows):
-            return Choice(variants.ids[rows[order[rows].argmin()]], True, reason)
+            return Choice(variants.ids[rows[order[rows].argmin()]], True, partial(str, reason))
     return closest(requirements, variants, meets)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -47,7 +46,7 @@ def command(
     chosen = next(record for record in found if record.id == choice.variant)
     figures = {"latency_ms": chosen.latency_s * 1e3, quality: chosen.accuracy, "cost_ms": chosen.cost * 1e3}
     if as_json:
-        click.echo(json.dumps({**asdict(choice), **figures}))
+        click.echo(json.dumps({"variant": choice.variant, "meets": choice.meets, "reason": choice.reason, **figures}))
     else:
         shown = f"ℓ({batch}) {figures['latency_ms']:.2f} ms, {quality} {chosen.accuracy:.3f}"
         click.echo(f"{choice.variant}\n{shown}, {figures['cost_ms']:.2f} ms of the device per item\n{choice.reason}")
