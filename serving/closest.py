@@ -40,8 +40,8 @@ def closest(requirements: Requirements, variants: VariantTable, meets: NDArray[n
     chosen = int(among[shortfall(requirements, variants)[among].argmin()])
     name, state = variants.ids[chosen], variants.state[chosen].value
     if meets[chosen]:
-        busy = f"all are overloaded or interfered; this one meets the requirements and is {state}"
-        return Choice(name, True, partial(str, busy))
+        reason = f"all are overloaded or interfered; this one meets the requirements and is {state}"
+        return Choice(name, True, partial(str, reason))
     why = "no variant meets all requirements"
     if len(busy := np.flatnonzero(meets)):
         why = f"{variants.ids[busy[0]]} would meet all requirements but is {variants.state[busy[0]].value}"
