@@ -7,15 +7,18 @@ in one queue per session; the device runs them batch by batch and answers on the
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from serving import profiles
-from serving.artefacts import folder, resolve, user_cache
+from serving.artefacts import Resolved, folder, resolve, user_cache
 from serving.cards import ModelCard
 from serving.catalogue import Catalogue
 from serving.device import Device, DeviceStats
 from serving.engines.base import Array
+from serving.errors import ModelError
 from serving.fingerprint import fingerprint, usable_cores
 from serving.loader import Loader, Opener
 from serving.monitor import UNLOADED, Fare
@@ -23,6 +26,8 @@ from serving.opening import Source, open_group
 from serving.requests import Request
 from serving.urgency import Urgency
 from serving.variants import parse
+
+log = logging.getLogger(__name__)
 
 
 class Backend:
@@ -90,7 +95,15 @@ class Backend:
 
     def _source(self, model: str) -> Source:
         found = resolve(model, self._catalogue, self._cache)
-        profile = profiles.read(folder(self._cache, found.entry), found.variant)
-        now = fingerprint(found.variant.engine)
-        fresh = profile is not None and not profile.stale(found.entry.card.sha256, now)
-        return Source(model, found.entry, found.variant, found.path, profile.latency_s if profile and fresh else {})
+        return Source(model, found.entry, found.variant, found.path, self._known_latency(found))
+
+    def _known_latency(self, found: Resolved) -> Mapping[int, float]:
+        """By batch size, where it was measured on this machine; what a profile lacks is learnt while serving."""
+        try:
+            profile = profiles.read(folder(self._cache, found.entry), found.variant)
+        except ModelError as error:
+            log.warning("%s", error)
+            return {}
+        if profile is None or profile.stale(found.entry.card.sha256, fingerprint(found.variant.engine)):
+            return {}
+        return profile.latency_s

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from serving.errors import SluiceError, TooLate
 from serving.requests import Answer, Request, settle
@@ -36,6 +36,8 @@ class Device:
         self.stats = DeviceStats()
         self._schedule = Schedule()
         self._work = threading.Condition()
+        self._busy = threading.Lock()
+        """Held from the decision for a batch until its answers are there."""
         self._open = False
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -68,24 +70,39 @@ class Device:
             change(self._schedule)
             self._work.notify()
 
+    async def settled(self) -> None:
+        """Wait until the batch under way, if there is one, has ended."""
+        await asyncio.to_thread(self._until_free)
+
+    def _until_free(self) -> None:
+        with self._busy:
+            return
+
     def _close(self, _: Schedule) -> None:
         self._open = False
 
     def _serve(self) -> None:
         while (work := self._wait()) is not None:
             if work.dropped:
-                self._tell(work.dropped, TooLate("it could not be answered in time"))
+                self._drop(work)
             if work.run:
                 self._tell(work.run, self._run(work.session, work.run))
+            self._busy.release()
 
     def _wait(self) -> Work | None:
-        """Block until there is something to do; None when stopped and drained."""
+        """Block until there is something to do, and be busy; None when stopped and drained."""
         with self._work:
             while (work := self._schedule.next(time.monotonic())) is None:
                 if not self._open:
                     return None
                 self._work.wait()
+            self._busy.acquire()
             return work
+
+    def _drop(self, work: Work) -> None:
+        work.session.latency.doubt()
+        self.stats = replace(self.stats, dropped=self.stats.dropped + len(work.dropped))
+        self._tell(work.dropped, TooLate("it could not be answered in time"))
 
     def _run(self, session: Session, requests: list[Request]) -> Answer:
         """The outputs for every request, or why the batch failed."""
@@ -102,13 +119,10 @@ class Device:
         session.latency.observe(items, took_s)
         session.monitor.ran(items, took_s)
         was = self.stats
-        self.stats = DeviceStats(was.batches + 1, was.items + items, was.dropped, was.busy_s + took_s)
+        self.stats = replace(was, batches=was.batches + 1, items=was.items + items, busy_s=was.busy_s + took_s)
         return answer
 
     def _tell(self, requests: list[Request], answer: Answer) -> None:
         """One callback for the whole batch."""
         assert self._loop is not None
-        if isinstance(answer, TooLate):
-            was = self.stats
-            self.stats = DeviceStats(was.batches, was.items, was.dropped + len(requests), was.busy_s)
         self._loop.call_soon_threadsafe(settle, requests, answer)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 LEARNING_RATE = 0.2
 """Share of the newest observation in the running mean of its batch size."""
+DOUBT = 0.98
+"""What is left of an estimate after a decision to drop."""
 
 
 class LatencyTable:
@@ -57,4 +59,12 @@ class LatencyEstimate:
         """Take in the time of one run."""
         before = self._points.get(batch, seconds)
         self._points[batch] = before + LEARNING_RATE * (seconds - before)
+        self.table = LatencyTable(self._points)
+
+    def doubt(self) -> None:
+        """Requests were given up because of what is known: believe it a little less.
+
+        What is dropped is not run and teaches nothing; one slow spell must not have every later request dropped unseen.
+        """
+        self._points = {batch: seconds * DOUBT for batch, seconds in self._points.items()}
         self.table = LatencyTable(self._points)

@@ -17,7 +17,7 @@ from serving.groups import Group
 from serving.latency import LatencyEstimate, LatencyTable
 from serving.monitor import Monitor
 from serving.opening import Source, partners
-from serving.residency import NoRoom, Residency
+from serving.residency import NoRoom, Residency, TooLarge
 from serving.schedule import Schedule, Session
 
 log = logging.getLogger(__name__)
@@ -52,12 +52,12 @@ class Loader:
     @contextmanager
     def pinned(self, model: str) -> Iterator[None]:
         """While this lasts, a loaded model stays."""
-        key = key_of(self._members[model])
-        self._residency.pin(key)
+        self._residency.pin(key_of(self._members[model]))
         try:
             yield
         finally:
-            self._residency.unpin(key)
+            # Its group may be another one by now.
+            self._residency.unpin(key_of(self._members[model]))
             self._unpinned.set()
 
     async def load(self, source: Source) -> None:
@@ -65,7 +65,12 @@ class Loader:
         async with self._one_at_a_time:
             if self.session(source.name) is None:
                 members = self._members.get(source.name) or await self._joined(source)
-                await self._load(members)
+                try:
+                    await self._load(members)
+                except TooLarge:
+                    if len(members) == 1:
+                        raise
+                    await self._load((source,))  # together they do not fit, but one at a time they may
 
     async def _joined(self, source: Source) -> Members:
         """The model together with those that it has a prefix in common with, or by itself."""
@@ -129,7 +134,8 @@ class Loader:
         self._sessions[session.name] = session
         self._device.change(lambda schedule: _put(schedule, old, session))
         if old is not None:
-            self._residency.released(smaller)
+            self._residency.merged(smaller, into=session.name)
+            await self._device.settled()
             await asyncio.to_thread(old.group.close)
 
 

@@ -50,10 +50,7 @@ class Source:
 
 def open_group(sources: Sequence[Source], threads: int) -> Group:
     """Load a network, or several that have a prefix in common; raises ModelError."""
-    for source in sources:
-        if source.path == source.entry.path:  # built files were verified by their own sum when they were found
-            verify(source.entry)
-    models = [read_weights(source.path, source.card) for source in sources]
+    models = [_graph(source) for source in sources]
     if len(sources) == 1:
         return Solo(_whole(sources[0], models[0], threads))
     return _shared(sources, models, threads)
@@ -63,7 +60,7 @@ def partners(new: Source, groups: Sequence[Sequence[Source]]) -> Sequence[Source
     """The members of the first group whose networks begin as the new one does; empty where there is none."""
     for members in groups:
         if all(new.could_share(member) for member in members):
-            models = [read_weights(source.path, source.card) for source in (*members, new)]
+            models = [_graph(source) for source in (*members, new)]
             if _worthwhile_prefix(models) is not None:
                 return members
     return ()
@@ -71,9 +68,8 @@ def partners(new: Source, groups: Sequence[Sequence[Source]]) -> Sequence[Source
 
 def open_model(entry: Entry, threads: int) -> Network:
     """Verify and open a model as it is, in the default engine; raises ModelError."""
-    verify(entry)
     source = Source(entry.card.name, entry, reference(entry.card.name), entry.path)
-    return _whole(source, read_weights(entry.path, entry.card), threads)
+    return _whole(source, _graph(source), threads)
 
 
 def engine_for(variant: Variant, threads: int) -> Engine[bytes]:
@@ -85,6 +81,12 @@ def engine_for(variant: Variant, threads: int) -> Engine[bytes]:
 
         return OpenVinoEngine(variant.model, threads=threads, precision=variant.precision)
     raise ModelError(f"variant {variant.id!r}: PyTorch runs modules, not the catalogue's ONNX files")
+
+
+def _graph(source: Source) -> onnx.ModelProto:
+    if source.path == source.entry.path:  # built files were verified by their own sum when they were found
+        verify(source.entry)
+    return read_weights(source.path, source.card)
 
 
 def _whole(source: Source, model: onnx.ModelProto, threads: int) -> EngineNetwork:

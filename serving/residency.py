@@ -16,6 +16,10 @@ class NoRoom(SluiceError):
     """Everything that could make room is in use: to be tried again when a model is no longer pinned."""
 
 
+class TooLarge(ModelError):
+    """A model exceeds the budget by itself."""
+
+
 class Residency:
     """Admits models under a budget; the policy says what has to go for them.
 
@@ -42,8 +46,12 @@ class Residency:
         return model in self._resident and model not in self._loading
 
     def expected_bytes(self, model: str, file_bytes: int) -> int:
-        """What the model took when it was last loaded, else an estimate from its file."""
-        return self._measured_bytes.get(model, round(file_bytes * RESIDENT_PER_FILE_BYTE))
+        """What the model took when it was last loaded, else an estimate from its file.
+
+        An estimate never exceeds the budget: what is not measured is no reason to refuse a model.
+        """
+        estimate = min(round(file_bytes * RESIDENT_PER_FILE_BYTE), self.budget_bytes)
+        return self._measured_bytes.get(model, estimate)
 
     def requested(self, model: str, now: float) -> None:
         """To be told of every request, before ``admit``."""
@@ -52,7 +60,7 @@ class Residency:
     def admit(self, model: str, size_bytes: int) -> list[str]:
         """Reserve room for a model about to be loaded; returns what has to be evicted first.
 
-        Nothing for a model that is resident already. ModelError where it alone exceeds the budget, NoRoom where too
+        Nothing for a model that is resident already. TooLarge where it alone exceeds the budget, NoRoom where too
         much is pinned; both leave the accounts as they were.
         """
         if model in self._resident:
@@ -65,7 +73,7 @@ class Residency:
     def loaded(self, model: str, size_bytes: int, load_s: float) -> list[str]:
         """An admitted model is loaded and measured; returns what has to be evicted because it is larger than expected.
 
-        Where it cannot stay (ModelError, NoRoom as in ``admit``) it is no longer accounted for: the caller closes it.
+        Where it cannot stay (TooLarge, NoRoom as in ``admit``) it is no longer accounted for: the caller closes it.
         """
         self._measured_bytes[model] = size_bytes
         self._loading.discard(model)
@@ -80,6 +88,12 @@ class Residency:
         self._resident.pop(model, None)
         self._loading.discard(model)
 
+    def merged(self, model: str, into: str) -> None:
+        """The model was closed, and another that has been loaded does its work: who used it uses that one."""
+        self.released(model)
+        if pins := self._pins.pop(model, 0):
+            self._pins[into] += pins
+
     def pin(self, model: str) -> None:
         """The model is in use once more; as many ``unpin`` free it."""
         self._pins[model] += 1
@@ -92,7 +106,7 @@ class Residency:
 
     def _make_room(self, model: str, size_bytes: int) -> list[str]:
         if size_bytes > self.budget_bytes:
-            raise ModelError(
+            raise TooLarge(
                 f"{model}: takes {_mib(size_bytes)} of memory, the budget for all models is "
                 f"{_mib(self.budget_bytes)}: raise the budget or choose a smaller variant"
             )

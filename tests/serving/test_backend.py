@@ -2,21 +2,25 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from serving.artefacts import folder
 from serving.backend import Backend
 from serving.catalogue import Catalogue
 from serving.engines.base import Array
 from serving.errors import ModelError, SluiceError, TooLate
 from serving.groups import Group, Solo
 from serving.opening import Source
+from serving.profiles import path_of
 from serving.urgency import BACKGROUND, Urgency
 from serving.variant_state import State
+from serving.variants import parse
 from tests.models import mean_model, relatives
 
 SOON, LATER = Urgency(1.0), Urgency(2.0)
@@ -342,6 +346,145 @@ async def test_requests_that_wait_while_their_network_joins_another_are_answered
     finally:
         await backend.stop()
     assert backend.stats().items == 30
+
+
+class FakeGroup:
+    """Networks that answer with their input; each run waits for the gate."""
+
+    batch_limit = None
+
+    def __init__(self, size: int) -> None:
+        self.size, self.closed, self.ran = size, False, 0
+        self.gate, self.running = threading.Event(), threading.Event()
+
+    def check(self, model: str, batch: Array) -> None:
+        pass
+
+    def run(self, asked: Sequence[tuple[str, Array]], step: int) -> list[list[Array]]:
+        self.running.set()
+        assert self.gate.wait(10)
+        assert not self.closed
+        self.ran += 1
+        return [[batch] for _, batch in asked]
+
+    def memory_bytes(self) -> int:
+        return self.size
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@asynccontextmanager
+async def growing(
+    tmp_path: Path, sizes: dict[str, int], memory: int
+) -> AsyncIterator[tuple[Backend, dict[str, FakeGroup]]]:
+    """``left`` and ``right`` begin alike, ``one`` does not; groups are noted under their members. Memory is in MiB."""
+    catalogue = relatives(tmp_path, ["left", "right"])
+    mean_model(tmp_path, "one")
+    groups = {name: FakeGroup(size << 20) for name, size in sizes.items()}
+
+    def opener(sources: Sequence[Source], threads: int) -> Group:
+        group = groups["+".join(source.name for source in sources)]
+        group.closed = False
+        return group
+
+    backend = Backend(catalogue, threads=1, memory_bytes=memory << 20, opener=opener)
+    await backend.start()
+    try:
+        yield backend, groups
+    finally:
+        for group in groups.values():
+            group.gate.set()
+        await backend.stop()
+
+
+async def test_a_group_that_grows_ends_its_batch_before_it_closes_and_hands_on_who_waits(tmp_path: Path) -> None:
+    async with growing(tmp_path, {"left": 5, "left+right": 6}, 20) as (backend, groups):
+        left, both = groups["left"], groups["left+right"]
+        first = asyncio.create_task(backend.infer("left", pixels(1), SOON))
+        await asyncio.to_thread(left.running.wait, 10)
+        second = asyncio.create_task(backend.infer("left", pixels(2), SOON))
+        loading = asyncio.create_task(backend.load("right"))
+        await asyncio.sleep(0.5)
+        assert not left.closed
+        left.gate.set()
+        both.gate.set()
+        await asyncio.gather(first, second, loading)
+        assert (left.ran, both.ran, left.closed) == (1, 1, True)
+
+
+async def test_a_group_that_others_grew_into_stays_while_they_wait(tmp_path: Path) -> None:
+    sizes = {"left": 5, "left+right": 6, "one": 10}
+    async with growing(tmp_path, sizes, 15) as (backend, groups):
+        left, both = groups["left"], groups["left+right"]
+        first = asyncio.create_task(backend.infer("left", pixels(1), SOON))
+        await asyncio.to_thread(left.running.wait, 10)
+        second = asyncio.create_task(backend.infer("left", pixels(2), SOON))
+        loading = asyncio.create_task(backend.load("right"))
+        await asyncio.sleep(0.5)
+        left.gate.set()
+        await asyncio.to_thread(both.running.wait, 10)
+        other = asyncio.create_task(backend.load("one"))
+        await asyncio.sleep(0.3)
+        assert not both.closed
+        both.gate.set()
+        await asyncio.gather(first, second, loading, other)
+        assert both.closed
+
+
+async def test_models_that_fit_only_one_at_a_time_are_not_joined(tmp_path: Path) -> None:
+    sizes = {"left": 5, "left+right": 12, "right": 5}
+    async with growing(tmp_path, sizes, 10) as (backend, groups):
+        for group in groups.values():
+            group.gate.set()
+        for model in ("left", "right", "left"):
+            await backend.infer(model, pixels(1), SOON)
+        assert (groups["left"].ran, groups["right"].ran, groups["left+right"].ran) == (2, 1, 0)
+
+
+async def test_a_partners_weights_are_verified_before_they_are_compared(tmp_path: Path) -> None:
+    catalogue = relatives(tmp_path, ["left", "right"])
+    backend = Backend(catalogue, threads=1)
+    await backend.start()
+    try:
+        await backend.load("left")
+        weights = tmp_path / "right" / "net.onnx"
+        weights.write_bytes(weights.read_bytes()[:-100])
+        with pytest.raises(ModelError, match="damaged or another file"):
+            await backend.load("right")
+    finally:
+        await backend.stop()
+
+
+async def test_one_slow_spell_does_not_drop_everything_after_it(tmp_path: Path) -> None:
+    network = Fake()
+    async with running(tmp_path, lambda _: network) as backend:
+        first = await held(backend, network)
+        await asyncio.sleep(0.3)
+        network.gate.set()
+        await first
+        answers = 0
+        for _ in range(60):
+            with suppress(TooLate):
+                await backend.infer("one", pixels(1), Urgency(time.monotonic() + 0.15, droppable=True))
+                answers += 1
+    assert answers
+
+
+async def test_a_damaged_profile_is_told_of_and_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    catalogue = mean_model(tmp_path, "one")
+    entry = catalogue.find("one")
+    path = path_of(folder(tmp_path / "cache", entry), parse("one"))
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    backend = Backend(catalogue, cache=tmp_path / "cache", threads=1)
+    await backend.start()
+    try:
+        await backend.load("one")
+    finally:
+        await backend.stop()
+    assert "not a profile" in caplog.text
+    assert "sluice models profile one" in caplog.text
 
 
 async def _alone(catalogue: Catalogue, name: str, batch: Array) -> Array:

@@ -44,3 +44,10 @@ def test_an_estimate_without_a_profile_begins_with_the_first_run() -> None:
     estimate = LatencyEstimate()
     estimate.observe(2, 0.5)
     assert estimate.table(2) == 0.5
+
+
+def test_what_leads_to_drops_is_doubted_until_it_is_tried_again() -> None:
+    estimate = LatencyEstimate({1: 1.0})
+    for _ in range(100):
+        estimate.doubt()
+    assert estimate.table(1) < 0.15

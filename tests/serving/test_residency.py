@@ -127,6 +127,30 @@ def test_a_released_model_is_not_evicted() -> None:
     assert residency.admit("e", 30) == ["b"]
 
 
+def test_an_estimate_alone_refuses_no_model() -> None:
+    residency = resident("a")
+    expected = residency.expected_bytes("b", 10 * BUDGET)
+    assert expected == BUDGET
+    assert residency.admit("b", expected) == ["a"]
+
+
+def test_who_used_a_model_uses_the_one_it_was_merged_into() -> None:
+    residency = resident("a", "a + b")
+    residency.pin("a")
+    residency.merged("a", into="a + b")
+    assert "a" not in residency
+    with pytest.raises(NoRoom):
+        residency.admit("c", 90)
+    residency.unpin("a + b")
+    assert residency.admit("c", 90) == ["a + b"]
+
+
+def test_merging_an_unused_model_pins_nothing() -> None:
+    residency = resident("a", "a + b")
+    residency.merged("a", into="a + b")
+    assert residency.admit("c", 90) == ["a + b"]
+
+
 def test_the_first_estimate_comes_from_the_file_later_ones_from_measurement() -> None:
     residency = Residency(BUDGET, LRU())
     assert residency.expected_bytes("a", 20) > 20
