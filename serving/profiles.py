@@ -94,15 +94,5 @@ def read(directory: Path, variant: Variant) -> Profile | None:
     return profile
 
 
-def usable(directory: Path, variant: Variant, model_sha256: str, now: Fingerprint) -> Profile:
-    """A variant's profile; raises ModelError where there is none, or none that holds for this machine."""
-    profile = read(directory, variant)
-    if profile is None:
-        raise ModelError(f"variant {variant.profiled.id!r} has not been measured; {_measure(variant)}")
-    if reasons := profile.stale(model_sha256, now):
-        raise ModelError(f"the profile of {profile.variant!r} is stale ({'; '.join(reasons)}); {_measure(variant)}")
-    return profile
-
-
 def _measure(variant: Variant) -> str:
     return f"measure it with: sluice models profile {variant.model}"
