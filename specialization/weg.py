@@ -84,7 +84,6 @@ class Weg:
         if not state.head or state.head.number != number:
             return None
         self._append(label, HEAD if by_head else FALLBACK)
-        state.under_head += 1
         state.n_c += by_head
         left = self._leave("head answered" if by_head else "oracle answered")
         if not left and not state.wanted:
@@ -173,7 +172,7 @@ class Weg:
 
     def _reset_evidence(self) -> None:
         state = self.state
-        state.under_head = state.n_c = state.audits = state.n_star = state.falling_for = 0
+        state.n_c = state.audits = state.n_star = state.falling_for = 0
         state.falling = state.contradicted = 0.0
 
 

@@ -66,10 +66,8 @@ class WegState(msgspec.Struct):
     """Heads that arrived, the newest last."""
     numbers: int = 0
     """Heads asked for so far."""
-    under_head: int = 0
-    """Answers of the cascade since the head is in use."""
     n_c: int = 0
-    """Of these, given by the head alone."""
+    """Answers of the head alone since it is in use."""
     audits: int = 0
     n_star: int = 0
     """n*: audits in which the oracle said something else."""

@@ -163,7 +163,7 @@ def test_classes_that_come_up_are_asked_for_while_the_head_goes_on() -> None:
     assert machine.state.head
     assert machine.state.head.number == 2
     assert machine.state.epoch == 1
-    assert (machine.state.under_head, machine.state.falling) == (0, 0.0)
+    assert (machine.state.n_c, machine.state.falling) == (0, 0.0)
 
 
 def test_ten_classes_are_found_although_a_short_window_misses_some() -> None:
