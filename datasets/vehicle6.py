@@ -20,7 +20,6 @@ from datasets.archive import Bounds, DataError, fetched, unpack
 
 CLASSES = ("bike", "car", "juggernaut", "minibus", "pickup", "truck")
 SPLITS = ("train", "validation", "test")
-LICENCE = "CC BY 4.0"
 # The record offers all its files as one zip, so the address does not depend on the name of the archive inside.
 URL = "https://zenodo.org/api/records/6634554/files-archive"
 CONTENT_SHA256 = "32af7d34c2436785d41ee2ae997a5dc703d80a5efd687af3102aecf3dfedf922"

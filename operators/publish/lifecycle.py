@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,11 +50,6 @@ class Lifecycle:
         for found in result.objects:
             events += self._see(result, found)
         return events + self._end_unseen(result)
-
-    def prime(self, results: Iterable[Result]) -> None:
-        """Take in past results whose events have been told: the state of a worker that starts again."""
-        for result in results:
-            self.step(result)
 
     def finish(self) -> list[Event]:
         """End all tracks: the stream is over."""

@@ -69,11 +69,11 @@ def test_finish_ends_what_is_left_once() -> None:
     assert lifecycle.finish() == []
 
 
-def test_primed_with_the_past_it_goes_on_as_if_it_had_never_stopped() -> None:
+def test_with_the_past_stepped_through_it_goes_on_as_if_it_had_never_stopped() -> None:
     results = [at(s / 2, *([thing(7)] if s % 9 < 5 else []), *([thing(8, "bus")] if s > 3 else [])) for s in range(60)]
     uninterrupted = tell(results)
     lifecycle = Lifecycle(update_every_s=10, end_after_s=3)
-    lifecycle.prime(results[:31])
+    tell(results[:31], lifecycle)
     assert tell(results[31:], lifecycle) == [event for event in uninterrupted if event[2] >= results[31].seq]
 
 
