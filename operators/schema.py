@@ -154,6 +154,8 @@ class StreamStatus(msgspec.Struct, kw_only=True, frozen=True):
 
 
 Phase = Literal["probation", "trusted", "off"]
+ShortcutKind = Literal["variant", "specialised", "reused"]
+"""Provenances that are audited, each by itself."""
 
 
 class Interval(msgspec.Struct, kw_only=True, frozen=True):
@@ -190,6 +192,8 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """Who answers for a stream at one node that lists shortcuts, and why."""
 
     node: str
+    kind: ShortcutKind = "variant"
+    """Of shortcut."""
     oracle: str
     """The model that the others are measured against."""
     shortcuts: list[str]

@@ -9,11 +9,14 @@ from cache_adapt.confidence import Interval
 from operators import schema
 
 
-def node_plan(node: str, oracle: str, shortcuts: Sequence[str], audit: Audit) -> schema.NodePlan:
+def node_plan(
+    node: str, kind: schema.ShortcutKind, oracle: str, shortcuts: Sequence[str], audit: Audit
+) -> schema.NodePlan:
     """What a node does for one stream, and what the audit has found."""
     state, found = audit.state, audit.estimate()
     return schema.NodePlan(
         node=node,
+        kind=kind,
         oracle=oracle,
         shortcuts=list(shortcuts),
         phase=state.phase,

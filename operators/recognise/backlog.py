@@ -1,4 +1,4 @@
-"""Answers that wait to be looked at by the oracle, and the task that has it look: never in the way of a frame."""
+"""Crops that wait to be looked at once more, and the task that has it done: never in the way of a frame."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Generic, TypeVar
 
-from cache_adapt.audit import Audit, Ticket
 from operators.frame import Image
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 MAX_WAITING = 256
 MAX_BYTES = 32 << 20
@@ -21,16 +23,15 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
-    """An answer that was drawn for an audit."""
+class Errand(Generic[T]):
+    """A crop to be looked at, and who wants to know."""
 
-    stream: str
-    audit: Audit
-    ticket: Ticket
     crop: Image
     """A copy: a view would keep the whole frame in memory."""
-    label: str
-    """What the shortcut said."""
+    tell: Callable[[T], None]
+    """Called with what was seen."""
+    give_up: Callable[[], None]
+    """Called instead where nobody will look."""
 
     @property
     def size_bytes(self) -> int:
@@ -38,42 +39,41 @@ class Drawn:
         return self.crop.nbytes
 
 
-class Backlog:
-    """Bounded. Answers of a frame are held until the frame's result has left, and then looked at in their order.
+class Backlog(Generic[T]):
+    """Bounded. Errands of a frame are held until the frame's result has left, and are then done in their order.
 
-    A full backlog refuses *before* it is decided which answer is drawn, so nothing that was drawn has to be thrown away
-    for want of room: what is drawn remains a fair sample of the answers given while there was room.
+    A full backlog says so *before* it is decided which crop is taken, so nothing that was chosen at random has to be
+    thrown away for want of room: what is chosen remains a fair sample of what came while there was room.
     """
 
-    def __init__(self, look: Callable[[Image], Awaitable[str]], told: Callable[[Drawn], None]) -> None:
-        """``look``: what the oracle says of a crop; ``told`` hears of every answer whose audit has its outcome."""
-        self._look, self._told = look, told
-        self._held: dict[str, list[Drawn]] = {}
-        self._waiting: deque[Drawn] = deque()
+    def __init__(self, look: Callable[[Image], Awaitable[T]], failing: str) -> None:
+        """``failing``: what to warn of, once, where looking fails."""
+        self._look, self._failing = look, failing
+        self._held: dict[str, list[Errand[T]]] = {}
+        self._waiting: deque[Errand[T]] = deque()
         self._bytes = 0
         self._task: asyncio.Task[None] | None = None
         self._complained = False
 
     @property
     def has_room(self) -> bool:
-        """Whether answers may be drawn."""
+        """Whether errands may be taken on."""
         held = sum(map(len, self._held.values()))
         return self._bytes < MAX_BYTES and held + len(self._waiting) < MAX_WAITING
 
-    def hold(self, stream: str, drawn: Sequence[Drawn]) -> None:
-        """Keep the answers drawn of a stream's latest frame until it has ``left``."""
-        self.discard(stream)
-        if drawn:
-            self._held[stream] = list(drawn)
-            self._bytes += sum(each.size_bytes for each in drawn)
+    def hold(self, stream: str, errands: Sequence[Errand[T]]) -> None:
+        """Keep more errands of a stream's latest frame until it has ``left``."""
+        if errands:
+            self._held.setdefault(stream, []).extend(errands)
+            self._bytes += sum(each.size_bytes for each in errands)
 
     def discard(self, stream: str) -> None:
-        """The stream's latest frame came to nothing: its answers reached nobody, and are not audited."""
+        """The stream's latest frame came to nothing: its answers reached nobody, and are not looked at."""
         for each in self._held.pop(stream, ()):
             self._give_up(each)
 
     def left(self, stream: str) -> None:
-        """The result of the stream's latest frame is complete: its answers may be looked at."""
+        """The result of the stream's latest frame is complete: its crops may be looked at."""
         self._waiting.extend(self._held.pop(stream, ()))
         if self._waiting and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._work())
@@ -92,26 +92,25 @@ class Backlog:
     async def _work(self) -> None:
         while self._waiting:
             batch = list(islice(self._waiting, AT_ONCE))
-            labels = await asyncio.gather(*(self._look(each.crop) for each in batch), return_exceptions=True)
-            for drawn, label in zip(batch, labels, strict=True):
+            found = await asyncio.gather(*(self._look(each.crop) for each in batch), return_exceptions=True)
+            for errand, seen in zip(batch, found, strict=True):
                 self._waiting.popleft()
-                self._settle(drawn, label)
+                self._settle(errand, seen)
 
-    def _settle(self, drawn: Drawn, label: str | BaseException) -> None:
-        if isinstance(label, BaseException):
-            self._give_up(drawn)
-            self._complain(label)
+    def _settle(self, errand: Errand[T], seen: T | BaseException) -> None:
+        if isinstance(seen, BaseException):
+            self._give_up(errand)
+            self._complain(seen)
             return
-        self._bytes -= drawn.size_bytes
-        drawn.audit.tell(drawn.ticket, label == drawn.label)
-        self._told(drawn)
+        self._bytes -= errand.size_bytes
+        errand.tell(seen)
 
-    def _give_up(self, drawn: Drawn) -> None:
-        self._bytes -= drawn.size_bytes
-        drawn.audit.give_up()
+    def _give_up(self, errand: Errand[T]) -> None:
+        self._bytes -= errand.size_bytes
+        errand.give_up()
 
     def _complain(self, error: BaseException) -> None:
-        """Once: a failing oracle fails again."""
+        """Once: what fails fails again."""
         if not self._complained:
             self._complained = True
-            log.warning("the oracle cannot audit: %s", error)
+            log.warning("%s: %s", self._failing, error)

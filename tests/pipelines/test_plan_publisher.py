@@ -24,8 +24,8 @@ class Node:
     def __init__(self, **plans: NodePlan) -> None:
         self.found = plans
 
-    def plans(self, gone: bool) -> dict[str, NodePlan]:
-        return dict(self.found)
+    def plans(self, gone: bool) -> dict[str, list[NodePlan]]:
+        return {stream: [plan] for stream, plan in self.found.items()}
 
 
 class Topic:
@@ -52,7 +52,7 @@ class Topic:
 def plan(answers: int = 0) -> NodePlan:
     audit = Audit(Rule(0.97))
     audit.by_oracle(answers)
-    return node_plan("type", "big", ["small"], audit)
+    return node_plan("type", "variant", "big", ["small"], audit)
 
 
 def publishing(node: Node, every_s: float) -> tuple[Audits, PlanPublisher]:

@@ -100,7 +100,7 @@ def test_what_the_audits_found_is_told_with_its_reasons() -> None:
         assert ticket is not None
         audit.tell(ticket, agrees=audit.state.audits % 2 == 0)
     audit.by_oracle(20)
-    plan = StreamPlan(stream="yard", query="q", at=AT, nodes=[node_plan("type", "big", ["small"], audit)])
+    plan = StreamPlan(stream="yard", query="q", at=AT, nodes=[node_plan("type", "variant", "big", ["small"], audit)])
     summary = full_report().summary(2.0, [plan])
     (found,) = summary["audits"]
     assert json.loads(json.dumps(summary)) == summary

@@ -14,6 +14,7 @@ from operators.base import Call
 from operators.frame import Region
 from operators.recognise import backlog
 from operators.recognise.audited import Audited
+from operators.recognise.auditor import Auditor
 from operators.recognise.classifier import Classifier
 from operators.schema import NodePlan
 from serving.errors import SluiceError
@@ -43,7 +44,8 @@ class Scene:
         )
         self._put_up_a_gate()
         recogniser = Classifier(self.engine, ["small", "big"], "paint")
-        self.node = Audited("type", recogniser, ["small", "big"], "big", rule, self.changed.append)
+        auditor = Auditor("type", recogniser, "big", {"variant": ["small"]}, rule, self.changed.append)
+        self.operator, self.node = Audited(recogniser, auditor), auditor
 
     def _oracle(self, batch: np.ndarray) -> list[np.ndarray]:
         if self.broken:
@@ -63,7 +65,7 @@ class Scene:
 
     async def frame(self, seq: int, regions: int = 1, stream: str = "cam", model: str = "small") -> list[Region]:
         found = [make_region(id=number) for number in range(regions)]
-        await self.node.process(make_frame(seq, stream=stream), found, Call(model, Urgency(7.0)))
+        await self.operator.process(make_frame(seq, stream=stream), found, Call(model, Urgency(7.0)))
         return found
 
     async def life(self, frames: int, regions: int = 1, stream: str = "cam") -> None:
@@ -74,7 +76,8 @@ class Scene:
             await self.node.close(10)
 
     def plan(self, stream: str = "cam") -> NodePlan:
-        return self.node.plans(gone=True)[stream]
+        (plan,) = self.node.plans(gone=True)[stream]
+        return plan
 
 
 async def test_the_shortcut_answers_and_the_oracle_looks_again_in_the_background() -> None:
@@ -143,7 +146,8 @@ async def test_a_switch_off_is_told_once(caplog: pytest.LogCaptureFixture) -> No
     with caplog.at_level(logging.WARNING):
         await scene.life(20)
     (line,) = [record.message for record in caplog.records]
-    assert line.startswith("stream cam, node type: the oracle answers: a shortcut agrees too seldom: in 0.000 to 0.")
+    told = "stream cam, node type: the oracle answers: a shortcut (variant) agrees too seldom: in 0.000 to 0."
+    assert line.startswith(told)
 
 
 async def test_a_shortcut_that_agrees_is_trusted_and_seldom_audited() -> None:
@@ -203,7 +207,7 @@ async def test_crops_are_bounded_by_their_bytes_too(monkeypatch: pytest.MonkeyPa
 async def test_the_crop_is_kept_and_not_the_frame() -> None:
     scene = Scene()
     frame = make_frame(image=np.full((40, 40, 3), 200, np.uint8))
-    await scene.node.process(frame, [make_region()], Call("small", Urgency(7.0)))
+    await scene.operator.process(frame, [make_region()], Call("small", Urgency(7.0)))
     frame.image[:] = 0
     scene.node.left("cam")
     await scene.node.close(10)
@@ -239,7 +243,7 @@ async def test_a_stream_that_comes_back_begins_anew_and_the_report_keeps_the_las
     assert scene.node.plans() == {}
     assert scene.plan().answers == 2
     await scene.life(1)
-    assert scene.node.plans()["cam"].answers == 1
+    assert scene.node.plans()["cam"][0].answers == 1
 
 
 async def test_audits_of_a_stream_that_is_gone_are_still_finished() -> None:
@@ -252,7 +256,7 @@ async def test_audits_of_a_stream_that_is_gone_are_still_finished() -> None:
 
 
 async def test_streams_that_are_gone_are_forgotten_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("operators.recognise.audited.REMEMBERED_STREAMS", 2)
+    monkeypatch.setattr("operators.recognise.auditor.REMEMBERED_STREAMS", 2)
     scene = Scene()
     for name in "abc":
         await scene.frame(0, stream=name)
