@@ -188,6 +188,43 @@ class SwitchOff(msgspec.Struct, kw_only=True, frozen=True):
     reason: str
 
 
+SpecializationPhase = Literal["initialising", "selecting", "training", "specialised"]
+
+
+class Specialization(msgspec.Struct, kw_only=True, frozen=True):
+    """What specialization does for a stream at one node, and has done so far."""
+
+    phase: SpecializationPhase
+    """``specialised``: a head answers, and the oracle where it says "other"; in all others the oracle."""
+    epoch: int
+    template: str | None = None
+    """The compact network of the head in use."""
+    classes: list[str] = []
+    """The dominant classes that it knows."""
+    oracle: int
+    """Answers of the oracle, asked alone."""
+    head: int
+    fallback: int
+    """Answers of the oracle after a head had said "other"."""
+    reused: int
+    """Earlier answers of the same track."""
+    audits: int
+    special_rate: float
+    """Share of the answers given by a cascade, reused ones left out, 0…1."""
+    cascade_rate: float | None
+    """Of these, the share of ``fallback``."""
+    transitions: int
+    """How often a phase became ``specialised``."""
+    mean_dominant: float | None
+    """Classes of a head, mean over all that were in use."""
+    mean_window: float | None
+    """Answers in the window that spoke for it."""
+    saving: float | None
+    """Share of the cost of the oracle for every answer that was saved, audits paid for."""
+    speedup: float | None
+    """The same as a ratio of costs."""
+
+
 class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """Who answers for a stream at one node that lists shortcuts, and why."""
 
@@ -212,6 +249,8 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     switched_off: int
     switch_offs: list[SwitchOff] = []
     """The latest."""
+    specialization: Specialization | None = None
+    """Where ``kind`` is ``specialised``."""
 
 
 class StreamPlan(msgspec.Struct, kw_only=True, frozen=True):

@@ -1,0 +1,120 @@
+"""What specialization did over time on one stream and node: phases, dominant classes, who gave the answers.
+
+Pure, and bounded however long the stream: the oldest spans are forgotten, counts are kept in ever longer slices, and
+the statistics, which are sums, lose nothing by either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from specialization.timeline_state import Counts, Slice, Span, Statistics, TimelineState
+from specialization.weg_state import PhaseName
+
+MOST_SPANS = 2000
+MOST_SLICES = 600
+RESTART_S = 10.0
+"""A clock that goes back by more has begun anew; what goes back by less came late."""
+
+
+class Timeline:
+    """Tell it of answers and changes in the order they happen; times are media seconds of the stream."""
+
+    def __init__(self, state: TimelineState | None = None) -> None:
+        """``state``: to go on with."""
+        self.state = state or TimelineState()
+
+    def counted(
+        self, at_s: float, *, oracle: int = 0, head: int = 0, fallback: int = 0, reused: int = 0, audits: int = 0
+    ) -> None:
+        """Answers by who gave them; ``fallback``: a head said "other", the oracle answered. Audits are no answers."""
+        counts = Counts(oracle, head, fallback, reused, audits)
+        self._move(at_s)
+        self.state.total.add(counts)
+        self._slice().counts.add(counts)
+
+    def entered(self, at_s: float, phase: PhaseName, classes: Sequence[str] = (), window: int = 0) -> None:
+        """A change of phase or of dominant classes; ``window``: the answers that spoke for it."""
+        self._move(at_s)
+        last, kept = self.state.spans[-1] if self.state.spans else None, tuple(classes)
+        if last and (last.phase, last.classes) == (phase, kept):
+            return
+        if phase == "specialised":
+            self._specialised(len(kept), window, again=last is not None and last.phase == phase)
+        self._append(Span(self.state.now_s, self.state.now_s, phase, kept))
+
+    def agreed(self, at_s: float, low: float, high: float) -> None:
+        """The interval of the agreement with the oracle, as audits have it now."""
+        self._move(at_s)
+        self._slice().agreement = (low, high)
+
+    def statistics(self, template_cost: float) -> Statistics:
+        """What it comes to; ``template_cost``: of one run of the compact network, as a share of the oracle's."""
+        state, total = self.state, self.state.total
+        asked = total.answers - total.reused
+        cost = total.oracle + total.fallback + total.audits + template_cost * total.cascaded
+        return Statistics(
+            counts=Counts(total.oracle, total.head, total.fallback, total.reused, total.audits),
+            special_rate=total.cascaded / asked if asked else 0.0,
+            cascade_rate=_ratio(total.fallback, total.cascaded),
+            transitions=state.transitions,
+            mean_dominant=_ratio(state.dominant, state.heads),
+            mean_window=_ratio(state.windows, state.heads),
+            cost=cost,
+            saving=1 - cost / total.answers if total.answers else None,
+            speedup=_ratio(total.answers, cost),
+        )
+
+    def _move(self, at_s: float) -> None:
+        state = self.state
+        if at_s + state.ahead_s < state.now_s - RESTART_S:
+            state.ahead_s = state.now_s - at_s
+        state.now_s = max(state.now_s, at_s + state.ahead_s)
+        if state.spans:
+            state.spans[-1].to_s = state.now_s
+
+    def _specialised(self, classes: int, window: int, again: bool) -> None:
+        state = self.state
+        state.transitions += not again
+        state.heads += 1
+        state.dominant += classes
+        state.windows += window
+
+    def _append(self, span: Span) -> None:
+        spans = self.state.spans
+        if spans and spans[-1].from_s == span.from_s:
+            spans.pop()  # what lasted no time is not seen
+        if not spans or (spans[-1].phase, spans[-1].classes) != (span.phase, span.classes):
+            spans.append(span)
+        surplus = max(0, len(spans) - MOST_SPANS)
+        del spans[:surplus]
+        self.state.forgotten += surplus
+
+    def _slice(self) -> Slice:
+        state = self.state
+        start_s = _start(state.now_s, state.slice_s)
+        if not state.slices or state.slices[-1].from_s != start_s:
+            state.slices.append(Slice(start_s))
+        while len(state.slices) > MOST_SLICES:
+            self._coarsen()
+        return state.slices[-1]
+
+    def _coarsen(self) -> None:
+        state = self.state
+        state.slice_s *= 2
+        merged: list[Slice] = []
+        for each in state.slices:
+            start_s = _start(each.from_s, state.slice_s)
+            if not merged or merged[-1].from_s != start_s:
+                merged.append(Slice(start_s))
+            merged[-1].counts.add(each.counts)
+            merged[-1].agreement = each.agreement or merged[-1].agreement
+        state.slices = merged
+
+
+def _start(at_s: float, slice_s: float) -> float:
+    return at_s // slice_s * slice_s
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,136 @@
+"""What specialization did, in spans and figures: exact, and bounded however long it lasts."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specialization.accuracy_estimate import mean_cost
+from specialization.timeline import MOST_SLICES, MOST_SPANS, Timeline
+from specialization.timeline_state import Counts, TimelineState
+from specialization.weg_state import PhaseName
+
+FRIENDS = {"special": 0.88, "cascade": 0.075, "speedup": 4.8}
+HUNTING = {"special": 0.959, "cascade": 0.034, "speedup": 11.2}
+OCEANS = {"special": 0.801, "cascade": 0.18, "speedup": 2.6}
+
+
+def told() -> Timeline:
+    timeline = Timeline()
+    timeline.entered(0, "initialising")
+    timeline.counted(1, oracle=30)
+    timeline.entered(2, "selecting", window=30)
+    timeline.counted(3, oracle=10)
+    timeline.entered(4, "specialised", ["car", "bus"], window=40)
+    timeline.counted(5, head=40, fallback=10, audits=2)
+    timeline.entered(6, "specialised", ["car", "bus", "van", "truck"], window=60)
+    timeline.counted(7, head=10, reused=5)
+    timeline.entered(8, "initialising")
+    timeline.counted(9, oracle=5)
+    return timeline
+
+
+def test_the_columns_of_table_5_4() -> None:
+    found = told().statistics(0.1)
+    assert found.counts == Counts(oracle=45, head=50, fallback=10, reused=5, audits=2)
+    assert (found.special_rate, found.cascade_rate) == (60 / 105, 10 / 60)
+    assert (found.transitions, found.mean_dominant, found.mean_window) == (1, 3.0, 50.0)
+    assert found.cost == pytest.approx(45 + 10 + 2 + 6)
+    assert found.saving == pytest.approx(1 - 63 / 110)
+    assert found.speedup == pytest.approx(110 / 63)
+
+
+@pytest.mark.parametrize("row", [FRIENDS, HUNTING, OCEANS])
+def test_table_5_3_follows_from_it(row: dict[str, float]) -> None:
+    """Faces on a CPU: 40.4 ms of F2 against 2 576 ms (table 5.1)."""
+    compact, special, cascade = 40.4 / 2576, row["special"], row["cascade"]
+    fallback = round(1e5 * special * cascade)
+    timeline = Timeline()
+    timeline.counted(0, oracle=round(1e5 * (1 - special)), head=round(1e5 * special) - fallback, fallback=fallback)
+    found = timeline.statistics(compact)
+    assert found.speedup == pytest.approx(row["speedup"], rel=0.1)
+    assert found.cost / found.counts.answers == pytest.approx(mean_cost(special, cascade, compact, 1), abs=1e-4)
+
+
+def test_of_nothing_nothing_is_said() -> None:
+    found = Timeline().statistics(0.1)
+    assert (found.special_rate, found.cascade_rate, found.mean_dominant, found.speedup, found.saving) == (
+        0.0,
+        *[None] * 4,
+    )
+
+
+def test_spans_meet_and_the_last_goes_on() -> None:
+    spans = told().state.spans
+    assert [(span.from_s, span.to_s, span.phase) for span in spans] == [
+        (0, 2, "initialising"),
+        (2, 4, "selecting"),
+        (4, 6, "specialised"),
+        (6, 8, "specialised"),
+        (8, 9, "initialising"),
+    ]
+    assert spans[2].classes == ("car", "bus")
+
+
+def test_the_same_again_is_no_change_and_what_lasts_no_time_is_not_seen() -> None:
+    timeline = Timeline()
+    timeline.entered(0, "initialising")
+    timeline.entered(3, "initialising")
+    timeline.entered(5, "specialised", ["car"], window=30)
+    timeline.entered(5, "initialising")
+    timeline.counted(6, oracle=1)
+    assert [(span.from_s, span.to_s, span.phase) for span in timeline.state.spans] == [(0, 6, "initialising")]
+    assert timeline.statistics(0.1).transitions == 1
+
+
+def test_a_source_started_again_goes_on_from_where_it_was_and_what_comes_late_is_counted_now() -> None:
+    timeline = Timeline()
+    timeline.counted(100, oracle=1)
+    timeline.counted(95, audits=1)
+    assert timeline.state.now_s == 100
+    timeline.counted(0, oracle=1)
+    timeline.counted(7, oracle=1)
+    assert [each.from_s for each in timeline.state.slices] == [100, 107]
+
+
+def test_it_goes_on_from_its_state() -> None:
+    timeline = told()
+    timeline.agreed(9, 0.9, 0.99)
+    data = msgspec.json.encode(timeline.state)
+    again = Timeline(msgspec.json.decode(data, type=TimelineState))
+    for each in (timeline, again):
+        each.entered(10, "specialised", ["car"], window=30)
+        each.counted(11, head=3)
+    assert again.state == timeline.state
+    assert again.state.slices[-2].agreement == (0.9, 0.99)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e5), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), max_size=60))
+def test_slices_hold_all_that_was_counted(told: list[tuple[float, int, int, int]]) -> None:
+    timeline = Timeline()
+    for at_s, oracle, head, audits in sorted(told):
+        timeline.counted(at_s, oracle=oracle, head=head, audits=audits)
+    sums = Counts()
+    for each in timeline.state.slices:
+        sums.add(each.counts)
+    assert sums == timeline.state.total
+    starts = [each.from_s for each in timeline.state.slices]
+    assert starts == sorted(set(starts))
+
+
+def test_memory_is_bounded_and_what_is_forgotten_is_counted() -> None:
+    timeline = Timeline()
+    phases: list[PhaseName] = ["specialised", "selecting"]
+    for number in range(3 * MOST_SPANS):
+        timeline.entered(number, phases[number % 2], ["car"], window=40)
+        timeline.agreed(number, 0.9, 1.0)
+        timeline.counted(number, oracle=1)
+    state = timeline.state
+    assert (len(state.spans), state.forgotten) == (MOST_SPANS, 2 * MOST_SPANS)
+    assert MOST_SLICES / 2 <= len(state.slices) <= MOST_SLICES
+    assert sum(each.counts.oracle for each in state.slices) == 3 * MOST_SPANS
+    assert all(each.agreement for each in state.slices)
+    found = timeline.statistics(0.1)
+    assert (found.transitions, found.mean_window) == (1.5 * MOST_SPANS, 40.0)
