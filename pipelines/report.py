@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from operators.schema import Result, StreamPlan
+from operators.schema import NodePlan, Result, StreamPlan
 from pipelines.percentiles import Percentiles
+from pipelines.timelines import Told, summaries
 
 DECODE_STAGES = ("capture", "decode")
 WAITING_STAGES = ("queue",)
@@ -51,8 +52,13 @@ class Report:
             if found.track_id is not None:
                 self._tracks.see((result.stream, result.run, found.track_id), found.label)
 
-    def summary(self, wall_s: float, plans: Sequence[StreamPlan] = ()) -> dict[str, Any]:
-        """All figures as plain data; ``wall_s`` is how long the run took, ``plans`` what its audits found."""
+    def summary(
+        self, wall_s: float, plans: Sequence[StreamPlan] = (), timelines: Sequence[Told] = ()
+    ) -> dict[str, Any]:
+        """All figures as plain data.
+
+        ``wall_s`` is how long the run took, ``plans`` what its audits found, ``timelines`` what specialization did.
+        """
         return {
             "wall_s": round(wall_s, 3),
             "frames": _frames(self._outcomes),
@@ -65,7 +71,8 @@ class Report:
             "stages": {name: stage.summary() for name, stage in self._stages.items()},
             "share": self._share(),
             "streams": {name: stream.summary(wall_s) for name, stream in sorted(self._streams.items())},
-            "audits": [{"stream": plan.stream, **msgspec.to_builtins(node)} for plan in plans for node in plan.nodes],
+            "audits": [_audit(plan.stream, node) for plan in plans for node in plan.nodes],
+            "specialization": summaries(timelines, plans),
         }
 
     def _count_cause(self, cause: str) -> None:
@@ -123,6 +130,12 @@ class _Stream:
             "fps": _rate(self.outcomes, wall_s),
             "latency_ms": self.latency.summary(),
         }
+
+
+def _audit(stream: str, node: NodePlan) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(node)
+    del found["specialization"]  # has a place of its own
+    return {"stream": stream, **found}
 
 
 def _frames(outcomes: Mapping[str, int]) -> dict[str, int]:

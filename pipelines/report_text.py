@@ -9,6 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pipelines import specialization_text
+
 
 def render(summary: Mapping[str, Any]) -> Group:
     """The summary of ``Report`` as text and tables."""
@@ -17,6 +19,9 @@ def render(summary: Mapping[str, Any]) -> Group:
         parts.append(_streams(summary["streams"]))
     if summary["stages"]:
         parts += [_stages(summary), Text(_share(summary["share"]))]
+    if summary["specialization"]:
+        parts.append(specialization_text.table(summary["specialization"]))
+        parts += [Text(line) for line in specialization_text.stories(summary["specialization"])]
     if summary["audits"]:
         parts += [_audits(summary["audits"]), *(Text(line) for line in _switch_offs(summary["audits"]))]
     return Group(*parts)
@@ -63,7 +68,7 @@ def _audits(audits: Iterable[Mapping[str, Any]]) -> Table:
     for audit in audits:
         found = audit["agreement"]
         table.add_row(
-            f"{audit['stream']} {audit['node']}",
+            _what(audit),
             audit["phase"],
             f"{audit['shortcut_share']:.0%}",
             str(found["audits"]),
@@ -75,6 +80,11 @@ def _audits(audits: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
+def _what(audit: Mapping[str, Any]) -> str:
+    kind = "" if audit["kind"] == "variant" else f" {audit['kind']}"
+    return f"{audit['stream']} {audit['node']}{kind}"
+
+
 def _interval(bounds: Mapping[str, float]) -> str:
     return f"{bounds['low']:.3f}–{bounds['high']:.3f}"
 
@@ -82,7 +92,7 @@ def _interval(bounds: Mapping[str, float]) -> str:
 def _switch_offs(audits: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     for audit in audits:
         for each in audit["switch_offs"]:
-            yield f"{audit['stream']} {audit['node']}: off after {each['answers']} answers: a shortcut {each['reason']}"
+            yield f"{_what(audit)}: off after {each['answers']} answers: a shortcut {each['reason']}"
 
 
 def _share(share: Mapping[str, float]) -> str:
