@@ -1,0 +1,140 @@
+"""Trains the head for a few dominant classes and "other", and validates it on rows that it was not trained on.
+
+The dominant classes make up a fixed share of what is trained on, the training skew, whatever the stream's skew is; the
+others are drawn equally often from every other class (Shen, 2019, §5.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from serving.errors import SluiceError
+from specialization.confidence_threshold import Held, least_confidence, rates
+from specialization.head import SpecialisedHead, probabilities
+from specialization.softmax_regression import fit
+
+FOLDS = 4
+LEAST_ROWS = 12
+"""Of every dominant class, and of all others together."""
+MOST_ROWS = 6000
+"""That one head is trained on: it bounds the time."""
+
+
+class TooFewSamples(SluiceError):
+    """There are not enough rows to train and validate a head for these classes."""
+
+
+class NoUsefulHead(SluiceError):
+    """A head was trained, but wherever its threshold is put, too many of its answers are wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """The rows a head is trained on: n classes numbered 0 … n − 1, n is "other"."""
+
+    features: NDArray[np.float32]
+    """N × D."""
+    targets: NDArray[np.intp]
+    weights: NDArray[np.float32]
+    """They add up to 1, the dominant classes' to the training skew."""
+    folds: NDArray[np.intp]
+    """Rows of one fold are validated by a head trained on the other folds."""
+    outputs: int
+
+
+def train_head(
+    features: NDArray[Any],
+    labels: NDArray[Any],
+    classes: Sequence[int],
+    training_skew: float,
+    tolerance: float,
+    rng: Generator,
+) -> SpecialisedHead:
+    """A head for ``classes`` from N × D features and N labels, of whose answers at most ``tolerance`` are wrong.
+
+    Raises TooFewSamples where a class has too few rows, NoUsefulHead where none is right often enough.
+    """
+    training = training_rows(features, labels, classes, training_skew, rng)
+    with one_thread():
+        return _trained(training, tuple(classes), tolerance)
+
+
+def _trained(training: Training, classes: tuple[int, ...], tolerance: float) -> SpecialisedHead:
+    held = validate(training)
+    threshold = least_confidence(held, tolerance)
+    if threshold is None:
+        raise NoUsefulHead(
+            f"no head for {len(classes)} classes: of its answers on rows it was not trained on, more than "
+            f"{tolerance:.1%} may be wrong; more samples may help"
+        )
+    weights, bias = fit(training.features, training.targets, training.weights, training.outputs)
+    return SpecialisedHead(classes, weights, bias, threshold, rates(held, threshold))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """While it lasts, the process multiplies matrices in one thread each: those of a head are too small for more."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+def training_rows(
+    features: NDArray[Any], labels: NDArray[Any], classes: Sequence[int], training_skew: float, rng: Generator
+) -> Training:
+    """Draw the rows to train on; raises TooFewSamples."""
+    own = [np.flatnonzero(labels == each) for each in classes]
+    others = [np.flatnonzero(labels == each) for each in np.setdiff1d(np.unique(labels), classes)]
+    _check(classes, own, others)
+    drawn = [
+        *_drawn(own, int(MOST_ROWS * training_skew), rng),
+        *_drawn(others, int(MOST_ROWS * (1 - training_skew)), rng),
+    ]
+    n = len(classes)
+    targets = np.repeat([*range(n), *[n] * len(others)], [len(rows) for rows in drawn])
+    inside = targets < n
+    return Training(
+        features[np.concatenate(drawn)].astype(np.float32),
+        targets,
+        np.where(inside, training_skew / inside.sum(), (1 - training_skew) / (~inside).sum()).astype(np.float32),
+        np.concatenate([_folds(len(rows)) for rows in drawn]),
+        n + 1,
+    )
+
+
+def validate(training: Training) -> Held:
+    """What heads say of the rows that they were not trained on, all rows in turn."""
+    said = np.empty(len(training.targets), np.intp)
+    confidence = np.empty(len(training.targets), np.float32)
+    for fold in range(FOLDS):
+        out, kept = training.folds == fold, training.folds != fold
+        head = fit(training.features[kept], training.targets[kept], training.weights[kept], training.outputs)
+        likely = probabilities(training.features[out], *head)[:, :-1]
+        said[out], confidence[out] = likely.argmax(axis=1), likely.max(axis=1)
+    return Held(said, confidence, training.targets, training.weights, training.outputs - 1)
+
+
+def _drawn(groups: Sequence[NDArray[np.intp]], most: int, rng: Generator) -> list[NDArray[np.intp]]:
+    """Of every class as many rows, in their order, or all of them where it has fewer."""
+    each = max(most // len(groups), 1)
+    return [np.sort(rng.choice(rows, each, replace=False)) if len(rows) > each else rows for rows in groups]
+
+
+def _folds(size: int) -> NDArray[np.intp]:
+    """Runs of neighbours: rows follow each other in time, and those of one object must not be on both sides."""
+    return np.arange(size) * FOLDS // size
+
+
+def _check(classes: Sequence[int], own: Sequence[NDArray[Any]], others: Sequence[NDArray[Any]]) -> None:
+    for each, rows in zip(classes, own, strict=True):
+        if len(rows) < LEAST_ROWS:
+            raise TooFewSamples(f"class {each} has {len(rows)} samples; a head needs {LEAST_ROWS} of every class")
+    if (count := sum(map(len, others))) < LEAST_ROWS:
+        raise TooFewSamples(f"there are {count} samples of other classes; a head needs {LEAST_ROWS}")
