@@ -102,6 +102,8 @@ def _detector(spec: DetectNode, engine: Inference) -> Operator:
 
 def _recognise(spec: RecogniseNode, engine: Inference, audits: Audits | None) -> Operator:
     models, oracle = with_oracle(spec.model, engine.card)
+    if audits is not None and (spec.specialize or spec.reuse_s):
+        return audits.saving(spec, engine, _recogniser(spec, engine, [oracle]), oracle)
     if audits is None or not shortcuts(models, oracle):
         return _recogniser(spec, engine, spec.model)
     return audits.over(spec.name, _recogniser(spec, engine, models), models, oracle)

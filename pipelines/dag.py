@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from operators.frame import Region
+from operators.recognise.oracle import is_whole
 from pipelines.filter_parser import FilterError, UnknownField, parse_selection, source_name
 from pipelines.filters import NUMBER_FIELDS, TEXT_FIELDS, Facts, Selection
-from pipelines.query import DetectNode, NodeSpec, Query, RecogniseNode
+from pipelines.query import DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from serving.errors import QueryError
 from serving.explain import Problem, choices
 
@@ -77,7 +78,8 @@ def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -
     """What is wrong between nodes, given by their place in the file; of nodes ``unread`` only the name is known."""
     by_name = {spec.name: spec for spec in reversed(list(specs.values()))}
     inputs = [problem for index, spec in specs.items() for problem in _input_problems(index, spec, by_name, unread)]
-    return [*_name_problems(specs), *inputs, *_cycle_problems(specs, by_name)]
+    saving = [problem for index, spec in specs.items() for problem in _saving_problems(index, spec, by_name)]
+    return [*_name_problems(specs), *inputs, *saving, *_cycle_problems(specs, by_name)]
 
 
 def _compiled(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> DagNode:
@@ -148,6 +150,20 @@ def _input_problems(
         yield Problem(path, f"{error}{hint}")
     except FilterError as error:
         yield Problem(path, str(error))
+
+
+def _saving_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
+    """What a node that specialises or reuses answers needs."""
+    if not isinstance(spec, RecogniseNode):
+        return
+    before = lineage(spec.name, by_name)
+    if spec.reuse_s and isinstance(before[-1], DetectNode) and not any(isinstance(node, TrackNode) for node in before):
+        yield Problem(("nodes", index, "reuse_s"), "nothing tracks these objects: put a node with task: track before")
+    key = "specialize" if spec.specialize else "reuse_s"
+    if (spec.specialize or spec.reuse_s) and not (len(spec.model) == 1 and is_whole(spec.model[0])):
+        yield Problem(
+            ("nodes", index, "model"), f"with {key!r} there is one model, as it is: list no other, no variant"
+        )
 
 
 def _cycle_problems(specs: Mapping[int, NodeSpec], by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:

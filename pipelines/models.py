@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.settings import cache_dir, model_dirs, model_memory
 from serving.catalogue import Catalogue, search_path
+from specialization.templates import SHIPPED
 
 if TYPE_CHECKING:
     from serving.backend import Backend
@@ -18,8 +19,16 @@ def catalogue(given: Sequence[Path]) -> Catalogue:
     return Catalogue(search_path([*given, *model_dirs()]))
 
 
+def template_dirs() -> list[Path]:
+    """Where templates of specialised heads lie: the user's, and those that ship."""
+    from serving.artefacts import user_cache  # brings onnx
+
+    return [(cache_dir() or user_cache()) / "templates", SHIPPED]
+
+
 def backend(known: Catalogue) -> Backend:
-    """What runs them, as the environment says; not yet started."""
+    """What runs them, and the feature networks of templates, as the environment says; not yet started."""
     from serving.backend import Backend  # brings the runtimes, which most commands do without
 
-    return Backend(known, cache=cache_dir(), memory_bytes=model_memory())
+    networks = Catalogue([*known.directories, *template_dirs()])
+    return Backend(networks, cache=cache_dir(), memory_bytes=model_memory())

@@ -106,6 +106,10 @@ class RecogniseNode(Node):
     """Widens the box before cropping, as a share of its size on every side. Default: the model card's."""
     gallery: Annotated[Path, AfterValidator(_beside_the_query)] | None = None
     """A directory with one folder of pictures per identity."""
+    specialize: bool = False
+    """Train a small head for the classes that a stream shows most, and ask the model about the others only."""
+    reuse_s: Seconds = 0.0
+    """So long the answer for a tracked object is given again before it is looked at anew. 0: never."""
 
 
 NodeSpec = Annotated[DetectNode | TrackNode | RecogniseNode, Field(discriminator="task")]

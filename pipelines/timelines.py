@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -15,13 +15,6 @@ from specialization.weg_state import WegState
 
 Told = tuple[str, str, Timeline]
 """Stream, node, and what specialization did there."""
-
-
-class TellsTimelines(Protocol):
-    """Whoever knows the operators."""
-
-    def timelines(self) -> Sequence[Told]:
-        """Of every stream and node with specialization, those that ended included."""
 
 
 def summaries(timelines: Iterable[Told], plans: Iterable[StreamPlan]) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ class Auditor:
     ) -> None:
         """``shortcuts``: models by kind. ``changed`` hears of a stream whose phase changed."""
         self.node, self.oracle, self.shortcuts = node, oracle, shortcuts
-        self._recogniser, self._rule, self._changed = recogniser, rule, changed
+        self._recogniser, self._rule, self.changed = recogniser, rule, changed
         self._backlog: Backlog[str] = Backlog(self._look, "the oracle cannot audit")
         self._audits: dict[str, dict[ShortcutKind, Audit]] = {}
         self._phases: dict[tuple[str, ShortcutKind], Phase] = {}
@@ -97,12 +97,12 @@ class Auditor:
         await self._backlog.close(within_s)
 
     def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
-        """Of each stream that met a shortcut, what is known; with ``gone`` also of those that ended or moved away."""
+        """Of each stream that met a shortcut, or may, what is known; with ``gone`` also of those that are gone."""
         plans = {
             stream: [
                 node_plan(self.node, kind, self.oracle, sorted(self.shortcuts[kind]), audit)
                 for kind, audit in audits.items()
-                if audit.state.by_shortcut or audit.state.switched_off
+                if kind != "variant" or audit.state.by_shortcut or audit.state.switched_off
             ]
             for stream, audits in self._audits.items()
             if gone or stream not in self._gone
@@ -171,4 +171,4 @@ class Auditor:
         if audit.phase == "off":
             reason = audit.state.last_switch_offs[-1].reason
             log.warning("stream %s, node %s: the oracle answers: a shortcut (%s) %s", stream, self.node, kind, reason)
-        self._changed(stream)
+        self.changed(stream)

@@ -48,6 +48,12 @@ class Classifier(Recogniser):
         (scores, *_) = await self._engine.infer(model, batch, urgency)
         return [self._answer(card, model, row) for row in probabilities(card, scores)]
 
+    def labels(self, model: str) -> tuple[str, ...]:
+        """The card's classes, and what an unsure answer becomes."""
+        card = self._engine.card(model)
+        unsure = (card.other_label or UNKNOWN,) if self._min_confidence else ()
+        return tuple(dict.fromkeys((*card.classes, *unsure)))
+
     def _answer(self, card: ModelCard, model: str, row: NDArray[np.float32]) -> Attribute:
         best = int(row.argmax())
         confidence = float(row[best])

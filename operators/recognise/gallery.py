@@ -75,6 +75,10 @@ class GalleryRecogniser(Recogniser):
         (vectors, *_) = await self._engine.infer(model, batch, urgency)
         return [self._answer(model, *match) for match in self._galleries[model].match(unit(vectors))]
 
+    def labels(self, model: str) -> tuple[str, ...]:
+        """The identities, and ``unknown``."""
+        return tuple(dict.fromkeys((*self._pictures, UNKNOWN)))
+
     def _answer(self, model: str, name: str, similarity: float) -> Attribute:
         card = self._engine.card(model)
         least = card.min_similarity if self._min_similarity is None else self._min_similarity

@@ -10,7 +10,7 @@ from operators.crops import cut
 from operators.frame import Frame, Image, Region
 from operators.inference import Inference, answered_by, card_for
 from operators.recognise.oracle import shortcuts, with_oracle
-from operators.schema import Attribute
+from operators.schema import Attribute, Model, Provenance
 from serving.cards import Task
 from serving.urgency import Urgency
 
@@ -37,6 +37,10 @@ class Recogniser(ABC):
     async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
         """What a model says of each crop; raises SluiceError where it cannot."""
 
+    @abstractmethod
+    def labels(self, model: str) -> tuple[str, ...]:
+        """All that a model may say."""
+
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Append one attribute to every region; makes none."""
         if not regions:
@@ -55,11 +59,12 @@ class Recogniser(ABC):
     def forget(self, stream: str) -> None:  # noqa: B027 - a default, not a gap
         """Nothing is kept between frames."""
 
-    def _attribute_of(self, model: str, label: str, confidence: float) -> Attribute:
+    def answer(self, label: str, confidence: float, provenance: Provenance, model: Model) -> Attribute:
+        """An answer of this node."""
         return Attribute(
-            name=self._attribute,
-            label=label,
-            confidence=round(confidence, 4),
-            provenance="variant" if model in self._shortcuts else "oracle",
-            model=answered_by(self._engine.card(model), model),
+            name=self._attribute, label=label, confidence=round(confidence, 4), provenance=provenance, model=model
         )
+
+    def _attribute_of(self, model: str, label: str, confidence: float) -> Attribute:
+        provenance: Provenance = "variant" if model in self._shortcuts else "oracle"
+        return self.answer(label, confidence, provenance, answered_by(self._engine.card(model), model))

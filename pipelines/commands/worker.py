@@ -18,9 +18,11 @@ from pipelines.partition import TopicNames
 from pipelines.plan_publisher import PlanPublisher
 from pipelines.query import Query
 from pipelines.settings import broker_settings
+from pipelines.specializing import specializing
 from pipelines.stopping import stop_loop_on_signals
 from pipelines.worker import WorkerConfig, run_worker
 from serving.catalogue import Catalogue
+from specialization.specializer import ProcessSpecializer
 
 
 @click.command(name="worker")
@@ -69,7 +71,12 @@ def command(
 
 
 async def _work(config: WorkerConfig, query: Query, known: Catalogue, plans_topic: str) -> None:
-    engine, audits = backend(known), Audits(query.name, Rule(query.accuracy))
+    with specializing(known, ProcessSpecializer()) as means:
+        await _serve(config, query, known, plans_topic, Audits(query.name, Rule(query.accuracy), means))
+
+
+async def _serve(config: WorkerConfig, query: Query, known: Catalogue, plans_topic: str, audits: Audits) -> None:
+    engine = backend(known)
     await engine.start()
     try:
         with stop_loop_on_signals() as stop:

@@ -114,6 +114,23 @@ def test_what_cannot_run_is_said_by_key(nodes: list[dict[str, Any]], expected: l
     assert problems(*nodes) == expected
 
 
+def test_a_node_that_saves_needs_tracks_and_one_oracle() -> None:
+    fine = TYPE | {"specialize": True, "reuse_s": 2}
+    assert [node.name for node in compile_dag(query(DETECT, TRACK, fine)).nodes] == ["detect", "track", "type"]
+    untracked = fine | {"input": "detect"}
+    assert problems(DETECT, untracked) == [
+        "nodes[1].reuse_s: nothing tracks these objects: put a node with task: track before"
+    ]
+    assert compile_dag(query(DETECT, untracked | {"reuse_s": 0}))
+    for model in (["vehicle-type", "street-kind"], ["vehicle-type@openvino-int8"]):
+        assert problems(DETECT, TRACK, fine | {"model": model}) == [
+            "nodes[2].model: with 'specialize' there is one model, as it is: list no other, no variant"
+        ]
+        assert problems(DETECT, TRACK, TYPE | {"reuse_s": 1, "model": model}) == [
+            "nodes[2].model: with 'reuse_s' there is one model, as it is: list no other, no variant"
+        ]
+
+
 def test_parts_of_objects_do_not_inherit_answers() -> None:
     faces = {"name": "faces", "task": "detect", "model": "faces", "input": "kind[kind == person]"}
     late = TYPE | {"input": "faces[kind == person]"}

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from operators.capture.uri import SourceUri
+from pipelines.audits import Audits
 from pipelines.build import build_executor
 from pipelines.embedded import EmbeddedRun
 from pipelines.models import catalogue
@@ -25,6 +26,7 @@ from pipelines.running import Outputs, run_query
 from pipelines.sources import capture_specs
 from serving.backend import Backend
 from serving.errors import SluiceError, SourceError
+from tests.pipelines import timeline_story
 
 STREET = "synthetic:street?seed=3&duration_s=3&fps=10&width=320&height=180"
 NODES = [
@@ -134,6 +136,26 @@ def test_a_run_in_which_every_frame_failed_has_failed(monkeypatch: pytest.Monkey
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(SluiceError, match="cannot write the report"):
         run(query(STREET), report=tmp_path / "no" / "rep.json")
+
+
+def test_pictures_are_drawn_of_what_specialization_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [("s0", "kind", timeline_story.timeline())]
+    monkeypatch.setattr(Audits, "timelines", lambda self: told)
+    summary = run(query(STREET), plots=tmp_path / "new" / "plots")
+    assert [path.name for path in (tmp_path / "new" / "plots").iterdir()] == ["s0.png"]
+    assert summary["specialization"][0]["spans"][0]["phase"] == "initialising"
+
+
+def test_where_nothing_specialises_nothing_is_drawn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run(query(STREET), plots=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert "nothing to draw: no node of the query specialises" in caplog.text
+
+
+def test_pictures_that_cannot_be_written_are_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SluiceError, match=r"cannot write pictures to .*: .*; choose another folder"):
+        run(query(STREET), plots=tmp_path / "file" / "plots")
 
 
 async def test_stop_ends_an_endless_source_and_every_frame_sampled_has_its_result() -> None:

@@ -1,0 +1,233 @@
+"""A recogniser whose work follows the content: known tracks are not looked at, usual classes not by the oracle."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from operators.base import Call
+from operators.frame import Frame, Region
+from operators.recognise.auditor import Auditor
+from operators.recognise.cascade import Cascade, InUse
+from operators.recognise.recogniser import Recogniser
+from operators.recognise.specialised_stream import Remembered, SpecialisedStream
+from operators.recognise.specialization_report import specialization
+from operators.recognise.workshop import Workshop
+from operators.schema import Model, NodePlan
+from specialization.head import OTHER
+from specialization.timeline import Timeline
+
+log = logging.getLogger(__name__)
+
+REMEMBERED_STREAMS = 1000
+"""Streams that are gone and kept for the report."""
+
+
+class Specialised:
+    """The operator of a node that reuses answers, or specialises to what a stream shows (Shen, 2019, ch. 5), or both.
+
+    Every object gets one answer: that of its track, where it was looked at lately; else that of the head for the
+    stream's dominant classes; else, and where the head says "other", the oracle's.
+    """
+
+    def __init__(self, recogniser: Recogniser, auditor: Auditor, workshop: Workshop | None, reuse_s: float) -> None:
+        """``workshop``: None where the node does not specialise. ``reuse_s``: 0 where it does not reuse."""
+        self.auditor, self.workshop = auditor, workshop
+        self._recogniser, self._reuse_s = recogniser, reuse_s
+        self._streams: dict[str, SpecialisedStream] = {}
+        self._gone: dict[str, SpecialisedStream] = {}
+
+    async def prepare(self) -> None:
+        """Make the oracle and all feature networks ready."""
+        await self._recogniser.prepare()
+        if self.workshop is not None:
+            await self.workshop.prepare()
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Append one attribute to every region; makes none."""
+        self.auditor.discard(frame.stream)
+        if not regions:
+            return []
+        stream = self._stream(frame.stream)
+        stream.begin(frame.run, frame.media_time_s)
+        fresh = self._reuse(frame, regions, stream)
+        used = self._head(frame.stream, stream)
+        by_head = await self._ask_head(used, frame, fresh, call) if used and fresh else []
+        known = {region.id for region in by_head}
+        rest = [region for region in fresh if region.id not in known]
+        await self._recogniser.process(frame, rest, replace(call, model=self.auditor.oracle))
+        self._learn(frame, stream, used, fresh, known)
+        self._account(frame, stream, regions, used, by_head, rest)
+        return []
+
+    def left(self, stream: str) -> None:
+        """The result of the stream's latest frame is complete: audits and samples delay nothing of it any more."""
+        self.auditor.left(stream)
+        if self.workshop is not None:
+            self.workshop.left(stream)
+
+    def forget(self, stream: str) -> None:
+        """Drop a stream; what became of it stays in the report."""
+        self.auditor.forget(stream)
+        if (known := self._streams.pop(stream, None)) is None:
+            return
+        if known.cascade:
+            known.cascade.close()
+        self._gone[stream] = known
+        while len(self._gone) > REMEMBERED_STREAMS:
+            del self._gone[next(iter(self._gone))]
+
+    async def close(self, within_s: float) -> None:
+        """Finish what waits in the background, within the time, and give up the rest."""
+        await self.auditor.close(within_s)
+        for stream in self._streams.values():
+            if stream.cascade:
+                stream.cascade.close()
+        if self.workshop is not None:
+            await self.workshop.close()
+
+    def timelines(self) -> dict[str, Timeline]:
+        """By stream, those that are gone included."""
+        return {name: stream.timeline for name, stream in {**self._gone, **self._streams}.items()}
+
+    def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
+        """Of each stream what is done at present; with ``gone`` also of those that ended or moved away."""
+        known = {**self._gone, **self._streams}
+        return {
+            name: [self._with_specialization(plan, known.get(name)) for plan in plans]
+            for name, plans in self.auditor.plans(gone).items()
+        }
+
+    def snapshot(self, stream: str) -> bytes | None:
+        """What has to survive a restart, as JSON; None of a stream that is not here."""
+        known = self._streams.get(stream)
+        return None if known is None else msgspec.json.encode(known.remembered(self.auditor.states(stream)))
+
+    def restore(self, stream: str, data: bytes) -> None:
+        """Go on with what another worker knew of a stream; what cannot be read is told of and ignored."""
+        try:
+            known = msgspec.json.decode(data, type=Remembered)
+        except msgspec.MsgspecError as error:
+            log.warning("stream %s, node %s: what was remembered is damaged: %s", stream, self.auditor.node, error)
+            return
+        self.auditor.restore(stream, known.audits)
+        self._stream(stream).recall(known)
+
+    def _with_specialization(self, plan: NodePlan, stream: SpecialisedStream | None) -> NodePlan:
+        if plan.kind != "specialised" or self.workshop is None or stream is None or stream.cascade is None:
+            return plan
+        state = stream.cascade.weg.state
+        done = specialization(stream.timeline, state, self.workshop.labels, self.workshop.typical_cost)
+        return msgspec.structs.replace(plan, specialization=done)
+
+    def _stream(self, name: str) -> SpecialisedStream:
+        if name not in self._streams:
+            self._gone.pop(name, None)
+            where = f"stream {name}, node {self.auditor.node}"
+            changed = partial(self.auditor.changed, name)
+            cascade = Cascade(where, self.workshop, changed) if self.workshop else None
+            self._streams[name] = SpecialisedStream(self._reuse_s, cascade)
+        return self._streams[name]
+
+    def _reuse(self, frame: Frame, regions: Sequence[Region], stream: SpecialisedStream) -> list[Region]:
+        """Answer for the tracks that are known; returns the others."""
+        if not self._reuse_s or not self.auditor.allows(frame.stream, "reused"):
+            return list(regions)
+        fresh = []
+        for region in regions:
+            track, area = region.track_id, region.box.area
+            said = None if track is None else stream.tracks.recall(track, frame.media_time_s, area, stream.epoch)
+            if said is None:
+                fresh.append(region)
+            else:
+                region.attributes.append(msgspec.structs.replace(said, provenance="reused"))
+        return fresh
+
+    def _head(self, name: str, stream: SpecialisedStream) -> InUse | None:
+        if stream.cascade is None or not self.auditor.allows(name, "specialised"):
+            return None
+        return stream.cascade.in_use
+
+    async def _ask_head(self, used: InUse, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Those for which the head does not say "other" get its answer."""
+        assert self.workshop is not None
+        number, template, head = used
+        features = await self.workshop.features(template, frame, regions, call.urgency)
+        model = Model(name=template, version=str(number), tier="specialised")
+        answered = []
+        for region, label, confidence in zip(regions, *head.decide(features), strict=True):
+            if label != OTHER:
+                word = self.workshop.labels[label]
+                region.attributes.append(self._recogniser.answer(word, float(confidence), "specialised", model))
+                answered.append(region)
+        return answered
+
+    def _learn(
+        self,
+        frame: Frame,
+        stream: SpecialisedStream,
+        used: InUse | None,
+        fresh: Sequence[Region],
+        by_head: Collection[int],
+    ) -> None:
+        """Keep the answers of tracks, and tell WEG what was seen."""
+        for region in fresh:
+            said = region.attributes[-1]
+            news = region.track_id is None or stream.tracks.looked(
+                region.track_id, frame.media_time_s, region.box.area, stream.epoch, said
+            )
+            if stream.cascade is None or not news or not self.auditor.allows(frame.stream, "specialised"):
+                continue
+            assert self.workshop is not None
+            label = self.workshop.number(said.label)
+            if used:
+                stream.cascade.cascade_answered(used.number, label, by_head=region.id in by_head)
+            else:
+                stream.cascade.oracle_answered(label)
+
+    def _account(
+        self,
+        frame: Frame,
+        stream: SpecialisedStream,
+        regions: Sequence[Region],
+        used: InUse | None,
+        by_head: Sequence[Region],
+        rest: Sequence[Region],
+    ) -> None:
+        """Draw audits, take samples, and count."""
+        looked = {region.id for region in (*by_head, *rest)}
+        reused = [region for region in regions if region.id not in looked]
+        if self._reuse_s:
+            self.auditor.by_shortcut(frame, "reused", reused, partial(self._audited, frame.stream, stream, None))
+            self.auditor.by_oracle(frame.stream, "reused", len(looked))
+        if stream.cascade is not None and self.workshop is not None:
+            if used:
+                told = partial(self._audited, frame.stream, stream, used.number)
+                self.auditor.by_shortcut(frame, "specialised", by_head, told)
+            self.auditor.by_oracle(frame.stream, "specialised", len(rest))
+            self.workshop.collect(frame, rest)
+        counts = {"fallback" if used else "oracle": len(rest)}
+        stream.timeline.counted(stream.at_s, head=len(by_head), reused=len(reused), **counts)
+        self._note(stream)
+
+    def _audited(self, name: str, stream: SpecialisedStream, number: int | None, agrees: bool) -> None:
+        stream.timeline.counted(stream.at_s, audits=1)
+        if number is None or stream.cascade is None:
+            return
+        if self.auditor.allows(name, "specialised"):
+            stream.cascade.audited(number, agrees)
+        else:
+            stream.cascade.distrust()
+        self._note(stream)
+
+    def _note(self, stream: SpecialisedStream) -> None:
+        """The phase as it is now."""
+        if stream.cascade is None or self.workshop is None:
+            return
+        state = stream.cascade.weg.state
+        classes = self.workshop.words(state.head.target.classes) if state.head else ()
+        stream.timeline.entered(stream.at_s, state.phase, classes, len(state.previous))

@@ -1,0 +1,236 @@
+"""The specialised recogniser: who answers, what is told to whom, and that nothing waits for training."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cache_adapt.audit_state import Rule
+from specialization.feature_store import SampleRing
+from specialization.specializer import ThreadSpecializer
+from tests.operators.recognise.shades import Scene, said
+
+EAGER = Rule(0.9, probation_rate=1.0)
+
+
+@pytest.fixture
+async def specializer() -> AsyncIterator[ThreadSpecializer]:
+    made = ThreadSpecializer()
+    yield made
+    await made.close()
+
+
+async def test_the_oracle_answers_until_a_head_is_there(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    assert said(await scene.show([1, 2, 3])) == [("shade-1", "oracle"), ("shade-2", "oracle"), ("shade-3", "oracle")]
+    await scene.specialised()
+    asked = len(scene.engine.asked)
+    (region,) = await scene.frame(1)
+    (answer,) = region.attributes
+    assert (answer.label, answer.provenance, answer.name) == ("shade-1", "specialised", "shade")
+    assert (answer.model.name, answer.model.version, answer.model.tier) == ("tiny", "1", "specialised")
+    assert answer.confidence > 0.5
+    assert [model for model, _, _ in scene.engine.asked[asked:]] == ["tiny"]
+
+
+async def test_what_the_head_does_not_know_the_oracle_answers(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    assert said(await scene.frame(1, 5, 2, 6)) == [
+        ("shade-1", "specialised"),
+        ("shade-5", "oracle"),
+        ("shade-2", "specialised"),
+        ("shade-6", "oracle"),
+    ]
+    plan = scene.plan().specialization
+    assert plan is not None
+    assert (plan.phase, plan.classes, plan.template) == ("specialised", ["shade-1", "shade-2"], "tiny")
+    assert (plan.head, plan.fallback, plan.transitions) == (2, 2, 1)
+
+
+async def test_without_skew_the_oracle_goes_on(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    answers = said(await scene.show([shade % 8 for shade in range(200)]))
+    assert {provenance for _, provenance in answers} == {"oracle"}
+
+
+async def test_a_head_is_left_when_the_content_changes(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised((1, 2))
+    await scene.show([5, 6] * 60)
+    await scene.specialised((5, 6))
+    plan = scene.plan().specialization
+    assert plan is not None
+    assert plan.classes == ["shade-5", "shade-6"]
+
+
+async def test_a_head_that_contradicts_the_oracle_is_dropped_and_more_is_demanded(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    scene.wrong = {2: 1}
+    assert said(await scene.show([2])) == [("shade-1", "specialised")]
+    for _ in range(200):
+        if scene.plan().phase == "off":
+            break
+        await scene.show([1, 1, 1, 2])
+        await asyncio.sleep(0.005)  # for the heads that take the place of the one that was left
+    assert said(await scene.show([2])) == [("shade-2", "oracle")]
+    assert scene.plan().phase == "off"
+    assert scene.plan().switch_offs[0].reason.startswith("agrees too seldom")
+    cascade = scene.cascade()
+    assert (cascade.strictness, cascade.in_use) == (1, None)
+
+
+async def test_streams_specialise_each_for_itself(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised((1, 2), stream="a")
+    assert said(await scene.frame(1, stream="b")) == [("shade-1", "oracle")]
+    await scene.specialised((3, 4), stream="b")
+    assert said(await scene.frame(1, 3, stream="a")) == [("shade-1", "specialised"), ("shade-3", "oracle")]
+
+
+async def test_a_damaged_store_leaves_the_oracle_to_answer(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    (tmp_path / "tiny" / "labels.npy").write_bytes(b"\x93NUMPY")
+    with pytest.raises(AssertionError, match="no head"):
+        await scene.specialised(most=120)
+    assert said(await scene.frame(1)) == [("shade-1", "oracle")]
+
+
+async def test_known_tracks_are_not_looked_at(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, reuse_s=1.0, specialize=False)
+    answers = [said(await scene.frame(1, tracks=[7])) for _ in range(15)]
+    kinds = "".join(provenance[0] for ((_, provenance),) in answers)
+    assert kinds == "oo" + "r" * 9 + "o" + "r" * 3
+    assert {label for ((label, _),) in answers} == {"shade-1"}
+    assert [model for model, _, urgency in scene.engine.asked if urgency == 7.0] == ["big"] * 3
+
+
+async def test_reused_answers_are_audited_by_themselves(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, EAGER, reuse_s=5.0, specialize=False)
+    await scene.frame(1, tracks=[7])
+    await scene.frame(1, tracks=[7])
+    for _ in range(60):
+        await scene.frame(4, tracks=[7])
+    plan = scene.plan("reused")
+    assert plan.phase == "off"
+    assert plan.agreement.disagreements > 5
+    assert said(await scene.frame(4, tracks=[7])) == [("shade-4", "oracle")]
+
+
+async def test_tracks_of_another_run_are_others(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, reuse_s=5.0, specialize=False)
+    for _ in range(3):
+        await scene.frame(1, tracks=[7])
+    assert said(await scene.frame(2, tracks=[7], run="run-2")) == [("shade-2", "oracle")]
+
+
+async def test_a_tracked_object_is_no_new_observation_in_every_frame(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    for _ in range(30):
+        await scene.frame(1, tracks=[7])
+    cascade = scene.cascade()
+    assert 8 <= len(cascade.weg.state.answers) <= 11
+
+
+async def test_what_is_known_of_a_stream_moves_to_another_worker(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    await scene.show([1, 2] * 10)
+    known = scene.node.snapshot("cam")
+    assert known
+    assert len(known) < 40_000
+    other = Scene(tmp_path, specializer, EAGER)
+    other.node.restore("cam", known)
+    assert said(await other.frame(2, 3)) == [("shade-2", "specialised"), ("shade-3", "oracle")]
+    assert other.plan().answers == scene.plan().answers + 2
+    assert other.plan().agreement.audits >= 20
+    before, after = (plan.plan().specialization for plan in (scene, other))
+    assert before
+    assert after
+    assert after.transitions == before.transitions == 1
+
+
+async def test_heads_of_another_network_are_asked_for_anew(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    known = scene.node.snapshot("cam")
+    assert known
+    other = Scene(tmp_path, specializer)
+    other.node.restore("cam", known.replace(b'"networks":{"tiny":"0', b'"networks":{"tiny":"f'))
+    assert said(await other.frame(1)) == [("shade-1", "oracle")]
+    await other.specialised()
+
+
+async def test_damaged_heads_are_told_of_and_asked_for_anew(
+    tmp_path: Path, specializer: ThreadSpecializer, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    known = scene.node.snapshot("cam")
+    assert known
+    other = Scene(tmp_path, specializer)
+    other.node.restore("cam", known.replace(b'"heads":{"1":"', b'"heads":{"1":"AAAA'))
+    assert "a specialised head is damaged" in caplog.text
+    assert said(await other.frame(1)) == [("shade-1", "oracle")]
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"audits": 3}'])
+async def test_a_damaged_memory_is_told_of_and_ignored(
+    tmp_path: Path, specializer: ThreadSpecializer, caplog: pytest.LogCaptureFixture, data: bytes
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    scene.node.restore("cam", data)
+    assert "stream cam, node type: what was remembered is damaged" in caplog.text
+    assert said(await scene.frame(1)) == [("shade-1", "oracle")]
+
+
+async def test_a_stream_that_is_gone_stays_in_the_report(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    await scene.frame(1)
+    scene.node.forget("cam")
+    assert scene.node.snapshot("cam") is None
+    plan = scene.plan().specialization
+    assert plan is not None
+    assert plan.transitions == 1
+    assert list(scene.node.timelines()) == ["cam"]
+    assert said(await scene.frame(1)) == [("shade-1", "oracle")]
+
+
+async def test_without_a_training_set_heads_learn_from_the_streams_own_samples(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, store=False)
+    await scene.show([1, 2] * 20)
+    assert scene.cascade().weg.state.phase == "selecting"  # nobody knows yet how well heads do
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        await scene.show(rng.choice(8, 30, p=[0.04, 0.36, 0.36, 0.05, 0.05, 0.05, 0.05, 0.04]).tolist())
+        await asyncio.sleep(0.05)
+        if scene.cascade().in_use:
+            break
+    assert said(await scene.frame(1, 5)) == [("shade-1", "specialised"), ("shade-5", "oracle")]
+
+
+async def test_samples_of_a_frame_are_taken_once_it_is_complete(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, store=False)
+    await scene.frame(1, 2, 3)
+    assert [(model, len(batch), deadline) for model, batch, deadline in scene.engine.asked] == [
+        ("big", 3, 7.0),
+        *[("tiny", 1, math.inf)] * 3,
+    ]
+    assert scene.workshop
+    await scene.node.close(1.0)
+    assert dict(SampleRing(tmp_path / "samples", 8).counts()) == {1: 1, 2: 1, 3: 1}
