@@ -79,10 +79,17 @@ class GalleryRecogniser(Recogniser):
         """The identities, and ``unknown``."""
         return tuple(dict.fromkeys((*self._pictures, UNKNOWN)))
 
+    def sure(self, model: str) -> float:
+        """Half-way between a similarity that is enough and the highest."""
+        return (1 + self._least(model)) / 2
+
+    def _least(self, model: str) -> float:
+        return self._engine.card(model).min_similarity if self._min_similarity is None else self._min_similarity
+
     def _answer(self, model: str, name: str, similarity: float) -> Attribute:
-        card = self._engine.card(model)
-        least = card.min_similarity if self._min_similarity is None else self._min_similarity
-        return self._attribute_of(model, name if similarity >= least else UNKNOWN, min(max(similarity, 0.0), 1.0))
+        return self._attribute_of(
+            model, name if similarity >= self._least(model) else UNKNOWN, min(max(similarity, 0.0), 1.0)
+        )
 
 
 async def enrol(engine: Inference, model: str, pictures: Mapping[str, Sequence[Path]]) -> Gallery:

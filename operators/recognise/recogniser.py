@@ -41,6 +41,10 @@ class Recogniser(ABC):
     def labels(self, model: str) -> tuple[str, ...]:
         """All that a model may say."""
 
+    @abstractmethod
+    def sure(self, model: str) -> float:
+        """The confidence from which a model's answer will hardly be another at the next look."""
+
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Append one attribute to every region; makes none."""
         if not regions:

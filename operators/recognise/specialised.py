@@ -16,6 +16,7 @@ from operators.recognise.cascade import Cascade, InUse
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.specialised_stream import Remembered, SpecialisedStream
 from operators.recognise.specialization_report import specialization
+from operators.recognise.track_memory import TrackMemory
 from operators.recognise.workshop import Workshop
 from operators.schema import Model, NodePlan
 from specialization.head import OTHER
@@ -130,7 +131,8 @@ class Specialised:
             where = f"stream {name}, node {self.auditor.node}"
             changed = partial(self.auditor.changed, name)
             cascade = Cascade(where, self.workshop, changed) if self.workshop else None
-            self._streams[name] = SpecialisedStream(self._reuse_s, cascade)
+            sure = self._recogniser.sure(self.auditor.oracle)
+            self._streams[name] = SpecialisedStream(partial(TrackMemory, self._reuse_s, sure), cascade)
         return self._streams[name]
 
     def _reuse(self, frame: Frame, regions: Sequence[Region], stream: SpecialisedStream) -> list[Region]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -25,14 +25,15 @@ class Remembered(msgspec.Struct):
 class SpecialisedStream:
     """Tracks of the present run, the cascade where the node specialises, and what became of it over time."""
 
-    def __init__(self, reuse_s: float, cascade: Cascade | None) -> None:
+    def __init__(self, fresh: Callable[[], TrackMemory], cascade: Cascade | None) -> None:
+        """``fresh``: makes a memory without tracks."""
         self.cascade = cascade
         self.timeline = Timeline()
         self.at_s = 0.0
         """Media time of the latest frame."""
-        self.tracks = TrackMemory(reuse_s)
+        self.tracks = fresh()
         self._run: str | None = None
-        self._reuse_s = reuse_s
+        self._fresh = fresh
 
     @property
     def epoch(self) -> int:
@@ -42,7 +43,7 @@ class SpecialisedStream:
     def begin(self, run: str, at_s: float) -> None:
         """A frame of the stream has come; in a new run of the source tracks are others."""
         if run != self._run:
-            self._run, self.tracks = run, TrackMemory(self._reuse_s)
+            self._run, self.tracks = run, self._fresh()
         self.at_s = at_s
 
     def remembered(self, audits: Mapping[ShortcutKind, AuditState]) -> Remembered:

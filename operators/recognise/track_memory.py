@@ -24,22 +24,22 @@ class _Look:
     area: float
     epoch: int
     confirmed: bool
-    """The look before said the same."""
+    """The look before said the same, and both were sure."""
     told_at_s: float
 
 
 class TrackMemory:
     """What was said of the tracks of one run of a stream; times are media seconds, areas shares of the frame."""
 
-    def __init__(self, reuse_s: float) -> None:
-        """``reuse_s``: how long an answer may be given again; 0: never."""
-        self._reuse_s = reuse_s
+    def __init__(self, reuse_s: float, sure: float) -> None:
+        """``reuse_s``: how long an answer may be given again, 0: never; ``sure``: the confidence that it needs."""
+        self._reuse_s, self._sure = reuse_s, sure
         self._looks: OrderedDict[int, _Look] = OrderedDict()
 
     def recall(self, track: int, at_s: float, area: float, epoch: int) -> Attribute | None:
         """The answer that may be given again; None where the object has to be looked at.
 
-        It was given twice running, not long ago, in this epoch, of an object that was not much smaller.
+        It was given twice running and for sure, not long ago, in this epoch, of an object that was not much smaller.
         """
         look = self._looks.get(track)
         if look is None or not look.confirmed or look.epoch != epoch:
@@ -50,10 +50,13 @@ class TrackMemory:
     def looked(self, track: int, at_s: float, area: float, epoch: int, attribute: Attribute) -> bool:
         """The object was looked at: whether this is worth telling as an observation of the stream."""
         before = self._looks.pop(track, None)
-        confirmed = before is not None and before.attribute.label == attribute.label
+        confirmed = before is not None and self._confirms(attribute, before.attribute)
         news = before is None or not 0 <= at_s - before.told_at_s < TOLD_EVERY_S
         told_at_s = at_s if before is None or news else before.told_at_s
         self._looks[track] = _Look(attribute, at_s, area, epoch, confirmed, told_at_s)
         if len(self._looks) > REMEMBERED:
             self._looks.popitem(last=False)
         return news
+
+    def _confirms(self, now: Attribute, before: Attribute) -> bool:
+        return now.label == before.label and min(now.confidence, before.confidence) >= self._sure

@@ -143,13 +143,13 @@ class Workshop:
 
     async def _of_crop(self, crop: Image) -> NDArray[np.float32]:
         assert self._own is not None
-        return (await self._features(self._own.name, [crop], BACKGROUND))[0]
+        features: NDArray[np.float32] = (await self._features(self._own.name, [crop], BACKGROUND))[0]
+        return features
 
     async def _features(self, template: str, crops: Sequence[Image], urgency: Urgency) -> NDArray[np.float32]:
         batch, _ = await prepared(self._engine.card(template).input, crops)
         (features, *_) = await self._engine.infer(template, batch, urgency)
-        rows: NDArray[np.float32] = np.asarray(features, np.float32).reshape(len(features), -1)
-        return rows
+        return np.asarray(features, np.float32).reshape(len(features), -1)
 
     async def _profile(self, template: StoredTemplate, samples: Path) -> None:
         """Measure how well heads do on the samples there are; from then on the template may be chosen."""

@@ -8,15 +8,17 @@ from operators.recognise import track_memory
 from operators.recognise.track_memory import TOLD_EVERY_S, TrackMemory
 from operators.schema import Attribute, Model
 
+SURE = 0.8
 
-def said(label: str) -> Attribute:
+
+def said(label: str, confidence: float = 0.9) -> Attribute:
     model = Model(name="big", version="1", tier="reference")
-    return Attribute(name="type", label=label, confidence=0.9, provenance="oracle", model=model)
+    return Attribute(name="type", label=label, confidence=confidence, provenance="oracle", model=model)
 
 
 def memory(*labels: str, reuse_s: float = 2.0) -> TrackMemory:
     """Looks at track 7, one every tenth of a second from 0 on, in epoch 1, of an object of a tenth of the frame."""
-    made = TrackMemory(reuse_s)
+    made = TrackMemory(reuse_s, SURE)
     for number, label in enumerate(labels):
         made.looked(7, number / 10, 0.1, 1, said(label))
     return made
@@ -29,6 +31,14 @@ def test_an_answer_given_twice_running_is_given_again() -> None:
 @pytest.mark.parametrize("labels", [(), ("car",), ("car", "bike"), ("car", "car", "bike")])
 def test_an_answer_that_was_not_confirmed_is_not(labels: tuple[str, ...]) -> None:
     assert memory(*labels).recall(7, 0.3, 0.1, 1) is None
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.79, 0.9), (0.9, 0.79)])
+def test_an_answer_that_was_not_sure_is_not(first: float, second: float) -> None:
+    made = TrackMemory(2.0, SURE)
+    made.looked(7, 0.0, 0.1, 1, said("car", first))
+    made.looked(7, 0.1, 0.1, 1, said("car", second))
+    assert made.recall(7, 0.2, 0.1, 1) is None
 
 
 def test_another_track_is_looked_at() -> None:
@@ -67,20 +77,20 @@ def test_without_reuse_everything_is_looked_at() -> None:
 
 
 def test_a_track_is_an_observation_now_and_then() -> None:
-    made = TrackMemory(0.0)
+    made = TrackMemory(0.0, SURE)
     told = [step / 8 for step in range(16) if made.looked(7, step / 8, 0.1, 1, said("car"))]
     assert told == [0, 0.375, 0.75, 1.125, 1.5, 1.875]
     assert told[1] >= TOLD_EVERY_S
 
 
 def test_every_track_is_an_observation_of_its_own() -> None:
-    made = TrackMemory(0.0)
+    made = TrackMemory(0.0, SURE)
     assert [made.looked(track, 0.0, 0.1, 1, said("car")) for track in range(3)] == [True] * 3
 
 
 def test_the_tracks_seen_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(track_memory, "REMEMBERED", 2)
-    made = TrackMemory(2.0)
+    made = TrackMemory(2.0, SURE)
     for track in (1, 2, 1, 3, 1, 3):
         made.looked(track, 0.0, 0.1, 1, said("car"))
     assert [made.recall(track, 0.1, 0.1, 1) is not None for track in (1, 2, 3)] == [True, False, True]
