@@ -9,6 +9,7 @@ from operators.base import Call
 from operators.frame import Frame, Region
 from operators.recognise.auditor import Auditor
 from operators.recognise.recogniser import Recogniser
+from operators.recognise.remembered import Remembered, from_json
 
 
 class Audited:
@@ -36,6 +37,17 @@ class Audited:
         else:
             self.auditor.by_oracle(frame.stream, "variant", len(regions))
         return []
+
+    def snapshot(self, stream: str) -> bytes | None:
+        """What has to survive a restart, as JSON; None of a stream that is not here."""
+        states = self.auditor.states(stream)
+        return Remembered(states).to_json() if states else None
+
+    def restore(self, stream: str, data: bytes) -> None:
+        """Go on with what another worker knew of a stream; what cannot be read is told of and ignored."""
+        known = from_json(data, f"stream {stream}, node {self.auditor.node}")
+        if known is not None:
+            self.auditor.restore(stream, known.audits)
 
     def forget(self, stream: str) -> None:
         """What comes of the stream later begins anew."""

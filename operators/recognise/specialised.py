@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,15 +13,14 @@ from operators.frame import Frame, Region
 from operators.recognise.auditor import Auditor
 from operators.recognise.cascade import Cascade, InUse
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.specialised_stream import Remembered, SpecialisedStream
+from operators.recognise.remembered import from_json
+from operators.recognise.specialised_stream import SpecialisedStream
 from operators.recognise.specialization_report import specialization
 from operators.recognise.track_memory import TrackMemory
 from operators.recognise.workshop import Workshop
 from operators.schema import Model, NodePlan
 from specialization.head import OTHER
 from specialization.timeline import Timeline
-
-log = logging.getLogger(__name__)
 
 REMEMBERED_STREAMS = 1000
 """Streams that are gone and kept for the report."""
@@ -106,17 +104,14 @@ class Specialised:
     def snapshot(self, stream: str) -> bytes | None:
         """What has to survive a restart, as JSON; None of a stream that is not here."""
         known = self._streams.get(stream)
-        return None if known is None else msgspec.json.encode(known.remembered(self.auditor.states(stream)))
+        return None if known is None else known.remembered(self.auditor.states(stream)).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
         """Go on with what another worker knew of a stream; what cannot be read is told of and ignored."""
-        try:
-            known = msgspec.json.decode(data, type=Remembered)
-        except msgspec.MsgspecError as error:
-            log.warning("stream %s, node %s: what was remembered is damaged: %s", stream, self.auditor.node, error)
-            return
-        self.auditor.restore(stream, known.audits)
-        self._stream(stream).recall(known)
+        known = from_json(data, f"stream {stream}, node {self.auditor.node}")
+        if known is not None:
+            self.auditor.restore(stream, known.audits)
+            self._stream(stream).recall(known)
 
     def _with_specialization(self, plan: NodePlan, stream: SpecialisedStream | None) -> NodePlan:
         if plan.kind != "specialised" or self.workshop is None or stream is None or stream.cascade is None:

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from cache_adapt.audit_state import AuditState
-from operators.recognise.cascade import Cascade, CascadeState
+from operators.recognise.cascade import Cascade
+from operators.recognise.remembered import Remembered
 from operators.recognise.track_memory import TrackMemory
 from operators.schema import ShortcutKind
 from specialization.timeline import Timeline
-from specialization.timeline_state import TimelineState
-
-
-class Remembered(msgspec.Struct):
-    """What survives a restart or a move to another worker."""
-
-    audits: dict[ShortcutKind, AuditState] = {}
-    cascade: CascadeState | None = None
-    timeline: TimelineState | None = None
 
 
 class SpecialisedStream:

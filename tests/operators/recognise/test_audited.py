@@ -271,3 +271,23 @@ async def test_the_same_frames_are_audited_whenever_they_are_analysed() -> None:
     first, second = (scene.plan() for scene in scenes)
     assert first == second
     assert 5 < first.audits < 35
+
+
+async def test_what_is_known_of_a_shortcut_moves_to_another_worker() -> None:
+    scene, other = Scene(), Scene()
+    assert scene.operator.snapshot("cam") is None
+    await scene.life(8, regions=10)
+    known = scene.operator.snapshot("cam")
+    assert known
+    other.operator.restore("cam", known)
+    await other.frame(100)
+    assert other.plan().phase == "trusted"
+    assert other.plan().answers == scene.plan().answers + 1
+
+
+async def test_a_damaged_memory_of_a_shortcut_is_told_of_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    scene.operator.restore("cam", b'{"audits": []}')
+    assert "stream cam, node type: what was remembered is damaged" in caplog.text
+    await scene.frame(0)
+    assert scene.plan().phase == "probation"
