@@ -30,6 +30,8 @@ class Audits:
         """``specializing``: needed where a node specialises."""
         self._query, self._rule, self._specializing = query, rule, specializing
         self.nodes: list[Auditor | Specialised] = []
+        self.learning: dict[str, Audited | Specialised] = {}
+        """By node: operators that know of streams what should survive the worker."""
         self.changed = asyncio.Event()
         """Set when a phase has changed; whoever waits for it clears it."""
 
@@ -37,7 +39,9 @@ class Audits:
         """The recogniser of a node as an operator whose variants are audited."""
         auditor = self._auditor(node, recogniser, oracle, {"variant": sorted(shortcuts(models, oracle))})
         self.nodes.append(auditor)
-        return Audited(recogniser, auditor)
+        operator = Audited(recogniser, auditor)
+        self.learning[node] = operator
+        return operator
 
     def saving(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, oracle: str) -> Specialised:
         """The recogniser of a node as an operator that specialises, or reuses answers, or both."""
@@ -51,6 +55,7 @@ class Audits:
         auditor = self._auditor(spec.name, recogniser, oracle, kinds)
         operator = Specialised(recogniser, auditor, workshop, spec.reuse_s)
         self.nodes.append(operator)
+        self.learning[spec.name] = operator
         return operator
 
     async def observe(self, frame: Frame, result: Result) -> None:
