@@ -9,7 +9,7 @@ import pytest
 
 from cache_adapt.audit_state import Rule
 from operators.frame import Frame, Region
-from operators.recognise.audited import Audited
+from operators.recognise.auditor import Auditor
 from operators.schema import Result, StreamPlan, from_json
 from pipelines.audits import Audits
 from pipelines.build import build_executor
@@ -64,7 +64,7 @@ async def test_plans_are_published_while_the_worker_works(wire: Wire) -> None:
     await engine.start()
     executor = await build_executor(QUERY, engine, audits=audits)
     (node,) = audits.nodes
-    assert isinstance(node, Audited)
+    assert isinstance(node, Auditor)
     # The events topic exists on either transport, and nothing else is written to it here.
     plans = PlanPublisher(audits, wire.topics.events, every_s=0.2)
     config = WorkerConfig(wire.broker, wire.query, wire.topics, give_up_s=20)

@@ -1,0 +1,187 @@
+"""What specialization spares on real video, detector included: ``sluice run`` on whole clips.
+
+Each clip is analysed as ``examples/vehicles.yaml`` does it (motion, tracks, ``vehicle-type``), in a process of its own:
+
+``oracle``               every object is looked at by the network in every frame
+``specialised``          the node says ``specialize: true``
+``specialised, reused``  and ``reuse_s: 2``
+
+``recognition_s`` is the time that frames spent in the recognise node, audits that were in their way included; ``cpu_s``
+the processor time of the whole process, with decoding, detection, audits and training in the background. Agreement is
+counted on every object of every frame: the oracle's run has the same objects. The street is generated and longer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import yaml
+
+from benchmarks import harness
+
+DATA = Path(os.environ.get("SLUICE_DATA", "../shared/data")) / "videos"
+CLIPS = {
+    "car park": DATA / "car-detection.mp4",
+    "persons, bicycles, cars": DATA / "person-bicycle-car-detection.mp4",
+    "persons one by one": DATA / "one-by-one-person-detection.mp4",
+    "bottles": DATA / "bottle-detection.mp4",
+    "generated street": "synthetic:street?seed=3&duration_s=150&fps=10&mix=car:5,pickup:1,minibus:1,truck:1",
+}
+MODES: Mapping[str, Mapping[str, Any]] = {
+    "oracle": {},
+    "specialised": {"specialize": True},
+    "specialised, reused": {"specialize": True, "reuse_s": 2.0},
+}
+ACCURACY = 0.95
+ROUNDS = 3
+QUICK_FRAMES = 60
+NODE = "type"
+
+Answers = Mapping[tuple[int, int], tuple[Any, str]]
+"""By frame and object: the box, and what it was called."""
+
+
+def measure(quick: bool) -> harness.Outcome:
+    """All clips in all modes by turns; ``quick``: the beginning of two clips, once."""
+    clips = list(CLIPS)[:2] if quick else list(CLIPS)
+    variants = {(clip, mode): partial(_run, clip, mode, quick) for clip in clips for mode in MODES}
+    found = harness.interleaved(variants, 1 if quick else ROUNDS)
+    rows = [
+        _row(clip, mode, number, run, found[clip, "oracle"][number])
+        for (clip, mode), runs in found.items()
+        for number, run in enumerate(runs)
+    ]
+    return harness.Outcome(rows, headline(rows), partial(_draw, rows))
+
+
+def headline(rows: Sequence[harness.Row]) -> Mapping[str, Any]:
+    """Medians over the rounds, of the specialised modes, by clip."""
+    names = {"recognition_speedup": "recognition", "cpu_speedup": "cpu", "agreement": "agreement"}
+    return {
+        mode: {
+            name: {clip: _median(rows, clip, mode, key) for clip in dict.fromkeys(row["clip"] for row in rows)}
+            for key, name in names.items()
+        }
+        for mode in MODES
+        if mode != "oracle"
+    }
+
+
+def agreement(answers: Answers, oracle: Answers) -> float:
+    """Share of the objects that are called the same; raises ValueError where these are not the same objects."""
+    if {key: box for key, (box, _) in answers.items()} != {key: box for key, (box, _) in oracle.items()}:
+        raise ValueError("the runs found different objects: they cannot be compared")
+    return sum(label == oracle[key][1] for key, (_, label) in answers.items()) / len(answers) if answers else 1.0
+
+
+def _run(clip: str, mode: str, quick: bool) -> Mapping[str, Any]:
+    with tempfile.TemporaryDirectory() as scratch:
+        query, results, report = (Path(scratch) / name for name in ("query.yaml", "results.jsonl", "report.json"))
+        query.write_text(yaml.safe_dump(_query(mode)))
+        command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--source", str(CLIPS[clip])]
+        command += ["--out", str(results), "--report", str(report)]
+        started, before = time.perf_counter(), _cpu_s()
+        subprocess.run(command + (["--limit", str(QUICK_FRAMES)] if quick else []), check=True, capture_output=True)
+        wall_s, cpu_s = time.perf_counter() - started, _cpu_s() - before
+        lines = [json.loads(line) for line in results.read_text().splitlines()]
+        return {"wall_s": wall_s, "cpu_s": cpu_s, "lines": lines, "report": json.loads(report.read_text())}
+
+
+def _query(mode: str) -> Mapping[str, Any]:
+    recognise = {"task": "recognise", "input": "track[area >= 0.002]", "model": "vehicle-type", **MODES[mode]}
+    return {
+        "version": 1,
+        "name": "weg-video",
+        "slo_ms": 60_000,
+        "accuracy": ACCURACY,
+        "nodes": [
+            {"name": "detect", "task": "detect", "model": "motion"},
+            {"name": "track", "task": "track", "input": "detect"},
+            {"name": NODE, **recognise},
+        ],
+    }
+
+
+def _row(clip: str, mode: str, number: int, run: Mapping[str, Any], oracle: Mapping[str, Any]) -> harness.Row:
+    said = _answers(run["lines"])
+    done: Mapping[str, Any] = next(iter(run["report"]["specialization"]), {})
+    return {
+        "clip": clip,
+        "mode": mode,
+        "round": number,
+        "frames": len(run["lines"]),
+        "objects": len(said),
+        "recognition_s": round(_recognition_s(run), 3),
+        "recognition_speedup": round(_recognition_s(oracle) / _recognition_s(run), 3),
+        "cpu_s": round(run["cpu_s"], 2),
+        "cpu_speedup": round(oracle["cpu_s"] / run["cpu_s"], 3),
+        "wall_s": round(run["wall_s"], 2),
+        "agreement": round(agreement(said, _answers(oracle["lines"])), 4),
+        "special_rate": done.get("special_rate", ""),
+        "cascade_rate": done.get("cascade_rate", ""),
+        "transitions": done.get("transitions", ""),
+        "mean_dominant": done.get("mean_dominant", ""),
+        "mean_window": done.get("mean_window", ""),
+        "reused": done.get("reused", ""),
+        "audits": done.get("audits", ""),
+        "oracle_runs_spared": done.get("saving", ""),
+        "switched_off": sum(audit["switched_off"] for audit in run["report"]["audits"]),
+    }
+
+
+def _recognition_s(run: Mapping[str, Any]) -> float:
+    spent_ms = [float(line["plan"]["stages_ms"].get(NODE, 0.0)) for line in run["lines"]]
+    return sum(spent_ms) / 1000
+
+
+def _answers(lines: Sequence[Mapping[str, Any]]) -> Answers:
+    return {
+        (line["seq"], found["id"]): (found["detection"]["bounding_box"], found["attributes"][0]["label"])
+        for line in lines
+        for found in line["objects"]
+        if found["attributes"]
+    }
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _median(rows: Sequence[harness.Row], clip: str, mode: str, key: str) -> float:
+    values = [float(row[key]) for row in rows if (row["clip"], row["mode"]) == (clip, mode)]
+    return round(median(values), 4)
+
+
+def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
+    axes = figure.subplots(1, 3, sharey=True)
+    clips = list(dict.fromkeys(row["clip"] for row in rows))
+    titles = {"recognition_speedup": "recognition, speed-up", "cpu_speedup": "whole process, speed-up"}
+    for ax, (key, title) in zip(axes, (titles | {"agreement": "agreement with the oracle"}).items(), strict=True):
+        for place, mode in enumerate(mode for mode in MODES if mode != "oracle"):
+            values = [_median(rows, clip, mode, key) for clip in clips]
+            bars = ax.barh([row + 0.4 * place for row in range(len(clips))], values, 0.38, label=mode)
+            ax.bar_label(bars, fmt="%.2f" if key != "agreement" else "%.3f", fontsize=7, padding=2)
+        ax.axvline(1.0 if key != "agreement" else ACCURACY, color="grey", linewidth=0.8)
+        ax.set_title(title, fontsize=9)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.margins(x=0.15)
+    axes[2].set_xlim(0.8, 1.03)
+    axes[0].set_yticks([row + 0.2 for row in range(len(clips))], clips)
+    axes[0].invert_yaxis()
+    axes[0].legend(frameon=False, fontsize=7)
+
+
+if __name__ == "__main__":
+    harness.run("weg_video", measure, __doc__ or "")
