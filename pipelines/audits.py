@@ -32,8 +32,7 @@ class Audits:
         self.nodes: list[Auditor | Specialised] = []
         self.learning: dict[str, Audited | Specialised] = {}
         """By node: operators that know of streams what should survive the worker."""
-        self.changed = asyncio.Event()
-        """Set when a phase has changed; whoever waits for it clears it."""
+        self._listeners: list[asyncio.Event] = []
 
     def over(self, node: str, recogniser: Recogniser, models: Sequence[str], oracle: str) -> Audited:
         """The recogniser of a node as an operator whose variants are audited."""
@@ -57,6 +56,16 @@ class Audits:
         self.nodes.append(operator)
         self.learning[spec.name] = operator
         return operator
+
+    def news(self) -> asyncio.Event:
+        """Set whenever a phase has changed; of the caller alone, who clears it."""
+        self._listeners.append(asyncio.Event())
+        return self._listeners[-1]
+
+    def tell(self) -> None:
+        """A phase has changed."""
+        for listener in self._listeners:
+            listener.set()
 
     async def observe(self, frame: Frame, result: Result) -> None:
         """An observer of the executor: the frame's result is complete."""
@@ -92,4 +101,4 @@ class Audits:
     def _auditor(
         self, node: str, recogniser: Recogniser, oracle: str, shortcuts: Mapping[ShortcutKind, Sequence[str]]
     ) -> Auditor:
-        return Auditor(node, recogniser, oracle, shortcuts, self._rule, lambda stream: self.changed.set())
+        return Auditor(node, recogniser, oracle, shortcuts, self._rule, lambda stream: self.tell())

@@ -24,6 +24,7 @@ class PlanPublisher:
     def __init__(self, audits: Audits, topic: str, every_s: float = EVERY_S) -> None:
         self.topic = topic
         self._audits, self._every_s = audits, every_s
+        self._news = audits.news()
         self._published: dict[str, Sequence[NodePlan]] = {}
 
     @property
@@ -59,8 +60,8 @@ class PlanPublisher:
     async def _moment(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._every_s):
-                await self._audits.changed.wait()
-        self._audits.changed.clear()
+                await self._news.wait()
+        self._news.clear()
 
     def _outgoing(self, plan: StreamPlan) -> Outgoing:
         return Outgoing(self.topic, plan.stream.encode(), to_json(plan), plan.at.timestamp())

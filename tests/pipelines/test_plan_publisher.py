@@ -82,7 +82,7 @@ async def test_a_change_of_phase_is_told_at_once() -> None:
     async with plans.beside(Publisher(topic.send)):
         await topic.until(1)
         node.found["yard"] = plan(answers=1)
-        audits.changed.set()
+        audits.tell()
         await topic.until(2)
     assert len(topic.stored) == 2
 
@@ -93,7 +93,7 @@ async def test_a_stream_that_came_back_is_told_of_again() -> None:
     async with plans.beside(Publisher(topic.send)):
         for count, found in ((1, {"yard": plan()}), (1, {}), (2, {"yard": plan()})):
             node.found = found
-            audits.changed.set()
+            audits.tell()
             await topic.until(count)
             await asyncio.sleep(0.01)
     assert [key for key, _ in topic.stored] == ["yard", "yard"]
