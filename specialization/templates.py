@@ -53,6 +53,9 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``latency``: measured; ``multiply-adds``: counted."""
     measured: tuple[Measured, ...]
     """Ascending by tolerance; empty where there was no training set: nobody knows, until a stream's samples tell."""
+    data: str = ""
+    """What the training set was made from, in words."""
+    data_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,14 @@ from specialization.head import SpecialisedHead, probabilities
 from specialization.softmax_regression import fit
 
 FOLDS = 4
+JUDGED_SKEW = 0.8
+"""The stream that a head is judged for: with fewer dominant inputs than this it is hardly worth having."""
 LEAST_ROWS = 12
-"""Of every dominant class, and of all others together."""
-MOST_ROWS = 6000
-"""That one head is trained on: it bounds the time."""
+"""Of every dominant class."""
+LEAST_OTHERS = 30
+"""Of all other classes together."""
+MOST_ROWS, MOST_VALUES = 6000, 1_500_000
+"""That one head is trained on: they bound the time."""
 
 
 class TooFewSamples(SluiceError):
@@ -93,17 +97,14 @@ def training_rows(
     own = [np.flatnonzero(labels == each) for each in classes]
     others = [np.flatnonzero(labels == each) for each in np.setdiff1d(np.unique(labels), classes)]
     _check(classes, own, others)
-    drawn = [
-        *_drawn(own, int(MOST_ROWS * training_skew), rng),
-        *_drawn(others, int(MOST_ROWS * (1 - training_skew)), rng),
-    ]
+    most = min(MOST_ROWS, MOST_VALUES // features.shape[1])
+    drawn = [*_drawn(own, int(most * training_skew), rng), *_drawn(others, int(most * (1 - training_skew)), rng)]
     n = len(classes)
     targets = np.repeat([*range(n), *[n] * len(others)], [len(rows) for rows in drawn])
-    inside = targets < n
     return Training(
         features[np.concatenate(drawn)].astype(np.float32),
         targets,
-        np.where(inside, training_skew / inside.sum(), (1 - training_skew) / (~inside).sum()).astype(np.float32),
+        _weights(targets < n, training_skew),
         np.concatenate([_folds(len(rows)) for rows in drawn]),
         n + 1,
     )
@@ -118,13 +119,20 @@ def validate(training: Training) -> Held:
         head = fit(training.features[kept], training.targets[kept], training.weights[kept], training.outputs)
         likely = probabilities(training.features[out], *head)[:, :-1]
         said[out], confidence[out] = likely.argmax(axis=1), likely.max(axis=1)
-    return Held(said, confidence, training.targets, training.weights, training.outputs - 1)
+    dominant = training.outputs - 1
+    return Held(said, confidence, training.targets, _weights(training.targets < dominant, JUDGED_SKEW), dominant)
 
 
 def _drawn(groups: Sequence[NDArray[np.intp]], most: int, rng: Generator) -> list[NDArray[np.intp]]:
     """Of every class as many rows, in their order, or all of them where it has fewer."""
     each = max(most // len(groups), 1)
     return [np.sort(rng.choice(rows, each, replace=False)) if len(rows) > each else rows for rows in groups]
+
+
+def _weights(inside: NDArray[np.bool_], skew: float) -> NDArray[np.float32]:
+    """Of rows of dominant classes, and of the others, so that the former make up the skew."""
+    weights = np.where(inside, skew / inside.sum(), (1 - skew) / (~inside).sum())
+    return weights.astype(np.float32)
 
 
 def _folds(size: int) -> NDArray[np.intp]:
@@ -136,5 +144,5 @@ def _check(classes: Sequence[int], own: Sequence[NDArray[Any]], others: Sequence
     for each, rows in zip(classes, own, strict=True):
         if len(rows) < LEAST_ROWS:
             raise TooFewSamples(f"class {each} has {len(rows)} samples; a head needs {LEAST_ROWS} of every class")
-    if (count := sum(map(len, others))) < LEAST_ROWS:
-        raise TooFewSamples(f"there are {count} samples of other classes; a head needs {LEAST_ROWS}")
+    if (count := sum(map(len, others))) < LEAST_OTHERS:
+        raise TooFewSamples(f"there are {count} samples of other classes; a head needs {LEAST_OTHERS}")
