@@ -11,6 +11,7 @@ import faust
 from faust.types import TP
 
 from pipelines.intake import Message
+from pipelines.memory import Memory
 from pipelines.partition import Partition, Valve, Work
 from pipelines.publisher import Outgoing, Send
 
@@ -51,10 +52,16 @@ class FrameAgent:
         app.on_partitions_revoked.connect(self._revoked)
         app.on_partitions_assigned.connect(self._assigned)
 
+    @property
+    def memory(self) -> Memory:
+        """Of its streams."""
+        return self._work.memory
+
     async def close(self) -> None:
         """Finish and publish the frames in flight, then drop the state of all streams: others may go on with them."""
         try:
             await self._stop()
+            await self._work.memory.hand_over()
         finally:
             self._keep(set())
 
@@ -68,6 +75,7 @@ class FrameAgent:
             for stream in self._streams.pop(tp):
                 self._work.analyser.forget(stream)
                 self._work.derive.forget(stream)
+                self._work.memory.forget(stream)
 
     async def _consume(self, stream: Any) -> None:
         async for event in stream.noack().events():
@@ -77,10 +85,12 @@ class FrameAgent:
 
     async def _revoked(self, app: faust.App, revoked: set[TP], **_: Any) -> None:
         await self._stop()
+        await self._work.memory.hand_over()  # before this returns nobody else is assigned them
 
     async def _assigned(self, app: faust.App, assigned: set[TP], **_: Any) -> None:
         await self._stop()
         self._work.resume.reset()
+        self._work.memory.reset()
         self._keep(assigned)
         self._partitions = {tp: self._open(tp) for tp in assigned if tp.topic == self._topic}
         self._ready.set()

@@ -75,19 +75,25 @@ async def wait_for_broker(settings: BrokerSettings, topics: Collection[str], giv
         await asyncio.sleep(min(RETRY_S, give_up_s - waited_s))
 
 
-async def _missing(settings: BrokerSettings, topics: Collection[str]) -> str | None:
-    """What keeps us from working with the broker; None where nothing does."""
+async def topics_at(settings: BrokerSettings) -> set[str]:
+    """All topics that may be seen; raises ``KafkaError``, OSError or TimeoutError."""
     client = AIOKafkaAdminClient(**aiokafka_options(settings))
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             await client.start()
-            there = set(await client.list_topics())
+            return set(await client.list_topics())
+    finally:
+        await client.close()
+
+
+async def _missing(settings: BrokerSettings, topics: Collection[str]) -> str | None:
+    """What keeps us from working with the broker; None where nothing does."""
+    try:
+        there = await topics_at(settings)
     except AuthenticationFailedError as error:
         raise Unavailable(f"the broker at {settings.url} refuses the credentials: {error}") from None
     except (KafkaError, OSError, TimeoutError) as error:
         return f"no broker answers at {settings.url} ({type(error).__name__})"
-    finally:
-        await client.close()
     absent = sorted(set(topics) - there)
     if absent:
         return f"{settings.url} has no topic {', '.join(absent)}: make them with `sluice topics create`"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
 from operators.schema import Event, FrameHeader, Result, to_json
 from operators.transports.window import OrderedWindow
 from pipelines.intake import Analyser, Answer, Message, answer, without_objects, without_value
+from pipelines.memory import Memory, NoMemory
 from pipelines.publisher import Outgoing, Publisher
 from pipelines.resume import Resume
 
@@ -51,6 +52,7 @@ class Work:
     topics: TopicNames
     resume: Resume
     derive: Derive
+    memory: Memory = field(default_factory=NoMemory)
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class Partition:
                 self._held = False
                 self._valve.release()
             await self._work.resume.cover(message.timestamp_s)
+            await self._work.memory.cover()
             await self._window.put(message, partial(answer, message, self._work.analyser, self._answered))
 
     def _answered(self, header: FrameHeader) -> bool:
@@ -113,6 +116,7 @@ class Partition:
             self._streams.add(header.stream)
             for result in self._work.resume.recent(header.stream):
                 self._work.derive(result)  # told already: only the state it leaves matters
+            self._work.memory.recall(header.stream)
         return self._work.resume.answered(header)
 
     async def _finish(self, batch: Sequence[tuple[Message, Answer]]) -> None:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
 import msgspec
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError, RequestTimedOutError
+from aiokafka.errors import KafkaError
 
 from operators.schema import FrameHeader, Result, from_json
-from pipelines.aio_broker import aiokafka_options
 from pipelines.settings import BrokerSettings
+from pipelines.topic_reader import records
 
 log = logging.getLogger(__name__)
 
@@ -26,10 +25,6 @@ MARGIN_S = 30.0
 """Frames of a partition come from several machines whose clocks differ by less than this."""
 RECENT_RESULTS = 50
 """Per stream, what is kept of the tail to go on with the life cycle of tracks."""
-SILENCE_S = 10.0
-"""A broker that gives no more of the tail for so long is asked again from the tail's start."""
-LONG = 100_000
-"""So many messages take seconds to read, and are worth a word."""
 RETRY_S = 2.0
 
 
@@ -167,32 +162,6 @@ class KafkaResume:
         return self._tail.recent(stream)
 
     async def _values(self, since_ms: float) -> AsyncIterator[bytes | None]:
-        # Without a group a consumer is assigned all partitions of its topic at once.
-        consumer = AIOKafkaConsumer(self._topic, **aiokafka_options(self._settings), enable_auto_commit=False)
-        await consumer.start()
-        try:
-            ends = await consumer.end_offsets(consumer.assignment())
-            unread = await self._seek(consumer, ends, max(0, int(since_ms)))
-            while unread:
-                batches = await consumer.getmany(*unread, timeout_ms=round(SILENCE_S * 1000))
-                for record in (record for records in batches.values() for record in records):
-                    yield record.value
-                unread = {partition for partition in unread if await consumer.position(partition) < ends[partition]}
-                if unread and not batches:
-                    raise RequestTimedOutError(f"nothing came for {SILENCE_S:g} s")
-        finally:
-            await consumer.stop()
-
-    async def _seek(
-        self, consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int], since_ms: int
-    ) -> set[TopicPartition]:
-        """Go to where the tail begins; the partitions that have one."""
-        found = await consumer.offsets_for_times(dict.fromkeys(ends, since_ms))
-        starts = {partition: place.offset for partition, place in found.items() if place}
-        unread = {partition for partition, start in starts.items() if start < ends[partition]}
-        for partition in unread:
-            consumer.seek(partition, starts[partition])
-        length = sum(ends[partition] - starts[partition] for partition in unread)
-        if length >= LONG:
-            log.info("topic %s: looking for results of this query among its last %d messages", self._topic, length)
-        return unread
+        since = max(0, int(since_ms))
+        async for record in records(self._settings, self._topic, "results of this query", since):
+            yield record.value

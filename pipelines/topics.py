@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from serving.errors import BadInput
 
-Kind = Literal["frames", "results", "streams", "plans", "events", "dlq"]
+Kind = Literal["frames", "results", "streams", "plans", "state", "events", "dlq"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 PREFIX = r"^[A-Za-z0-9._-]{0,100}$"
@@ -80,6 +80,21 @@ class PlansTopic(StreamsTopic):
     """How every stream is analysed at present."""
 
 
+class StateTopic(TopicSettings):
+    """What workers have learnt of every stream, for those that take it over. Read as a whole, so kept small."""
+
+    compacted: bool = True
+    retention_s: float | None = Field(default=7 * DAY_S, gt=0)
+    """A stream of which nothing came for so long begins anew; null remembers for ever."""
+
+    def broker_configs(self) -> dict[str, str]:
+        """Compacted early, and cleared of streams that are gone."""
+        configs = super().broker_configs() | {"segment.bytes": str(max(self.max_message_bytes, 8 * MIB))}
+        if not self.compacted or self.retention_s is None:
+            return configs
+        return configs | {"cleanup.policy": "compact,delete", "retention.ms": str(round(self.retention_s * 1000))}
+
+
 class DeadLettersTopic(TopicSettings):
     """Messages that could not be processed, with their bytes."""
 
@@ -104,6 +119,8 @@ class TopicsConfig(BaseModel):
     """The state of every stream."""
     plans: PlansTopic = PlansTopic()
     """Who answers for every stream, and what audits have found."""
+    state: StateTopic = StateTopic()
+    """What workers have learnt of every stream."""
     events: TopicSettings = TopicSettings()
     """The life cycle of tracks."""
     dlq: DeadLettersTopic = DeadLettersTopic()

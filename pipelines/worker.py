@@ -19,6 +19,8 @@ from pipelines.aio_broker import Broker, LocalAddress, wait_for_broker
 from pipelines.app import StartAt, make_app, quiet
 from pipelines.heartbeat import Heartbeat
 from pipelines.intake import Analyser
+from pipelines.kafka_memory import KafkaMemory, Remembering
+from pipelines.memory import NoMemory
 from pipelines.partition import Derive, TopicNames, Work
 from pipelines.plan_publisher import PlanPublisher
 from pipelines.process import tuned
@@ -69,13 +71,15 @@ async def run_worker(
     analyser: Analyser,
     derive: Derive | None = None,
     plans: PlanPublisher | None = None,
+    remembering: Remembering | None = None,
     *,
     stop: asyncio.Event,
     ready: asyncio.Event | None = None,
 ) -> None:
     """Work until ``stop``; then finish the frames in flight, publish, commit and return. ``ready``: set when it begins.
 
-    A broker that goes away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
+    ``remembering``: what is learnt of streams and must not be lost; nothing is kept on ``local://``. A broker that goes
+    away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
     """
     quiet()
     heart = Heartbeat(config.alive)
@@ -84,7 +88,8 @@ async def run_worker(
             if not await _unless(stop, _reach(config, plans)):
                 return
             app = make_app(config.group, config.broker, start=config.start, datadir=Path(scratch))
-            agent = FrameAgent(app, _work(config, app, analyser, derive or NoEvents()), ready or asyncio.Event())
+            work = _work(config, app, analyser, derive or NoEvents(), remembering)
+            agent = FrameAgent(app, work, ready or asyncio.Event())
             await _live(app, agent, config, plans, stop, heart)
 
 
@@ -109,7 +114,7 @@ async def _live(
         if not stop.is_set():
             if not isinstance(config.broker, LocalAddress):
                 log.info("analysing %s at %s", config.topics.frames, config.broker.url)
-            async with plans.beside(Publisher(sender(app))) if plans else nullcontext():
+            async with plans.beside(Publisher(sender(app))) if plans else nullcontext(), agent.memory.kept():
                 await _until_done(app, agent, stop, heart)
     except Exception as error:
         if agent.failed.done():
@@ -121,14 +126,15 @@ async def _live(
         await _stop(app, agent, starting)
 
 
-def _work(config: WorkerConfig, app: faust.App, analyser: Analyser, derive: Derive) -> Work:
-    broker = config.broker
-    resume = (
-        NothingToResume()
-        if isinstance(broker, LocalAddress)
-        else KafkaResume(broker, config.topics.results, config.query, lambda: app.producer.flush())
-    )
-    return Work(analyser, Publisher(sender(app)), config.topics, resume, derive)
+def _work(
+    config: WorkerConfig, app: faust.App, analyser: Analyser, derive: Derive, remembering: Remembering | None
+) -> Work:
+    broker, publisher = config.broker, Publisher(sender(app))
+    if isinstance(broker, LocalAddress):
+        return Work(analyser, publisher, config.topics, NothingToResume(), derive)
+    resume = KafkaResume(broker, config.topics.results, config.query, lambda: app.producer.flush())
+    memory = NoMemory() if remembering is None else KafkaMemory(broker, config.query, remembering, publisher)
+    return Work(analyser, publisher, config.topics, resume, derive, memory)
 
 
 async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event, heart: Heartbeat) -> None:

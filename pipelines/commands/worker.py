@@ -13,6 +13,7 @@ from pipelines.build import build_executor
 from pipelines.check import open_query
 from pipelines.commands import options
 from pipelines.deriving import Lifecycles
+from pipelines.kafka_memory import Remembering
 from pipelines.models import backend, catalogue
 from pipelines.partition import TopicNames
 from pipelines.plan_publisher import PlanPublisher
@@ -20,6 +21,7 @@ from pipelines.query import Query
 from pipelines.settings import broker_settings
 from pipelines.specializing import specializing
 from pipelines.stopping import stop_loop_on_signals
+from pipelines.topics import TopicsConfig
 from pipelines.worker import WorkerConfig, run_worker
 from serving.catalogue import Catalogue
 from specialization.specializer import ProcessSpecializer
@@ -67,15 +69,15 @@ def command(
         alive=alive,
         prefix=topics.prefix,
     )
-    asyncio.run(_work(config, wanted, known, topics.name("plans")))
+    asyncio.run(_work(config, wanted, known, topics))
 
 
-async def _work(config: WorkerConfig, query: Query, known: Catalogue, plans_topic: str) -> None:
+async def _work(config: WorkerConfig, query: Query, known: Catalogue, topics: TopicsConfig) -> None:
     with specializing(known, ProcessSpecializer()) as means:
-        await _serve(config, query, known, plans_topic, Audits(query.name, Rule(query.accuracy), means))
+        await _serve(config, query, known, topics, Audits(query.name, Rule(query.accuracy), means))
 
 
-async def _serve(config: WorkerConfig, query: Query, known: Catalogue, plans_topic: str, audits: Audits) -> None:
+async def _serve(config: WorkerConfig, query: Query, known: Catalogue, topics: TopicsConfig, audits: Audits) -> None:
     engine = backend(known)
     await engine.start()
     try:
@@ -83,7 +85,9 @@ async def _serve(config: WorkerConfig, query: Query, known: Catalogue, plans_top
             executor = await build_executor(query, engine, audits=audits)
             events = query.publish.events
             derive = Lifecycles(events.update_every_s, events.end_after_s)
-            await run_worker(config, executor, derive, PlanPublisher(audits, plans_topic), stop=stop)
+            plans = PlanPublisher(audits, topics.name("plans"))
+            remembering = Remembering(topics.name("state"), audits.learning, audits.news())
+            await run_worker(config, executor, derive, plans, remembering, stop=stop)
     finally:
         await audits.close(0.0)  # nobody would be told what they find
         await engine.stop()

@@ -23,8 +23,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @contextmanager
-def worker_process(bootstrap: str, prefix: str, work_s: float) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", "tests.faults.worker_process", bootstrap, prefix, str(work_s)]
+def worker_process(
+    bootstrap: str, prefix: str, work_s: float, memory: str | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """``memory``: the topic on which it keeps what it learns."""
+    words = [bootstrap, prefix, str(work_s), *([memory] if memory else [])]
+    command = [sys.executable, "-m", "tests.faults.worker_process", *words]
     process = subprocess.Popen(command, cwd=ROOT)
     try:
         yield process

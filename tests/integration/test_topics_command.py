@@ -16,7 +16,7 @@ Broker = KafkaBroker | RemoteBroker
 
 def test_create_makes_what_is_missing_and_says_what_exists(kafka_broker: Broker, topic_prefix: str) -> None:
     arguments = ("topics", "create", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix)
-    names = [f"{topic_prefix}{kind}.v1" for kind in ("frames", "results", "streams", "plans", "events", "dlq")]
+    names = [f"{topic_prefix}{kind}.v1" for kind in ("frames", "results", "streams", "plans", "state", "events", "dlq")]
     first, second = sluice(*arguments), sluice(*arguments)
     assert first.stdout.splitlines() == [f"{name}: created" for name in names], first.stderr
     assert second.stdout.splitlines() == [f"{name}: exists" for name in names]
@@ -37,6 +37,9 @@ def test_the_query_says_how_topics_shall_be(kafka_broker: Broker, topic_prefix: 
     assert frames["differences"] == []
     streams = json.loads(described.stdout)[f"{topic_prefix}streams.v1"]
     assert streams["configs"]["cleanup.policy"] == "compact"
+    state = json.loads(described.stdout)[f"{topic_prefix}state.v1"]
+    assert state["configs"]["cleanup.policy"] == "compact,delete"
+    assert state["differences"] == []
 
 
 def test_differences_are_told_and_updated_only_when_asked(kafka_broker: Broker, topic_prefix: str) -> None:
@@ -59,7 +62,7 @@ def test_differences_are_told_and_updated_only_when_asked(kafka_broker: Broker, 
 def test_describe_shows_missing_topics(kafka_broker: Broker, topic_prefix: str) -> None:
     done = sluice("topics", "describe", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix)
     assert done.returncode == 0
-    assert done.stdout.count("missing: sluice topics create") == 6
+    assert done.stdout.count("missing: sluice topics create") == 7
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ def as_found(settings: TopicSettings, **changes: str) -> Found:
 def test_names_begin_with_the_prefix() -> None:
     assert list(TopicsConfig().by_name()) == [
         "sluice.frames.v1", "sluice.results.v1", "sluice.streams.v1",
-        "sluice.plans.v1", "sluice.events.v1", "sluice.dlq.v1",
+        "sluice.plans.v1", "sluice.state.v1", "sluice.events.v1", "sluice.dlq.v1",
     ]  # fmt: skip
     assert TopicsConfig(prefix="site-a.").name("dlq") == "site-a.dlq.v1"
     assert TopicsConfig().with_prefix("x.").name("frames") == "x.frames.v1"
@@ -53,6 +53,15 @@ def test_states_are_compacted_and_have_no_retention() -> None:
     configs = TopicsConfig().streams.broker_configs()
     assert configs["cleanup.policy"] == "compact"
     assert "retention.ms" not in configs
+
+
+def test_what_was_learnt_is_compacted_in_small_segments_and_forgotten_with_its_stream() -> None:
+    configs = TopicsConfig().state.broker_configs()
+    assert (configs["cleanup.policy"], configs["retention.ms"]) == ("compact,delete", "604800000")
+    assert int(configs["segment.bytes"]) == 8 << 20
+    forever = TopicsConfig.model_validate({"state": {"retention_s": None}}).state.broker_configs()
+    assert forever["cleanup.policy"] == "compact"
+    assert "retention.ms" not in forever
 
 
 def test_null_retention_is_for_ever() -> None:

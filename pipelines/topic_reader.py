@@ -1,0 +1,62 @@
+"""Reads what a topic has at present, outside any group."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import RequestTimedOutError
+
+from pipelines.aio_broker import aiokafka_options
+from pipelines.settings import BrokerSettings
+
+log = logging.getLogger(__name__)
+
+SILENCE_S = 10.0
+"""A broker that gives no more for so long is taken for one that does not answer."""
+LONG = 100_000
+"""So many messages take seconds to read, and are worth a word."""
+
+
+async def records(
+    settings: BrokerSettings, topic: str, what: str, since_ms: int | None = None
+) -> AsyncIterator[ConsumerRecord]:
+    """All messages, in order per partition; with ``since_ms`` (epoch) those since. Raises ``KafkaError`` or OSError.
+
+    ``what`` says what is looked for, should it take long.
+    """
+    # Without a group a consumer is assigned all partitions of its topic at once.
+    consumer = AIOKafkaConsumer(topic, **aiokafka_options(settings), enable_auto_commit=False)
+    try:
+        await consumer.start()
+        ends = await consumer.end_offsets(consumer.assignment())
+        starts = await _starts(consumer, ends, since_ms)
+        length = sum(ends[partition] - start for partition, start in starts.items())
+        if length >= LONG:
+            log.info("topic %s: looking for %s among its last %d messages", topic, what, length)
+        unread = set(starts)
+        while unread:
+            batches = await consumer.getmany(*unread, timeout_ms=round(SILENCE_S * 1000))
+            for record in (record for batch in batches.values() for record in batch):
+                yield record
+            unread = {partition for partition in unread if await consumer.position(partition) < ends[partition]}
+            if unread and not batches:
+                raise RequestTimedOutError(f"nothing came for {SILENCE_S:g} s")
+    finally:
+        await consumer.stop()
+
+
+async def _starts(
+    consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int], since_ms: int | None
+) -> dict[TopicPartition, int]:
+    """Go to where what is wanted begins, in the partitions that have some."""
+    if since_ms is None:
+        starts = await consumer.beginning_offsets(list(ends))
+    else:
+        found = await consumer.offsets_for_times(dict.fromkeys(ends, since_ms))
+        starts = {partition: place.offset for partition, place in found.items() if place}
+    starts = {partition: start for partition, start in starts.items() if start < ends[partition]}
+    for partition, start in starts.items():
+        consumer.seek(partition, start)
+    return starts
