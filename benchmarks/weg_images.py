@@ -1,0 +1,105 @@
+"""Sequential specialization with real networks on real pictures, timed from picture to answer.
+
+Sets: 120 generated plates, every picture new; CIFAR-10; photos of six vehicle types. The same pictures are answered in
+turns by the oracle alone and by the oracle with heads specialised to what the stream shows, both in ONNX Runtime at
+fp32 on one thread. What heads are trained on, and their rates, come from pictures that no network learnt and no stream
+shows. Streams are as long as what a camera gives within minutes.
+
+- ``speedup``: time of the oracle alone ÷ ours, heads being trained on another core; the CSV also has it for one core
+- ``accuracy_diff``: share of right answers, ours − the oracle's, on the same pictures; negative where ours is worse
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.random import Generator
+
+from benchmarks.harness import Outcome, Row, run
+from benchmarks.weg_parts.image_plot import draw
+from benchmarks.weg_parts.image_run import Account, Ours, measured
+from benchmarks.weg_parts.image_sets import ImageSet, image_sets
+from benchmarks.weg_parts.image_template import Measured, measure_template
+from datasets.streams import ClassStream, Phase, changing, generate
+from specialization.weg import Weg
+from specialization.weg_adaptive import Adaptive
+
+SEED = 1
+LENGTHS: Mapping[str, int] = {"plates": 3000, "cifar10": 1200, "vehicle6": 1200}
+QUICK_LENGTH = 400
+SKEWED = ((2, 0.9), (3, 0.8), (5, 0.9), (5, 0.8), (10, 0.9))
+CHANGES = 6
+"""Phases of the stream whose dominant classes change abruptly."""
+
+
+def measure(quick: bool) -> Outcome:
+    """Rows: one per set and stream; quick: two streams of plates."""
+    cv2.setNumThreads(1)
+    sets = list(image_sets())[:1] if quick else list(image_sets())
+    rows = [row for name in sets for row in rows_of(name, quick, SEED)]
+    plates = [row for row in rows if row["set"] == "plates"]
+    headline = {key: {row["stream"]: row[key] for row in plates} for key in ("speedup", "accuracy_diff")}
+    return Outcome(rows, headline, partial(draw, rows))
+
+
+def rows_of(name: str, quick: bool, seed: int) -> Iterator[Row]:
+    """All streams of a set."""
+    images = image_sets()[name](seed)
+    measured_template = measure_template(images, seed, draws=3 if quick else 10)
+    length = QUICK_LENGTH if quick else LENGTHS[name]
+    chosen = streams(len(images.labels), length)
+    for stream in ("5_90", "random") if quick else chosen:
+        yield row(images, measured_template, stream, chosen[stream], seed)
+
+
+def streams(classes: int, length: int) -> Mapping[str, Callable[[Generator], ClassStream]]:
+    """By name: those whose dominant classes are half of all at most, one without skew, one that changes."""
+    skewed = [(n, p) for n, p in SKEWED if 2 * n <= classes]
+    n, p = max(skewed, key=lambda each: (each[1], each[0] <= 5, each[0]))
+    phase = Phase(length // CHANGES * 2, n, p)
+    return {
+        **{f"{n}_{p * 100:.0f}": partial(_generated, classes=classes, phase=Phase(length, n, p)) for n, p in skewed},
+        "random": partial(_generated, classes=classes, phase=Phase(length)),
+        "changes": partial(changing, classes=classes, phase=phase, count=CHANGES),
+    }
+
+
+def _generated(rng: Generator, classes: int, phase: Phase) -> ClassStream:
+    return generate(rng, classes, [phase])
+
+
+def row(images: ImageSet, template: Measured, name: str, stream: Callable[[Generator], ClassStream], seed: int) -> Row:
+    """One stream, run."""
+    rng = np.random.default_rng((seed, *name.encode()))
+    labels = [images.labels[place] for place in stream(rng).labels]
+    ours = Ours(images, Weg(Adaptive(template.config, template.templates)), template.train, rng)
+    account = measured(images, labels, ours, rng)
+    return {"set": images.name, "classes": images.classes, "stream": name, **figures(account)}
+
+
+def figures(account: Account) -> dict[str, Any]:
+    """What the CSV says of a run."""
+    each = account.objects
+    return {
+        "objects": each,
+        "speedup": round(account.speedup, 3),
+        "speedup_one_core": round(account.speedup_one_core, 3),
+        "accuracy_diff": round(account.accuracy_diff, 4),
+        "oracle_accuracy": round(account.oracle_right / each, 4),
+        "agreement": round(account.agreed / each, 4),
+        "oracle_ms": round(account.oracle_s / each * 1e3, 3),
+        "ours_ms": round(account.ours_s / each * 1e3, 3),
+        "special_rate": round(account.under_head / each, 3),
+        "cascade_rate": round(1 - account.by_head / max(account.under_head, 1), 3),
+        "transitions": account.entered,
+        "heads_trained": len(account.training_s),
+        "training_s": round(float(np.mean(account.training_s or [0])), 3),
+    }
+
+
+if __name__ == "__main__":
+    run("weg_images", measure, __doc__ or "")
