@@ -16,13 +16,12 @@ NAMED = 6
 
 def table(nodes: Iterable[Mapping[str, Any]]) -> Table:
     """The columns of table 5.4 (Shen, 2019), and the saving."""
-    found = Table("specialised", "phase", box=None)
+    found = Table("specialised", box=None)
     for column in ("special", "cascade", "set in", "classes", "window", "saved", "speed-up"):
         found.add_column(column, justify="right", no_wrap=True)
     for node in nodes:
         found.add_row(
             f"{node['stream']} {node['node']}",
-            node["phase"],
             f"{node['special_rate']:.1%}",
             _told(node["cascade_rate"], ".1%"),
             str(node["transitions"]),
