@@ -8,6 +8,7 @@ from functools import partial
 
 from cache_adapt.audit import Audit, Ticket
 from cache_adapt.audit_state import AuditState, Phase, Rule
+from cache_adapt.confidence import Interval
 from cache_adapt.sampling import coin
 from operators.frame import Frame, Image, Region
 from operators.recognise.audit_report import node_plan
@@ -49,6 +50,10 @@ class Auditor:
     def allows(self, stream: str, kind: ShortcutKind) -> bool:
         """Whether shortcuts of this kind may answer."""
         return self._audit(stream, kind).uses_shortcut
+
+    def interval(self, stream: str, kind: ShortcutKind) -> Interval:
+        """Of the agreement, by the audits of late; valid at every look."""
+        return self._audit(stream, kind).estimate().sequential
 
     def by_oracle(self, stream: str, kind: ShortcutKind, answers: int) -> None:
         """The oracle gave answers that a shortcut of this kind might have given."""

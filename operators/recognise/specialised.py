@@ -219,6 +219,8 @@ class Specialised:
             stream.cascade.audited(number, agrees)
         else:
             stream.cascade.distrust()
+        found = self.auditor.interval(name, "specialised")
+        stream.timeline.agreed(stream.at_s, found.low, found.high)
         self._note(stream)
 
     def _note(self, stream: SpecialisedStream) -> None:

@@ -142,6 +142,15 @@ async def test_a_tracked_object_is_no_new_observation_in_every_frame(
     assert 8 <= len(cascade.weg.state.answers) <= 11
 
 
+async def test_the_timeline_tells_how_far_heads_may_be_believed(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    await scene.show([1, 2] * 10)
+    (latest,) = [each.agreement for each in scene.node.timelines()["cam"].state.slices if each.agreement][-1:]
+    found = scene.plan().agreement.sequential
+    assert latest == pytest.approx((found.low, found.high), abs=1e-4)
+
+
 async def test_what_is_known_of_a_stream_moves_to_another_worker(
     tmp_path: Path, specializer: ThreadSpecializer
 ) -> None:
@@ -155,6 +164,7 @@ async def test_what_is_known_of_a_stream_moves_to_another_worker(
     other.node.restore("cam", known)
     assert said(await other.frame(2, 3)) == [("shade-2", "specialised"), ("shade-3", "oracle")]
     assert other.plan().answers == scene.plan().answers + 2
+    assert scene.plan().agreement.sequential.low > 0.3
     assert other.plan().agreement.audits >= 20
     before, after = (plan.plan().specialization for plan in (scene, other))
     assert before
