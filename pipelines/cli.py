@@ -18,6 +18,7 @@ COMMANDS = {
     "check": "Validate a query file.",
     "topics": "Create or describe the topics.",
     "models": "List, pull and verify models.",
+    "specialize": "Make and list the templates that recognisers are specialised with.",
     "demo": "Analyse a generated street and leave an annotated video.",
     "health": "Exit 0 while a capture or worker process is alive and making progress.",
 }

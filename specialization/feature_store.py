@@ -7,6 +7,7 @@ writing, have no label. Rows lie in the order in which they were seen.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,9 @@ def write_store(directory: Path, features: NDArray[Any], labels: NDArray[Any]) -
     """Write N × D features and N labels, each file in one step; BadInput where the place cannot be written to."""
     if features.ndim != 2 or labels.shape != features.shape[:1]:
         raise ValueError(f"features {features.shape} and labels {labels.shape} do not belong together")
-    # A store is read only when both fit: without its labels it is none.
-    (directory / LABELS).unlink(missing_ok=True)
+    with suppress(OSError):  # a place that cannot be written to says so next
+        # A store is read only when both fit: without its labels it is none.
+        (directory / LABELS).unlink(missing_ok=True)
     write_array(directory / FEATURES, as_features(features))
     write_array(directory / LABELS, labels.astype(np.int32))
 

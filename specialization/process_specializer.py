@@ -73,6 +73,8 @@ class ProcessSpecializer:
                 await self._stop()
                 raise
             if not line.endswith(b"\n"):
+                with suppress(TimeoutError):  # what has closed its output has ended, or is about to
+                    await asyncio.wait_for(process.wait(), 1.0)
                 status = await self._stop()
                 raise SluiceError(f"the process that trains heads ended with status {status}")
             return _decoded(line)
@@ -87,7 +89,7 @@ class ProcessSpecializer:
         process, self._process = self._process, None
         if process is None:
             return 0
-        with suppress(ProcessLookupError):
+        if process.returncode is None:
             process.kill()
         return await asyncio.shield(process.wait())
 

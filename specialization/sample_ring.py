@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,8 @@ class SampleRing:
         del self._features, self._labels, self._written
 
     def _create(self, dims: int, capacity: int) -> None:
-        (self._directory / WRITTEN).unlink(missing_ok=True)
+        with suppress(OSError):  # a place that cannot be written to says so next
+            (self._directory / WRITTEN).unlink(missing_ok=True)
         # Whole files, not holes: a disk that is full tells so now, and not by ending the process later.
         write_array(self._directory / LABELS, np.full(capacity, EMPTY, np.int32))
         write_array(self._directory / FEATURES, np.zeros((capacity, dims), np.float16))

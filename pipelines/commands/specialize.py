@@ -1,0 +1,144 @@
+"""``sluice specialize``: the templates that recognisers are specialised with, and how well their heads do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from pipelines.commands import options
+from pipelines.models import catalogue
+from pipelines.settings import cache_dir
+from serving.artefacts import user_cache
+from serving.errors import ModelError
+
+if TYPE_CHECKING:
+    from specialization.templates import StoredTemplate
+
+
+@click.group("specialize")
+def command() -> None:
+    """Make and list the templates that recognisers are specialised with."""
+
+
+@command.command("profile")
+@click.argument("oracle")
+@click.option("--template", "names", multiple=True, metavar="MODEL", help="A compact classifier; repeatable.")
+@options.models
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Pictures such as the camera's crops, in folders of any depth; no labels needed.  [default: drawn crops]",
+)
+@click.option("--again", is_flag=True, help="Forward the pictures anew, even if they are the same as before.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array instead of tables.")
+def profile(
+    oracle: str, names: Sequence[str], models: tuple[Path, ...], data: Path | None, again: bool, as_json: bool
+) -> None:
+    """Make templates for a classifier from pictures that it labels itself, and measure how well heads do.
+
+    Templates come from the compact classifiers with the same classes, and from the first layers of ORACLE.
+    """
+    from pipelines.template_data import Shown
+    from pipelines.template_making import compact_models, make
+
+    known, shown = catalogue(models), Shown.of(data)
+    entry = known.find(oracle)
+    compacts = compact_models(entry, known, names)
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task(oracle, total=1.0)
+        made = make(
+            entry,
+            compacts,
+            _own(),
+            shown,
+            again,
+            lambda what, share: bars.update(task, description=f"{oracle}: {what}", completed=share),
+        )
+    if as_json:
+        click.echo(json.dumps([_plain(each) for each in made], indent=2))
+        return
+    for each in made:
+        Console().print(_rates(each))
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array instead of a table.")
+def list_templates(as_json: bool) -> None:
+    """Show the templates that are here: the user's and those that ship."""
+    from specialization.templates import SHIPPED, all_templates
+
+    found = list(all_templates([_own(), SHIPPED]))
+    if as_json:
+        click.echo(json.dumps([_row(each) for each in found], indent=2))
+        return
+    table = Table("template", "oracle", "network", "cost", "samples", "made from", box=None)
+    for row in map(_row, found):
+        cells = (row.get(key, "") for key in ("oracle", "network", "cost", "samples", "data"))
+        table.add_row(row["template"], *map(str, cells)) if "problem" not in row else table.add_row(row["problem"])
+    Console().print(table)
+
+
+def _own() -> Path:
+    """Where the user's templates lie."""
+    return (cache_dir() or user_cache()) / "templates"
+
+
+def _row(template: StoredTemplate | ModelError) -> dict[str, Any]:
+    if isinstance(template, ModelError):
+        return {"problem": str(template)}
+    manifest = template.manifest
+    return {
+        "template": template.name,
+        "oracle": manifest.oracle,
+        "network": manifest.network,
+        "cost": round(manifest.cost, 3),
+        "cost_is": manifest.cost_is,
+        "samples": _samples(template),
+        "data": manifest.data or "nothing yet",
+        "directory": str(template.directory),
+    }
+
+
+def _samples(template: StoredTemplate) -> int:
+    from specialization.feature_store import FeatureStore
+
+    return len(FeatureStore.open(template.directory).labels) if template.has_store else 0
+
+
+def _plain(template: StoredTemplate) -> dict[str, Any]:
+    import msgspec
+
+    return {**_row(template), "measured": msgspec.to_builtins(template.measured, str_keys=True)}
+
+
+def _rates(template: StoredTemplate) -> Table:
+    """One row for each number of classes, one column of three rates for each tolerance."""
+    manifest = template.manifest
+    title = f"{template.name}: {manifest.cost:.0%} of the latency of {manifest.oracle}; {manifest.data}"
+    table = Table(title=title, title_justify="left", box=None, collapse_padding=True, pad_edge=False)
+    for heading in ("classes", "wrong at most", "a_in", "e_in→out", "a_out"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for cells in _cells(template):
+        table.add_row(*cells)
+    return table
+
+
+def _cells(template: StoredTemplate) -> Iterator[list[str]]:
+    for n in sorted({n for each in template.measured for n in each.rates}):
+        for each in template.measured:
+            rates = each.rates[n]
+            yield [
+                str(n),
+                f"{each.tolerance:.1%}",
+                *(f"{rate:.2f}" for rate in (rates.a_in, rates.e_in_out, rates.a_out)),
+            ]
