@@ -25,13 +25,14 @@ FILE = "model.onnx"
 Cut = Callable[[onnx.ModelProto], CutPoint]
 
 
-def derived(entry: Entry, directory: Path, most_share: float = EARLY) -> StoredTemplate:
+def derived(entry: Entry, directory: Path, most_share: float | None = None) -> StoredTemplate:
     """The template of an oracle cut early, in a folder of ``directory``; made unless it is there and whole.
 
     Without store and rates. Raises ModelError where the network cannot be cut so, BadInput where it cannot be written.
     """
-    folder = directory / f"{entry.card.name}-early{round(most_share * 100)}"
-    return _template(entry, entry, folder, lambda model: early(model, most_share))
+    share = EARLY if most_share is None else most_share
+    folder = directory / f"{entry.card.name}-early{round(share * 100)}"
+    return _template(entry, entry, folder, lambda model: early(model, share))
 
 
 def compact(oracle: Entry, entry: Entry, directory: Path) -> StoredTemplate:
@@ -51,7 +52,10 @@ def _template(oracle: Entry, entry: Entry, folder: Path, cut_of: Cut) -> StoredT
 
 def _made(oracle: Entry, entry: Entry, folder: Path, cut_of: Cut) -> StoredTemplate:
     model = _read(entry)
-    cut = cut_of(model)
+    try:
+        cut = cut_of(model)
+    except ModelError as error:
+        raise ModelError(f"model {entry.card.name!r}: {error}") from None
     shutil.rmtree(folder, ignore_errors=True)
     atomic.write(folder / FILE, feature_network(model, cut).SerializeToString())
     write_card(folder, _card(entry.card, folder, cut))

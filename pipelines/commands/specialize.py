@@ -68,11 +68,13 @@ def profile(
         click.echo(json.dumps([_plain(each) for each in made], indent=2))
         return
     for each in made:
+        manifest = each.manifest
+        click.echo(f"{each.name}: {manifest.cost:.0%} of the latency of {manifest.oracle}; {manifest.data}")
         Console().print(_rates(each))
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array instead of lines.")
 def list_templates(as_json: bool) -> None:
     """Show the templates that are here: the user's and those that ship."""
     from specialization.templates import SHIPPED, all_templates
@@ -81,11 +83,11 @@ def list_templates(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_row(each) for each in found], indent=2))
         return
-    table = Table("template", "oracle", "network", "cost", "samples", "made from", box=None)
     for row in map(_row, found):
-        cells = (row.get(key, "") for key in ("oracle", "network", "cost", "samples", "data"))
-        table.add_row(row["template"], *map(str, cells)) if "problem" not in row else table.add_row(row["problem"])
-    Console().print(table)
+        click.echo(
+            row.get("problem")
+            or "{template}: {samples} samples for {oracle}, at {cost} of its cost; {data}".format(**row)
+        )
 
 
 def _own() -> Path:
@@ -123,9 +125,7 @@ def _plain(template: StoredTemplate) -> dict[str, Any]:
 
 def _rates(template: StoredTemplate) -> Table:
     """One row for each number of classes, one column of three rates for each tolerance."""
-    manifest = template.manifest
-    title = f"{template.name}: {manifest.cost:.0%} of the latency of {manifest.oracle}; {manifest.data}"
-    table = Table(title=title, title_justify="left", box=None, collapse_padding=True, pad_edge=False)
+    table = Table(box=None, collapse_padding=True, pad_edge=False)
     for heading in ("classes", "wrong at most", "a_in", "e_in→out", "a_out"):
         table.add_column(heading, justify="right", no_wrap=True)
     for cells in _cells(template):
