@@ -70,8 +70,8 @@ def measure(quick: bool) -> Outcome:
                 seconds = _timed(cases, ask, rounds=3 if quick else 9)
             finally:
                 runner.run(specializer.close())
-        rows = [_row(case, seconds) for case in cases]
-    return Outcome(rows, _headline(rows, cold_s), partial(draw, rows=rows))
+        rows = [row(case, seconds) for case in cases]
+    return Outcome(rows, headline(rows, cold_s), partial(draw, rows=rows))
 
 
 def synthetic(folder: Path) -> None:
@@ -81,6 +81,33 @@ def synthetic(folder: Path) -> None:
     inner = rng.normal(size=(CLASSES, 20))[labels] + rng.normal(size=(ROWS, 20))
     outer = inner @ rng.normal(size=(20, DIMS)) + 2 * rng.normal(size=(ROWS, DIMS))
     write_store(folder, np.maximum(outer, 0), labels)
+
+
+def row(case: Case, seconds: Mapping[object, list[float]]) -> dict[str, Any]:
+    """Medians of the rounds; under None, the seconds of one picture."""
+    retarget_s, picture_s, rows = median(seconds[case]), median(seconds[None]), case.rows()
+    return {
+        "store": case.name,
+        "n": case.n,
+        "rows": rows,
+        "dims": FeatureStore.open(case.directory).features.shape[1],
+        "retarget_s": round(retarget_s, 4),
+        "slowest_s": round(max(seconds[case]), 4),
+        "forward_s": round(rows * picture_s, 3),
+        "without_store_s": round(rows * picture_s + retarget_s, 3),
+        "ratio": round((rows * picture_s + retarget_s) / retarget_s, 1),
+    }
+
+
+def headline(rows: Sequence[Mapping[str, Any]], cold_s: float) -> dict[str, Any]:
+    """Of each store, the row with the most classes."""
+    last = {row["store"]: row for row in rows}
+    return {
+        "retarget_s": {name: row["retarget_s"] for name, row in last.items()},
+        "n": {name: row["n"] for name, row in last.items()},
+        "speedup_over_forwarding": {name: row["ratio"] for name, row in last.items()},
+        "first_job_s": round(cold_s, 3),
+    }
 
 
 def draw(figure: Any, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -129,31 +156,6 @@ def _forwarded_s(network: Network, pictures: Any) -> float:
     started = time.perf_counter()
     run_in_steps(network.run, pictures, STEP)
     return (time.perf_counter() - started) / len(pictures)
-
-
-def _row(case: Case, seconds: Mapping[object, list[float]]) -> dict[str, Any]:
-    retarget_s, picture_s, rows = median(seconds[case]), median(seconds[None]), case.rows()
-    return {
-        "store": case.name,
-        "n": case.n,
-        "rows": rows,
-        "dims": FeatureStore.open(case.directory).features.shape[1],
-        "retarget_s": round(retarget_s, 4),
-        "slowest_s": round(max(seconds[case]), 4),
-        "forward_s": round(rows * picture_s, 3),
-        "without_store_s": round(rows * picture_s + retarget_s, 3),
-        "ratio": round((rows * picture_s + retarget_s) / retarget_s, 1),
-    }
-
-
-def _headline(rows: Sequence[Mapping[str, Any]], cold_s: float) -> dict[str, Any]:
-    last = {row["store"]: row for row in rows}
-    return {
-        "retarget_s": {name: row["retarget_s"] for name, row in last.items()},
-        "n": {name: row["n"] for name, row in last.items()},
-        "speedup_over_forwarding": {name: row["ratio"] for name, row in last.items()},
-        "first_job_s": round(cold_s, 3),
-    }
 
 
 if __name__ == "__main__":
