@@ -116,7 +116,7 @@ def draw(figure: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     for name, colour in (("vehicle-type", "tab:blue"), ("100 classes", "tab:orange")):
         own = [row for row in rows if row["store"] == name]
         n = [row["n"] for row in own]
-        label = f"{name}: {own[0]['rows']} × {own[0]['dims']}"
+        label = f"{name}, {own[0]['dims']} features"
         axes.plot(n, [row["retarget_s"] for row in own], "o-", color=colour, label=label)
         axes.plot(n, [row["without_store_s"] for row in own], "o:", color=colour, label="pictures forwarded again")
     axes.axhline(1, color="grey", linewidth=0.5)

@@ -15,7 +15,6 @@ from rich.table import Table
 from pipelines.commands import options
 from pipelines.models import catalogue
 from pipelines.settings import cache_dir
-from serving.artefacts import user_cache
 from serving.errors import ModelError
 
 if TYPE_CHECKING:
@@ -92,6 +91,8 @@ def list_templates(as_json: bool) -> None:
 
 def _own() -> Path:
     """Where the user's templates lie."""
+    from serving.artefacts import user_cache  # brings onnx
+
     return (cache_dir() or user_cache()) / "templates"
 
 
