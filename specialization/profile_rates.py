@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from specialization.accuracy_estimate import Rates
 from specialization.confidence_threshold import Held, least_confidence, rates
 from specialization.templates import NEVER, Measured
-from specialization.train_head import LEAST_ROWS, TooFewSamples, one_thread, training_rows, validate
+from specialization.train_head import LEAST_OTHERS, LEAST_ROWS, TooFewSamples, one_thread, training_rows, validate
 
 DRAWS = 10
 LADDER = (1, 2, 3, 5, 8, 10, 15, 20)
@@ -41,7 +41,11 @@ def profile(
     """Rates by tolerance and n from N × D features and N labels; raises TooFewSamples where no n is possible."""
     known, counts = np.unique(labels, return_counts=True)
     possible = known[counts >= LEAST_ROWS]
-    sets = {n: drawn(possible.tolist(), n, draws, rng) for n in ladder(len(known), len(possible))}
+    sets = {
+        n: [each for each in drawn(possible.tolist(), n, draws, rng) if (~np.isin(labels, each)).sum() >= LEAST_OTHERS]
+        for n in ladder(len(known), len(possible))
+    }
+    sets = {n: each for n, each in sets.items() if each}
     if not sets:
         raise TooFewSamples(f"{len(labels)} samples of {len(known)} classes are too few to judge heads")
     found: dict[int, list[Mapping[float, Rates]]] = {n: [] for n in sets}

@@ -9,7 +9,7 @@ import pytest
 
 from specialization.accuracy_estimate import Rates
 from specialization.profile_rates import TOLERANCES, drawn, ladder, mean, profile
-from specialization.train_head import TooFewSamples
+from specialization.train_head import LEAST_OTHERS, TooFewSamples
 from tests.specialization.stores import samples
 
 
@@ -72,3 +72,11 @@ def test_one_class_is_not_enough() -> None:
     features, _ = samples(100)
     with pytest.raises(TooFewSamples, match="100 samples of 1 classes"):
         profile(features, np.zeros(100, np.int32), np.random.default_rng(0))
+
+
+def test_sets_of_classes_that_leave_too_few_others_are_left_out() -> None:
+    features, labels = samples(1200, apart=2.5)
+    few = np.flatnonzero(labels == 0)[: LEAST_OTHERS - 1]
+    rows = np.concatenate([few, np.flatnonzero(labels == 1)])
+    measured = profile(features[rows], labels[rows], np.random.default_rng(0))
+    assert list(measured[0].rates) == [1]
