@@ -1,6 +1,6 @@
 """Makes the networks of ``benchmarks.weg_images`` for plates: ``python -m benchmarks.weg_parts.train_plates``.
 
-Every picture is drawn for the step that learns from it. Takes about 40 minutes on one core; the same seeds give the
+Every picture is drawn for the step that learns from it. Takes about an hour on one core; the same seeds give the
 same pictures, the weights vary a little with the number of threads.
 """
 
@@ -54,7 +54,11 @@ PLANS = (
         "reference",
         depths=(2, 2, 2, 2),
         widths=(32, 64, 128, 192),
-        stages=(Stage(48, Schedule(steps=1800, rate=0.08)), Stage(96, Schedule(steps=120, rate=0.01))),
+        stages=(
+            Stage(48, Schedule(steps=1800, rate=0.08)),
+            Stage(96, Schedule(steps=120, rate=0.01)),
+            Stage(96, Schedule(steps=300, rate=0.02)),
+        ),
         seed=1,
     ),
     Plan(
@@ -62,7 +66,7 @@ PLANS = (
         "compact",
         depths=(1, 1, 1),
         widths=(16, 32, 64),
-        stages=(Stage(40, Schedule(steps=2500, rate=0.1, weight_decay=1e-4)),),
+        stages=(Stage(32, Schedule(steps=2500, rate=0.1, weight_decay=1e-4)),),
         seed=2,
     ),
 )
