@@ -49,8 +49,12 @@ def rates(held: Held, threshold: float) -> Rates:
     """What eq. 5.1 needs (Shen, 2019, §5.3.2), of a head with this threshold."""
     answers = held.confidence >= threshold
     inside = held.truth < held.dominant
+
+    def share(of: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
+        return float(np.average(of[among], weights=held.weights[among]))
+
     return Rates(
-        a_in=float((answers & (held.said == held.truth))[inside].mean()),
-        e_in_out=float((~answers)[inside].mean()),
-        a_out=float((~answers)[~inside].mean()),
+        a_in=share(answers & (held.said == held.truth), inside),
+        e_in_out=share(~answers, inside),
+        a_out=share(~answers, ~inside),
     )

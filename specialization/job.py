@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from numpy.random import default_rng
 
 from serving.errors import SluiceError
@@ -30,6 +31,8 @@ class Job(msgspec.Struct, frozen=True, tag=True):
     tolerance: float
     """Share of the head's answers that may be wrong."""
     seed: int
+    own: str | None = None
+    """Directory of such a ring, where there is one beside a store."""
 
 
 class ProfileJob(msgspec.Struct, frozen=True, tag=True):
@@ -45,8 +48,12 @@ def train(job: Job) -> SpecialisedHead:
     from specialization.train_head import train_head
 
     with _told(job.store):
-        store, rng = FeatureStore.open(Path(job.store)), default_rng(job.seed)
-        return train_head(store.features, store.labels, job.classes, job.training_skew, job.tolerance, rng)
+        stores = [FeatureStore.open(Path(each)) for each in (job.store, job.own) if each]
+        features = np.concatenate([store.features for store in stores])
+        labels = np.concatenate([store.labels for store in stores])
+        own = len(stores[1].labels) if job.own else 0
+        rng = default_rng(job.seed)
+        return train_head(features, labels, job.classes, job.training_skew, job.tolerance, rng, own)
 
 
 def profile(job: ProfileJob) -> tuple[Measured, ...]:

@@ -1,7 +1,8 @@
 """Trains the head for a few dominant classes and "other", and validates it on rows that it was not trained on.
 
 The dominant classes make up a fixed share of what is trained on, the training skew, whatever the stream's skew is; the
-others are drawn equally often from every other class (Shen, 2019, §5.2).
+others are drawn equally often from every other class (Shen, 2019, §5.2). Where there are rows of the stream itself
+beside a training set, they weigh as much as that: no set of pictures looks like what a certain camera sees.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ class Training:
     """They add up to 1, the dominant classes' to the training skew."""
     folds: NDArray[np.intp]
     """Rows of one fold are validated by a head trained on the other folds."""
+    own: NDArray[np.bool_]
+    """Which are the stream's own."""
     outputs: int
 
 
@@ -61,12 +64,14 @@ def train_head(
     training_skew: float,
     tolerance: float,
     rng: Generator,
+    own: int = 0,
 ) -> SpecialisedHead:
     """A head for ``classes`` from N × D features and N labels, of whose answers at most ``tolerance`` are wrong.
 
-    Raises TooFewSamples where a class has too few rows, NoUsefulHead where none is right often enough.
+    The last ``own`` rows are the stream's own. Raises TooFewSamples where a class has too few rows, NoUsefulHead where
+    no head is right often enough.
     """
-    training = training_rows(features, labels, classes, training_skew, rng)
+    training = training_rows(features, labels, classes, training_skew, rng, own)
     with one_thread():
         return _trained(training, tuple(classes), tolerance)
 
@@ -91,21 +96,31 @@ def one_thread() -> Iterator[None]:
 
 
 def training_rows(
-    features: NDArray[Any], labels: NDArray[Any], classes: Sequence[int], training_skew: float, rng: Generator
+    features: NDArray[Any],
+    labels: NDArray[Any],
+    classes: Sequence[int],
+    training_skew: float,
+    rng: Generator,
+    own: int = 0,
 ) -> Training:
     """Draw the rows to train on; raises TooFewSamples."""
-    own = [np.flatnonzero(labels == each) for each in classes]
-    others = [np.flatnonzero(labels == each) for each in np.setdiff1d(np.unique(labels), classes)]
-    _check(classes, own, others)
+    others = np.setdiff1d(np.unique(labels), classes)
+    _check(labels, classes, others)
+    mine = np.arange(len(labels)) >= len(labels) - own
     most = min(MOST_ROWS, MOST_VALUES // features.shape[1])
-    drawn = [*_drawn(own, int(most * training_skew), rng), *_drawn(others, int(most * (1 - training_skew)), rng)]
-    n = len(classes)
-    targets = np.repeat([*range(n), *[n] * len(others)], [len(rows) for rows in drawn])
+    drawn = [
+        *_drawn(_groups(labels, mine, classes), int(most * training_skew), rng),
+        *_drawn(_groups(labels, mine, others.tolist()), int(most * (1 - training_skew)), rng),
+    ]
+    rows, n = np.concatenate(drawn), len(classes)
+    number = {each: place for place, each in enumerate(classes)}
+    targets = np.array([number.get(label, n) for label in labels[rows].tolist()])
     return Training(
-        features[np.concatenate(drawn)].astype(np.float32),
+        features[rows].astype(np.float32),
         targets,
-        _weights(targets < n, training_skew),
-        np.concatenate([_folds(len(rows)) for rows in drawn]),
+        _weights(targets < n, mine[rows], training_skew),
+        np.concatenate([_folds(len(group)) for group in drawn]),
+        mine[rows],
         n + 1,
     )
 
@@ -120,7 +135,14 @@ def validate(training: Training) -> Held:
         likely = probabilities(training.features[out], *head)[:, :-1]
         said[out], confidence[out] = likely.argmax(axis=1), likely.max(axis=1)
     dominant = training.outputs - 1
-    return Held(said, confidence, training.targets, _weights(training.targets < dominant, JUDGED_SKEW), dominant)
+    weights = _weights(training.targets < dominant, training.own, JUDGED_SKEW)
+    return Held(said, confidence, training.targets, weights, dominant)
+
+
+def _groups(labels: NDArray[Any], mine: NDArray[np.bool_], classes: Sequence[int]) -> list[NDArray[np.intp]]:
+    """The rows of every class, the stream's own apart, in their order."""
+    groups = [np.flatnonzero((labels == each) & (mine == own)) for each in classes for own in (False, True)]
+    return [rows for rows in groups if len(rows)]
 
 
 def _drawn(groups: Sequence[NDArray[np.intp]], most: int, rng: Generator) -> list[NDArray[np.intp]]:
@@ -129,10 +151,19 @@ def _drawn(groups: Sequence[NDArray[np.intp]], most: int, rng: Generator) -> lis
     return [np.sort(rng.choice(rows, each, replace=False)) if len(rows) > each else rows for rows in groups]
 
 
-def _weights(inside: NDArray[np.bool_], skew: float) -> NDArray[np.float32]:
-    """Of rows of dominant classes, and of the others, so that the former make up the skew."""
-    weights = np.where(inside, skew / inside.sum(), (1 - skew) / (~inside).sum())
-    return weights.astype(np.float32)
+def _weights(inside: NDArray[np.bool_], mine: NDArray[np.bool_], skew: float) -> NDArray[np.float32]:
+    """Of rows of dominant classes, and of the others, so that the former make up the skew.
+
+    In both, own rows make up one half, if there are enough of them.
+    """
+    weights = np.empty(len(inside), np.float32)
+    for part, share in ((inside, skew), (~inside, 1 - skew)):
+        kinds = [part & mine, part & ~mine]
+        if min(kind.sum() for kind in kinds) < LEAST_ROWS:
+            kinds = [part]
+        for kind in kinds:
+            weights[kind] = share / len(kinds) / kind.sum()
+    return weights
 
 
 def _folds(size: int) -> NDArray[np.intp]:
@@ -140,9 +171,9 @@ def _folds(size: int) -> NDArray[np.intp]:
     return np.arange(size) * FOLDS // size
 
 
-def _check(classes: Sequence[int], own: Sequence[NDArray[Any]], others: Sequence[NDArray[Any]]) -> None:
-    for each, rows in zip(classes, own, strict=True):
-        if len(rows) < LEAST_ROWS:
-            raise TooFewSamples(f"class {each} has {len(rows)} samples; a head needs {LEAST_ROWS} of every class")
-    if (count := sum(map(len, others))) < LEAST_OTHERS:
+def _check(labels: NDArray[Any], classes: Sequence[int], others: NDArray[Any]) -> None:
+    for each in classes:
+        if (count := int((labels == each).sum())) < LEAST_ROWS:
+            raise TooFewSamples(f"class {each} has {count} samples; a head needs {LEAST_ROWS} of every class")
+    if (count := int(np.isin(labels, others).sum())) < LEAST_OTHERS:
         raise TooFewSamples(f"there are {count} samples of other classes; a head needs {LEAST_OTHERS}")

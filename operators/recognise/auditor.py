@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from cache_adapt.audit import Audit, Ticket
 from cache_adapt.audit_state import AuditState, Phase, Rule
@@ -22,8 +23,18 @@ log = logging.getLogger(__name__)
 REMEMBERED_STREAMS = 1000
 """Streams that are gone and kept for the report."""
 
-Told = Callable[[bool], None]
-"""Hears whether the oracle agreed with an answer."""
+
+class Seen(NamedTuple):
+    """What came of an audit."""
+
+    agrees: bool
+    label: str
+    """What the oracle says."""
+    crop: Image
+    """Of what."""
+
+
+Told = Callable[[Seen], None]
 
 
 class Auditor:
@@ -156,17 +167,17 @@ class Auditor:
         crop: Image,
         told: Told | None,
     ) -> Errand[str]:
-        said = region.attributes[-1].label
+        said, kept = region.attributes[-1].label, crop.copy()
 
-        def tell(seen: str) -> None:
-            audit.tell(ticket, seen == said)
+        def tell(label: str) -> None:
+            audit.tell(ticket, label == said)
             if self._audits.get(stream, {}).get(kind) is not audit:
                 return
             if told is not None:
-                told(seen == said)
+                told(Seen(label == said, label, kept))
             self._note(stream, kind, audit)
 
-        return Errand(crop.copy(), tell, partial(audit.give_up, 1))
+        return Errand(kept, tell, partial(audit.give_up, 1))
 
     def _note(self, stream: str, kind: ShortcutKind, audit: Audit) -> None:
         """Tell of a change of phase, once."""

@@ -131,12 +131,27 @@ class Cascade:
             log.info("%s: no head for %s: %s", self._name, self._workshop.words(wanted.target.classes), error)
             self.weg.head_failed(wanted.number)
         else:
-            self._heads[wanted.number] = head
-            self.weg.head_arrived(wanted.number)
+            self._arrived(wanted, head)
         finally:
             del self._jobs[wanted.number]
         self._follow()
         self._changed()
+
+    def _arrived(self, wanted: Head, head: SpecialisedHead) -> None:
+        """Use the head, unless it turned out that this one, unlike others of its template, does not serve."""
+        rules, target = self.weg.rules, wanted.target
+        template = rules.templates.get(target.template)
+        accuracy = head.rates.accuracy(target.skew, rules.config.oracle_accuracy)
+        if (
+            template is None
+            or accuracy < rules.config.least_accuracy
+            or template.cascade_cost(head.rates, target.skew) >= 1
+        ):
+            log.info("%s: a head for %s would not serve", self._name, self._workshop.words(target.classes))
+            self.weg.head_failed(wanted.number)
+            return
+        self._heads[wanted.number] = head
+        self.weg.head_arrived(wanted.number)
 
     def _tell_of(self, left: str | None) -> None:
         if left:

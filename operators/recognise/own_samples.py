@@ -1,4 +1,4 @@
-"""Samples of the node's own streams with the oracle's answers: the training set where there is no other."""
+"""Samples of the node's own streams with the oracle's answers: a training set of what its cameras show."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import msgspec
 
 from operators.base import Call
 from operators.frame import Frame, Region
-from operators.recognise.auditor import Auditor
+from operators.recognise.auditor import Auditor, Seen
 from operators.recognise.cascade import Cascade, InUse
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.remembered import from_json
@@ -171,20 +171,24 @@ class Specialised:
         fresh: Sequence[Region],
         by_head: Collection[int],
     ) -> None:
-        """Keep the answers of tracks, and tell WEG what was seen."""
-        for region in fresh:
-            said = region.attributes[-1]
-            news = region.track_id is None or stream.tracks.looked(
-                region.track_id, frame.media_time_s, region.box.area, stream.epoch, said
-            )
-            if stream.cascade is None or not news or not self.auditor.allows(frame.stream, "specialised"):
-                continue
-            assert self.workshop is not None
-            label = self.workshop.number(said.label)
+        """Keep the answers of tracks, take samples, and tell WEG what was seen."""
+        news = [region for region in fresh if self._is_news(frame, stream, region)]
+        if stream.cascade is None or self.workshop is None:
+            return
+        self.workshop.collect(frame, [region for region in news if region.id not in by_head])
+        if not self.auditor.allows(frame.stream, "specialised"):
+            return
+        for region in news:
+            label = self.workshop.number(region.attributes[-1].label)
             if used:
                 stream.cascade.cascade_answered(used.number, label, by_head=region.id in by_head)
             else:
                 stream.cascade.oracle_answered(label)
+
+    def _is_news(self, frame: Frame, stream: SpecialisedStream, region: Region) -> bool:
+        """Whether a look is an observation of the stream, and not one more of the same object; remembers it."""
+        track, area, said = region.track_id, region.box.area, region.attributes[-1]
+        return track is None or stream.tracks.looked(track, frame.media_time_s, area, stream.epoch, said)
 
     def _account(
         self,
@@ -195,28 +199,28 @@ class Specialised:
         by_head: Sequence[Region],
         rest: Sequence[Region],
     ) -> None:
-        """Draw audits, take samples, and count."""
+        """Draw audits, and count."""
         looked = {region.id for region in (*by_head, *rest)}
         reused = [region for region in regions if region.id not in looked]
         if self._reuse_s:
             self.auditor.by_shortcut(frame, "reused", reused, partial(self._audited, frame.stream, stream, None))
             self.auditor.by_oracle(frame.stream, "reused", len(looked))
-        if stream.cascade is not None and self.workshop is not None:
+        if stream.cascade is not None:
             if used:
                 told = partial(self._audited, frame.stream, stream, used.number)
                 self.auditor.by_shortcut(frame, "specialised", by_head, told)
             self.auditor.by_oracle(frame.stream, "specialised", len(rest))
-            self.workshop.collect(frame, rest)
         counts = {"fallback" if used else "oracle": len(rest)}
         stream.timeline.counted(stream.at_s, head=len(by_head), reused=len(reused), **counts)
         self._note(stream)
 
-    def _audited(self, name: str, stream: SpecialisedStream, number: int | None, agrees: bool) -> None:
+    def _audited(self, name: str, stream: SpecialisedStream, number: int | None, seen: Seen) -> None:
         stream.timeline.counted(stream.at_s, audits=1)
-        if number is None or stream.cascade is None:
+        if number is None or stream.cascade is None or self.workshop is None:
             return
+        self.workshop.collect_audited(name, seen.crop, seen.label)
         if self.auditor.allows(name, "specialised"):
-            stream.cascade.audited(number, agrees)
+            stream.cascade.audited(number, seen.agrees)
         else:
             stream.cascade.distrust()
         found = self.auditor.interval(name, "specialised")

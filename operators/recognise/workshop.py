@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -44,7 +45,7 @@ class Workshop:
         accuracy: float,
         samples: Path,
     ) -> None:
-        """``samples``: where the streams' own are kept, for templates that come without a training set."""
+        """``samples``: where the streams' own are kept."""
         self.labels = recogniser.labels(oracle)
         self._numbers = {label: number for number, label in enumerate(self.labels)}
         self._engine, self._recogniser, self._oracle = engine, recogniser, oracle
@@ -53,11 +54,11 @@ class Workshop:
         self.costs: dict[str, float] = {}
         """Of one input of each feature network, as a share of the oracle's."""
         self._rules: dict[int, Adaptive] = {}
-        self._own = next((template.with_rates(()) for template in templates if not template.has_store), None)
-        if self._own is not None:
-            self._templates[self._own.name] = self._own  # until its rates are measured on samples
-        self._samples = OwnSamples(samples, self._of_crop) if self._own else None
-        self._profiling: asyncio.Task[None] | None = None
+        for template in templates:
+            if not template.has_store:
+                self._templates[template.name] = template.with_rates(())  # until they are measured on samples
+        self._samples = {name: OwnSamples(samples / name, partial(self._of_crop, name)) for name in self._templates}
+        self._profiling: dict[str, asyncio.Task[None]] = {}
 
     async def prepare(self) -> None:
         """Load the feature networks and measure what they cost; ModelError where one cannot be loaded."""
@@ -84,26 +85,40 @@ class Workshop:
 
     async def train(self, head: Head, strictness: int) -> SpecialisedHead:
         """Have a head trained; raises SluiceError where that is not possible."""
-        target = head.target
-        stored = self._templates[target.template]
-        store = stored.directory if stored.has_store or self._samples is None else self._samples.directory
+        target, samples = head.target, self._samples[head.target.template]
+        stored, own = self._templates[target.template], str(samples.directory)
         return await self._specializer.train(
-            Job(str(store), target.classes, head.training_skew, self._tolerance(strictness), seed=head.number)
+            Job(
+                str(stored.directory) if stored.has_store else own,
+                target.classes,
+                head.training_skew,
+                self._tolerance(strictness),
+                seed=head.number,
+                own=own if stored.has_store and samples.taken else None,
+            )
         )
 
     def collect(self, frame: Frame, regions: Sequence[Region]) -> None:
-        """Objects that the oracle has named: samples, where a template needs them."""
-        if self._samples is None or self._own is None or not regions:
+        """Objects that the oracle has named: samples for heads to come."""
+        if not regions:
             return
-        crops = self._recogniser.crops(self._own.name, frame, regions)
-        self._samples.offer(frame.stream, crops, [self.number(region.attributes[-1].label) for region in regions])
-        if self._samples.profile_is_due() and self._profiling is None:
-            self._profiling = asyncio.create_task(self._profile(self._own, self._samples.directory))
+        labels = [self.number(region.attributes[-1].label) for region in regions]
+        for name, samples in self._samples.items():
+            samples.offer(frame.stream, self._recogniser.crops(name, frame, regions), labels)
+            if not self._templates[name].has_store and samples.profile_is_due() and name not in self._profiling:
+                self._profiling[name] = asyncio.create_task(self._profile(name, samples.directory))
+
+    def collect_audited(self, stream: str, crop: Image, label: str) -> None:
+        """An object that a head had named and the oracle has looked at: the samples of dominant classes stay fresh."""
+        for name, samples in self._samples.items():
+            if self._engine.card(name).input.margin == self._engine.card(self._oracle).input.margin:
+                samples.offer(stream, [crop], [self.number(label)])
+                samples.left(stream)
 
     def left(self, stream: str) -> None:
         """The frame that came last is complete: from now on its samples delay nothing of it."""
-        if self._samples is not None:
-            self._samples.left(stream)
+        for samples in self._samples.values():
+            samples.left(stream)
 
     def has(self, template: str) -> bool:
         """Whether there is a template of this name."""
@@ -133,17 +148,16 @@ class Workshop:
 
     async def close(self) -> None:
         """Take no more samples."""
-        if self._profiling is not None:
-            self._profiling.cancel()
-        if self._samples is not None:
-            await self._samples.close()
+        for profiling in self._profiling.values():
+            profiling.cancel()
+        for samples in self._samples.values():
+            await samples.close()
 
     def _tolerance(self, strictness: int) -> float:
         return float((1 - self._accuracy) * TOLERATED / 2**strictness)
 
-    async def _of_crop(self, crop: Image) -> NDArray[np.float32]:
-        assert self._own is not None
-        features: NDArray[np.float32] = (await self._features(self._own.name, [crop], BACKGROUND))[0]
+    async def _of_crop(self, template: str, crop: Image) -> NDArray[np.float32]:
+        features: NDArray[np.float32] = (await self._features(template, [crop], BACKGROUND))[0]
         return features
 
     async def _features(self, template: str, crops: Sequence[Image], urgency: Urgency) -> NDArray[np.float32]:
@@ -151,14 +165,14 @@ class Workshop:
         (features, *_) = await self._engine.infer(template, batch, urgency)
         return np.asarray(features, np.float32).reshape(len(features), -1)
 
-    async def _profile(self, template: StoredTemplate, samples: Path) -> None:
+    async def _profile(self, template: str, samples: Path) -> None:
         """Measure how well heads do on the samples there are; from then on the template may be chosen."""
         try:
             measured = await self._specializer.profile(ProfileJob(str(samples), seed=0))
         except SluiceError as error:
-            log.info("%s: heads cannot be judged yet: %s", template.name, error)
+            log.info("%s: heads cannot be judged yet: %s", template, error)
         else:
-            self._own = self._templates[template.name] = template.with_rates(measured)
+            self._templates[template] = self._templates[template].with_rates(measured)
             self._rules.clear()
         finally:
-            self._profiling = None
+            del self._profiling[template]

@@ -102,3 +102,39 @@ def test_classes_that_cannot_be_told_apart_give_no_head() -> None:
     features, labels = samples(2000, apart=0.0)
     with pytest.raises(NoUsefulHead, match="may be wrong"):
         train_head(features, labels, (0, 1), 0.6, 0.02, rng())
+
+
+def test_own_rows_weigh_as_much_as_the_training_set() -> None:
+    features, labels = samples(2000)
+    rows = training_rows(features, labels, (0, 1), 0.6, rng(), own=200)
+    inside = rows.targets < 2
+    for part, share in ((inside, 0.6), (~inside, 0.4)):
+        assert rows.weights[part & rows.own].sum() == pytest.approx(share / 2, abs=1e-5)
+        assert rows.weights[part & ~rows.own].sum() == pytest.approx(share / 2, abs=1e-5)
+    assert 150 < rows.own.sum() <= 200
+
+
+def test_a_few_own_rows_weigh_as_any_others() -> None:
+    features, labels = samples(2000)
+    rows = training_rows(features, labels, (0, 1), 0.6, rng(), own=20)
+    assert len(set(rows.weights[rows.targets < 2].tolist())) == 1
+
+
+def test_own_rows_are_in_every_fold() -> None:
+    features, labels = samples(2000)
+    rows = training_rows(features, labels, (0, 1), 0.6, rng(), own=400)
+    assert set(rows.folds[rows.own]) == set(rows.folds[~rows.own]) == set(range(FOLDS))
+
+
+def test_a_camera_that_shows_things_differently_is_learnt() -> None:
+    features, labels = samples(3000, apart=3.5)
+    shifted, seen = samples(3000, apart=3.5, seed=1)
+    axes = np.eye(12, dtype=np.float32)
+    shifted[seen == 0] += 5 * axes[11] - 3.5 * axes[0]  # here, class 0 looks like nothing in the training set
+    joined = np.concatenate([features, shifted[:300]]), np.concatenate([labels, seen[:300]])
+    alone = train_head(features, labels, (0, 1), 0.6, 0.02, rng())
+    both = train_head(*joined, (0, 1), 0.6, 0.02, rng(), own=300)
+    here = seen[300:] == 0
+    found = [(head.decide(shifted[300:][here])[0] == 0).mean() for head in (alone, both)]
+    assert found[0] < 0.1
+    assert found[1] > 0.7

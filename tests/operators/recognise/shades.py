@@ -36,7 +36,8 @@ def shades_of(batch: np.ndarray) -> np.ndarray:
 
 
 def one_hot(shades: Sequence[int] | np.ndarray) -> np.ndarray:
-    return np.eye(len(SHADES), dtype=np.float32)[np.asarray(shades)]
+    """A row for each; of 8, which is no shade, a row of zeros."""
+    return np.eye(len(SHADES) + 1, len(SHADES), dtype=np.float32)[np.asarray(shades)]
 
 
 def template(directory: Path, store: bool = True) -> StoredTemplate:
