@@ -136,5 +136,5 @@ def test_a_camera_that_shows_things_differently_is_learnt() -> None:
     both = train_head(*joined, (0, 1), 0.6, 0.02, rng(), own=300)
     here = seen[300:] == 0
     found = [(head.decide(shifted[300:][here])[0] == 0).mean() for head in (alone, both)]
-    assert found[0] < 0.1
+    assert found[0] < 0.2
     assert found[1] > 0.7
