@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import onnx
 
 from serving import atomic
 from serving.cards import ModelCard, parse_card, write_card
 from serving.catalogue import Entry, file_sha256, verify
-from serving.errors import ModelError
+from serving.errors import BadInput, ModelError
 from serving.networks.segments import CutPoint, all_cut_points
 from serving.networks.shapes import with_item_size
 from serving.weights import read_weights
@@ -41,36 +43,60 @@ def compact(oracle: Entry, entry: Entry, directory: Path) -> StoredTemplate:
 
 
 def _template(oracle: Entry, entry: Entry, folder: Path, cut_of: Cut) -> StoredTemplate:
+    return _known(oracle, entry, folder) or _made(oracle, entry, folder, cut_of)
+
+
+def _known(oracle: Entry, entry: Entry, folder: Path) -> StoredTemplate | None:
+    """The template that is there, if it is whole and of these networks."""
     try:
         known = open_template(folder)
         verify(feature_entry(folder))
     except ModelError:
-        return _made(oracle, entry, folder, cut_of)
+        return None
     of = (known.manifest.oracle_sha256, known.manifest.network_sha256)
-    return known if of == (oracle.card.sha256, entry.card.sha256) else _made(oracle, entry, folder, cut_of)
+    return known if of == (oracle.card.sha256, entry.card.sha256) else None
 
 
 def _made(oracle: Entry, entry: Entry, folder: Path, cut_of: Cut) -> StoredTemplate:
+    """Made aside and put in its place as a whole: several processes may want it at once."""
     model = _read(entry)
     try:
         cut = cut_of(model)
     except ModelError as error:
         raise ModelError(f"model {entry.card.name!r}: {error}") from None
-    shutil.rmtree(folder, ignore_errors=True)
-    atomic.write(folder / FILE, feature_network(model, cut).SerializeToString())
-    write_card(folder, _card(entry.card, folder, cut))
     manifest = Manifest(
         oracle=oracle.card.name,
         oracle_sha256=oracle.card.sha256,
         network=entry.card.name,
         network_sha256=entry.card.sha256,
         labels=oracle.card.classes,
-        cost=cut.flops / _multiply_adds(_read(oracle)),
+        cost=cut.flops / _multiply_adds(oracle),
         cost_is="multiply-adds",
         measured=(),
     )
-    write_manifest(folder, manifest)
+    with _aside(folder, lambda: _known(oracle, entry, folder) is not None) as draft:
+        atomic.write(draft / FILE, feature_network(model, cut).SerializeToString())
+        write_card(draft, _card(entry.card, draft, cut))
+        write_manifest(draft, manifest)
     return open_template(folder)
+
+
+@contextmanager
+def _aside(folder: Path, good: Callable[[], bool]) -> Iterator[Path]:
+    """A folder of the same name elsewhere, put in place at the end unless what is there meanwhile is good."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".", dir=folder.parent) as place:
+            draft = Path(place) / folder.name
+            draft.mkdir()
+            yield draft
+            with suppress(OSError):  # where there is something
+                draft.rename(folder)
+            if not good():
+                shutil.rmtree(folder, ignore_errors=True)
+                draft.rename(folder)
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from error
 
 
 def _read(entry: Entry) -> onnx.ModelProto:
@@ -78,10 +104,12 @@ def _read(entry: Entry) -> onnx.ModelProto:
     return with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
 
 
-def _multiply_adds(model: onnx.ModelProto) -> int:
+def _multiply_adds(entry: Entry) -> int:
     """Of the whole network."""
-    last = all_cut_points(model)[-1]
-    return round(last.flops / last.share)
+    points = [point for point in all_cut_points(_read(entry)) if point.share > 0]
+    if not points:
+        raise ModelError(f"model {entry.card.name!r} cannot be cut, so what it costs cannot be counted")
+    return round(points[-1].flops / points[-1].share)
 
 
 def _card(card: ModelCard, folder: Path, cut: CutPoint) -> ModelCard:

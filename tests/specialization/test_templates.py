@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +98,19 @@ def test_it_is_made_anew_for_another_oracle_or_when_damaged(
     (made.directory / "model.onnx").write_bytes(b"cut")
     made = compact(other, small, tmp_path / "templates")
     assert len(open_model(feature_entry(made.directory), 1).run(pictures(1))[0]) == 1
+
+
+def test_processes_that_make_it_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    script = f"""
+from pathlib import Path
+from serving.catalogue import SHIPPED, Catalogue
+from specialization.templates import derived
+for number in range(8):
+    derived(Catalogue([SHIPPED]).find("street-kind"), Path({str(tmp_path)!r}) / str(number))
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(2)]
+    assert [process.wait(60) for process in processes] == [0, 0]
+    assert [len(list((tmp_path / str(number)).iterdir())) for number in range(8)] == [1] * 8
 
 
 def test_damaged_networks_and_places_that_cannot_be_written(oracle: Entry, tmp_path: Path) -> None:
