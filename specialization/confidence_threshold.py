@@ -4,6 +4,9 @@ With n rows that a head was not trained on, of which a share R is answered and w
 inputs is at most (n·R + 1) / (n + 1) (Angelopoulos et al., "Conformal risk control", 2024, theorem 1: a threshold
 that keeps this below a limit keeps the limit on average). Rows weigh differently, so n is their effective number,
 (Σw)² / Σw² (Kish, 1965).
+
+One threshold serves all classes. With one for each, heads of three classes or more answered more, but of their answers
+on further rows up to twice as many were wrong as allowed: too much was chosen on too few rows.
 """
 
 from __future__ import annotations
