@@ -8,7 +8,7 @@ Each clip is analysed as ``examples/vehicles.yaml`` does it (motion, tracks, ``v
 
 ``recognition_s`` is the time that frames spent in the recognise node, audits that were in their way included; ``cpu_s``
 the processor time of the whole process, with decoding, detection, audits and training in the background. Agreement is
-counted on every object of every frame: the oracle's run has the same objects. The street is generated and longer.
+counted on every object of every frame: the oracle's run has the same objects. The street is generated.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CLIPS = {
     "persons, bicycles, cars": DATA / "person-bicycle-car-detection.mp4",
     "persons one by one": DATA / "one-by-one-person-detection.mp4",
     "bottles": DATA / "bottle-detection.mp4",
-    "generated street": "synthetic:street?seed=3&duration_s=150&fps=10&mix=car:5,pickup:1,minibus:1,truck:1",
+    "generated street": "synthetic:street?seed=3&duration_s=60&fps=10&mix=car:5,pickup:1,minibus:1,truck:1",
 }
 MODES: Mapping[str, Mapping[str, Any]] = {
     "oracle": {},
@@ -44,7 +44,7 @@ MODES: Mapping[str, Mapping[str, Any]] = {
     "specialised, reused": {"specialize": True, "reuse_s": 2.0},
 }
 ACCURACY = 0.95
-ROUNDS = 3
+ROUNDS = 2
 QUICK_FRAMES = 60
 NODE = "type"
 
