@@ -55,11 +55,11 @@ class Weg:
     """The algorithm under the given rules; everything it knows is in ``state``."""
 
     def __init__(self, rules: Rules, state: WegState | None = None) -> None:
-        """``state``: to go on with; what it knows of heads of templates that are gone is dropped."""
+        """``state``: to go on with; heads of templates that are gone, or not known for so many classes, are dropped."""
         self.rules = rules
         self.state = state or WegState()
         for head in (*self.state.known, self.state.head, self.state.wanted):
-            if head and head.target.template not in rules.templates:
+            if head and not self._is_known(head.target):
                 self.head_failed(head.number)
 
     def action(self, uniform: float) -> Action:
@@ -119,6 +119,10 @@ class Weg:
                 self._new_window([])
         if state.head and state.head.number == number:
             self._new_window([])
+
+    def _is_known(self, target: Target) -> bool:
+        template = self.rules.templates.get(target.template)
+        return template is not None and template.rates(len(target.classes)) is not None
 
     def _append(self, label: int, source: Source) -> None:
         state, most = self.state, self.rules.config.w_max

@@ -26,6 +26,8 @@ class CascadeState(msgspec.Struct):
     """By number, as ``SpecialisedHead.to_bytes`` writes them."""
     networks: dict[str, str]
     """Templates of the heads, and the sha256 of the network each was trained on."""
+    labels: str
+    """Which labels the numbers of classes stand for: their digest."""
     strictness: int = 0
 
 
@@ -92,11 +94,17 @@ class Cascade:
             self.weg.state,
             {head.number: self._heads[head.number].to_bytes() for head in known},
             {head.target.template: self._workshop.sha256(head.target.template) for head in known},
+            self._workshop.labels_digest,
             self.strictness,
         )
 
     def restore(self, state: CascadeState) -> None:
-        """Go on with what was known; heads that are damaged or belong to another network are asked for anew."""
+        """Go on with what was known; heads that are damaged or belong to another network are asked for anew.
+
+        Where classes have other names now, as after an identity was enrolled, nothing that was known holds.
+        """
+        if state.labels != self._workshop.labels_digest:
+            return
         self.strictness = state.strictness
         self._heads = {}
         for head in state.weg.known:
@@ -139,14 +147,11 @@ class Cascade:
 
     def _arrived(self, wanted: Head, head: SpecialisedHead) -> None:
         """Use the head, unless it turned out that this one, unlike others of its template, does not serve."""
-        rules, target = self.weg.rules, wanted.target
-        template = rules.templates.get(target.template)
-        accuracy = head.rates.accuracy(target.skew, rules.config.oracle_accuracy)
-        if (
-            template is None
-            or accuracy < rules.config.least_accuracy
-            or template.cascade_cost(head.rates, target.skew) >= 1
-        ):
+        config, target = self.weg.rules.config, wanted.target
+        template = self.weg.rules.templates[target.template]
+        accuracy = head.rates.accuracy(target.skew, config.oracle_accuracy)
+        known, cost = template.rates(len(target.classes)), template.cascade_cost(head.rates, target.skew)
+        if known is None or accuracy < config.least_accuracy or cost >= 1:
             log.info("%s: a head for %s would not serve", self._name, self._workshop.words(target.classes))
             self.weg.head_failed(wanted.number)
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Sequence
 from functools import partial
@@ -47,6 +48,7 @@ class Workshop:
     ) -> None:
         """``samples``: where the streams' own are kept."""
         self.labels = recogniser.labels(oracle)
+        self.labels_digest = hashlib.sha256("\0".join(self.labels).encode()).hexdigest()
         self._numbers = {label: number for number, label in enumerate(self.labels)}
         self._engine, self._recogniser, self._oracle = engine, recogniser, oracle
         self._templates = {template.name: template for template in templates}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from specialization.accuracy_estimate import Template
 from specialization.weg import Weg
 from specialization.weg_adaptive import Adaptive
 from specialization.weg_printed import Printed
@@ -13,6 +14,7 @@ from tests.specialization.weg_driver import (
     ALL_RULES,
     AUDITED,
     CONFIG,
+    GOOD,
     NOT_AUDITED,
     specialised,
     tell_cascade,
@@ -176,3 +178,12 @@ def test_states_of_other_templates_lose_their_heads(rules: RulesType) -> None:
     machine = Weg(rules(CONFIG, {}), state)
     assert machine.action(NOT_AUDITED).head is None
     assert machine.state.known == []
+
+
+@pytest.mark.parametrize("templates", [{}, {"compact": Template("compact", 0.15, {2: GOOD})}], ids=["gone", "for two"])
+def test_heads_of_templates_that_do_not_know_them_are_dropped(rules: RulesType, templates: dict[str, Template]) -> None:
+    known = specialised(rules).state
+    machine = Weg(rules(CONFIG, templates), known)
+    assert machine.state.head is None
+    assert machine.state.known == []
+    tell_oracle(machine, [1, 2, 3] * 10)

@@ -186,6 +186,18 @@ async def test_heads_of_another_network_are_asked_for_anew(tmp_path: Path, speci
     await other.specialised()
 
 
+async def test_heads_for_other_labels_are_forgotten(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene, other = Scene(tmp_path, specializer), Scene(tmp_path, specializer)
+    await scene.specialised()
+    known = scene.node.snapshot("cam")
+    assert known
+    assert other.workshop
+    other.workshop.labels_digest = "those of another gallery"
+    other.node.restore("cam", known)
+    assert said(await other.frame(1)) == [("shade-1", "oracle")]
+    assert len(other.cascade().weg.state.answers) == 1
+
+
 async def test_damaged_heads_are_told_of_and_asked_for_anew(
     tmp_path: Path, specializer: ThreadSpecializer, caplog: pytest.LogCaptureFixture
 ) -> None:
