@@ -114,3 +114,15 @@ def test_a_model_that_is_no_classifier_is_refused() -> None:
     engine = FakeEngine(face=(card_of("face", task="embed", classes=None), lambda batch: [batch]))
     with pytest.raises(ModelError, match="made to embed, this node needs one that can classify"):
         Classifier(engine, ["face"], "paint")
+
+
+@pytest.mark.parametrize(
+    ("card", "least", "labels"),
+    [
+        ({}, 0.0, ("blue", "green", "red")),
+        ({}, 0.5, ("blue", "green", "red", "unknown")),
+        ({"other_label": "red"}, 0.5, ("blue", "green", "red")),
+    ],
+)
+def test_what_may_be_said(card: dict[str, Any], least: float, labels: tuple[str, ...]) -> None:
+    assert Classifier(colour(**card), ["colour"], "paint", min_confidence=least).labels("colour") == labels

@@ -149,3 +149,12 @@ def test_a_model_that_is_no_embedder_is_refused(tmp_path: Path) -> None:
     engine = FakeEngine(colours=(card_of("colours"), lambda batch: [batch]))
     with pytest.raises(ModelError, match="this node needs one that can embed"):
         GalleryRecogniser(engine, ["colours"], "who", enrolled(tmp_path, ada=[BLUE]))
+
+
+async def test_what_may_be_said_and_when_it_is_sure(tmp_path: Path) -> None:
+    gallery = enrolled(tmp_path, bob=[GREEN], ada=[BLUE])
+    recogniser = GalleryRecogniser(look(), ["look"], "who", gallery)
+    assert recogniser.labels("look") == ("ada", "bob", "unknown")
+    assert recogniser.sure("look") == pytest.approx(0.95)
+    lenient = GalleryRecogniser(look(), ["look"], "who", gallery, min_similarity=0.5)
+    assert lenient.sure("look") == pytest.approx(0.75)
