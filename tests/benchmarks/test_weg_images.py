@@ -14,10 +14,11 @@ from matplotlib.figure import Figure
 from benchmarks import weg_ablations, weg_images
 from benchmarks.weg_parts import ablation_plot, image_plot
 from benchmarks.weg_parts.image_run import Account, Ours, measured
-from benchmarks.weg_parts.image_sets import Image, ImageSet
+from benchmarks.weg_parts.image_sets import MODELS, Image, ImageSet, plates_set
 from benchmarks.weg_parts.image_template import TOLERANCE, measure_template
 from benchmarks.weg_parts.recorded import Forge, Recording, VirtualClock, record
 from benchmarks.weg_parts.variants import FAMILIES, VARIANTS, SimpleExit
+from datasets import plates
 from datasets.streams import Phase, generate
 from serving.errors import SluiceError
 from specialization.accuracy_estimate import Rates, Template
@@ -131,7 +132,7 @@ def test_the_streams_of_a_set_fit_its_classes() -> None:
     for classes in (6, 10, 120):
         for stream in weg_images.streams(classes, 300).values():
             labels = stream(np.random.default_rng(0)).labels
-            assert len(labels) >= 300
+            assert len(labels) == 300
             assert labels.max() < classes
 
 
@@ -139,6 +140,16 @@ def test_changes_are_of_the_stream_that_matters() -> None:
     stream = weg_images.streams(120, 300)["changes"](np.random.default_rng(0))
     assert {len(dominant) for dominant in stream.dominant} == {5}
     assert all(not before & now for before, now in zip(stream.dominant, stream.dominant[1:], strict=False))
+
+
+def test_the_networks_for_plates_know_them() -> None:
+    images = plates_set(5)
+    assert images.features(images.stored[:2]).shape == (2, 64)
+    labels = list(range(0, 120, 2))
+    said = images.oracle(plates.pictures(np.random.default_rng(77), labels)).argmax(axis=1)
+    assert (said == labels).mean() > 0.95
+    for name, most_bytes in (("plates", 6_000_000), ("plates-compact", 300_000)):
+        assert (MODELS / name / "model.onnx").stat().st_size <= most_bytes
 
 
 def test_rates_and_costs_of_a_template_are_measured() -> None:
