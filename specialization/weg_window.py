@@ -74,5 +74,7 @@ class Window:
 
     @cached_property
     def _by(self) -> dict[Source, Counter[int]]:
+        if self.sources.count(ORACLE) == len(self.sources):  # without a head, and then after every single answer
+            return {ORACLE: self._counts, HEAD: Counter(), FALLBACK: Counter()}
         pairs = list(zip(self.answers, self.sources, strict=True))
         return {by: Counter([answer for answer, source in pairs if source == by]) for by in SOURCES}
