@@ -40,8 +40,7 @@ CHANGES = 4
 def measure(quick: bool) -> Outcome:
     """Rows: one per set and stream; quick: two streams of plates."""
     cv2.setNumThreads(1)
-    sets = list(image_sets())[:1] if quick else list(image_sets())
-    rows = [row for name in sets for row in rows_of(name, quick, SEED)]
+    rows = [row for name in image_sets(quick) for row in rows_of(name, quick, SEED)]
     plates = [row for row in rows if row["set"] == "plates"]
     headline = {key: {row["stream"]: row[key] for row in plates} for key in ("speedup", "accuracy_diff")}
     return Outcome(rows, headline, partial(draw, rows))
@@ -49,7 +48,7 @@ def measure(quick: bool) -> Outcome:
 
 def rows_of(name: str, quick: bool, seed: int) -> Iterator[Row]:
     """All streams of a set."""
-    images = image_sets()[name](seed)
+    images = image_sets(quick)[name](seed)
     measured_template = measure_template(images, seed, draws=3 if quick else 10)
     length = QUICK_LENGTH if quick else LENGTHS[name]
     chosen = streams(len(images.labels), length)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,8 @@ MODELS = Path(__file__).parent / "models"
 THREADS = 1
 """Of either network: the other core is for training heads."""
 STEP = 32
-STORED_PLATES = 40
-"""Pictures of every class that heads are trained on; of CIFAR-10 and vehicle6, as many as there are."""
-STORED_CIFAR = 120
+STORED_PLATES, QUICK_STORED_PLATES, STORED_CIFAR = 40, 20, 120
+"""Pictures of every class that heads are trained on; of vehicle6, as many as there are."""
 
 Image = NDArray[Any]
 """Height × width × 3, blue-green-red."""
@@ -75,16 +75,17 @@ class ImageSet:
     """The classes that can be drawn; the oracle may know others."""
 
 
-def image_sets() -> Mapping[str, Callable[[int], ImageSet]]:
-    """By name; each is made, for a seed, when it is needed."""
-    return {"plates": plates_set, "cifar10": cifar_set, "vehicle6": vehicle_set}
+def image_sets(quick: bool = False) -> Mapping[str, Callable[[int], ImageSet]]:
+    """By name, quick: plates alone; each is made, for a seed, when it is needed."""
+    plated = partial(plates_set, quick=quick)
+    return {"plates": plated} if quick else {"plates": plated, "cifar10": cifar_set, "vehicle6": vehicle_set}
 
 
-def plates_set(seed: int) -> ImageSet:
+def plates_set(seed: int, quick: bool = False) -> ImageSet:
     """120 generated classes; every picture is a new one."""
     oracle, features = _models(MODELS, "plates", "plates-compact")
-    classes = len(plates.CLASSES)
-    stored = plates.pictures(np.random.default_rng((seed, 1)), list(range(classes)) * STORED_PLATES)
+    classes, each = len(plates.CLASSES), QUICK_STORED_PLATES if quick else STORED_PLATES
+    stored = plates.pictures(np.random.default_rng((seed, 1)), list(range(classes)) * each)
 
     def draw(rng: Generator, label: int) -> Image:
         return plates.photo(plates.plate(label), rng)
