@@ -105,7 +105,7 @@ def cifar_set(seed: int) -> ImageSet:
     with np.load(DATA / "images" / "cifar10_jpeg_test.npz") as archive:
         jpeg, offsets, truth = archive["jpeg"], archive["offsets"], archive["labels"]
     images = [cv2.imdecode(jpeg[a:b], cv2.IMREAD_COLOR) for a, b in pairwise(offsets)]
-    return _divided("cifar10", 10, oracle, features, images, truth.tolist(), STORED_CIFAR, seed)
+    return divided("cifar10", 10, oracle, features, images, truth.tolist(), STORED_CIFAR, seed)
 
 
 def vehicle_set(seed: int) -> ImageSet:
@@ -140,7 +140,7 @@ def _beheaded(model: onnx.ModelProto) -> onnx.ModelProto:
     return feature_network(model, before_last_layer(model))
 
 
-def _divided(
+def divided(
     name: str,
     classes: int,
     oracle: Looker,

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from benchmarks import weg_ablations, weg_images
 from benchmarks.weg_parts import ablation_plot, image_plot
 from benchmarks.weg_parts.image_run import Account, Ours, measured
-from benchmarks.weg_parts.image_sets import MODELS, Image, ImageSet, plates_set
+from benchmarks.weg_parts.image_sets import MODELS, Image, ImageSet, divided, plates_set
 from benchmarks.weg_parts.image_template import TOLERANCE, measure_template
 from benchmarks.weg_parts.recorded import Forge, Recording, VirtualClock, record
 from benchmarks.weg_parts.variants import FAMILIES, VARIANTS, SimpleExit
@@ -150,6 +150,18 @@ def test_the_networks_for_plates_know_them() -> None:
     assert (said == labels).mean() > 0.95
     for name, most_bytes in (("plates", 6_000_000), ("plates-compact", 300_000)):
         assert (MODELS / name / "model.onnx").stat().st_size <= most_bytes
+
+
+def test_no_stored_picture_is_ever_drawn() -> None:
+    pictures = [np.array(number) for number in range(40)]
+    images = divided("w", 4, one_hot, one_hot, pictures, [number % 4 for number in range(40)], 3, seed=0)
+    kept = {int(picture) for picture in images.stored}
+    rng = np.random.default_rng(0)
+    drawn = {int(images.draw(rng, label)) for label in images.labels for _ in range(60)}
+    assert len(kept) == 12
+    assert not kept & drawn
+    assert len(drawn) == 28
+    assert all(int(images.draw(rng, 3)) % 4 == 3 for _ in range(10))
 
 
 def test_rates_and_costs_of_a_template_are_measured() -> None:
