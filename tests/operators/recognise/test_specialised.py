@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from cache_adapt.audit_state import Rule
+from operators.recognise.remembered import Remembered
 from specialization.accuracy_estimate import Rates
-from specialization.feature_store import SampleRing
 from specialization.head import SpecialisedHead
 from specialization.specializer import ThreadSpecializer
 from specialization.weg_state import Head
@@ -88,7 +89,10 @@ async def test_a_head_that_contradicts_the_oracle_is_dropped_and_more_is_demande
     assert scene.plan().phase == "off"
     assert scene.plan().switch_offs[0].reason.startswith("agrees too seldom")
     cascade = scene.cascade()
-    assert (cascade.strictness, cascade.in_use) == (1, None)
+    assert (cascade.strictness, cascade.in_use, cascade._heads) == (1, None, {})
+    known = len(cascade.weg.state.answers)
+    await scene.show([1, 2, 1])
+    assert len(cascade.weg.state.answers) == known
 
 
 async def test_streams_specialise_each_for_itself(tmp_path: Path, specializer: ThreadSpecializer) -> None:
@@ -246,7 +250,11 @@ async def test_without_a_training_set_heads_learn_from_the_streams_own_samples(
         await asyncio.sleep(0.05)
         if scene.cascade().in_use:
             break
-    assert said(await scene.frame(1, 5)) == [("shade-1", "specialised"), ("shade-5", "oracle")]
+    head = scene.cascade().weg.state.head
+    assert head
+    assert {1, 2} <= set(head.target.classes)
+    other = next(shade for shade in range(8) if shade not in head.target.classes)
+    assert said(await scene.frame(1, other)) == [("shade-1", "specialised"), (f"shade-{other}", "oracle")]
 
 
 async def test_heads_are_trained_for_what_the_camera_shows_beside_the_training_set(
@@ -284,6 +292,51 @@ async def test_samples_of_a_frame_are_taken_once_it_is_complete(tmp_path: Path, 
         ("big", 3, 7.0),
         *[("tiny", 1, math.inf)] * 3,
     ]
-    assert scene.workshop
     await scene.node.close(1.0)
-    assert dict(SampleRing(tmp_path / "samples" / "tiny", 8).counts()) == {1: 1, 2: 1, 3: 1}
+    assert scene.samples() == {1: 1, 2: 1, 3: 1}
+
+
+async def test_samples_are_what_the_oracle_said_and_what_it_audited(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, Rule(0.9, probation_rate=0.0))
+    await scene.specialised()
+    before = scene.samples()
+    await scene.show([1, 2, 1, 2, 5])
+    assert scene.samples() == {**before, 5: 1}
+    audited = Scene(tmp_path / "audited", specializer, EAGER)
+    await audited.specialised()
+    before = audited.samples()
+    await audited.show([1, 2, 1, 2])
+    await audited.frame(7)  # what was audited last is taken by now
+    assert [audited.samples()[shade] - before[shade] for shade in (1, 2)] == [2, 2]
+
+
+async def test_answers_of_a_frame_that_came_to_nothing_are_not_audited(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    scene.leaves = False
+    await scene.frame(1, 2)
+    await scene.frame()
+    scene.node.left("cam")
+    await scene.node.close(1.0)
+    assert (scene.plan().audits, scene.plan().given_up) == (0, 2)
+
+
+async def test_while_heads_are_switched_off_the_oracle_answers_and_nothing_is_learnt_of_the_stream(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene, other = Scene(tmp_path, specializer), Scene(tmp_path, specializer)
+    await scene.specialised()
+    data = scene.node.snapshot("cam")
+    assert data
+    known = msgspec.json.decode(data, type=Remembered)
+    known.audits["specialised"].phase = "off"
+    known.audits["specialised"].rest = 3
+    other.node.restore("cam", known.to_json())
+    answers = len(other.cascade().weg.state.answers)
+    assert [by for _, by in said(await other.show([1, 2, 1]))] == ["oracle"] * 3
+    assert len(other.cascade().weg.state.answers) == answers
+    assert said(await other.frame(1)) == [("shade-1", "specialised")]
