@@ -40,7 +40,7 @@ PHASES = tuple(Phase(length, n, p) for length, n, p in ((900, 3, 0.92), (600, 2,
 def measure(quick: bool) -> Outcome:
     """Rows: one per rules and variant."""
     cv2.setNumThreads(1)
-    images = plates_set(SEED, quick)
+    images = plates_set()
     template = measure_template(images, SEED, QUICK_DRAWS if quick else DRAWS)
     per_class = QUICK_PER_CLASS if quick else PER_CLASS
     recording = record(images, np.random.default_rng((SEED, 3)), per_class)

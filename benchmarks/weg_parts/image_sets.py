@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,15 +26,18 @@ from serving.networks.catalogue import find, load_weights
 from serving.networks.export import to_onnx
 from serving.preprocess import batch
 from serving.weights import read_weights
+from specialization.array_files import as_features
 from specialization.feature_network import before_last_layer, feature_network
+from specialization.feature_store import FeatureStore
 
 DATA = Path(os.environ.get("SLUICE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 MODELS = Path(__file__).parent / "models"
 THREADS = 1
 """Of either network: the other core is for training heads."""
 STEP = 32
-STORED_PLATES, QUICK_STORED_PLATES, STORED_CIFAR = 40, 20, 120
+STORED_CIFAR = 120
 """Pictures of every class that heads are trained on; of vehicle6, as many as there are."""
+STORE = MODELS / "plates-store"
 
 Image = NDArray[Any]
 """Height × width × 3, blue-green-red."""
@@ -68,29 +70,31 @@ class ImageSet:
     oracle: Look
     features: Look
     """The compact network up to its last layer."""
-    stored: Sequence[Image]
-    """What heads are trained on; none of them is ever drawn."""
+    stored: FeatureStore
+    """What heads are trained on; none of these pictures is ever drawn."""
     draw: Draw
     labels: Sequence[int]
     """The classes that can be drawn; the oracle may know others."""
 
 
-def image_sets(quick: bool = False) -> Mapping[str, Callable[[int], ImageSet]]:
-    """By name, quick: plates alone; each is made, for a seed, when it is needed."""
-    plated = partial(plates_set, quick=quick)
-    return {"plates": plated} if quick else {"plates": plated, "cifar10": cifar_set, "vehicle6": vehicle_set}
+def image_sets() -> Mapping[str, Callable[[int], ImageSet]]:
+    """By name; each is made, for a seed, when it is needed."""
+    return {"plates": plates_set, "cifar10": cifar_set, "vehicle6": vehicle_set}
 
 
-def plates_set(seed: int, quick: bool = False) -> ImageSet:
-    """120 generated classes; every picture is a new one."""
-    oracle, features = _models(MODELS, "plates", "plates-compact")
-    classes, each = len(plates.CLASSES), QUICK_STORED_PLATES if quick else STORED_PLATES
-    stored = plates.pictures(np.random.default_rng((seed, 1)), list(range(classes)) * each)
+def plates_set(seed: int = 0) -> ImageSet:
+    """120 generated classes; every picture is a new one, whatever the seed."""
+    classes = len(plates.CLASSES)
 
     def draw(rng: Generator, label: int) -> Image:
         return plates.photo(plates.plate(label), rng)
 
-    return ImageSet("plates", classes, oracle, features, stored, draw, range(classes))
+    return ImageSet("plates", classes, *plates_networks(), FeatureStore.open(STORE), draw, range(classes))
+
+
+def plates_networks() -> tuple[Looker, Looker]:
+    """Oracle and compact network."""
+    return _models(MODELS, "plates", "plates-compact")
 
 
 def cifar_set(seed: int) -> ImageSet:
@@ -108,7 +112,7 @@ def cifar_set(seed: int) -> ImageSet:
     return divided("cifar10", 10, oracle, features, images, truth.tolist(), STORED_CIFAR, seed)
 
 
-def vehicle_set(seed: int) -> ImageSet:
+def vehicle_set(seed: int = 0) -> ImageSet:
     """Six vehicle types and "other"; the photos of the validation split are stored, those of the test split drawn."""
     oracle, features = _models(SHIPPED, "vehicle-type", "vehicle-type-compact")
     folder = vehicle6.ensure(DATA / "images" / "vehicle6")
@@ -117,7 +121,9 @@ def vehicle_set(seed: int) -> ImageSet:
     for image, name in vehicle6.load(folder, "test"):
         by_class.setdefault(vehicle6.CLASSES.index(name), []).append(image)
     classes = len(vehicle6.CLASSES)
-    return ImageSet("vehicle6", classes + 1, oracle, features, stored, _from(by_class), range(classes))
+    return ImageSet(
+        "vehicle6", classes + 1, oracle, features, _store(oracle, features, stored), _from(by_class), range(classes)
+    )
 
 
 def _models(directory: Path, oracle: str, compact: str) -> tuple[Looker, Looker]:
@@ -155,7 +161,12 @@ def divided(
     by_class = {label: [images[i] for i in order if truth[i] == label] for label in range(classes)}
     kept = [image for group in by_class.values() for image in group[:stored]]
     rest = {label: group[stored:] for label, group in by_class.items()}
-    return ImageSet(name, classes, oracle, features, kept, _from(rest), range(classes))
+    return ImageSet(name, classes, oracle, features, _store(oracle, features, kept), _from(rest), range(classes))
+
+
+def _store(oracle: Look, features: Look, pictures: Sequence[Image]) -> FeatureStore:
+    rows = as_features(features(pictures))
+    return FeatureStore(rows, oracle(pictures).argmax(axis=1).astype(np.int32))
 
 
 def _from(by_class: Mapping[int, Sequence[Image]]) -> Draw:

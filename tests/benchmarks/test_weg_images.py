@@ -22,6 +22,7 @@ from datasets import plates
 from datasets.streams import Phase, generate
 from serving.errors import SluiceError
 from specialization.accuracy_estimate import Rates, Template
+from specialization.feature_store import FeatureStore
 from specialization.head import OTHER, SpecialisedHead
 from specialization.weg import Weg
 from specialization.weg_adaptive import Adaptive
@@ -32,6 +33,7 @@ CLASSES = 20
 ORACLE_S, COMPACT_S, TRAINING_S = 10.0, 1.0, 55.0
 GOOD = {n: Rates(1.0, 0.0, 1.0) for n in (1, 15)}
 EYE = np.eye(CLASSES, dtype=np.float32)
+NOTHING = FeatureStore(np.empty((0, CLASSES), np.float16), np.empty(0, np.int32))
 
 
 def one_hot(images: Sequence[Image]) -> np.ndarray:
@@ -46,7 +48,7 @@ def world(clock: VirtualClock) -> ImageSet:
         return one_hot(images)
 
     oracle, features = partial(look, cost_s=ORACLE_S), partial(look, cost_s=COMPACT_S)
-    return ImageSet("w", CLASSES, oracle, features, [], lambda _, label: np.array(label), range(CLASSES))
+    return ImageSet("w", CLASSES, oracle, features, NOTHING, lambda _, label: np.array(label), range(CLASSES))
 
 
 def perfect(head: Head) -> SpecialisedHead:
@@ -143,10 +145,12 @@ def test_changes_are_of_the_stream_that_matters() -> None:
 
 
 def test_the_networks_for_plates_know_them() -> None:
-    images = plates_set(5)
-    assert images.features(images.stored[:2]).shape == (2, 64)
+    images = plates_set()
     labels = list(range(0, 120, 2))
-    said = images.oracle(plates.pictures(np.random.default_rng(77), labels)).argmax(axis=1)
+    pictures = plates.pictures(np.random.default_rng(77), labels)
+    said = images.oracle(pictures).argmax(axis=1)
+    assert images.features(pictures[:2]).shape == (2, images.stored.features.shape[1])
+    assert np.bincount(images.stored.labels, minlength=120).min() > 60
     assert (said == labels).mean() > 0.95
     for name, most_bytes in (("plates", 6_000_000), ("plates-compact", 300_000)):
         assert (MODELS / name / "model.onnx").stat().st_size <= most_bytes
@@ -154,8 +158,14 @@ def test_the_networks_for_plates_know_them() -> None:
 
 def test_no_stored_picture_is_ever_drawn() -> None:
     pictures = [np.array(number) for number in range(40)]
-    images = divided("w", 4, one_hot, one_hot, pictures, [number % 4 for number in range(40)], 3, seed=0)
-    kept = {int(picture) for picture in images.stored}
+
+    def numbered(pictures: Sequence[Image]) -> np.ndarray:
+        return np.array([[int(picture)] for picture in pictures], np.float32)
+
+    images = divided(
+        "w", 4, lambda seen: numbered(seen) % 4, numbered, pictures, [number % 4 for number in range(40)], 3, seed=0
+    )
+    kept = set(images.stored.features[:, 0].astype(int).tolist())
     rng = np.random.default_rng(0)
     drawn = {int(images.draw(rng, label)) for label in images.labels for _ in range(60)}
     assert len(kept) == 12
@@ -166,9 +176,9 @@ def test_no_stored_picture_is_ever_drawn() -> None:
 
 def test_rates_and_costs_of_a_template_are_measured() -> None:
     rng = np.random.default_rng(0)
-    images = replace(world(VirtualClock()), stored=[np.array(label) for label in range(CLASSES)] * 40)
-    noisy = replace(images, features=lambda pictures: one_hot(pictures) + rng.normal(0, 0.1, (len(pictures), CLASSES)))
-    found = measure_template(noisy, seed=0, draws=2)
+    labels = np.arange(CLASSES * 40, dtype=np.int32) % CLASSES
+    store = FeatureStore((EYE[labels] + rng.normal(0, 0.1, (len(labels), CLASSES))).astype(np.float16), labels)
+    found = measure_template(replace(world(VirtualClock()), stored=store), seed=0, draws=2)
     (template,) = found.templates.values()
     assert template.cost > 0
     assert template.measured[5].a_in > 0.9
