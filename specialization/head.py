@@ -77,7 +77,7 @@ def probabilities(features: NDArray[Any], weights: Weights, bias: Weights) -> ND
         scores = features.astype(np.float32) @ weights + bias
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         shares: NDArray[np.float32] = powers / powers.sum(axis=1, keepdims=True)
-    shares[np.isnan(shares)] = 0  # nan_to_num takes longer than all the rest
+    shares[np.isnan(shares)] = 0
     return shares
 
 
