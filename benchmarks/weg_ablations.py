@@ -31,7 +31,7 @@ from datasets.streams import Phase, generate
 from specialization.weg import Weg
 
 SEED = 3
-STREAMS, QUICK_STREAMS = 4, 1
+STREAMS, QUICK_STREAMS = 6, 1
 PER_CLASS, QUICK_PER_CLASS = 30, 4
 DRAWS, QUICK_DRAWS = 6, 1
 PHASES = tuple(Phase(length, n, p) for length, n, p in ((900, 3, 0.92), (600, 2, 0.9), (900, 5, 0.85), (600, 1, 0.9)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 Rows = Sequence[Mapping[str, Any]]
+LABELS = {"printed": "printed rules", "ours": "our rules"}
 PANELS = (("accuracy_change", "accuracy (points)"), ("speedup_change", "speed-up (%)"))
 
 
@@ -22,7 +23,7 @@ def draw(rows: Rows, figure: Any) -> None:
                 next(row[key] for row in rows if (row["rules"], row["variant"]) == (family, variant)) * 100
                 for variant in variants
             ]
-            panel.bar(np.arange(len(variants)) + (number - 0.5) * 0.4, changes, 0.4, label=f"{family} rules")
+            panel.bar(np.arange(len(variants)) + (number - 0.5) * 0.4, changes, 0.4, label=LABELS[family])
         panel.axhline(0, color="grey", linewidth=0.8)
         panel.set_xticks(np.arange(len(variants)), variants, rotation=20)
         panel.set(title=f"change in {label}")
