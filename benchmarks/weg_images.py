@@ -80,7 +80,14 @@ def row(images: ImageSet, template: Measured, name: str, stream: Callable[[Gener
     labels = [images.labels[place] for place in stream(rng).labels]
     ours = Ours(images, Weg(Adaptive(template.config, template.templates)), template.train, rng)
     account = measured(images, labels, ours, rng)
-    return {"set": images.name, "classes": images.classes, "stream": name, **figures(account)}
+    (compact,) = template.templates.values()
+    return {
+        "set": images.name,
+        "classes": images.classes,
+        "stream": name,
+        **figures(account),
+        "compact_cost_of_oracle": round(compact.cost, 4),
+    }
 
 
 def figures(account: Account) -> dict[str, Any]:
