@@ -47,7 +47,7 @@ class Audits:
         workshop = None
         if spec.specialize:
             assert self._specializing is not None
-            workshop = self._specializing.workshop(spec, engine, recogniser, oracle, self._rule.accuracy)
+            workshop = self._specializing.workshop(spec, engine, recogniser, oracle, self._rule)
         kinds: dict[ShortcutKind, Sequence[str]] = {"reused": ["tracks"]} if spec.reuse_s else {}
         if workshop is not None:
             kinds["specialised"] = workshop.templates

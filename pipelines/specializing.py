@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from cache_adapt.audit_state import Rule
 from operators.inference import Inference
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.workshop import Workshop
@@ -31,11 +32,11 @@ class Specializing:
     """Where streams' own samples are kept while the process runs."""
 
     def workshop(
-        self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, oracle: str, accuracy: float
+        self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, oracle: str, rule: Rule
     ) -> Workshop:
         """For one node; ModelError where the oracle has no template and none can be made of it."""
         templates = self._templates(spec, oracle)
-        return Workshop(engine, recogniser, oracle, templates, self.specializer, accuracy, self.samples / spec.name)
+        return Workshop(engine, recogniser, oracle, templates, self.specializer, rule, self.samples / spec.name)
 
     def _templates(self, spec: RecogniseNode, oracle: str) -> list[StoredTemplate]:
         """Those with a training set where there are any; else one cut from the oracle itself.

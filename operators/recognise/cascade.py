@@ -147,11 +147,8 @@ class Cascade:
 
     def _arrived(self, wanted: Head, head: SpecialisedHead) -> None:
         """Use the head, unless it turned out that this one, unlike others of its template, does not serve."""
-        config, target = self.weg.rules.config, wanted.target
-        template = self.weg.rules.templates[target.template]
-        accuracy = head.rates.accuracy(target.skew, config.oracle_accuracy)
-        known, cost = template.rates(len(target.classes)), template.cascade_cost(head.rates, target.skew)
-        if known is None or accuracy < config.least_accuracy or cost >= 1:
+        target = wanted.target
+        if not self._workshop.serves(target, head.rates, self.strictness):
             log.info("%s: a head for %s would not serve", self._name, self._workshop.words(target.classes))
             self.weg.head_failed(wanted.number)
             return

@@ -13,6 +13,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
+from cache_adapt.audit_state import Rule
 from operators.frame import Frame, Image, Region
 from operators.inference import Inference, prepared
 from operators.recognise.own_samples import OwnSamples
@@ -20,17 +21,21 @@ from operators.recognise.recogniser import Recogniser
 from operators.recognise.relative_cost import relative_cost
 from serving.errors import SluiceError
 from serving.urgency import BACKGROUND, Urgency
+from specialization.accuracy_estimate import Rates
 from specialization.head import SpecialisedHead
 from specialization.specializer import Job, ProfileJob, Specializer
 from specialization.templates import StoredTemplate
 from specialization.weg_adaptive import Adaptive
 from specialization.weg_config import WegConfig
-from specialization.weg_state import Head
+from specialization.weg_state import Head, Target
 
 log = logging.getLogger(__name__)
 
 TOLERATED = 0.5
 """Of the disagreement that a query allows: what a head may come to, so that audits can prove it good enough."""
+
+AUDITED = 0.25
+"""Of a head's answers, for its first thousand or two."""
 
 
 class Workshop:
@@ -43,7 +48,7 @@ class Workshop:
         oracle: str,
         templates: Sequence[StoredTemplate],
         specializer: Specializer,
-        accuracy: float,
+        rule: Rule,
         samples: Path,
     ) -> None:
         """``samples``: where the streams' own are kept."""
@@ -52,7 +57,7 @@ class Workshop:
         self._numbers = {label: number for number, label in enumerate(self.labels)}
         self._engine, self._recogniser, self._oracle = engine, recogniser, oracle
         self._templates = {template.name: template for template in templates}
-        self._specializer, self._accuracy = specializer, accuracy
+        self._specializer, self._rule = specializer, rule
         self.costs: dict[str, float] = {}
         """Of one input of each feature network, as a share of the oracle's."""
         self._rules: dict[int, Adaptive] = {}
@@ -75,9 +80,21 @@ class Workshop:
             templates = {
                 name: stored.at(tolerance, self.costs.get(name, 1.0)) for name, stored in self._templates.items()
             }
-            config = WegConfig(classes=len(self.labels), tau_a=self._accuracy - 1)
+            config = WegConfig(classes=len(self.labels), tau_a=-self._rule.tolerance)
             self._rules[strictness] = Adaptive(config, templates)
         return self._rules[strictness]
+
+    def serves(self, target: Target, rates: Rates, strictness: int) -> bool:
+        """Whether a head does what WEG expects of heads of its template, and pays for its training and its audits."""
+        rules = self.rules(strictness)
+        template, config = rules.templates[target.template], rules.config
+        cascaded = rates.cascaded(target.skew)
+        cost = template.cost + cascaded + AUDITED * (1 - cascaded)
+        return (
+            template.rates(len(target.classes)) is not None
+            and rates.accuracy(target.skew, config.oracle_accuracy) >= config.least_accuracy
+            and cost < 1 - config.retarget_cost / config.w_max
+        )
 
     async def features(
         self, template: str, frame: Frame, regions: Sequence[Region], urgency: Urgency
@@ -156,7 +173,7 @@ class Workshop:
             await samples.close()
 
     def _tolerance(self, strictness: int) -> float:
-        return float((1 - self._accuracy) * TOLERATED / 2**strictness)
+        return float(self._rule.tolerance * TOLERATED / 2**strictness)
 
     async def _of_crop(self, template: str, crop: Image) -> NDArray[np.float32]:
         features: NDArray[np.float32] = (await self._features(template, [crop], BACKGROUND))[0]

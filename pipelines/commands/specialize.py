@@ -13,8 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pipelines.commands import options
-from pipelines.models import catalogue
-from pipelines.settings import cache_dir
+from pipelines.models import catalogue, template_dirs
 from serving.errors import ModelError
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def profile(
         made = make(
             entry,
             compacts,
-            _own(),
+            template_dirs()[0],
             shown,
             again,
             lambda what, share: bars.update(task, description=f"{oracle}: {what}", completed=share),
@@ -76,9 +75,9 @@ def profile(
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of lines.")
 def list_templates(as_json: bool) -> None:
     """Show the templates that are here: the user's and those that ship."""
-    from specialization.templates import SHIPPED, all_templates
+    from specialization.templates import all_templates
 
-    found = list(all_templates([_own(), SHIPPED]))
+    found = list(all_templates(template_dirs()))
     if as_json:
         click.echo(json.dumps([_row(each) for each in found], indent=2))
         return
@@ -87,13 +86,6 @@ def list_templates(as_json: bool) -> None:
             row.get("problem")
             or "{template}: {samples} samples for {oracle}, at {cost} of its cost; {data}".format(**row)
         )
-
-
-def _own() -> Path:
-    """Where the user's templates lie."""
-    from serving.artefacts import user_cache  # brings onnx
-
-    return (cache_dir() or user_cache()) / "templates"
 
 
 def _row(template: StoredTemplate | ModelError) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class Scene:
                 "big",
                 [template(directory / "tiny", store)],
                 specializer,
-                rule.accuracy,
+                rule,
                 directory / "samples",
             )
             if specialize

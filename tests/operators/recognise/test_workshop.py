@@ -11,7 +11,9 @@ import pytest
 from cache_adapt.audit_state import Rule
 from operators.recognise.relative_cost import relative_cost
 from serving.errors import ModelError
+from specialization.accuracy_estimate import Rates
 from specialization.specializer import ThreadSpecializer
+from specialization.weg_state import Target
 from tests.operators.inference import FakeEngine, card_of
 from tests.operators.recognise.shades import RATES, SHADES, Scene
 
@@ -53,6 +55,26 @@ async def test_heads_that_agreed_too_seldom_are_followed_by_stricter_ones(tmp_pa
     assert known[:2] == [RATES[1]] * 2
     assert known[2]
     assert (known[2].a_in, known[2].e_in_out) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("rates", "serves"),
+    [
+        (Rates(a_in=0.95, e_in_out=0.04, a_out=0.99), True),
+        (Rates(a_in=0.80, e_in_out=0.04, a_out=0.99), False),  # too often wrong
+        (Rates(a_in=0.18, e_in_out=0.82, a_out=1.00), False),  # 0.1 + 0.84, and audits of a quarter of the rest
+    ],
+)
+async def test_a_head_serves_if_it_is_right_and_pays_for_its_audits(tmp_path: Path, rates: Rates, serves: bool) -> None:
+    workshop = Scene(tmp_path, ThreadSpecializer(), Rule(0.9)).workshop
+    assert workshop
+    assert workshop.serves(Target("tiny", (1, 2), 0.9, 0.2), rates, strictness=0) is serves
+
+
+async def test_a_head_for_more_classes_than_its_template_knows_does_not_serve(tmp_path: Path) -> None:
+    workshop = Scene(tmp_path, ThreadSpecializer(), Rule(0.9)).workshop
+    assert workshop
+    assert not workshop.serves(Target("tiny", (0, 1, 2, 3, 4, 5), 0.9, 0.2), RATES[1], strictness=0)
 
 
 async def test_answers_are_numbered_as_the_labels_are(tmp_path: Path) -> None:
