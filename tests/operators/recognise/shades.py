@@ -132,12 +132,16 @@ class Scene:
         """Show these in turn until a head answers."""
         for number in range(most):
             await self.frame(shades[number % len(shades)], stream=stream)
-            cascade = self.cascade(stream)
-            if cascade.weg.state.wanted:
-                await asyncio.sleep(0.02)
-            if cascade.in_use:
+            await self.trained(stream)
+            if self.cascade(stream).in_use:
                 return
         raise AssertionError(f"no head after {most} objects")
+
+    async def trained(self, stream: str = "cam") -> None:
+        """Whatever is being trained or measured has come to an end."""
+        assert self.workshop
+        while jobs := [*self.cascade(stream)._jobs.values(), *self.workshop._profiling.values()]:
+            await asyncio.wait(jobs)
 
     def cascade(self, stream: str = "cam") -> Cascade:
         cascade = self.node._streams[stream].cascade

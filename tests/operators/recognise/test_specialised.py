@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -247,7 +246,7 @@ async def test_without_a_training_set_heads_learn_from_the_streams_own_samples(
     rng = np.random.default_rng(1)
     for _ in range(40):
         await scene.show(rng.choice(8, 30, p=[0.04, 0.36, 0.36, 0.05, 0.05, 0.05, 0.05, 0.04]).tolist())
-        await asyncio.sleep(0.05)
+        await scene.trained()
         if scene.cascade().in_use:
             break
     head = scene.cascade().weg.state.head
@@ -265,7 +264,7 @@ async def test_heads_are_trained_for_what_the_camera_shows_beside_the_training_s
     rng = np.random.default_rng(1)
     for _ in range(40):
         await scene.show(rng.choice(8, 30, p=[0.04, 0.36, 0.36, 0.05, 0.05, 0.05, 0.05, 0.04]).tolist())
-        await asyncio.sleep(0.05)
+        await scene.trained()
     assert said(await scene.show([1, 2])) == [("shade-1", "specialised"), ("shade-2", "specialised")]
 
 
