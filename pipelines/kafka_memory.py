@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -14,6 +14,7 @@ import msgspec
 from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from pipelines.aio_broker import topics_at
+from pipelines.background import meanwhile
 from pipelines.memory import Remembers
 from pipelines.publisher import HOPELESS, Outgoing, Publisher
 from pipelines.settings import BrokerSettings
@@ -101,16 +102,9 @@ class KafkaMemory:
         """Publish no more of it."""
         self._held.pop(stream, None)
 
-    @asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
+    def kept(self) -> AbstractAsyncContextManager[None]:
         """Publish while the block runs."""
-        task = asyncio.create_task(self._keep_on())
-        try:
-            yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        return meanwhile(self._keep_on())
 
     async def _keep_on(self) -> None:
         while not self._useless:

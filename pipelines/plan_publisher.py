@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime
 
 from operators.schema import NodePlan, StreamPlan, to_json
 from pipelines.audits import Audits
+from pipelines.background import meanwhile
 from pipelines.publisher import Outgoing, Publisher
 from serving.errors import Unavailable
 
@@ -32,16 +33,9 @@ class PlanPublisher:
         """Whether there will ever be something to publish."""
         return bool(self._audits.nodes)
 
-    @asynccontextmanager
-    async def beside(self, publisher: Publisher) -> AsyncIterator[None]:
+    def beside(self, publisher: Publisher) -> AbstractAsyncContextManager[None]:
         """Publish while the block runs; a topic that cannot be written to is told of and left alone."""
-        task = asyncio.create_task(self._run(publisher))
-        try:
-            yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        return meanwhile(self._run(publisher))
 
     async def _run(self, publisher: Publisher) -> None:
         try:

@@ -27,14 +27,13 @@ FILE = "model.onnx"
 Cut = Callable[[onnx.ModelProto], CutPoint]
 
 
-def derived(entry: Entry, directory: Path, most_share: float | None = None) -> StoredTemplate:
+def derived(entry: Entry, directory: Path) -> StoredTemplate:
     """The template of an oracle cut early, in a folder of ``directory``; made unless it is there and whole.
 
     Without store and rates. Raises ModelError where the network cannot be cut so, BadInput where it cannot be written.
     """
-    share = EARLY if most_share is None else most_share
-    folder = directory / f"{entry.card.name}-early{round(share * 100)}"
-    return _template(entry, entry, folder, lambda model: early(model, share))
+    folder = directory / f"{entry.card.name}-early{round(EARLY * 100)}"
+    return _template(entry, entry, folder, lambda model: early(model, EARLY))
 
 
 def compact(oracle: Entry, entry: Entry, directory: Path) -> StoredTemplate:

@@ -37,6 +37,8 @@ class InUse(NamedTuple):
     number: int
     template: str
     head: SpecialisedHead
+    workshop: Workshop
+    """Where it comes from."""
 
 
 class Cascade:
@@ -46,7 +48,8 @@ class Cascade:
         """``name``: for messages. ``changed`` is called when a head came or went."""
         self.strictness = 0
         """How often heads turned out to agree too seldom: the later ones may err half as often each time."""
-        self._name, self._workshop, self._changed = name, workshop, changed
+        self.workshop = workshop
+        self._name, self._changed = name, changed
         self._heads: dict[int, SpecialisedHead] = {}
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self.weg = Weg(workshop.rules(0))
@@ -55,17 +58,18 @@ class Cascade:
     def in_use(self) -> InUse | None:
         """The head that answers, if one does."""
         head = self.weg.state.head
-        return None if head is None else InUse(head.number, head.target.template, self._heads[head.number])
+        if head is None:
+            return None
+        return InUse(head.number, head.target.template, self._heads[head.number], self.workshop)
 
-    def oracle_answered(self, label: int) -> None:
-        """The oracle was asked alone."""
-        self.weg.rules = self._workshop.rules(self.strictness)
-        self.weg.oracle_answered(label)
-        self._follow()
-
-    def cascade_answered(self, number: int, label: int, by_head: bool) -> None:
-        """The cascade of a head answered; ``by_head``: without the oracle."""
-        self._tell_of(self.weg.cascade_answered(number, label, by_head))
+    def answered(self, used: InUse | None, said: str, by_head: bool) -> None:
+        """An answer: of the head that was ``used``, or of the oracle after it had said "other", or alone."""
+        label = self.workshop.number(said)
+        if used is None:
+            self.weg.rules = self.workshop.rules(self.strictness)
+            self.weg.oracle_answered(label)
+        else:
+            self._tell_of(self.weg.cascade_answered(used.number, label, by_head))
         self._follow()
 
     def audited(self, number: int, agrees: bool) -> None:
@@ -93,8 +97,8 @@ class Cascade:
         return CascadeState(
             self.weg.state,
             {head.number: self._heads[head.number].to_bytes() for head in known},
-            {head.target.template: self._workshop.sha256(head.target.template) for head in known},
-            self._workshop.labels_digest,
+            {head.target.template: self.workshop.sha256(head.target.template) for head in known},
+            self.workshop.labels_digest,
             self.strictness,
         )
 
@@ -103,15 +107,15 @@ class Cascade:
 
         Where classes have other names now, as after an identity was enrolled, nothing that was known holds.
         """
-        if state.labels != self._workshop.labels_digest:
+        if state.labels != self.workshop.labels_digest:
             return
         self.strictness = state.strictness
         self._heads = {}
         for head in state.weg.known:
             name = head.target.template
-            if self._workshop.has(name) and state.networks.get(name) == self._workshop.sha256(name):
+            if self.workshop.has(name) and state.networks.get(name) == self.workshop.sha256(name):
                 self._take(head.number, state.heads.get(head.number, b""))
-        self.weg = Weg(self._workshop.rules(self.strictness), state.weg)
+        self.weg = Weg(self.workshop.rules(self.strictness), state.weg)
         lost = [head for head in (*state.weg.known, state.weg.head) if head and head.number not in self._heads]
         for head in lost:
             self.weg.head_failed(head.number)
@@ -134,9 +138,9 @@ class Cascade:
 
     async def _train(self, wanted: Head) -> None:
         try:
-            head = await self._workshop.train(wanted, self.strictness)
+            head = await self.workshop.train(wanted, self.strictness)
         except SluiceError as error:
-            log.info("%s: no head for %s: %s", self._name, self._workshop.words(wanted.target.classes), error)
+            log.info("%s: no head for %s: %s", self._name, self.workshop.words(wanted.target.classes), error)
             self.weg.head_failed(wanted.number)
         else:
             self._arrived(wanted, head)
@@ -148,8 +152,8 @@ class Cascade:
     def _arrived(self, wanted: Head, head: SpecialisedHead) -> None:
         """Use the head, unless it turned out that this one, unlike others of its template, does not serve."""
         target = wanted.target
-        if not self._workshop.serves(target, head.rates, self.strictness):
-            log.info("%s: a head for %s would not serve", self._name, self._workshop.words(target.classes))
+        if not self.workshop.serves(target, head.rates, self.strictness):
+            log.info("%s: a head for %s would not serve", self._name, self.workshop.words(target.classes))
             self.weg.head_failed(wanted.number)
             return
         self._heads[wanted.number] = head

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -38,13 +39,11 @@ class OwnSamples:
 
     def offer(self, stream: str, crops: Sequence[Image], labels: Sequence[int]) -> None:
         """Crops of a frame that the oracle has named; some are taken, once the stream's next frame comes."""
-        errands = [
-            Errand(crop.copy(), lambda features, label=label: self._add(features, label), _nothing)  # type: ignore[misc]
-            for crop, label in zip(crops, labels, strict=True)
-            if self._wanted(label)
-        ]
         if self._backlog.has_room:
-            self._backlog.hold(stream, errands)
+            taken = [(crop, label) for crop, label in zip(crops, labels, strict=True) if self._wanted(label)]
+            self._backlog.hold(
+                stream, [Errand(crop.copy(), partial(self._add, label), _nothing) for crop, label in taken]
+            )
 
     def left(self, stream: str) -> None:
         """The frame that crops were last offered of is complete."""
@@ -68,7 +67,7 @@ class OwnSamples:
         self._offered[label] = self._offered.get(label, 0) + 1
         return self._counts.get(label, 0) < ENOUGH or self._offered[label] % RARELY == 0
 
-    def _add(self, features: NDArray[np.float32], label: int) -> None:
+    def _add(self, label: int, features: NDArray[np.float32]) -> None:
         if self._ring is None:
             self._ring = SampleRing(self.directory, len(features))
         self._ring.add(features[None], np.array([label]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,6 +25,16 @@ from specialization.timeline import Timeline
 
 REMEMBERED_STREAMS = 1000
 """Streams that are gone and kept for the report."""
+
+
+class Answers(NamedTuple):
+    """Who answered for the regions of a frame."""
+
+    used: InUse | None
+    """The head that was asked; then the oracle's answers are those on "other"."""
+    reused: Sequence[Region]
+    by_head: Sequence[Region]
+    by_oracle: Sequence[Region]
 
 
 class Specialised:
@@ -53,14 +64,13 @@ class Specialised:
             return []
         stream = self._stream(frame.stream)
         stream.begin(frame.run, frame.media_time_s)
-        fresh = self._reuse(frame, regions, stream)
+        reused, fresh = self._recall(frame, regions, stream)
         used = self._head(frame.stream, stream)
-        by_head = await self._ask_head(used, frame, fresh, call) if used and fresh else []
-        known = {region.id for region in by_head}
-        rest = [region for region in fresh if region.id not in known]
+        by_head, rest = await self._ask_head(used, frame, fresh, call) if used and fresh else ([], fresh)
         await self._recogniser.process(frame, rest, replace(call, model=self.auditor.oracle))
-        self._learn(frame, stream, used, fresh, known)
-        self._account(frame, stream, regions, used, by_head, rest)
+        answers = Answers(used, reused, by_head, rest)
+        self._learn(frame, stream, answers)
+        self._account(frame, stream, answers)
         return []
 
     def left(self, stream: str) -> None:
@@ -114,10 +124,10 @@ class Specialised:
             self._stream(stream).recall(known)
 
     def _with_specialization(self, plan: NodePlan, stream: SpecialisedStream | None) -> NodePlan:
-        if plan.kind != "specialised" or self.workshop is None or stream is None or stream.cascade is None:
+        if plan.kind != "specialised" or stream is None or (cascade := stream.cascade) is None:
             return plan
-        state = stream.cascade.weg.state
-        done = specialization(stream.timeline, state, self.workshop.labels, self.workshop.typical_cost)
+        workshop = cascade.workshop
+        done = specialization(stream.timeline, cascade.weg.state, workshop.labels, workshop.typical_cost)
         return msgspec.structs.replace(plan, specialization=done)
 
     def _stream(self, name: str) -> SpecialisedStream:
@@ -130,11 +140,13 @@ class Specialised:
             self._streams[name] = SpecialisedStream(partial(TrackMemory, self._reuse_s, sure), cascade)
         return self._streams[name]
 
-    def _reuse(self, frame: Frame, regions: Sequence[Region], stream: SpecialisedStream) -> list[Region]:
-        """Answer for the tracks that are known; returns the others."""
+    def _recall(
+        self, frame: Frame, regions: Sequence[Region], stream: SpecialisedStream
+    ) -> tuple[list[Region], list[Region]]:
+        """Answer for the tracks that are known; returns these regions and the others."""
         if not self._reuse_s or not self.auditor.allows(frame.stream, "reused"):
-            return list(regions)
-        fresh = []
+            return [], list(regions)
+        reused, fresh = [], []
         for region in regions:
             track, area = region.track_id, region.box.area
             said = None if track is None else stream.tracks.recall(track, frame.media_time_s, area, stream.epoch)
@@ -142,95 +154,84 @@ class Specialised:
                 fresh.append(region)
             else:
                 region.attributes.append(msgspec.structs.replace(said, provenance="reused"))
-        return fresh
+                reused.append(region)
+        return reused, fresh
 
     def _head(self, name: str, stream: SpecialisedStream) -> InUse | None:
         if stream.cascade is None or not self.auditor.allows(name, "specialised"):
             return None
         return stream.cascade.in_use
 
-    async def _ask_head(self, used: InUse, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
-        """Those for which the head does not say "other" get its answer."""
-        assert self.workshop is not None
-        number, template, head = used
-        features = await self.workshop.features(template, frame, regions, call.urgency)
+    async def _ask_head(
+        self, used: InUse, frame: Frame, regions: Sequence[Region], call: Call
+    ) -> tuple[list[Region], list[Region]]:
+        """Answer where the head does not say "other"; returns these regions and the others."""
+        number, template, head, workshop = used
+        features = await workshop.features(template, frame, regions, call.urgency)
         model = Model(name=template, version=str(number), tier="specialised")
-        answered = []
+        answered, others = [], []
         for region, label, confidence in zip(regions, *head.decide(features), strict=True):
-            if label != OTHER:
-                word = self.workshop.labels[label]
-                region.attributes.append(self._recogniser.answer(word, float(confidence), "specialised", model))
-                answered.append(region)
-        return answered
+            if label == OTHER:
+                others.append(region)
+                continue
+            word = workshop.labels[label]
+            region.attributes.append(self._recogniser.answer(word, float(confidence), "specialised", model))
+            answered.append(region)
+        return answered, others
 
-    def _learn(
-        self,
-        frame: Frame,
-        stream: SpecialisedStream,
-        used: InUse | None,
-        fresh: Sequence[Region],
-        by_head: Collection[int],
-    ) -> None:
+    def _learn(self, frame: Frame, stream: SpecialisedStream, answers: Answers) -> None:
         """Keep the answers of tracks, take samples, and tell WEG what was seen."""
-        news = [region for region in fresh if self._is_news(frame, stream, region)]
-        if stream.cascade is None or self.workshop is None:
+        named, asked = (
+            [region for region in regions if self._is_news(frame, stream, region)]
+            for regions in (answers.by_head, answers.by_oracle)
+        )
+        if (cascade := stream.cascade) is None:
             return
-        self.workshop.collect(frame, [region for region in news if region.id not in by_head])
-        if not self.auditor.allows(frame.stream, "specialised"):
-            return
-        for region in news:
-            label = self.workshop.number(region.attributes[-1].label)
-            if used:
-                stream.cascade.cascade_answered(used.number, label, by_head=region.id in by_head)
-            else:
-                stream.cascade.oracle_answered(label)
+        cascade.workshop.collect(frame, asked)
+        if self.auditor.allows(frame.stream, "specialised"):
+            for region in named:
+                cascade.answered(answers.used, region.attributes[-1].label, by_head=True)
+            for region in asked:
+                cascade.answered(answers.used, region.attributes[-1].label, by_head=False)
 
     def _is_news(self, frame: Frame, stream: SpecialisedStream, region: Region) -> bool:
         """Whether a look is an observation of the stream, and not one more of the same object; remembers it."""
         track, area, said = region.track_id, region.box.area, region.attributes[-1]
         return track is None or stream.tracks.looked(track, frame.media_time_s, area, stream.epoch, said)
 
-    def _account(
-        self,
-        frame: Frame,
-        stream: SpecialisedStream,
-        regions: Sequence[Region],
-        used: InUse | None,
-        by_head: Sequence[Region],
-        rest: Sequence[Region],
-    ) -> None:
+    def _account(self, frame: Frame, stream: SpecialisedStream, answers: Answers) -> None:
         """Draw audits, and count."""
-        looked = {region.id for region in (*by_head, *rest)}
-        reused = [region for region in regions if region.id not in looked]
+        used, asked = answers.used, len(answers.by_oracle)
         if self._reuse_s:
-            self.auditor.by_shortcut(frame, "reused", reused, partial(self._audited, frame.stream, stream, None))
-            self.auditor.by_oracle(frame.stream, "reused", len(looked))
-        if stream.cascade is not None:
-            if used:
-                told = partial(self._audited, frame.stream, stream, used.number)
-                self.auditor.by_shortcut(frame, "specialised", by_head, told)
-            self.auditor.by_oracle(frame.stream, "specialised", len(rest))
-        counts = {"fallback" if used else "oracle": len(rest)}
-        stream.timeline.counted(stream.at_s, head=len(by_head), reused=len(reused), **counts)
+            told = partial(self._audited, frame.stream, stream, None)
+            self.auditor.by_shortcut(frame, "reused", answers.reused, told)
+            self.auditor.by_oracle(frame.stream, "reused", len(answers.by_head) + asked)
+        if used:
+            told = partial(self._audited, frame.stream, stream, used.number)
+            self.auditor.by_shortcut(frame, "specialised", answers.by_head, told)
+        if stream.cascade:
+            self.auditor.by_oracle(frame.stream, "specialised", asked)
+        counts = {"fallback" if used else "oracle": asked}
+        stream.timeline.counted(stream.at_s, head=len(answers.by_head), reused=len(answers.reused), **counts)
         self._note(stream)
 
     def _audited(self, name: str, stream: SpecialisedStream, number: int | None, seen: Seen) -> None:
         stream.timeline.counted(stream.at_s, audits=1)
-        if number is None or stream.cascade is None or self.workshop is None:
+        if number is None or (cascade := stream.cascade) is None or self._streams.get(name) is not stream:
             return
-        self.workshop.collect_audited(name, seen.crop, seen.label)
+        cascade.workshop.collect_audited(name, seen.crop, seen.label)
         if self.auditor.allows(name, "specialised"):
-            stream.cascade.audited(number, seen.agrees)
+            cascade.audited(number, seen.agrees)
         else:
-            stream.cascade.distrust()
+            cascade.distrust()
         found = self.auditor.interval(name, "specialised")
         stream.timeline.agreed(stream.at_s, found.low, found.high)
         self._note(stream)
 
     def _note(self, stream: SpecialisedStream) -> None:
         """The phase as it is now."""
-        if stream.cascade is None or self.workshop is None:
+        if (cascade := stream.cascade) is None:
             return
-        state = stream.cascade.weg.state
-        classes = self.workshop.words(state.head.target.classes) if state.head else ()
+        state = cascade.weg.state
+        classes = cascade.workshop.words(state.head.target.classes) if state.head else ()
         stream.timeline.entered(stream.at_s, state.phase, classes, len(state.previous))

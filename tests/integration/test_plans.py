@@ -18,7 +18,7 @@ from pipelines.plan_publisher import PlanPublisher
 from pipelines.query import Query
 from pipelines.worker import WorkerConfig, run_worker
 from serving.backend import Backend
-from tests.integration.worker_parts import KafkaWire, LocalWire, Wire, frame_message, plain
+from tests.integration.worker_parts import Wire, frame_message
 from tests.operators.support import make_region
 
 QUERY = Query.model_validate(
@@ -41,13 +41,6 @@ QUERY = Query.model_validate(
 
 UNDECIDED = Rule(0.65, probation_rate=1.0)
 """Audits every answer; twelve audits prove nothing, whatever they find."""
-
-
-@pytest.fixture(params=["local", pytest.param("kafka", marks=pytest.mark.kafka)])
-def wire(request: pytest.FixtureRequest) -> Wire:
-    if request.param == "local":
-        return LocalWire()
-    return KafkaWire(plain(request.getfixturevalue("kafka_broker")), request.getfixturevalue("topic_prefix"))
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ from pipelines.query import Query
 from pipelines.specializing import specializing
 from pipelines.worker import WorkerConfig, run_worker
 from specialization.specializer import ProcessSpecializer
-from tests.integration.worker_parts import KafkaWire, LocalWire, Sent, Wire, plain
+from tests.integration.worker_parts import Sent, Wire
 
 QUERY = Query.model_validate(
     {
@@ -40,13 +40,6 @@ QUERY = Query.model_validate(
     }
 )
 BATCH, MORE, JUGGERNAUTS = 12, 60, 12
-
-
-@pytest.fixture(params=["local", pytest.param("kafka", marks=pytest.mark.kafka)])
-def wire(request: pytest.FixtureRequest) -> Wire:
-    if request.param == "local":
-        return LocalWire()
-    return KafkaWire(plain(request.getfixturevalue("kafka_broker")), request.getfixturevalue("topic_prefix"))
 
 
 @pytest.fixture(autouse=True)

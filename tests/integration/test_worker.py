@@ -18,7 +18,6 @@ from serving.errors import Unavailable
 from tests.integration.worker_parts import (
     CountingAnalyser,
     KafkaWire,
-    LocalWire,
     OneEvent,
     Received,
     Sent,
@@ -28,13 +27,6 @@ from tests.integration.worker_parts import (
     plain,
 )
 from tests.real.kafka import KafkaBroker, RemoteBroker
-
-
-@pytest.fixture(params=["local", pytest.param("kafka", marks=pytest.mark.kafka)])
-def wire(request: pytest.FixtureRequest) -> Wire:
-    if request.param == "local":
-        return LocalWire()
-    return KafkaWire(plain(request.getfixturevalue("kafka_broker")), request.getfixturevalue("topic_prefix"))
 
 
 @asynccontextmanager

@@ -324,6 +324,20 @@ async def test_answers_of_a_frame_that_came_to_nothing_are_not_audited(
     assert (scene.plan().audits, scene.plan().given_up) == (0, 2)
 
 
+async def test_audits_of_a_stream_that_is_gone_are_finished_and_teach_nothing(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    before, scene.leaves = scene.samples(), False
+    await scene.frame(1, 2)
+    scene.node.left("cam")
+    scene.node.forget("cam")
+    await scene.node.auditor.close(1.0)
+    assert scene.plan().audits == 2
+    assert scene.samples() == before
+
+
 async def test_while_heads_are_switched_off_the_oracle_answers_and_nothing_is_learnt_of_the_stream(
     tmp_path: Path, specializer: ThreadSpecializer
 ) -> None:
