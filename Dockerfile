@@ -14,6 +14,7 @@ RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))
 COPY LICENSE README.md ./
 COPY cache_adapt cache_adapt
 COPY datasets datasets
+COPY learning learning
 COPY operators operators
 COPY pipelines pipelines
 COPY serving serving

@@ -14,8 +14,8 @@ from statistics import fmean, median
 from typing import Any
 
 from benchmarks.harness import Outcome, run
-from cache_adapt.audit import Audit
-from cache_adapt.audit_state import Rule
+from cache_adapt.audit.audit import Audit
+from cache_adapt.audit.state import Rule
 
 ACCURACY = 0.97
 RATES = (0.05, 0.25, 1.0)

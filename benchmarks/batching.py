@@ -24,9 +24,10 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.batching_parts.simulation import Run, simulate
 from datasets.request_times import poisson, uniform
-from serving.arrivals import Arrivals
-from serving.batching import EarliestFirst, MaximalWindow, Policy, SlidingWindow
-from serving.look_ahead import LookAhead
+from serving.scheduling.arrivals import Arrivals
+from serving.scheduling.baselines import EarliestFirst, MaximalWindow, SlidingWindow
+from serving.scheduling.batching import Policy
+from serving.scheduling.look_ahead import LookAhead
 
 SLO_S = 0.1
 CAPACITY_PER_S = 1300.0

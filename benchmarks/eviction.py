@@ -18,7 +18,7 @@ from benchmarks.eviction_parts.measured import Measured, read
 from benchmarks.eviction_parts.simulate import Delay, Workload, simulate, workload
 from benchmarks.harness import Outcome, Row, run
 from datasets.requests import CORRELATIONS, Correlation
-from serving.eviction import (
+from serving.loading.eviction import (
     GDSF,
     LRU,
     BeladyMIN,

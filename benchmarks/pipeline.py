@@ -60,7 +60,7 @@ class Extent:
 
     rounds: int
     frames: Mapping[int, int]
-    """Of each stream, by number of streams."""
+    """Frames of each stream, by number of streams."""
     realtime_rounds: int
     realtime_frames: int
 

@@ -21,11 +21,12 @@ import onnx
 from onnx import numpy_helper
 
 from benchmarks.harness import Outcome, interleaved, run
-from serving.catalogue import SHIPPED, Catalogue
-from serving.engines.base import Array
-from serving.groups import Group
-from serving.opening import Source, open_group, partners
-from serving.variants import reference
+from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.common.tensors import Array
+from serving.engines.groups import Group
+from serving.loading.opening import open_group, partners
+from serving.variants.artefacts import ResolvedModel
+from serving.variants.variant import reference
 
 NETWORKS = ("vehicle-type", "vehicle-type-compact", "street-kind")
 COUNTS, QUICK_COUNTS = (2, 3, 5, 7, 10), (2, 5)
@@ -76,7 +77,7 @@ def _row(name: str, count: int, items: int, folder: Path, rounds: int) -> dict[s
     return row
 
 
-def relatives(name: str, count: int, folder: Path) -> list[Source]:
+def relatives(name: str, count: int, folder: Path) -> list[ResolvedModel]:
     """Networks that differ from a shipped one in the weights of the last layer."""
     entry = Catalogue([SHIPPED]).find(name)
     rng = np.random.default_rng(1)
@@ -90,7 +91,7 @@ def relatives(name: str, count: int, folder: Path) -> list[Source]:
         kernel.CopyFrom(numpy_helper.from_array(values + noise, kernel.name))
         path = folder / f"{name}-{count}-{number}.onnx"
         onnx.save(model, path)
-        sources.append(Source(f"{name}-{number}", entry, reference(name), path))
+        sources.append(ResolvedModel(f"{name}-{number}", entry, reference(name), path))
     return sources
 
 
@@ -111,7 +112,7 @@ def _check_equal(apart: Sequence[Group], together: Group, asked: Sequence[tuple[
         np.testing.assert_allclose(theirs, mine, atol=1e-4)
 
 
-def _shape(source: Source) -> tuple[int, int, int]:
+def _shape(source: ResolvedModel) -> tuple[int, int, int]:
     return 3, source.card.input.height, source.card.input.width
 
 

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Outcome, interleaved, run
+from learning.store import FeatureStore, write_store
+from serving.engines.network import Network, run_in_steps
 from serving.errors import SluiceError
-from serving.network import Network, run_in_steps
-from serving.opening import open_model
-from specialization.feature_store import FeatureStore, write_store
-from specialization.specializer import Job, ProcessSpecializer
-from specialization.templates import SHIPPED, feature_entry
-from specialization.train_head import training_rows
+from serving.loading.opening import open_model
+from specialization.heads.train import training_rows
+from specialization.templates.stored import SHIPPED, feature_entry
+from specialization.trainer.trainer import Job, ProcessSpecializer
 
 TEMPLATE = SHIPPED / "vehicle-type-compact-features"
 PICTURES, STEP = 128, 16
@@ -100,7 +100,7 @@ def row(case: Case, seconds: Mapping[object, list[float]]) -> dict[str, Any]:
 
 
 def headline(rows: Sequence[Mapping[str, Any]], cold_s: float) -> dict[str, Any]:
-    """Of each store, the row with the most classes."""
+    """The row with the most classes, for each store."""
     last = {row["store"]: row for row in rows}
     return {
         "retarget_s": {name: row["retarget_s"] for name, row in last.items()},

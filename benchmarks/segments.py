@@ -22,12 +22,12 @@ import numpy as np
 import onnx
 
 from benchmarks.harness import Outcome, Row, run
-from serving.catalogue import SHIPPED, Catalogue
-from serving.engines.base import Array
+from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.common.tensors import Array
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.networks.segments import cut_points, split
-from serving.segment_times import segment_times
-from serving.timing import take_turns
+from serving.graphs.segments import cut_points, split
+from serving.profiling.segment_times import segment_times
+from serving.profiling.timing import take_turns
 
 WEIGHTS = Path(os.environ.get("SLUICE_DATA", Path(__file__).parents[2] / "shared" / "data")) / "weights"
 SHIPPED_NETWORKS = ("vehicle-type", "vehicle-type-compact", "street-kind")
@@ -61,8 +61,8 @@ def _middle(values: Sequence[float]) -> float:
 
 def _all() -> Iterator[tuple[str, onnx.ModelProto]]:
     """The networks that ship, and those that the sample weights are for."""
-    from serving.networks.catalogue import ARCHITECTURES, load_weights
-    from serving.networks.export import to_onnx
+    from serving.architectures.export import to_onnx
+    from serving.architectures.registry import ARCHITECTURES, load_weights
 
     yield from _shipped()
     cifar = ARCHITECTURES["resnet18-cifar"]

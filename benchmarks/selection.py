@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks import harness
-from serving.selection import select
-from serving.variant_state import State
-from serving.variant_table import Requirements, VariantRecord, VariantTable
+from serving.scheduling.health import State
+from serving.selection.select import select
+from serving.selection.table import Requirements, VariantRecord, VariantTable
 
 VARIANTS = 175
 DECISIONS = 200
-"""Of a case in one round."""
+"""Calls timed for a case in one round."""
 ROUNDS, QUICK_ROUNDS = 50, 5
 CASES = ("active", "inactive", "none")
 TABLE, BRUTE_FORCE = "table", "brute force"

@@ -28,7 +28,7 @@ from benchmarks.weg_parts.image_template import Measured, measure_template
 from benchmarks.weg_parts.recorded import Forge, Recording, VirtualClock, record
 from benchmarks.weg_parts.variants import FAMILIES, VARIANTS, WHOLE
 from datasets.streams import Phase, generate
-from specialization.weg import Weg
+from specialization.weg.algorithm import Weg
 
 SEED = 3
 STREAMS, QUICK_STREAMS = 6, 1

@@ -25,8 +25,8 @@ from benchmarks.weg_parts.image_run import Account, Ours, measured
 from benchmarks.weg_parts.image_sets import ImageSet, image_sets
 from benchmarks.weg_parts.image_template import Measured, measure_template
 from datasets.streams import ClassStream, Phase, changing, generate
-from specialization.weg import Weg
-from specialization.weg_adaptive import Adaptive
+from specialization.weg.adaptive import Adaptive
+from specialization.weg.algorithm import Weg
 
 SEED = 1
 LENGTHS: Mapping[str, int] = {"plates": 2400, "cifar10": 400, "vehicle6": 500}

@@ -19,10 +19,10 @@ from benchmarks.weg_parts.paper import OBJECTS_PER_S
 from benchmarks.weg_parts.plot import draw
 from benchmarks.weg_parts.settings import Setting, settings
 from benchmarks.weg_parts.simulate import Account, World, simulate
-from specialization.accuracy_estimate import Template
-from specialization.weg import Rules, Weg
-from specialization.weg_adaptive import Adaptive
-from specialization.weg_printed import Printed
+from specialization.rates import Template
+from specialization.weg.adaptive import Adaptive
+from specialization.weg.algorithm import Rules, Weg
+from specialization.weg.printed import Printed
 
 SEEDS, QUICK_SEEDS = 5, 1
 """Streams per setting; the paper averages over 5."""

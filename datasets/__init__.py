@@ -1,1 +1,6 @@
-"""Readers of labelled images and video, and the generated street with its ground truth."""
+"""Readers of labelled images and video, generated workloads, and the generated street with its ground truth.
+
+Read in this order: ``archive``, ``vehicle6``, ``plates``, ``streams``, ``requests``, ``request_times``, ``video``,
+``street``.
+"""
+# A part of Sluice.

@@ -23,7 +23,7 @@ class DataError(Exception):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an archive may hold; beyond that it is refused, whatever its headers claim."""
+    """The bounds of an archive; a larger one is refused, whatever its headers claim."""
 
     archive_bytes: int
     file_bytes: int
@@ -32,7 +32,7 @@ class Bounds:
 
 @contextmanager
 def fetched(url: str, limit_bytes: int) -> Iterator[IO[bytes]]:
-    """What an http(s) URL serves, as an open temporary file; ``DataError`` if it cannot be had or is too large."""
+    """Download an http(s) URL to an open temporary file; ``DataError`` if it cannot be had or is too large."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise DataError(f"{url}: must begin with http:// or https://")
     with tempfile.TemporaryFile() as file:

@@ -23,7 +23,7 @@ Colour = tuple[float, float, float]
 SIDE = 64
 """Pixels of a photo on each side."""
 LEAST_SIDE = 28
-"""Of which a camera may have seen so few."""
+"""The fewest pixels of it that a camera may have seen."""
 PLATE_SIDE = 72
 FONT = cv2.FONT_HERSHEY_SIMPLEX
 SHAPES: Mapping[str, tuple[int, float, float, float]] = {
@@ -38,7 +38,7 @@ COLOURS: Mapping[str, tuple[Colour, Colour]] = {
     "blue": ((172, 92, 34), (238, 238, 238)),
     "yellow": ((40, 186, 226), (24, 24, 24)),
 }
-"""Of the plate, and of its letter and rim."""
+"""Colours of the plate, and of its letter and rim."""
 LETTERS = "ABEFHKPR38"
 CLASSES = tuple("-".join(parts) for parts in product(SHAPES, COLOURS, LETTERS))
 
@@ -108,7 +108,7 @@ def _view(rng: Generator, side: int) -> NDArray[np.float32]:
 def _lit(scene: NDArray[np.float32], rng: Generator) -> NDArray[np.float32]:
     """Day or dusk, a tint, shade from one side, haze."""
     side = len(scene)
-    ramp = np.arange(-1, 1, 2 / side, np.float32)[:side, None]
+    ramp = np.arange(-1.0, 1.0, 2 / side, dtype=np.float32)[:side, None]
     down, right = rng.uniform(-0.35, 0.35, 2).astype(np.float32)
     light = (1 + down * ramp + right * ramp.T)[..., None]
     haze = rng.uniform(0, 0.25)

@@ -31,7 +31,7 @@ class ClassStream:
     labels: Labels
     phases: Sequence[Phase]
     dominant: Sequence[frozenset[int]]
-    """Of each phase; empty without skew."""
+    """The dominant classes of each phase; empty without skew."""
 
     def phase_of_objects(self) -> Labels:
         """The number of the phase each object belongs to."""

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from operators.frame import Frame, Region
-from serving.urgency import Urgency
+from operators.frames.frame import Frame, Region
+from operators.plan import Decision
+from serving.scheduling.urgency import Urgency
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the planner decided for one node of one frame."""
+    """A node's task for one frame."""
 
-    model: str | None
-    """The model chosen for this frame; None for operators without a network."""
+    plan: Decision
+    """The planner's decision: operators obey it, or ``decline`` the part that they cannot obey."""
     urgency: Urgency
-    """How much the frame hurries: operators hand it to the engine."""
+    """The urgency of the frame, which operators hand to the engine."""
+    declined: dict[str, str] = field(default_factory=dict)
+    """Parts of the plan that were not obeyed, and why; part of the result."""
+
+    @property
+    def model(self) -> str | None:
+        """The model chosen for this frame; None for operators without a network."""
+        return self.plan.variant
+
+    def decline(self, part: str, why: str) -> None:
+        """Note why the operator does not obey a part of the plan: a kind of shortcut, or the ``variant``."""
+        self.declined[part] = why
 
 
 class Operator(Protocol):
@@ -25,7 +37,8 @@ class Operator(Protocol):
 
     Called on the event loop, once per analysed frame, with the regions that the node's input selects. Frames of one
     stream come in order and one at a time; frames of different streams concurrently. Must not block the loop for more
-    than a millisecond: heavier work goes to ``serving.threads`` or the engine. An exception fails this frame only.
+    than a millisecond: heavier work goes to ``serving.common.threads`` or the
+    engine. An exception fails this frame only.
     """
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:

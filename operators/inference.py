@@ -1,4 +1,4 @@
-"""What the operators that run networks need of the engine."""
+"""The interface of the engine that operators with networks use."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from operators import schema
-from operators.frame import Image
-from serving.cards import ImageInput, ModelCard, Task
+from operators.wire import schema
+from serving.catalogue.cards import ImageInput, ModelCard, Task
+from serving.common.tensors import Image
+from serving.common.threads import in_thread
 from serving.errors import ModelError
 from serving.preprocess import Placement, batch
-from serving.threads import beside
-from serving.urgency import Urgency
+from serving.scheduling.urgency import Urgency
 
 PIXELS_AT_ONCE = 1 << 16
-"""So many are prepared in less time than a thread takes to begin."""
+"""Number of crops that are prepared in less time than it takes to start a thread."""
 
 
 class Inference(Protocol):
@@ -45,14 +45,14 @@ def card_for(engine: Inference, model: str, task: Task) -> ModelCard:
 
 
 async def prepared(size: ImageInput, images: Sequence[Image]) -> tuple[NDArray[Any], list[Placement]]:
-    """``preprocess.batch`` without holding up the loop."""
+    """Run ``preprocess.batch`` without blocking the event loop."""
     pixels = sum(image.shape[0] * image.shape[1] for image in images) + len(images) * size.width * size.height
     if pixels <= PIXELS_AT_ONCE:
         return batch(size, images)
-    return await beside(partial(batch, size, images))
+    return await in_thread(partial(batch, size, images))
 
 
 def answered_by(card: ModelCard, model: str) -> schema.Model:
-    """How results name the model that a call named, perhaps with a variant: ``vehicle-type@openvino-bf16``."""
+    """Describe for results the model that a call named, perhaps with a variant: ``vehicle-type@openvino-bf16``."""
     variant = model.partition("@")[2] or None
     return schema.Model(name=card.name, version=card.version, tier=card.tier, variant=variant)

@@ -1,1 +1,8 @@
-"""What to run: query files, the per-frame executor, application assembly and the ``sluice`` command."""
+"""The application: from a query file to running processes. Here lie the ``sluice`` command, the query language, the
+executor that walks a query's nodes for each frame, the run in one process, and the worker behind Kafka.
+
+Read in this order: ``cli``, ``settings``, ``environment``, ``query``, ``planning``, ``execute``, ``assembly``,
+``partition``, ``worker``, ``run``, ``commands``, ``report``, ``health``, ``kafka``, ``measure``, ``process``,
+``schemas``.
+"""
+# A part of Sluice.

@@ -5,9 +5,19 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
+from typing import TextIO, cast
 
 import click
 
+from pipelines.process import shadowed
+
+if complaint := shadowed.complaint():  # before the first import from a package that may be another's
+    sys.exit(f"sluice: error: {complaint}")
+
+from pipelines.process.early_stop import Stopped, end_on_signals
+from pipelines.process.leaving import leave
+from pipelines.process.safe_stream import SafeStream
+from pipelines.process.terminal import SafeFormatter, say, show_traceback
 from serving.errors import SluiceError
 
 COMMANDS = {
@@ -17,6 +27,7 @@ COMMANDS = {
     "watch": "Show results as they arrive.",
     "check": "Validate a query file.",
     "topics": "Create or describe the topics.",
+    "dlq": "Read dead letters, and put their messages back.",
     "models": "List, pull and verify models.",
     "specialize": "Make and list the templates that recognisers are specialised with.",
     "demo": "Analyse a generated street and leave an annotated video.",
@@ -56,12 +67,17 @@ def sluice() -> None:
 def main() -> None:
     """Entry point: errors meant for the user become one line on stderr and an exit status."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    end_on_signals(arguments)
     debug = len(arguments) < len(sys.argv) - 1
+    sys.stderr = cast(TextIO, SafeStream(sys.stderr))
+    sys.excepthook = show_traceback
     _set_up_logging(debug)
     try:
         status = sluice.main(arguments, standalone_mode=False)
     except click.exceptions.Exit as exit_:
         status = exit_.exit_code
+    except Stopped as stopped:
+        status = stopped.code
     except click.Abort:
         status = 130
     except click.ClickException as error:
@@ -81,19 +97,21 @@ def main() -> None:
             raise
         _complain(f"unexpected {type(error).__name__}: {error} (run `sluice --debug …` for the traceback)")
         status = 1
-    sys.exit(status if isinstance(status, int) else 0)
+    leave(status if isinstance(status, int) else 0)
 
 
 def _set_up_logging(debug: bool) -> None:
-    """Of the libraries, warnings; of ourselves, also what goes well."""
-    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="sluice: %(message)s")
-    for package in ("pipelines", "serving") if not debug else ():
+    """Libraries show warnings; our own packages also show what goes well."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(SafeFormatter("sluice: %(message)s"))
+    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, handlers=[handler])
+    for package in shadowed.PACKAGES if not debug else ():
         logging.getLogger(package).setLevel(logging.INFO)
 
 
 def _complain(message: str) -> None:
-    for line in message.splitlines() or [""]:
-        click.echo(f"sluice: error: {line}", err=True)
+    for line in message.rstrip("\n").split("\n"):
+        say(f"sluice: error: {line}", err=True)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from operators.schema import DeadLetter, Event, FrameHeader, Result, StreamPlan, StreamStatus
-from pipelines.query import Query
+from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, StreamPlan, StreamStatus
+from pipelines.query.query_file import Query
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MESSAGES: Mapping[str, type[msgspec.Struct]] = {

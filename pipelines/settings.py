@@ -6,6 +6,10 @@
 | ``SLUICE_MODELS`` | directories of models beside those given by ``--models``, joined by ``:`` |
 | ``SLUICE_CACHE`` | where variants of models and their profiles lie, in place of the user's cache |
 | ``SLUICE_MODEL_MEMORY`` | what loaded models may take together, as ``2GiB``; without it they all stay loaded |
+| ``SLUICE_DECODED_MEMORY`` | what decoded frames may take together, as ``2GiB``; default: a quarter of the memory |
+| ``SLUICE_MODEL_TIMEOUT`` | seconds that a network may take for a batch (default 60), or a third of a load |
+| ``SLUICE_MAX_STREAMS`` | streams whose state a worker holds; default: one for each 32 MiB of the memory |
+| ``SLUICE_SILENT_STREAM_S`` | after so many seconds without a frame a worker may drop a stream's state (3600) |
 | ``SLUICE_KAFKA_SECURITY_PROTOCOL`` | ``PLAINTEXT`` (default), ``SSL``, ``SASL_PLAINTEXT``, ``SASL_SSL`` |
 | ``SLUICE_KAFKA_SASL_MECHANISM`` | ``PLAIN`` (default), ``SCRAM-SHA-256``, ``SCRAM-SHA-512`` |
 | ``SLUICE_KAFKA_USERNAME``, ``SLUICE_KAFKA_PASSWORD`` | for SASL |
@@ -22,12 +26,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipelines.process.machine_memory import machine_memory_bytes
+from serving.common.redaction import SURE, hide
 from serving.errors import BadInput
+from serving.watchdog.patience import TimeLimits
 
 DEFAULT_PORT = 9092
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+DECODED_SHARE = 4
+"""One part of so many of the memory is for decoded frames."""
+BYTES_PER_STREAM = 32 << 20
+"""What the state of a stream may come to, several times over."""
+LEAST_STREAMS = 64
 UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamBounds:
+    """How many streams are held, and for how long without a frame."""
+
+    max_streams: int = 1000
+    silent_s: float = 3600.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +64,11 @@ class BrokerSettings:
     certfile: Path | None = None
     keyfile: Path | None = None
 
+    def __post_init__(self) -> None:
+        hide(self.password, f"\0{self.username}\0{self.password}" if self.password else None)
+        if self.keyfile is not None:
+            hide(*_key_lines(self.keyfile))
+
     @property
     def url(self) -> str:
         """``kafka://host:port,host:port``, without credentials: fit for messages and logs."""
@@ -53,21 +78,6 @@ class BrokerSettings:
     def uses_tls(self) -> bool:
         """Whether the connection is encrypted."""
         return self.security_protocol.endswith("SSL")
-
-    def kafka_python(self) -> dict[str, Any]:
-        """Keyword arguments that connect any client of kafka-python."""
-        arguments: dict[str, Any] = {
-            "bootstrap_servers": list(self.servers),
-            "security_protocol": self.security_protocol,
-        }
-        if self.sasl_mechanism is not None:
-            arguments["sasl_mechanism"] = self.sasl_mechanism
-            arguments["sasl_plain_username"] = self.username
-            arguments["sasl_plain_password"] = self.password
-        for name, path in (("ssl_cafile", self.cafile), ("ssl_certfile", self.certfile), ("ssl_keyfile", self.keyfile)):
-            if path is not None:
-                arguments[name] = str(path)
-        return arguments
 
 
 def broker_settings(url: str | None = None, environ: Mapping[str, str] = os.environ) -> BrokerSettings:
@@ -103,13 +113,23 @@ def cache_dir(environ: Mapping[str, str] = os.environ) -> Path | None:
 
 def model_memory(environ: Mapping[str, str] = os.environ) -> int | None:
     """The bytes of ``SLUICE_MODEL_MEMORY``, None where it is not set; raises ``BadInput``."""
-    given = environ.get("SLUICE_MODEL_MEMORY")
+    return _bytes(environ, "SLUICE_MODEL_MEMORY")
+
+
+def decoded_memory(environ: Mapping[str, str] = os.environ) -> int:
+    """The bytes of ``SLUICE_DECODED_MEMORY``, else a share of what this process may have; raises ``BadInput``."""
+    return _bytes(environ, "SLUICE_DECODED_MEMORY") or machine_memory_bytes() // DECODED_SHARE
+
+
+def time_limits(environ: Mapping[str, str] = os.environ) -> TimeLimits:
+    """What networks may take, from ``SLUICE_MODEL_TIMEOUT``; raises ``BadInput``."""
+    given = environ.get("SLUICE_MODEL_TIMEOUT")
     if not given:
-        return None
-    match = re.fullmatch(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[MG]iB)", given.strip())
-    if match is None or float(match["number"]) == 0:
-        raise BadInput(f"SLUICE_MODEL_MEMORY is {given!r}: give a size such as 512MiB or 2GiB")
-    return int(float(match["number"]) * UNITS[match["unit"]])
+        return TimeLimits()
+    match = re.fullmatch(r"(?P<seconds>\d{1,6}(\.\d+)?) ?s?", given.strip())
+    if match is None or float(match["seconds"]) == 0:
+        raise BadInput(f"SLUICE_MODEL_TIMEOUT is {given!r}: give a number of seconds above 0, such as 60")
+    return TimeLimits(float(match["seconds"]))
 
 
 def parse_servers(url: str) -> tuple[str, ...]:
@@ -131,6 +151,15 @@ def _server(part: str, url: str) -> str:
     return f"{match['host']}:{match['port'] or DEFAULT_PORT}"
 
 
+def _key_lines(keyfile: Path) -> list[str]:
+    """The secret lines of a private key; none where the file cannot be read, which TLS will say."""
+    try:
+        lines = keyfile.read_text(errors="replace").split()
+    except OSError:
+        return []
+    return [line for line in lines if len(line) >= SURE and "---" not in line]
+
+
 def _sasl(environ: Mapping[str, str], protocol: str) -> dict[str, Any]:
     username, password = environ.get("SLUICE_KAFKA_USERNAME"), environ.get("SLUICE_KAFKA_PASSWORD")
     if not protocol.startswith("SASL"):
@@ -143,6 +172,33 @@ def _sasl(environ: Mapping[str, str], protocol: str) -> dict[str, Any]:
         raise BadInput(f"{protocol} needs SLUICE_KAFKA_USERNAME and SLUICE_KAFKA_PASSWORD")
     mechanism = _choice(environ, "SLUICE_KAFKA_SASL_MECHANISM", MECHANISMS, "PLAIN")
     return {"sasl_mechanism": mechanism, "username": username, "password": password}
+
+
+def stream_bounds(environ: Mapping[str, str] = os.environ) -> StreamBounds:
+    """How many streams a worker holds the state of, and for how long; raises ``BadInput``."""
+    return StreamBounds(
+        int(_positive(environ, "SLUICE_MAX_STREAMS", r"[1-9]\d{0,8}"))
+        or max(LEAST_STREAMS, machine_memory_bytes() // BYTES_PER_STREAM),
+        _positive(environ, "SLUICE_SILENT_STREAM_S", r"[1-9]\d{0,8}(\.\d+)?") or StreamBounds().silent_s,
+    )
+
+
+def _positive(environ: Mapping[str, str], name: str, pattern: str) -> float:
+    """0 where it is not set."""
+    given = environ.get(name, "").strip()
+    if given and not re.fullmatch(pattern, given):
+        raise BadInput(f"{name} is {given!r}: give a number of at least 1")
+    return float(given or 0)
+
+
+def _bytes(environ: Mapping[str, str], name: str) -> int | None:
+    given = environ.get(name)
+    if not given:
+        return None
+    match = re.fullmatch(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[MG]iB)", given.strip())
+    if match is None or float(match["number"]) == 0:
+        raise BadInput(f"{name} is {given!r}: give a size such as 512MiB or 2GiB")
+    return int(float(match["number"]) * UNITS[match["unit"]])
 
 
 def _choice(environ: Mapping[str, str], name: str, allowed: tuple[str, ...], default: str) -> str:

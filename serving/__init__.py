@@ -1,4 +1,10 @@
-"""Networks as resources: the catalogue of models, preprocessing, and the inference engine."""
+"""Networks as resources. The backend runs every network of a process: it finds them in the catalogue, loads them within
+the memory allowed, batches requests under deadlines, and runs them in an engine.
+
+Read in this order: ``errors``, ``backend``, ``preprocess``, ``catalogue``, ``engines``, ``scheduling``, ``loading``,
+``watchdog``, ``variants``, ``selection``, ``profiling``, ``graphs``, ``architectures``, ``common``.
+"""
+# A part of Sluice.
 
 import os
 

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from serving import profiles
-from serving.artefacts import Resolved, folder, resolve, user_cache
-from serving.cards import ModelCard
-from serving.catalogue import Catalogue
-from serving.device import Device, DeviceStats
-from serving.engines.base import Array
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import Catalogue
+from serving.common.clock import SYSTEM, Clock
+from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.common.tensors import Array
 from serving.errors import ModelError
-from serving.fingerprint import fingerprint, usable_cores
-from serving.loader import Loader, Opener
-from serving.monitor import UNLOADED, Fare
-from serving.opening import Source, open_group
-from serving.requests import Request
-from serving.urgency import Urgency
-from serving.variants import parse
+from serving.loading.loader import Loader, Opener
+from serving.loading.opening import open_group
+from serving.scheduling.device import DeviceStats
+from serving.scheduling.monitor import UNLOADED, Health
+from serving.scheduling.requests import Request
+from serving.scheduling.urgency import Urgency
+from serving.variants import profiles
+from serving.variants.artefacts import ResolvedModel, folder, resolve, user_cache
+from serving.variants.fingerprint import fingerprint, usable_cores
+from serving.variants.variant import parse
+from serving.watchdog.patience import TimeLimits
 
 log = logging.getLogger(__name__)
 
@@ -37,17 +40,21 @@ class Backend:
         self,
         catalogue: Catalogue,
         *,
-        cache: Path | None = None,
+        artefacts_dir: Path | None = None,
         threads: int | None = None,
         max_batch: int = 16,
         memory_bytes: int | None = None,
+        limits: TimeLimits = TimeLimits(),  # noqa: B008  it is frozen
         opener: Opener = open_group,
+        clock: Clock = SYSTEM,
+        observer: EngineObserver = UNOBSERVED,
     ) -> None:
-        """``cache``: where variants lie; ``memory_bytes``: what all loaded networks may take; None: no bound."""
-        self._catalogue, self._cache = catalogue, cache or user_cache()
+        """``artefacts_dir``: where variants lie; ``memory_bytes``: bound of all loaded networks; None: no bound."""
+        self._catalogue, self._artefacts_dir = catalogue, artefacts_dir or user_cache()
         self._cards: dict[str, ModelCard] = {}
-        self._device = Device()
-        self._loader = Loader(self._device, memory_bytes, threads or usable_cores(), max_batch, opener)
+        self._loader = Loader(limits, memory_bytes, threads or usable_cores(), max_batch, opener, clock, observer)
+        self._clock = clock
+        self._device = self._loader.device
 
     async def start(self) -> None:
         """Start the device."""
@@ -65,14 +72,15 @@ class Backend:
 
     async def load(self, model: str) -> None:
         """Verify and open a network, unless it is loaded; ModelError where that fails."""
+        self._loader.check_in_service(model)
         if self._loader.session(model) is None:
-            await self._loader.load(await asyncio.to_thread(self._source, model))
+            await self._loader.load(await asyncio.to_thread(self._resolved, model))
 
     async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
         """Outputs for N × … inputs, in the card's order, first axis N.
 
         Raises ModelError for a batch the network does not take, TooLate for a droppable request that cannot be answered
-        in time, SluiceError where the network fails or the backend has stopped.
+        in time, OutOfService for a network that did not return, SluiceError where it fails or the backend has stopped.
         """
         if self._loader.session(model) is not None:
             self._loader.requested(model)
@@ -84,23 +92,23 @@ class Backend:
             self._device.submit(session, request)
             return await request.answer
 
-    def fare(self, model: str) -> Fare:
-        """The state and the load of a model or variant, looked at every 2 s; ``UNLOADED`` where it is not loaded."""
+    def health(self, model: str) -> Health:
+        """A model's health, looked at every 2 s and read by the planner; ``UNLOADED`` where it is not loaded."""
         session = self._loader.session(model)
-        return UNLOADED if session is None else session.fare(time.monotonic())
+        return UNLOADED if session is None else session.health(self._clock.monotonic_s())
 
     def stats(self) -> DeviceStats:
-        """A snapshot of the device's counters."""
+        """A snapshot of the device's counters; read by the planner."""
         return self._device.stats
 
-    def _source(self, model: str) -> Source:
-        found = resolve(model, self._catalogue, self._cache)
-        return Source(model, found.entry, found.variant, found.path, self._known_latency(found))
+    def _resolved(self, model: str) -> ResolvedModel:
+        found = resolve(model, self._catalogue, self._artefacts_dir)
+        return replace(found, latency_s=self._known_latency(found))
 
-    def _known_latency(self, found: Resolved) -> Mapping[int, float]:
-        """By batch size, where it was measured on this machine; what a profile lacks is learnt while serving."""
+    def _known_latency(self, found: ResolvedModel) -> Mapping[int, float]:
+        """Latency by batch size where it was measured on this machine; the rest is learnt while serving."""
         try:
-            profile = profiles.read(folder(self._cache, found.entry), found.variant)
+            profile = profiles.read(folder(self._artefacts_dir, found.entry), found.variant)
         except ModelError as error:
             log.warning("%s", error)
             return {}

@@ -4,7 +4,9 @@ SluiceError               exit 1: something failed while running
 ├── BadInput              exit 2: the user can fix it by changing what they gave
 │   ├── QueryError        a query file
 │   ├── ModelError        a model directory, card or weights file
+│   │   └── OutOfService  a network that did not return is not run again
 │   └── SourceError       a video source (carries a ``Reason`` code for the ``streams`` topic)
+├── Malformed             bytes from a topic, a file or a pipe are not what they should be
 ├── TooLate               an answer that could not be there in time was given up
 └── Unavailable           a broker or another service cannot be reached
 """
@@ -19,7 +21,7 @@ class SluiceError(Exception):
 
 
 class BadInput(SluiceError):
-    """What the user gave is wrong; the message says what to change."""
+    """The user's input is wrong; the message says what to change."""
 
     exit_code = 2
 
@@ -32,12 +34,20 @@ class ModelError(BadInput):
     """A model directory, card or weights file is missing, damaged or of the wrong kind."""
 
 
+class OutOfService(ModelError):
+    """A network did not return in the time it may take, and is not run again in this process."""
+
+
 class SourceError(BadInput):
     """A video source cannot be read; ``reason`` is the code published on the ``streams`` topic."""
 
     def __init__(self, message: str, reason: str = "error") -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class Malformed(SluiceError):
+    """Bytes from a topic, a file or a pipe are not what they should be; the message is short and printable."""
 
 
 class TooLate(SluiceError):

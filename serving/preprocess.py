@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from serving.cards import ImageInput
+from serving.catalogue.cards import ImageInput
 
 Pixels = NDArray[np.uint8]
 
@@ -24,14 +24,14 @@ class Placement:
     offset_x: float
     offset_y: float
     width: int
-    """Of the image."""
+    """The image's size."""
     height: int
 
     def to_image(self, boxes: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
         """K × 4 corners in input pixels → shares of the image, clipped to 0…1."""
         offset = (self.offset_x, self.offset_y) * 2
         size = (self.scale_x * self.width, self.scale_y * self.height) * 2
-        return np.clip((boxes - offset) / size, 0.0, 1.0).astype(np.float32)
+        return np.asarray(np.clip((boxes - offset) / size, 0.0, 1.0), np.float32)
 
 
 def place(size: ImageInput, width: int, height: int) -> Placement:
@@ -66,7 +66,7 @@ def _resized(size: ImageInput, image: Pixels, placement: Placement) -> NDArray[A
 
 
 def _middle(size: ImageInput, image: Pixels, placement: Placement) -> Pixels:
-    """What a crop keeps; all of it where the image is stretched. Cut before scaling: a sliver would become huge."""
+    """The part that a crop keeps; all where the image is stretched. Cut before scaling: a sliver would become huge."""
     left, top = round(-placement.offset_x / placement.scale_x), round(-placement.offset_y / placement.scale_y)
     width, height = round(size.width / placement.scale_x), round(size.height / placement.scale_y)
     left, top = min(left, placement.width - 1), min(top, placement.height - 1)

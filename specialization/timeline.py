@@ -1,4 +1,4 @@
-"""What specialization did over time on one stream and node: phases, dominant classes, who gave the answers.
+"""The history of specialization on one stream and node: phases, dominant classes, sources of answers.
 
 Pure, and bounded however long the stream: the oldest spans are forgotten, counts are kept in ever longer slices, and
 the statistics, which are sums, lose nothing by either.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from specialization.timeline_state import Counts, Slice, Span, Statistics, TimelineState
-from specialization.weg_state import PhaseName
+from specialization.weg.state import PhaseName
 
 MOST_SPANS = 2000
 MOST_SLICES = 600
@@ -18,7 +18,7 @@ RESTART_S = 10.0
 
 
 class Timeline:
-    """Tell it of answers and changes in the order they happen; times are media seconds of the stream."""
+    """Records answers and changes in the order they happen; times are media seconds of the stream."""
 
     def __init__(self, state: TimelineState | None = None) -> None:
         """``state``: to go on with."""
@@ -27,14 +27,14 @@ class Timeline:
     def counted(
         self, at_s: float, *, oracle: int = 0, head: int = 0, fallback: int = 0, reused: int = 0, audits: int = 0
     ) -> None:
-        """Answers by who gave them; ``fallback``: a head said "other", the oracle answered. Audits are no answers."""
+        """Count answers by source; ``fallback``: a head said "other", the oracle answered. Audits are no answers."""
         counts = Counts(oracle, head, fallback, reused, audits)
         self._move(at_s)
         self.state.total.add(counts)
         self._slice().counts.add(counts)
 
     def entered(self, at_s: float, phase: PhaseName, classes: Sequence[str] = (), window: int = 0) -> None:
-        """A change of phase or of dominant classes; ``window``: the answers that spoke for it."""
+        """Record a change of phase or of dominant classes; ``window``: the answers that spoke for it."""
         self._move(at_s)
         last, kept = self.state.spans[-1] if self.state.spans else None, tuple(classes)
         if last and (last.phase, last.classes) == (phase, kept):
@@ -44,12 +44,12 @@ class Timeline:
         self._append(Span(self.state.now_s, self.state.now_s, phase, kept))
 
     def agreed(self, at_s: float, low: float, high: float) -> None:
-        """The interval of the agreement with the oracle, as audits have it now."""
+        """Record the interval of the agreement with the oracle that audits show now."""
         self._move(at_s)
         self._slice().agreement = (low, high)
 
     def statistics(self, template_cost: float) -> Statistics:
-        """What it comes to; ``template_cost``: of one run of the compact network, as a share of the oracle's."""
+        """Totals so far; ``template_cost``: the cost of one run of the compact network, as a share of the oracle's."""
         state, total = self.state, self.state.total
         asked = total.answers - total.reused
         cost = total.oracle + total.fallback + total.audits + template_cost * total.cascaded

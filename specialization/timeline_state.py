@@ -1,28 +1,28 @@
-"""What a ``Timeline`` knows, and what it says in numbers; plain data."""
+"""The state and the statistics of a ``Timeline``; plain data."""
 
 from __future__ import annotations
 
 import msgspec
 
-from specialization.weg_state import PhaseName
+from specialization.weg.state import PhaseName
 
 
 class Counts(msgspec.Struct):
     """Answers by who gave them, and audits."""
 
     oracle: int = 0
-    """Asked alone."""
+    """Answers of the oracle when it was asked alone."""
     head: int = 0
     fallback: int = 0
-    """The oracle's, after a head had said "other"."""
+    """Answers of the oracle after a head had said "other"."""
     reused: int = 0
-    """A track's earlier answer."""
+    """Answers that repeat a track's earlier one."""
     audits: int = 0
-    """No answers: runs of the oracle on what somebody else had answered."""
+    """Runs of the oracle that check an answer; they are no answers."""
 
     @property
     def answers(self) -> int:
-        """Whoever gave them."""
+        """All answers."""
         return self.oracle + self.head + self.fallback + self.reused
 
     @property
@@ -31,7 +31,7 @@ class Counts(msgspec.Struct):
         return self.head + self.fallback
 
     def add(self, more: Counts) -> None:
-        """Count those as well."""
+        """Add other counts."""
         self.oracle += more.oracle
         self.head += more.head
         self.fallback += more.fallback
@@ -49,7 +49,7 @@ class Span(msgspec.Struct):
 
 
 class Slice(msgspec.Struct):
-    """What was counted within some seconds, as many as ``TimelineState.slice_s``."""
+    """The counts of one slice, which is ``TimelineState.slice_s`` long."""
 
     from_s: float
     counts: Counts = msgspec.field(default_factory=Counts)
@@ -62,7 +62,7 @@ class TimelineState(msgspec.Struct):
 
     now_s: float = 0.0
     ahead_s: float = 0.0
-    """Of the source's clock, which begins anew when it is started again."""
+    """How far the stream's time is ahead of the source's clock, which begins anew when it is started again."""
     total: Counts = msgspec.field(default_factory=Counts)
     slices: list[Slice] = []
     slice_s: float = 1.0
@@ -71,11 +71,11 @@ class TimelineState(msgspec.Struct):
     """Spans before the oldest that is kept."""
     transitions: int = 0
     heads: int = 0
-    """Put in use; those that take the place of another are no transition."""
+    """Heads put in use; one that takes the place of another is no transition."""
     dominant: int = 0
-    """Sum over heads: their classes."""
+    """Sum of the heads' numbers of classes."""
     windows: int = 0
-    """Sum over heads: the window that spoke for them."""
+    """Sum of the windows that spoke for the heads."""
 
 
 class Statistics(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,18 +83,18 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
 
     counts: Counts
     special_rate: float
-    """Share of the answers given by a cascade; reused ones left out."""
+    """Share of the answers given by a cascade, without reused ones."""
     cascade_rate: float | None
-    """Of these, the share that came from the oracle; None before the first."""
+    """Share of the cascade's answers that came from the oracle; None before the first."""
     transitions: int
-    """From another phase to specialised."""
+    """Changes from another phase to specialised."""
     mean_dominant: float | None
-    """Classes of a head, mean over all heads put in use."""
+    """Mean number of classes of all heads put in use."""
     mean_window: float | None
-    """Answers in the window that spoke for it."""
+    """Mean number of answers in the windows that spoke for heads."""
     cost: float
-    """Of all answers and audits, in runs of the oracle."""
+    """Cost of all answers and audits, in runs of the oracle."""
     saving: float | None
-    """Against the oracle for every answer: 1 − cost / answers."""
+    """Saving against asking the oracle for every answer: 1 − cost / answers."""
     speedup: float | None
     """Answers / cost."""

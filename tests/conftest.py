@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from serving.common.redaction import KNOWN
 
 # Where a run decides whether a change lands, it must not depend on the examples of the day.
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
-pytest_plugins = ["tests.real.kafka", "tests.real.rtsp"]
+pytest_plugins = ["tests.real.kafka", "tests.real.rtsp", "tests.real.secured"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -25,3 +28,10 @@ def data_dir() -> Path:
     if not path.is_dir():
         pytest.skip(f"no sample data at {path}: set SLUICE_DATA to the folder that holds videos/, images/, weights/")
     return path
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests() -> Iterator[None]:
+    """A process keeps the secrets that it was given; a test begins without those of the tests before it."""
+    yield
+    KNOWN.clear()

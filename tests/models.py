@@ -11,7 +11,7 @@ import onnx
 import yaml
 from onnx import TensorProto, helper, numpy_helper
 
-from serving.catalogue import SHIPPED, Catalogue, file_sha256
+from serving.catalogue.lookup import SHIPPED, Catalogue, file_sha256
 
 FLOAT, UINT8 = TensorProto.FLOAT, TensorProto.UINT8
 

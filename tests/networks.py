@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from serving.networks.catalogue import ARCHITECTURES
+from serving.architectures.registry import ARCHITECTURES
 
 
 def shaken(network: nn.Module, seed: int = 3) -> nn.Module:

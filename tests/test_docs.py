@@ -17,32 +17,23 @@ import pytest
 
 from operators.capture.outlet import OVERRUN
 from operators.capture.reasons import PERSISTENT, Reason
-from operators.frames_codec import Reason as DeadReason
+from operators.frames.codec import Reason as DeadReason
 from operators.publish.frame_buffer import CAPTURE_BUFFER_FULL, MESSAGE_TOO_LARGE
-from operators.schema import Outcome, StreamState
-from pipelines.check import examine
+from operators.testing import CALL, SHORTCUT_CHECKS, Case, Link, fake_oracle, make_frame, make_region
+from operators.testing.shortcut_checks import Check
+from operators.wire.schema import Outcome, StreamState
 from pipelines.cli import sluice
-from pipelines.dag import STAGES
-from pipelines.overload import LATE, POLICIES, QUEUE_FULL
-from serving.catalogue import Catalogue, verify
-from tests.operators.support import CALL, make_frame, make_region
+from pipelines.execute.overload import LATE, POLICIES, QUEUE_FULL
+from pipelines.query.check import examine
+from pipelines.query.dag import STAGES
+from serving.catalogue.lookup import Catalogue, verify
+from tests.doc_pages import PAGES, ROOT, blocks, each, links, prose, text
 from tests.pipelines.queries import write
 
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LIFE, OVERLOAD = ROOT / "docs" / "life-of-a-frame.md", ROOT / "docs" / "overload.md"
 ADD_A_MODEL = ROOT / "docs" / "how-to" / "add-a-model.md"
 ADD_AN_OPERATOR = ROOT / "docs" / "how-to" / "add-an-operator.md"
-
-
-def text(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
-
-
-def blocks(page: Path, *languages: str) -> list[str]:
-    """The fenced blocks in one of the languages; "" is a block that names none."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", text(page), re.M | re.S)
-    return [content for language, content in found if language in languages]
+ADD_A_SHORTCUT = ROOT / "docs" / "how-to" / "add-a-shortcut.md"
 
 
 def lines(page: Path) -> Iterator[str]:
@@ -52,29 +43,10 @@ def lines(page: Path) -> Iterator[str]:
             yield re.split(r"\s{2,}|\s[#>|]", line.strip())[0].removeprefix(".venv/bin/")
 
 
-def prose(page: Path) -> str:
-    """The page without its fenced blocks."""
-    return re.sub(r"^```.*?^```$", "", text(page), flags=re.M | re.S)
-
-
 def anchors(page: Path) -> set[str]:
     """The names that code hosts give to a page's headings."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-def each(pick: Any) -> list[Any]:
-    """One parameter for each thing that ``pick`` finds on a page."""
-    return [
-        pytest.param(page, found, id=f"{page.relative_to(ROOT)}:{found}"[:90])
-        for page in PAGES
-        for found in dict.fromkeys(pick(page))
-    ]
-
-
-def links(page: Path) -> list[str]:
-    targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", prose(page)))
-    return [target for target in targets if not target.startswith(("http://", "https://"))]
 
 
 @pytest.mark.parametrize(("page", "link"), each(links))
@@ -146,7 +118,7 @@ def variables(page: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def code() -> str:
     """All Python files of the project."""
-    folders = ("pipelines", "operators", "serving", "datasets", "specialization", "tests")
+    folders = ("pipelines", "operators", "serving", "datasets", "specialization", "learning", "tests")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if path != Path(__file__)]
     return "\n".join(map(text, files))
 
@@ -154,6 +126,12 @@ def code() -> str:
 @pytest.mark.parametrize(("page", "variable"), each(variables))
 def test_environment_variables_are_read_somewhere(page: Path, variable: str, code: str) -> None:
     assert f'"{variable}"' in code
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sentences_begin_with_their_subject(page: Path) -> None:
+    assert re.findall(r"(?:^|[.:;!?|*] )(?:Of|Whose) [a-z][^.]*", prose(page), re.M) == []
+    assert re.findall(r"[^.]*\btold of\b[^.]*", prose(page).replace('not "told of"', "")) == []
 
 
 def table(page: Path) -> set[str]:
@@ -213,3 +191,11 @@ async def test_the_operator_to_copy_works() -> None:
     zones = {"road": [(0, 0), (1, 0), (1, 1), (0, 1)]}
     assert await names["Zone"]("place", zones).process(make_frame(), [region], CALL) == []
     assert [(answer.name, answer.label) for answer in region.attributes] == [("place", "road")]
+
+
+@pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
+async def test_the_shortcut_to_copy_works(check: Check) -> None:
+    (script,) = [block for block in blocks(ADD_A_SHORTCUT, "python") if "class Places(" in block]
+    names: dict[str, Any] = {}
+    exec(compile(script, "places.py", "exec", dont_inherit=True), names)
+    await check(Case(lambda: Link(names["Places"](), fake_oracle()), frames=3))

@@ -14,14 +14,14 @@ import torch
 from torch import nn
 
 from benchmarks.engines_parts.cases import Case
-from serving import contenders
-from serving.agreement import same_class
-from serving.engines.base import Array
+from serving.common.tensors import Array
+from serving.engines.network import run_in_steps
 from serving.engines.pytorch import PyTorchEngine
-from serving.network import run_in_steps
-from serving.quantise import quantised
-from serving.timing import take_turns
-from serving.variants import Variant
+from serving.graphs.quantise import quantised
+from serving.profiling import contenders
+from serving.profiling.agreement import same_class
+from serving.profiling.timing import take_turns
+from serving.variants.variant import Variant
 
 BATCHES = (1, 8)
 STEP = 32

@@ -9,7 +9,7 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 
-from serving.fold import folded
+from serving.graphs.fold import folded
 
 M = TypeVar("M", bound=nn.Module)
 

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from benchmarks.harness import interleaved
-from serving.engines.base import Array
+from serving.common.tensors import Array
 from serving.engines.pytorch import PyTorchEngine
 
 HEADS, CHANNELS, SIDE = 4, 128, 14

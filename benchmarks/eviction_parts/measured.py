@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.harness import interleaved, write_csv
-from serving.footprint import Footprint, footprint
-from serving.variants import Variant
+from serving.profiling.footprint import Footprint, footprint
+from serving.variants.variant import Variant
 
 MEASURED = Path(__file__).parent / "measured.csv"
 ROUNDS = 3
@@ -65,9 +65,9 @@ def exported(folder: Path) -> Iterator[Path]:
     """Every architecture as an ONNX file with random weights, and those that ship."""
     import torch
 
-    from serving.catalogue import SHIPPED
-    from serving.networks.catalogue import ARCHITECTURES
-    from serving.networks.export import export
+    from serving.architectures.export import export
+    from serving.architectures.registry import ARCHITECTURES
+    from serving.catalogue.lookup import SHIPPED
 
     torch.manual_seed(0)
     for name, architecture in ARCHITECTURES.items():

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.eviction_parts.measured import Measured
 from datasets.requests import Correlation, associate, generate
-from serving.eviction import EvictionPolicy
+from serving.loading.eviction import EvictionPolicy
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from operators import inference
-from operators.capture.decode import VideoReader
+from operators.capture.sources.decode import VideoReader
 from operators.detect.motion import Background
 from operators.recognise import classifier, recogniser
-from operators.track import NorfairTracker
-from pipelines import intake
+from operators.track.tracker import KalmanTracker
+from pipelines.partition import answer as intake
 from serving.engines.onnxruntime import OnnxRuntimeSegment
 
 WORK: tuple[tuple[Any, str], ...] = (
     (intake, "decode_frame"),
     (Background, "boxes"),
-    (NorfairTracker, "update"),
+    (KalmanTracker, "update"),
     (recogniser, "cut"),
     (inference, "batch"),
     (OnnxRuntimeSegment, "run"),

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one frame, on average."""
+    """What one frame costs on average."""
 
     wall_s: float
     cpu_s: float
-    """Of all threads of the process together."""
+    """Sum over all threads of the process."""
     framework_s: float = math.nan
-    """Of it, what was spent on anything but the work; NaN where nobody kept account."""
+    """The part spent on anything but the work; NaN where nobody kept account."""
 
     @property
     def fps(self) -> float:
@@ -39,7 +39,7 @@ class Marks:
         self.cpu_s.append(time.process_time())
 
     def cost(self, first: int, last: int) -> Cost:
-        """Of the frames after ``first`` up to and with ``last``, counted from 0."""
+        """Cost of the frames after ``first`` up to and with ``last``, counted from 0."""
         if not 0 <= first < last < len(self.wall_s):
             raise ValueError(f"frames {first} to {last} of {len(self.wall_s)}")
         frames = last - first
@@ -61,5 +61,5 @@ def framework_share(run: Cost) -> float:
 
 
 def beyond_ms(latency_ms: float, nodes_ms: Sequence[float]) -> float:
-    """Of a frame's time from capture to reader, what no node of the query accounts for."""
+    """The part of a frame's time from capture to reader that no node of the query accounts for."""
     return latency_ms - sum(nodes_ms)

@@ -12,20 +12,21 @@ import cv2
 
 from benchmarks.pipeline_parts.cost import Marks
 from benchmarks.pipeline_parts.workload import models, query
-from operators.capture.sampling import Sampling
-from operators.capture.sources import open_source
-from operators.capture.uri import SourceUri
-from operators.crops import cut
-from operators.detect.motion import LABEL, Background
-from operators.frame import Frame, Region
-from operators.frames_codec import decode_frame, encode_frame
+from operators.capture.sources.open import open_source
+from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.uri import SourceUri
+from operators.detect.motion import Background
+from operators.frames.codec import decode_frame, encode_frame
+from operators.frames.crops import cut
+from operators.frames.frame import Frame, Region
 from operators.recognise.classifier import probabilities
-from operators.track import NorfairTracker
-from pipelines.build import motion_settings, track_settings
-from pipelines.dag import compile_dag
-from pipelines.query import DetectNode, RecogniseNode, TrackNode
+from operators.track.tracker import KalmanTracker
+from operators.wire.labels import MOVING
+from pipelines.assembly.build import motion_settings, track_settings
+from pipelines.query.dag import compile_dag
+from pipelines.query.query_file import DetectNode, RecogniseNode, TrackNode
 from serving import preprocess
-from serving.opening import open_model
+from serving.loading.opening import open_model
 
 
 def floor_of_videos(clip: Path, frames: int) -> Marks:
@@ -53,13 +54,13 @@ def _through_nodes(clip: Path, frames: Iterator[Frame]) -> Marks:
     assert isinstance(track.spec, TrackNode)
     assert isinstance(recognise.spec, RecogniseNode)
     background = Background(motion_settings(detect.spec))
-    tracker = NorfairTracker(track_settings(track.spec))
+    tracker = KalmanTracker(track_settings(track.spec))
     entry = models().find(recognise.models[0])
     network = open_model(entry, len(os.sched_getaffinity(0)))
     marks, last_s = Marks(), 0.0
     for frame in frames:
         boxes = background.boxes(frame.image, frame.media_time_s)
-        found = [Region(0, detect.name, box, LABEL, fill, class_agnostic=True) for box, fill in boxes]
+        found = [Region(0, detect.name, box, MOVING, fill, class_agnostic=True) for box, fill in boxes]
         tracked = track.select({detect.name: found})
         tracker.update(tracked, frame.media_time_s - last_s)
         last_s = frame.media_time_s

@@ -23,19 +23,21 @@ from rich.console import Console
 from benchmarks.pipeline_parts.account import Account
 from benchmarks.pipeline_parts.cost import Marks, beyond_ms, middle
 from benchmarks.pipeline_parts.workload import QUERY, models, query, sources
+from operators.observer import Observers
 from operators.publish.jsonl import JsonLines
-from operators.schema import Event, Result, from_json
-from pipelines.build import build_executor
-from pipelines.dag import STAGES
-from pipelines.deriving import Lifecycles
-from pipelines.embedded import EmbeddedRun, Sink
-from pipelines.partition import TopicNames
-from pipelines.progress import RunProgress
-from pipelines.query import Events, Query
-from pipelines.report import Report
+from operators.publish.lifecycles import Lifecycles
+from operators.wire.schema import Event, Result, from_json
+from pipelines.assembly.build import build_executor
+from pipelines.partition.dispatch import TopicNames
+from pipelines.query.dag import STAGES, compile_dag
+from pipelines.query.query_file import Events, Query
+from pipelines.report.run_counts import RunCounts
+from pipelines.run.capture_specs import capture_specs
+from pipelines.run.embedded import EmbeddedRun
+from pipelines.run.progress import RunProgress
 from pipelines.settings import BrokerSettings
-from pipelines.sources import capture_specs
-from pipelines.worker import WorkerConfig, run_worker
+from pipelines.worker.kafka_transport import KafkaTransport
+from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.backend import Backend
 
 P = ParamSpec("P")
@@ -49,7 +51,7 @@ class Load:
     clip: Path
     streams: int
     frames: int
-    """Of each stream."""
+    """Frames of each stream."""
     realtime: bool = False
 
     @property
@@ -64,7 +66,7 @@ class Measured:
 
     marks: Marks
     beyond_ms: list[float]
-    """Of each frame, the time from capture to its result that no node accounts for."""
+    """The part of each frame's time from capture to result that no node accounts for."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Meter:
         self._account = Account()
         self._accounted = {frame * load.streams for frame in middle(load.frames)}
 
-    def write(self, result: Result) -> None:
+    def write(self, result: Result, encoded: bytes) -> None:
         """As a sink."""
         self.marks.note()
         number = len(self.marks.wall_s) - 1
@@ -122,7 +124,7 @@ class MeteredEvents(Lifecycles):
 
     def __call__(self, result: Result) -> list[Event]:
         """Note the result."""
-        self._meter.write(result)
+        self._meter.write(result, b"")
         return super().__call__(result)
 
 
@@ -147,9 +149,9 @@ async def _run_local(load: Load) -> Measured:
     engine = Backend(models())
     await engine.start()
     with closing(JsonLines(os.devnull)) as lines, RunProgress(specs, Console(stderr=True)) as progress:
-        executor = await build_executor(wanted, engine)
-        sinks: list[Sink] = [Report(), progress, lines, meter]
-        await EmbeddedRun(wanted.name, specs, sinks, progress.status).run(executor, asyncio.Event())
+        executor = await build_executor(wanted, compile_dag(wanted), engine)
+        observers = Observers([RunCounts(), progress])
+        await EmbeddedRun(wanted.name, specs, [lines, meter], observers).run(executor, asyncio.Event())
     await engine.stop()
     return Measured(meter.marks, meter.beyond_ms)
 
@@ -166,8 +168,10 @@ async def _run_worker(load: Load, place: Kafka, ready: Path | None) -> Marks:
     wanted, meter = query(load.clip, load.streams), Meter(load)
     engine = Backend(models())
     await engine.start()
-    executor = await build_executor(wanted, engine)
-    config = WorkerConfig(BrokerSettings((place.bootstrap,)), f"run-{uuid.uuid4().hex[:8]}", place.topics(wanted))
+    executor = await build_executor(wanted, compile_dag(wanted), engine)
+    config = WorkerConfig(
+        KafkaTransport(BrokerSettings((place.bootstrap,))), f"run-{uuid.uuid4().hex[:8]}", place.topics(wanted)
+    )
     begun = asyncio.Event()
     telling = asyncio.create_task(_tell(begun, ready))
     await run_worker(config, executor, MeteredEvents(meter, wanted.publish.events), stop=meter.done, ready=begun)

@@ -11,9 +11,9 @@ from typing import Any
 
 import av
 
-from pipelines.models import catalogue
-from pipelines.query import Query, load_query
-from serving.catalogue import Catalogue
+from pipelines.environment import catalogue
+from pipelines.query.query_file import Query, load_query
+from serving.catalogue.lookup import Catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 QUERY = ROOT / "examples" / "vehicles.yaml"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from specialization.accuracy_estimate import Rates
+from specialization.rates import Rates
 
 Numbers = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Compact:
     spread: float = CLARITY_SPREAD
 
     def rates(self, n: int, training_skew: float) -> Rates:
-        """Of a head for n dominant classes."""
+        """Rates of a head for n dominant classes."""
         wrong_below = ndtr(SCORES) ** (n - 1)
         right = self._own * wrong_below
         a_in = _above(right)

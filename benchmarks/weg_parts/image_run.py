@@ -15,9 +15,9 @@ from numpy.random import Generator
 
 from benchmarks.weg_parts.image_sets import Image, ImageSet, Look
 from serving.errors import SluiceError
-from specialization.head import OTHER, SpecialisedHead
-from specialization.weg import Weg
-from specialization.weg_state import Head
+from specialization.heads.head import OTHER, SpecialisedHead
+from specialization.weg.algorithm import Weg
+from specialization.weg.state import Head
 
 BLOCK = 20
 """Objects that one of the two answers before it is the other's turn."""

@@ -18,22 +18,22 @@ from numpy.typing import NDArray
 from torch import nn
 
 from datasets import plates, vehicle6
-from serving.cards import ImageInput
-from serving.catalogue import SHIPPED, Catalogue, verify
+from learning.array_files import as_features
+from learning.store import FeatureStore
+from serving.architectures.export import to_onnx
+from serving.architectures.registry import find, load_weights
+from serving.catalogue.cards import ImageInput
+from serving.catalogue.graph_file import read_weights
+from serving.catalogue.lookup import SHIPPED, Catalogue, verify
+from serving.engines.network import EngineNetwork, run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.network import EngineNetwork, run_in_steps
-from serving.networks.catalogue import find, load_weights
-from serving.networks.export import to_onnx
 from serving.preprocess import batch
-from serving.weights import read_weights
-from specialization.array_files import as_features
-from specialization.feature_network import before_last_layer, feature_network
-from specialization.feature_store import FeatureStore
+from specialization.templates.feature_network import before_last_layer, feature_network
 
 DATA = Path(os.environ.get("SLUICE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 MODELS = Path(__file__).parent / "models"
 THREADS = 1
-"""Of either network: the other core is for training heads."""
+"""Threads of either network: the other core is for training heads."""
 STEP = 32
 STORED_CIFAR = 120
 """Pictures of every class that heads are trained on; of vehicle6, as many as there are."""
@@ -171,6 +171,6 @@ def _store(oracle: Look, features: Look, pictures: Sequence[Image]) -> FeatureSt
 
 def _from(by_class: Mapping[int, Sequence[Image]]) -> Draw:
     def draw(rng: Generator, label: int) -> Image:
-        return by_class[label][rng.integers(len(by_class[label]))]
+        return by_class[label][int(rng.integers(len(by_class[label])))]
 
     return draw

@@ -9,13 +9,13 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.weg_parts.image_sets import Image, ImageSet, Look
-from specialization.accuracy_estimate import Template
-from specialization.feature_store import FeatureStore
-from specialization.head import SpecialisedHead
-from specialization.profile_rates import profile
-from specialization.train_head import train_head
-from specialization.weg_config import WegConfig
-from specialization.weg_state import Head
+from learning.store import FeatureStore
+from specialization.heads.head import SpecialisedHead
+from specialization.heads.train import train_head
+from specialization.heads.validate import profile
+from specialization.rates import Template
+from specialization.weg.config import WegConfig
+from specialization.weg.state import Head
 
 ACCURACY = 0.97
 """What a query would demand: the agreement with the oracle."""

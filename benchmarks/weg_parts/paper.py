@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from benchmarks.weg_parts.compact import Compact
 from datasets.streams import Phase
-from specialization.accuracy_estimate import Template
-from specialization.weg_config import WegConfig
+from specialization.rates import Template
+from specialization.weg.config import WegConfig
 
 OBJECTS_PER_S = 6
 SEGMENT_S = 300
@@ -28,7 +28,7 @@ class Task:
     tau_a: float
     training_skew: float
     training_s: float
-    """Of a head (§5.2); not stated for scenes, where it is taken from objects, whose network is alike."""
+    """Cost of a head (§5.2); not stated for scenes, where it is taken from objects, whose network is alike."""
 
     def template(self) -> Template:
         """The compact network with its rates."""

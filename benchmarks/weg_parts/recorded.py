@@ -14,8 +14,8 @@ from benchmarks.weg_parts.image_run import Train
 from benchmarks.weg_parts.image_sets import Image, ImageSet, Look
 from benchmarks.weg_parts.image_template import seconds
 from serving.errors import SluiceError
-from specialization.head import SpecialisedHead
-from specialization.weg_state import Head
+from specialization.heads.head import SpecialisedHead
+from specialization.weg.state import Head
 
 
 class VirtualClock:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from datasets.streams import ClassStream
-from specialization.accuracy_estimate import Rates, Template
-from specialization.weg import Weg
-from specialization.weg_state import Head
+from specialization.rates import Rates, Template
+from specialization.weg.algorithm import Weg
+from specialization.weg.state import Head
 
 BLOCK = 1 << 14
 

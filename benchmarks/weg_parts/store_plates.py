@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.weg_parts.image_sets import STORE, plates_networks
 from datasets import plates
-from specialization.feature_store import write_store
+from learning.store import write_store
 
 SEED, PER_CLASS = 2_000_003, 80
 

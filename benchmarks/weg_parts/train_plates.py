@@ -15,16 +15,16 @@ import numpy as np
 import torch
 
 from datasets.plates import CLASSES, photo, pictures, plate
-from serving.cards import Accuracy, ImageInput, ModelCard, write_card
-from serving.catalogue import file_sha256
-from serving.networks.catalogue import multiply_adds
-from serving.networks.export import OUTPUT, export
-from serving.networks.resnet import ResNet
-from specialization.measure import accuracies, predictor
-from specialization.networks import SMALL_STEM
-from specialization.recipes import Stage
-from specialization.samples import Samples
-from specialization.training import Schedule, fit
+from serving.architectures.export import OUTPUT, export
+from serving.architectures.registry import multiply_adds
+from serving.architectures.resnet import ResNet
+from serving.catalogue.cards import Accuracy, ImageInput, ModelCard, write_card
+from serving.catalogue.lookup import file_sha256
+from specialization.shipped.measure import accuracies, predictor
+from specialization.shipped.networks import SMALL_STEM
+from specialization.shipped.recipes import Stage
+from specialization.shipped.samples import Samples
+from specialization.shipped.training import Schedule, fit
 
 MODELS = Path(__file__).parent / "models"
 FILE = "model.onnx"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from specialization.weg import Evidence, Rules
-from specialization.weg_adaptive import Adaptive
-from specialization.weg_candidates import Templates
-from specialization.weg_config import WegConfig
-from specialization.weg_printed import Printed, share
-from specialization.weg_state import WegState
+from specialization.weg.adaptive import Adaptive
+from specialization.weg.algorithm import Evidence, Rules
+from specialization.weg.candidates import Templates
+from specialization.weg.config import WegConfig
+from specialization.weg.printed import Printed, share
+from specialization.weg.state import WegState
 
 WHOLE = "whole"
 VARIANTS = (WHOLE, "window of 30", "window of 60", "variable skew", "simple exit")
@@ -23,7 +23,7 @@ class SimpleExit(Adaptive):
     """Our rules, but a head is left as in (c): when the skew is below that on entry."""
 
     def leave(self, state: WegState, evidence: Evidence) -> str | None:
-        """Of the last w_min answers, too few are of the head's classes."""
+        """Too few of the last w_min answers are of the head's classes."""
         super().leave(state, evidence)
         assert state.head
         target = state.head.target

@@ -1,6 +1,8 @@
 """A generated street: moving people and vehicles, day and night, with the truth about every frame.
-
 Everything follows from the seed: the same options give the same pictures.
+
+Read in this order: ``options``, ``scene``, ``traffic``, ``furniture``, ``weather``, ``surroundings``, ``actors``,
+``drawing``, ``crops``, ``__main__``.
 """
 
 from __future__ import annotations

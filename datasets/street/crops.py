@@ -9,10 +9,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets.street.drawing.palette import between, chance, pick
+from datasets.street.drawing.sprite import Image
 from datasets.street.options import Options
-from datasets.street.palette import between, chance, pick
 from datasets.street.scene import Scene, Seen
-from datasets.street.sprite import Image
 from datasets.street.traffic import LABELS, OTHER
 
 Rng = np.random.Generator

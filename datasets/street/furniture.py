@@ -1,4 +1,4 @@
-"""What stands along the street: trees that sway, lamps, signs, bins, benches, planters, a shelter, parked cars."""
+"""Furniture along the street: trees that sway, lamps, signs, bins, benches, planters, a shelter, parked cars."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from datasets.street.cars import car
-from datasets.street.figure import Blob, limb
-from datasets.street.layout import Layout, Standing
-from datasets.street.mesh import Mesh, MeshBuilder, Pose
-from datasets.street.palette import PAINTS, between, chance, pick, scaled, varied, weighted
-from datasets.street.sprite import Sprite
-from datasets.street.things import Figure, Solid, Thing
+from datasets.street.actors.cars import car
+from datasets.street.drawing.figure import Blob, limb
+from datasets.street.drawing.mesh import Mesh, MeshBuilder, Pose
+from datasets.street.drawing.palette import PAINTS, between, chance, pick, scaled, varied, weighted
+from datasets.street.drawing.sprite import Sprite
+from datasets.street.drawing.things import Figure, Solid, Thing
+from datasets.street.surroundings.layout import Layout, Standing
 from datasets.street.traffic import shading
 
 Rng = np.random.Generator
@@ -72,7 +72,7 @@ def furnish(layout: Layout) -> list[Fixture]:
 
 
 def things_of(rng: Rng, layout: Layout, item: Standing) -> list[Thing]:
-    """What this item is made of; three layers for a tree."""
+    """The parts of this item; three layers for a tree."""
     light = shading(layout)
     if item.kind == "tree":
         return [Figure(lambda way, left, part=part: part, 3.0, 6.0) for part in tree(rng)]  # type: ignore[misc]

@@ -16,7 +16,7 @@ T = TypeVar("T", int, float)
 
 @dataclass(frozen=True)
 class Options:
-    """What to generate; ``mix`` are relative frequencies of arrival, ``density`` scales their number."""
+    """Options of a street; ``mix`` are relative frequencies of arrival, ``density`` scales their number."""
 
     seed: int = 1
     fps: float = 12.0

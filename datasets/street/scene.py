@@ -8,13 +8,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.street.backdrop import build_backdrop
+from datasets.street.drawing.mesh import Pose
+from datasets.street.drawing.sprite import SOLID, Image, Sprite, darken, glow
 from datasets.street.furniture import Fixture, furnish
-from datasets.street.layout import lay_out
-from datasets.street.light import LAMP_GAIN, Light, light_at
-from datasets.street.mesh import Pose
 from datasets.street.options import Options
-from datasets.street.sprite import SOLID, Image, Sprite, darken, glow
+from datasets.street.surroundings.backdrop import build_backdrop
+from datasets.street.surroundings.layout import lay_out
+from datasets.street.surroundings.light import LAMP_GAIN, Light, light_at
 from datasets.street.traffic import Actor, traffic
 from datasets.street.weather import Lens
 
@@ -192,7 +192,7 @@ def _point(pose: Pose) -> NDArray[np.float64]:
 
 
 def seen_of(item: Placed, owners: NDArray[np.int32]) -> Seen | None:
-    """What is left of the actor's sprite after all that lies before it."""
+    """The part of the actor's sprite that nothing before it hides."""
     whole = int(np.count_nonzero(item.sprite.pixels[..., 3] >= SOLID))
     rows, columns, _, _ = item.sprite.clip(owners)  # type: ignore[arg-type]
     own = owners[rows, columns] == item.actor.id

@@ -1,4 +1,4 @@
-"""Who comes along and when: an endless, seeded sequence of actors, each a function of time alone."""
+"""Traffic: an endless, seeded sequence of actors, each a function of time alone."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.street import bikes, cars, lorries, people, pickups, strays, vans
-from datasets.street.layout import Lane, Layout
-from datasets.street.mesh import Mesh, Pose
-from datasets.street.palette import between, chance, pick
-from datasets.street.things import Figure, Solid, Thing
+from datasets.street.actors import bikes, cars, lorries, people, pickups, strays, vans
+from datasets.street.drawing.mesh import Mesh, Pose
+from datasets.street.drawing.palette import between, chance, pick
+from datasets.street.drawing.things import Figure, Solid, Thing
+from datasets.street.surroundings.layout import Lane, Layout
 
 Rng = np.random.Generator
 VEHICLES = ("bike", "car", "juggernaut", "minibus", "pickup", "truck")

@@ -6,10 +6,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.street.layout import Layout
-from datasets.street.light import Light
+from datasets.street.drawing.sprite import Image, Sprite
 from datasets.street.options import Options
-from datasets.street.sprite import Image, Sprite
+from datasets.street.surroundings.layout import Layout
+from datasets.street.surroundings.light import Light
 
 CLEARNESS = {"clear": 1.0, "rain": 0.3, "fog": 0.1}
 FOG_M = 42.0
@@ -73,7 +73,7 @@ class Lens:
         return shaded
 
     def shot(self, picture: Image, light: Light, time_s: float) -> Image:
-        """What the camera records: rain streaks, a soft lens, noise."""
+        """Add the camera's view of the weather: rain streaks, a soft lens, noise."""
         rng = np.random.default_rng([self.camera.width, int(time_s * 1000) & 0x7FFFFFFF])
         if self.weather == "rain":
             picture = self._rained(picture, rng)
@@ -98,7 +98,7 @@ class Lens:
 
 
 def cloud_shade(rng: np.random.Generator, width: int, height: int) -> Image:
-    """What clouds leave of the sunlight, 0…255: soft patches over three widths, the third the same as the first."""
+    """The share of sunlight that clouds let through, 0…255: soft patches; the last third repeats the first."""
     patches = np.tile(rng.normal(0, 1, (3, 8)).astype(np.float32), (1, 3))
     smooth = cv2.resize(patches, (6 * width, height), interpolation=cv2.INTER_CUBIC)[:, 2 * width : 5 * width]
     shade: Image = (255 * (1 - 0.09 * np.clip(smooth, 0, 1))).astype(np.uint8)

@@ -1,13 +1,13 @@
-"""Lets only frames through in which something moved."""
+"""Passes only frames in which something moved."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from operators.frame import Image
+from serving.common.tensors import Image
 
 _LEVELS = 20
-"""Grey levels by which a pixel must change: above sensor noise averaged over a thumbnail's cell."""
+"""Grey levels by which a pixel must change: more than the sensor's noise averaged over a thumbnail's cell."""
 _SHARE = 0.001
 """Share of the thumbnail's pixels that must change: 14 cells of 160×90, a person far away."""
 

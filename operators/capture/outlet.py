@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
-from operators.frame import Frame
-from operators.frames_codec import frame_header
-from operators.schema import FrameHeader
+from operators.frames.codec import frame_header
+from operators.frames.frame import Frame
+from operators.wire.schema import FrameHeader
 
 Emit = Callable[[Frame], None]
 Drop = Callable[[FrameHeader], None]
@@ -30,7 +30,7 @@ class Outlet(Protocol):
 
 
 class Blocking:
-    """Waits for the consumer: for sources that lose nothing by waiting."""
+    """Waits for the consumer; used for sources that lose nothing by waiting."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
@@ -40,11 +40,11 @@ class Blocking:
         self._emit(frame)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, because nothing is held."""
 
 
 class Newest:
-    """Never waits: for sources whose frames grow stale. Holds one frame; a newer one replaces it.
+    """Never waits; used for sources whose frames grow stale. It holds one frame, which a newer one replaces.
 
     One thread of its own calls ``emit`` and ``drop``, in order of ``seq``.
     """

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import cast
 
 import cv2
 
-from operators.frame import Image
+from serving.common.tensors import Image
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What a source yields: the image, when it was within the source, when it was decoded, and what that cost."""
+    """A picture that a source yields: the image, its time within the source, and when and how long it was decoded.
+
+    ``captured_s`` is on the monotonic clock, which the processes of a machine share.
+    """
 
     image: Image
     media_time_s: float
-    captured_at: datetime
+    captured_s: float
     decode_ms: float
 
 
-def utc_now() -> datetime:
-    """The wall clock, with its zone."""
-    return datetime.now(UTC)
-
-
 def thumbnail(image: Image, width: int = 160) -> Image:
-    """Grey and small (``width`` pixels): the mean of samples spread over each cell, a tenth of a full mean's cost."""
+    """Make a small grey image of ``width`` pixels; each cell is the mean of some samples, for speed."""
     height = max(1, round(image.shape[0] * width / image.shape[1]))
     sparse = cv2.resize(image, (2 * width, 2 * height), interpolation=cv2.INTER_LINEAR)
     grey = cv2.cvtColor(sparse, cv2.COLOR_BGR2GRAY)

@@ -1,4 +1,4 @@
-"""Captures one stream: opens its source, hands on its frames, tells its states.
+"""Captures one stream: opens its source, hands on its frames, reports its states.
 
 capture = Capture(CaptureSpec(stream="gate", uri=SourceUri("rtsp://…")), emit=print, status=print)
 capture.run()  # in a thread of its own; capture.stop() from anywhere
@@ -10,20 +10,22 @@ import random
 from collections.abc import Callable
 from typing import cast
 
-from operators.capture.live import LiveReader
+from operators.capture.live.reader import LiveReader
 from operators.capture.local import read_local
 from operators.capture.outlet import Drop, Emit
 from operators.capture.reasons import Reason
-from operators.capture.session import Session
+from operators.capture.run import CaptureRun
 from operators.capture.spec import CaptureSpec
-from operators.schema import FrameHeader, StreamStatus
+from operators.observer import UNOBSERVED, Observer
+from operators.wire.schema import FrameHeader, StreamStatus
+from serving.common.clock import SYSTEM, Clock
 from serving.errors import SourceError
 
 __all__ = ["Capture", "CaptureSpec"]
 
 
-def _ignore(header: FrameHeader) -> None:
-    """For consumers that do not account for dropped frames."""
+def _ignore(change: FrameHeader | StreamStatus) -> None:
+    """Ignore a dropped frame or a change of state, for consumers that do not follow them."""
 
 
 class Capture:
@@ -39,40 +41,42 @@ class Capture:
         self,
         spec: CaptureSpec,
         emit: Emit,
-        status: Callable[[StreamStatus], None],
+        status: Callable[[StreamStatus], None] = _ignore,
         drop: Drop = _ignore,
         rng: random.Random | None = None,
+        clock: Clock = SYSTEM,
+        observer: Observer = UNOBSERVED,
     ) -> None:
-        self._session = Session(spec, emit, status, drop)
-        self._live = LiveReader(self._session, rng or random.Random()) if spec.uri.live else None
+        self._run = CaptureRun(spec, emit, status, drop, clock, observer)
+        self._live = LiveReader(self._run, rng or random.Random()) if spec.uri.live else None
 
     @property
     def run_id(self) -> str:
         """The id that all frames of this run carry, over reconnects and loops."""
-        return self._session.run
+        return self._run.id
 
     def run(self) -> None:
         """Capture until the source ends, ``limit`` is reached or ``stop`` is called. ``SourceError`` if it fails.
 
         All frames have been handed on when it returns. What ``emit`` raises ends the run and is raised here.
         """
-        session = self._session
-        session.report("starting")
+        run = self._run
+        run.report("starting")
         try:
             try:
-                summary = self._live.read() if self._live else read_local(session)
+                summary = self._live.read() if self._live else read_local(run)
             finally:
-                session.close()
+                run.close()
         except SourceError as error:
-            session.report("failed", cast(Reason, error.reason), str(error))
+            run.report("failed", cast(Reason, error.reason), str(error))
             raise
         except Exception as error:
-            session.report("failed", "error", f"frames could not be handed on: {error}")
+            run.report("failed", "error", f"frames could not be handed on: {error}")
             raise
-        session.report("ended", None, "stopped" if session.stopped.is_set() else summary)
+        run.report("ended", None, "stopped" if run.stopped.is_set() else summary)
 
     def stop(self) -> None:
         """Make ``run`` return soon, from any thread, even when the source hangs."""
-        self._session.stopped.set()
+        self._run.stopped.set()
         if self._live:
             self._live.interrupt()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from operators.capture.backoff import Backoff
-from operators.capture.sampling import Sampling
-from operators.capture.uri import SourceUri
+from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.uri import SourceUri
+from operators.wire.bounds import ID_CHARS, is_id
+from serving.common.backoff import Backoff
+from serving.common.printable import printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,9 @@ class CaptureSpec:
     """Without a frame for this long, a live source has failed; None: try for ever."""
 
     def __post_init__(self) -> None:
+        if not is_id(self.stream):
+            name = printable(self.stream, 40)
+            raise ValueError(f"stream {name!r} must have 1 to {ID_CHARS} characters, none of them a control character")
         for name in (
             "max_width",
             "limit",

@@ -1,1 +1,4 @@
-"""Detect: operators that find regions in a frame."""
+"""Operators that find regions in a frame: one by motion, one by a network.
+
+Read in this order: ``motion``, ``onnx``, ``decoding``, ``agreement``.
+"""

@@ -1,4 +1,4 @@
-"""How far two detectors find the same: F1 of boxes that overlap by half or more and bear the same label."""
+"""Measures how far two detectors agree: F1 of boxes that overlap by half or more and have the same label."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.detect.decoding import Detections, decode, one_per_place
-from serving.agreement import Agree, Shares
-from serving.cards import ModelCard
+from serving.catalogue.cards import ModelCard
+from serving.profiling.agreement import Agree, Shares
 
 SAME_OBJECT = 0.5
-"""Overlap (intersection over union) from which two boxes mean the same thing."""
+"""Least overlap (intersection over union) of two boxes of the same thing."""
 
 
 def same_objects(card: ModelCard) -> Agree:

@@ -1,4 +1,4 @@
-"""From a detector's raw outputs to boxes: which cells say something, where it is, and which say it twice.
+"""Turns a detector's raw outputs into boxes: which cells found something, where, and which found it twice.
 
 Pure: arrays and the card's parameters in, boxes in pixels of the network's input out.
 """
@@ -13,21 +13,21 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from serving.cards import ImageInput, ModelCard, SsdDecoding, YoloxDecoding
+from serving.catalogue.cards import ImageInput, ModelCard, SsdDecoding, YoloxDecoding
 from serving.errors import ModelError
 
 Array = NDArray[Any]
 
 MAX_CANDIDATES = 1000
-"""Suppressing overlaps compares all pairs: only so many of the highest scores enter."""
+"""Number of boxes with the highest scores that are compared; suppression compares all pairs."""
 
 SAME_PLACE = 0.8
-"""Boxes of two things, such as a rider and the bicycle, overlap less than this."""
+"""Overlap above which two boxes are the same thing; a rider and a bicycle overlap less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detections:
-    """What was found in one image, a struct of arrays, highest score first."""
+    """The boxes found in one image, a struct of arrays, highest score first."""
 
     boxes: NDArray[np.float32]
     """K × 4: left, top, right, bottom in pixels of the network's input."""
@@ -60,7 +60,7 @@ def suppress(found: Detections, iou: float) -> Detections:
 
 
 def one_per_place(found: Detections, iou: float = SAME_PLACE) -> Detections:
-    """Of boxes that all but coincide keep the best, whatever their classes: a thing is not both car and truck.
+    """Keep the best of boxes that nearly coincide, whatever their classes: a thing is not both car and truck.
 
     To be called when unwanted classes are gone, so that none of them hides a wanted one.
     """
@@ -75,9 +75,9 @@ def _kept(found: Detections, classes: NDArray[np.intp], iou: float) -> NDArray[n
 
 
 def _settle(found: Detections, iou: float | None) -> Detections:
-    """Sound boxes only, the best candidates, each thing once, highest score first."""
+    """Select the sound boxes of the best candidates, each thing once, highest score first."""
     sound = np.isfinite(found.boxes).all(axis=1) & (found.boxes[:, :2] < found.boxes[:, 2:]).all(axis=1)
-    found = found[sound]
+    found = found[np.asarray(sound)]
     found = found[np.argsort(-found.scores, kind="stable")[:MAX_CANDIDATES]]
     if iou is None or not len(found):
         return found

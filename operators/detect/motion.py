@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.base import Call
-from operators.frame import Box, Frame, Image, Region
-from serving.threads import beside
+from operators.frames.frame import Box, Frame, Region
+from operators.frames.media_stopwatch import MediaStopwatch
+from operators.wire.labels import MOVING
+from serving.common.tensors import Image
+from serving.common.threads import in_thread
 
-LABEL = "moving"
 _SHADOW = 127  # MOG2 marks shadow pixels with this value, foreground with 255
 
 
@@ -33,9 +35,9 @@ class MotionSettings:
     max_area: float = 0.6
     """A larger change is a change of light or of the camera's view, not an object."""
     absorb_s: float = 4.0
-    """What stands still this long becomes background."""
+    """Things that stand still this long become background."""
     warmup_s: float = 0.4
-    """Time to learn a background before anything is reported."""
+    """Time to learn the background before anything is reported."""
     min_fill: float = 0.15
     """The least share of a region's box that moves: scattered specks are noise."""
     max_objects: int = 50
@@ -50,16 +52,14 @@ class Background:
         # Below this variance (grey levels squared) a difference is the codec's noise: it changes at every keyframe.
         self._model.setVarMin(20)
         self._model.setVarInit(40)
-        self._first_s: float | None = None
-        self._last_s = 0.0
+        self._clock = MediaStopwatch()
+        self._begun = False
 
     def boxes(self, image: Image, media_time_s: float) -> list[tuple[Box, float]]:
         """Boxes of moving things with the share of each that is foreground, largest first."""
         small = self._shrink(image)
         mask = self._model.apply(small, learningRate=self._learning_rate(media_time_s))
-        if self._first_s is None:
-            self._first_s = media_time_s
-        if media_time_s - self._first_s < self._settings.warmup_s:
+        if self._clock.now_s < self._settings.warmup_s:
             return []
         return self._regions(np.where(mask > _SHADOW, np.uint8(255), np.uint8(0)))
 
@@ -71,11 +71,11 @@ class Background:
 
     def _learning_rate(self, media_time_s: float) -> float:
         """The share of the old background that is replaced, from the time passed and not from the number of frames."""
-        elapsed_s = max(media_time_s - self._last_s, 0.0)
-        self._last_s = media_time_s
-        if self._first_s is None:
+        elapsed_s = self._clock.move(media_time_s)
+        if not self._begun:
+            self._begun = True
             return 1.0
-        if media_time_s - self._first_s < self._settings.warmup_s:
+        if self._clock.now_s < self._settings.warmup_s:
             return 0.2
         # A new mode counts as background once the old one's weight has decayed to MOG2's background ratio.
         return 1.0 - math.pow(self._model.getBackgroundRatio(), elapsed_s / self._settings.absorb_s)
@@ -109,9 +109,9 @@ class MotionDetector:
         if key not in self._backgrounds:
             self.forget(frame.stream)
             self._backgrounds[key] = Background(self._settings)
-        found = await beside(partial(self._backgrounds[key].boxes, frame.image, frame.media_time_s))
+        found = await in_thread(partial(self._backgrounds[key].boxes, frame.image, frame.media_time_s))
         return [
-            Region(id=0, node=self._node, box=box, label=LABEL, confidence=round(fill, 4), class_agnostic=True)
+            Region(id=0, node=self._node, box=box, label=MOVING, confidence=round(fill, 4), class_agnostic=True)
             for box, fill in found
         ]
 

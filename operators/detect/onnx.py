@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.base import Call
-from operators.crops import Crop, cut
 from operators.detect.decoding import Detections, decode, one_per_place
-from operators.frame import Box, Frame, Region
+from operators.frames.crops import Crop, cut
+from operators.frames.frame import Box, Frame, Region
 from operators.inference import Inference, card_for, prepared
 from serving import preprocess
-from serving.cards import ModelCard
+from serving.catalogue.cards import ModelCard
+from serving.common.explain import choices
+from serving.common.threads import in_thread
 from serving.errors import ModelError
-from serving.explain import choices
-from serving.threads import beside
 
 WHOLE = Box(0.0, 0.0, 1.0, 1.0)
 
@@ -51,7 +51,7 @@ class OnnxDetector:
             await self._engine.load(model)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
-        """The regions found; inside others, each carries its parent's id."""
+        """Return the regions found; a region found inside another carries its parent's id."""
         if self._inside and not regions:
             return []
         assert call.model is not None
@@ -61,7 +61,7 @@ class OnnxDetector:
         crops = [cut(frame.image, box) for box in boxes]
         batch, placements = await prepared(card.input, [crop.pixels for crop in crops])
         outputs = await self._engine.infer(call.model, batch, call.urgency)
-        found = await beside(partial(decode, card, outputs, self._min_confidence))
+        found = await in_thread(partial(decode, card, outputs, self._min_confidence))
         children = [
             region
             for crop, placement, parent, detections in zip(crops, placements, parents, found, strict=True)
@@ -70,7 +70,7 @@ class OnnxDetector:
         return sorted(children, key=lambda region: -region.confidence)[: self._max_objects]
 
     def forget(self, stream: str) -> None:
-        """Nothing is kept between frames."""
+        """Do nothing: no state is kept between frames."""
 
     def _regions(
         self, card: ModelCard, crop: Crop, placement: preprocess.Placement, parent: int | None, found: Detections

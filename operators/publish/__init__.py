@@ -1,1 +1,5 @@
-"""Where frames, results and events leave for."""
+"""Where frames, results and events leave for: Kafka from a capture, JSON lines from a run, and the life cycles of
+tracks.
+
+Read in this order: ``kafka_frames``, ``frame_buffer``, ``jsonl``, ``track_events``, ``lifecycles``.
+"""

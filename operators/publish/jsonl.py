@@ -7,16 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-import msgspec
-
-from operators.schema import to_json
+from operators.wire.schema import Result
+from serving.common.printable import json_line
 from serving.errors import BadInput, SluiceError
 
 STDOUT = "-"
 
 
 class JsonLines:
-    """Writes one message per line and leaves nothing in a buffer: a reader may follow, a kill loses nothing."""
+    """Writes one message per line, unbuffered: a reader may follow, and a kill loses nothing."""
 
     def __init__(self, target: str) -> None:
         """``target``: a path, replaced if it exists, or ``-`` for stdout; BadInput where it cannot be written."""
@@ -24,10 +23,13 @@ class JsonLines:
         self._file = sys.stdout.buffer if target == STDOUT else _open(Path(target))
         self._owned = target != STDOUT
 
-    def write(self, message: msgspec.Struct) -> None:
-        """Append a message; raises SluiceError where the disk is full or gone, BrokenPipeError when the reader left."""
+    def write(self, result: Result, encoded: bytes) -> None:
+        """Append a result, which is ``encoded`` as JSON.
+
+        Raises SluiceError if the disk is full or gone, BrokenPipeError if the reader is gone.
+        """
         try:
-            self._file.write(to_json(message) + b"\n")
+            self._file.write(json_line(encoded).encode() + b"\n")
             self._file.flush()
         except BrokenPipeError:
             raise
@@ -35,7 +37,7 @@ class JsonLines:
             raise SluiceError(f"cannot write results to {self._target}: {error.strerror}") from None
 
     def close(self) -> None:
-        """Close the file; what could not be written has been told by ``write``."""
+        """Close the file; ``write`` has raised for whatever could not be written."""
         if self._owned:
             with suppress(OSError):
                 self._file.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import threading
 import time
 from collections import deque
@@ -12,18 +13,18 @@ from typing import Any, Protocol
 
 from kafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
-from operators.frame import Frame
-from operators.frames_codec import encode_frame
+from operators.frames.codec import encode_frame
+from operators.frames.frame import Frame
 from operators.publish.frame_buffer import FrameBuffer, FrameMessage
-from operators.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, to_json
+from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, to_json
+from serving.common.backoff import BROKER_BACKOFF, Backoff
 
 log = logging.getLogger(__name__)
 
 MAX_STATUSES = 1000
-"""What is kept for an absent broker; the oldest go first, for the topic keeps only the last anyway."""
+"""States that are kept for an absent broker; the oldest go first, because the topic keeps only the last anyway."""
 SILENT_S = 3.0
-"""An unanswered message of this age is worth a word to the user."""
-RETRY_S = 1.0
+"""Age of an unanswered message at which the user is warned."""
 
 
 class Producer(Protocol):
@@ -34,15 +35,15 @@ class Producer(Protocol):
     """
 
     def send(self, topic: str, value: bytes, key: bytes, headers: list[tuple[str, bytes]] | None = None) -> Any:
-        """Hand over a message; the future calls back from a thread of the producer."""
+        """Send a message; the future calls back from a thread of the producer."""
         ...
 
     def flush(self, timeout: float) -> None:
-        """Wait for what was handed over."""
+        """Wait until all messages are sent."""
         ...
 
     def close(self, timeout: float) -> None:
-        """End."""
+        """Close the producer."""
         ...
 
 
@@ -53,7 +54,14 @@ class KafkaFrames:
     is on its way at a time, so nothing overtakes. Frames given as not ``droppable`` make ``emit`` wait for room.
     """
 
-    def __init__(self, producer: Producer, frames_topic: str, streams_topic: str, max_bytes: int = 64_000_000) -> None:
+    def __init__(
+        self,
+        producer: Producer,
+        frames_topic: str,
+        streams_topic: str,
+        max_bytes: int = 64_000_000,
+        backoff: Backoff = BROKER_BACKOFF,
+    ) -> None:
         self._producer = producer
         self._frames_topic = frames_topic
         self._streams_topic = streams_topic
@@ -61,7 +69,9 @@ class KafkaFrames:
         self._statuses: deque[StreamStatus] = deque(maxlen=MAX_STATUSES)
         self._changed = threading.Condition()
         self._out_since: dict[str, float] = {}
-        self._answered_at = time.monotonic()
+        self._answered_at = self._waits_since = time.monotonic()
+        self._backoff, self._rng = backoff, random.Random()
+        self._failures = 0
         self._retry_at = 0.0
         self._give_up_at = float("inf")
         self._silence_allowed_s = float("inf")
@@ -70,12 +80,12 @@ class KafkaFrames:
         self._told_too_large: set[str] = set()
         self._closed = False
         self.lost = 0
-        """Frames that could not be delivered at all, because the process had to end or the topic takes no header."""
+        """Number of frames that could not be delivered, because the process had to end or the topic takes no header."""
         self._thread = threading.Thread(target=self._work, name="kafka-frames", daemon=True)
         self._thread.start()
 
     def emit(self, frame: Frame, droppable: bool) -> None:
-        """Queue a frame as JPEG; where it is not ``droppable``, wait until there is room for it."""
+        """Queue a frame as JPEG; waits until there is room for a frame that is not ``droppable``."""
         header, image = encode_frame(frame, "jpeg")
         self._put(FrameMessage(header, image), droppable)
 
@@ -91,36 +101,42 @@ class KafkaFrames:
 
     @property
     def images_dropped(self) -> int:
-        """Frames that went without image because the buffer was full."""
+        """Number of frames that were sent without image because the buffer was full."""
         return self._buffer.images_dropped
 
+    @property
+    def stuck_s(self) -> float:
+        """Time since the broker last took a frame, while frames wait."""
+        with self._changed:
+            return time.monotonic() - self._waits_since if len(self._buffer) else 0.0
+
     def give_up_after(self, seconds: float) -> None:
-        """From now on nothing waits longer than this: neither ``emit`` for room nor ``drained`` for the broker."""
+        """Limit all waiting from now on: of ``emit`` for room, and of ``drained`` for the broker."""
         with self._changed:
             self._give_up_at = min(self._give_up_at, time.monotonic() + seconds)
             self._changed.notify_all()
 
     def give_up_when_silent(self, seconds: float) -> None:
-        """From now on nothing waits once the broker has answered nothing for this long."""
+        """Stop waiting, from now on, once the broker has not answered for this long."""
         with self._changed:
             if self._silence_allowed_s != seconds:
                 self._silence_allowed_s = seconds
                 self._answered_at = time.monotonic()
 
     def drained(self, within_s: float) -> bool:
-        """Wait for at most so long; whether everything has been delivered or given up."""
+        """Wait for at most ``timeout_s``; returns whether everything has been delivered or given up."""
         with self._changed:
             self._changed.wait_for(self._is_idle, min(within_s, max(self._patience(), 0.0)))
             return self._is_idle() or self._patience() <= 0
 
     def close(self) -> int:
-        """End, best when ``drained``; returns how many frames were lost."""
+        """Close, best after ``drained``; returns how many frames were lost."""
         with self._changed:
             self.lost += len(self._buffer)
             self._closed = True
             self._changed.notify_all()
         self._thread.join()
-        with suppress(KafkaError):  # what does not arrive now is counted already
+        with suppress(KafkaError):  # frames that do not arrive now are counted already
             self._producer.flush(timeout=1.0)
         with suppress(KafkaError):
             self._producer.close(timeout=1.0)
@@ -129,6 +145,8 @@ class KafkaFrames:
     def _put(self, message: FrameMessage, droppable: bool) -> None:
         with self._changed:
             before = self.images_dropped
+            if not len(self._buffer):
+                self._waits_since = time.monotonic()
             while not self._buffer.put(message, droppable):
                 if self._patience() <= 0:
                     self.lost += 1
@@ -150,7 +168,7 @@ class KafkaFrames:
             job()
 
     def _next_job(self) -> Callable[[], None] | None:
-        """Wait for something to send; None at the end."""
+        """Wait for a message to send; None at the end."""
         with self._changed:
             while not self._closed:
                 if self._statuses:
@@ -184,8 +202,9 @@ class KafkaFrames:
     def _arrived(self, stream: str) -> None:
         with self._changed:
             self._out_since.pop(stream, None)
-            self._answered_at = time.monotonic()
+            self._answered_at = self._waits_since = time.monotonic()
             self._buffer.sent(stream)
+            self._failures = 0
             if self._silent:
                 log.warning("the broker answers again; frames without image so far: %d", self.images_dropped)
                 self._silent = self._told_full = False
@@ -200,9 +219,10 @@ class KafkaFrames:
             if isinstance(error, MessageSizeTooLargeError | RecordListTooLargeError):
                 self._too_large(message)
             else:
-                self._tell_silence(f"takes no frames ({type(error).__name__})")
+                self._log_silence(f"takes no frames ({type(error).__name__})")
                 self._buffer.failed(stream)
-                self._retry_at = time.monotonic() + RETRY_S
+                self._retry_at = time.monotonic() + self._backoff.delay_s(self._failures, self._rng)
+                self._failures += 1
             self._changed.notify_all()
 
     def _too_large(self, message: FrameMessage) -> None:
@@ -224,10 +244,10 @@ class KafkaFrames:
     def _watch_silence(self) -> None:
         since = max(self._answered_at, min(self._out_since.values(), default=float("inf")))
         if time.monotonic() - since > SILENT_S:
-            self._tell_silence("does not answer")
+            self._log_silence("does not answer")
 
-    def _tell_silence(self, how: str) -> None:
-        """Once for each absence."""
+    def _log_silence(self, how: str) -> None:
+        """Log once for each absence of the broker."""
         if not self._silent:
             self._silent = True
             log.warning("the broker %s: frames wait in a buffer of %d MB", how, self._buffer.max_bytes // 1_000_000)

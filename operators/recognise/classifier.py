@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.frame import Image
 from operators.inference import Inference, prepared
-from operators.recognise.recogniser import UNKNOWN, Recogniser
-from operators.schema import Attribute
-from serving.cards import ModelCard
+from operators.recognise.recogniser import Recogniser
+from operators.recognise.roles import Roles
+from operators.wire.labels import UNKNOWN
+from operators.wire.schema import Attribute
+from serving.catalogue.cards import ModelCard
+from serving.common.softmax import softmax
+from serving.common.tensors import Image
 from serving.errors import ModelError
-from serving.urgency import Urgency
+from serving.scheduling.urgency import Urgency
 
 SURE = 0.9
-"""A probability: on real clips two looks that had it were seldom contradicted by those of the next two seconds."""
+"""Probability from which answers are reused: on real clips later looks seldom contradicted two such answers."""
 
 
 class Classifier(Recogniser):
@@ -26,7 +29,7 @@ class Classifier(Recogniser):
     def __init__(
         self,
         engine: Inference,
-        models: Sequence[str],
+        roles: Roles,
         attribute: str,
         *,
         min_confidence: float = 0.0,
@@ -36,12 +39,12 @@ class Classifier(Recogniser):
 
         Below ``min_confidence`` the answer is the card's ``other_label``, or ``unknown`` where it has none.
         """
-        super().__init__(engine, models, attribute, margin, "classify")
+        super().__init__(engine, roles, attribute, margin, "classify")
         self._min_confidence = min_confidence
 
     async def prepare(self) -> None:
         """Load the models; ModelError where one cannot be opened."""
-        for model in self._models:
+        for model in self.roles.models:
             await self._engine.load(model)
 
     async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
@@ -52,13 +55,13 @@ class Classifier(Recogniser):
         return [self._answer(card, model, row) for row in probabilities(card, scores)]
 
     def labels(self, model: str) -> tuple[str, ...]:
-        """The card's classes, and what an unsure answer becomes."""
+        """Return the card's classes, and the label of an unsure answer."""
         card = self._engine.card(model)
         unsure = (card.other_label or UNKNOWN,) if self._min_confidence else ()
         return tuple(dict.fromkeys((*card.classes, *unsure)))
 
     def sure(self, model: str) -> float:
-        """A probability."""
+        """Return the probability from which an answer is sure."""
         return SURE
 
     def _answer(self, card: ModelCard, model: str, row: NDArray[np.float32]) -> Attribute:
@@ -69,12 +72,10 @@ class Classifier(Recogniser):
 
 
 def probabilities(card: ModelCard, scores: NDArray[Any]) -> NDArray[np.float32]:
-    """N × classes that sum to 1 in each row, by softmax where the card says logits; ModelError on another width."""
+    """Return N × classes whose rows sum to 1, by softmax if the card says logits; ModelError on another width."""
     rows = scores.reshape(len(scores), -1).astype(np.float32)
     if rows.shape[1] != len(card.classes):
         raise ModelError(f"model {card.name!r} scores {rows.shape[1]} classes, its card lists {len(card.classes)}")
     if card.scores == "probabilities":
         return rows
-    powers = np.exp(rows - rows.max(axis=1, keepdims=True))
-    shares: NDArray[np.float32] = powers / powers.sum(axis=1, keepdims=True)
-    return shares
+    return softmax(rows)

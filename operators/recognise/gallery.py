@@ -1,4 +1,4 @@
-"""The gallery: who is this, among the identities that were enrolled?
+"""The gallery recogniser: names an object by the enrolled identity that it resembles.
 
 An embedder turns pictures into directions; two pictures of one face point nearly the same way. An object is the
 identity whose nearest picture is the most similar, if similar enough.
@@ -16,17 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.frame import Image
 from operators.inference import Inference, prepared
-from operators.recognise.enrolment import identities, read_picture
-from operators.recognise.recogniser import UNKNOWN, Recogniser
-from operators.schema import Attribute
+from operators.recognise.enrolment import read_picture
+from operators.recognise.identities import identities
+from operators.recognise.recogniser import Recogniser
+from operators.recognise.roles import Roles
+from operators.wire.labels import UNKNOWN
+from operators.wire.schema import Attribute
 from serving import preprocess
-from serving.cards import ModelCard
-from serving.urgency import Urgency
+from serving.catalogue.cards import ModelCard
+from serving.common.tensors import Image
+from serving.scheduling.urgency import Urgency
 
 CHUNK = 16
-"""Pictures that are decoded and embedded at a time while enrolling."""
+"""Number of pictures that are decoded and embedded at once while enrolling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class GalleryRecogniser(Recogniser):
     def __init__(
         self,
         engine: Inference,
-        models: Sequence[str],
+        roles: Roles,
         attribute: str,
         gallery: Path,
         *,
@@ -57,14 +60,14 @@ class GalleryRecogniser(Recogniser):
         margin: float | None = None,
     ) -> None:
         """None: the card's. Raises ModelError for an unknown model, BadInput for a gallery that cannot be used."""
-        super().__init__(engine, models, attribute, margin, "embed")
+        super().__init__(engine, roles, attribute, margin, "embed")
         self._min_similarity = min_similarity
         self._pictures = identities(gallery)
         self._galleries: dict[str, Gallery] = {}
 
     async def prepare(self) -> None:
         """Load the models and enrol every picture with each; ModelError or BadInput where one cannot be used."""
-        for model in self._models:
+        for model in self.roles.models:
             self._galleries[model] = await enrol(self._engine, model, self._pictures)
 
     async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
@@ -76,11 +79,11 @@ class GalleryRecogniser(Recogniser):
         return [self._answer(model, *match) for match in self._galleries[model].match(unit(vectors))]
 
     def labels(self, model: str) -> tuple[str, ...]:
-        """The identities, and ``unknown``."""
+        """Return the identities, and ``unknown``."""
         return tuple(dict.fromkeys((*self._pictures, UNKNOWN)))
 
     def sure(self, model: str) -> float:
-        """Half-way between a similarity that is enough and the highest."""
+        """Return the similarity from which an answer is sure: half-way between the least accepted and the highest."""
         return (1 + self._least(model)) / 2
 
     def _least(self, model: str) -> float:
@@ -104,11 +107,10 @@ async def enrol(engine: Inference, model: str, pictures: Mapping[str, Sequence[P
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    """N × D rows of length 1; a row of zeros stays one, similar to nothing."""
+    """Scale N × D rows to length 1; a row of zeros stays zero, similar to nothing."""
     rows = vectors.reshape(len(vectors), -1).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    result: NDArray[np.float32] = rows / np.where(lengths > 0, lengths, 1)
-    return result
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
 
 
 def _batch(card: ModelCard, paths: Sequence[Path]) -> NDArray[Any]:

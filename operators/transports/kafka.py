@@ -7,17 +7,30 @@ Stock Faust runs at half speed with gaps of a second when its buffers fill, for 
    briefly while any partition is held back;
 3. aiokafka has one fetch in flight per broker, and one that holds only idle partitions keeps the busy ones waiting for
    ``fetch_max_wait_ms``, set to 1500 by Faust. Here it is 50.
+
+Nor does it stall at a record that cannot be read: see ``record_sets``.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
+from aiokafka import TopicPartition
+from aiokafka.errors import IllegalStateError, KafkaError
+from aiokafka.structs import OffsetAndMetadata
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
+from operators.transports.fetch_log import FetchLog
+from operators.transports.fetch_state import FetchState
+from operators.transports.fetches import watch_fetches
+from operators.transports.partition_lost import PartitionLost
+from operators.transports.unreadable_log import UnreadableLog
 from operators.transports.waits import CheapWaits
+
+log = logging.getLogger(__name__)
 
 FETCH_MAX_WAIT_MS = 50
 PARTIAL_POLL_S = 0.1
@@ -25,13 +38,61 @@ PARTIAL_POLL_S = 0.1
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
-    """Sets ``fetch_max_wait_ms``, which the driver has no setting for."""
+    """Sets ``fetch_max_wait_ms``, which the driver has no setting for, and lets nothing unreadable in."""
 
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)
-        # The fetcher reads it when the consumer starts, which is after this.
+        # The fetcher reads them when the consumer starts, which is after this.
         consumer._fetch_max_wait_ms = FETCH_MAX_WAIT_MS
+        consumer._check_crcs = False  # they have been checked when the records were found readable
+        watch_fetches(consumer, self.consumer.fetches)
         return consumer
+
+    def close(self) -> None:
+        """Nothing: the thread closes its consumer when it stops.
+
+        Faust calls this where partitions are revoked while its app stops, as after a process was frozen for longer
+        than its session. It closes the consumer by the app's event loop while the thread's loop still runs its tasks:
+        both then step the same coroutines, and the thread, finding it closed, leaves them running.
+        """
+
+    async def _commit(self, offsets: Any) -> bool:
+        """Whether the broker has taken them.
+
+        Faust ends its app here, from this thread, by what belongs to the thread of the app: two threads then run the
+        same tasks. A commit that fails is no reason to end anything.
+        """
+        consumer = self._ensure_consumer()
+        assigned = consumer.assignment()
+        places = {tp: TopicPartition(tp.topic, tp.partition) for tp in offsets}
+        wanted = {place: OffsetAndMetadata(offsets[tp], "") for tp, place in places.items() if place in assigned}
+        try:
+            if wanted:
+                await consumer.commit(wanted)
+        except (KafkaError, IllegalStateError, OSError) as error:
+            log.debug("offsets not committed, trying again with the next: %r", error)
+            return False
+        return True
+
+    async def go_on_from(self, wanted: dict[TP, int]) -> dict[TP, int]:
+        """Commit where to go on instead of these offsets, which do not exist; those that do."""
+        begins: dict[TP, int] = await self.call_thread(self._go_on_from, wanted)
+        return begins
+
+    async def _go_on_from(self, wanted: dict[TP, int]) -> dict[TP, int]:
+        consumer = self._ensure_consumer()
+        places = {tp: TopicPartition(tp.topic, tp.partition) for tp in wanted}
+        starts = await consumer.beginning_offsets(list(places.values()))
+        ends = await consumer.end_offsets(list(places.values()))
+        late = self.app.conf.consumer_auto_offset_reset == "latest"
+        begins = {
+            # What is beyond the end belongs to another topic or to frames that are gone; what is before the start was
+            # deleted before it was read, and the oldest that is left comes next.
+            tp: ends[place] if late and wanted[tp] > starts[place] else starts[place]
+            for tp, place in places.items()
+        }
+        await consumer.commit({places[tp]: OffsetAndMetadata(begin, "") for tp, begin in begins.items()})
+        return begins
 
     async def getmany(self, active_partitions: set[TP] | None, timeout: float) -> Any:  # noqa: ASYNC109 - Faust's
         """Fetch in this thread, past the queue by which Faust calls into it: that costs more than the call."""
@@ -44,13 +105,45 @@ class Consumer(CheapWaits, driver.Consumer):
     """Waits for room instead of sleeping, and polls briefly while some partitions have no room."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
+        self.fetches = FetchLog(UnreadableLog())
         super().__init__(*args, **options)
         self._room = asyncio.Event()
+        self._handed: dict[TP, tuple[int, int]] = {}
+        """From which offset on, and up to which, since the partition was assigned."""
+        self._uncommitted: dict[TP, int] = {}
+
+    @property
+    def answered_s(self) -> float | None:
+        """When the broker last answered a fetch, on the monotonic clock; None while nothing is asked of it."""
+        asking = bool(self._states()) and bool(self._get_active_partitions())
+        return self.fetches.answered_s if asking else None
+
+    def fetch_states(self) -> list[FetchState]:
+        """How far it has come with every partition that it is assigned."""
+        return [self._fetch_state(tp, position) for tp, position in self._states().items()]
+
+    def _fetch_state(self, tp: TP, position: int | None) -> FetchState:
+        place = tp.topic, tp.partition
+        begun, handed = self._handed.get(tp, (None, None))
+        return FetchState(
+            *place, self.fetches.ends.get(place), position, begun, handed, self.fetches.refusals.get(place)
+        )
+
+    def _states(self) -> dict[TP, int | None]:
+        """The position of every partition, read from the other thread's consumer without waiting for it."""
+        consumer = self._thread._consumer
+        subscription = None if consumer is None else consumer._subscription.subscription
+        assignment = None if subscription is None else subscription.assignment
+        if assignment is None:
+            return {}
+        return {TP(tp.topic, tp.partition): assignment.state_value(tp)._position for tp in assignment.tps}
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
     async def _wait_next_records(self, timeout: float) -> tuple[Any, set[TP] | None]:  # noqa: ASYNC109 - Faust's
+        if self.fetches.lost:
+            raise PartitionLost(await self._say_what_is_lost())
         if not self.flow_active:
             await self.wait(self.can_resume_flow)
         active: set[TP] = self._get_active_partitions()
@@ -59,8 +152,46 @@ class Consumer(CheapWaits, driver.Consumer):
             await self.wait_first(self._room, timeout=timeout)
             return {}, active
         all_active = active == self.assignment()
+        generation = self.app.consumer_generation_id
         records = await self._getmany(active, timeout if all_active else min(timeout, PARTIAL_POLL_S))
+        if generation == self.app.consumer_generation_id:
+            for tp, found in records.items():
+                begun, _ = self._handed.get(tp, (found[0].offset, 0))
+                self._handed[TP(tp.topic, tp.partition)] = begun, found[-1].offset + 1
         return records, active
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Nothing has been handed on of what comes from here on."""
+        self._handed.clear()
+        self._uncommitted.clear()
+        await super().on_partitions_assigned(assigned, generation_id)
+
+    def _filter_committable_offsets(self, tps: Any) -> dict[TP, int]:
+        """No offsets of a partition that may be another one by now."""
+        offsets = {**self._uncommitted, **super()._filter_committable_offsets(tps)}
+        return {tp: offset for tp, offset in offsets.items() if (tp.topic, tp.partition) not in self.fetches.lost}
+
+    async def _commit(self, offsets: Any) -> bool:
+        """What the broker does not take now is committed with what comes next."""
+        done = await self._thread.commit(offsets)
+        for tp, offset in offsets.items():
+            if done:
+                self._uncommitted.pop(tp, None)
+            else:
+                self._uncommitted[tp] = offset
+        return bool(done)
+
+    async def _say_what_is_lost(self) -> str:
+        """Commit where to go on in what is still there, so that whoever begins next begins there; why."""
+        places = {TP(*place): lost for place, lost in self.fetches.lost.items()}
+        wanted = {tp: lost.offset for tp, lost in places.items() if lost.out_of_range}
+        if not wanted:
+            return f"topic {next(iter(places)).topic} is gone"
+        begins = await self._thread.go_on_from(wanted)
+        return "; ".join(
+            f"topic {tp.topic} partition {tp.partition} has no offset {offset}: going on from {begins[tp]}"
+            for tp, offset in wanted.items()
+        )
 
     def on_buffer_drop(self, tp: TP) -> None:
         """A partition's buffer has room again."""

@@ -21,11 +21,14 @@ from faust.types import TP, ConsumerMessage
 from faust.types.tuples import RecordMetadata
 from mode.utils.futures import done_future
 
+from operators.transports.fetch_state import FetchState
 from operators.transports.local_broker import LocalBroker
 from operators.transports.log import Record
 from operators.transports.waits import CheapWaits
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
+_LIBRARYS = logging.getLogger("faust.transport.local")
+"""What the library says through these classes, each start and stop, is not our own word."""
 
 Records = dict[TP, list[Record]]
 
@@ -33,7 +36,11 @@ Records = dict[TP, list[Record]]
 class Consumer(CheapWaits, FaustConsumer):
     """Reads all partitions of its topics; waits on an event that every append sets."""
 
+    logger = _LIBRARYS
+
     consumer_stopped_errors = ()
+    answered_s = None
+    """Nothing is asked of a broker."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -44,6 +51,10 @@ class Consumer(CheapWaits, FaustConsumer):
         self._position: dict[TP, int] = {}
         self._changed = asyncio.Event()
         self._generation = 0
+
+    def fetch_states(self) -> list[FetchState]:
+        """None: a partition in this process cannot lag behind or be refused."""
+        return []
 
     async def on_start(self) -> None:
         """Join the group."""
@@ -122,7 +133,7 @@ class Consumer(CheapWaits, FaustConsumer):
         records = self._broker.read(self._group, tp, self._position[tp], self._limit)
         lost = self._broker.lost[self._group, tp] - lost_before
         if lost:
-            logger.warning("%s: %d messages left the log before %s read them", tp.topic, lost, self._group)
+            log.warning("%s: %d messages left the log before %s read them", tp.topic, lost, self._group)
         return records
 
     def _to_message(self, tp: TP, record: Record) -> ConsumerMessage:
@@ -212,6 +223,8 @@ class Consumer(CheapWaits, FaustConsumer):
 
 class Producer(FaustProducer):
     """Appends to the logs at once; transactions are empty, since one process with one log cannot fail halfway."""
+
+    logger = _LIBRARYS
 
     def __post_init__(self) -> None:
         self._broker: LocalBroker = self.transport.broker

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-Headers = tuple[tuple[str, bytes], ...]
+Headers = tuple[tuple[str, bytes | None], ...]
 Value = bytes | memoryview
 """A view is not copied: whoever appends one leaves the memory behind it as it is."""
 
@@ -30,7 +30,7 @@ class Record:
     def size_bytes(self) -> int:
         """What the record counts against a log's bound."""
         payload = len(self.key or b"") + len(self.value or b"")
-        return payload + sum(len(name) + len(value) for name, value in self.headers)
+        return payload + sum(len(name) + len(value or b"") for name, value in self.headers)
 
 
 class Log(Protocol):

@@ -1,4 +1,4 @@
-"""What Faust's consumers wait for, most often in vain: made cheap. For both transports."""
+"""Makes the waits of Faust's consumers cheap, which most often need not wait; used by both transports."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _close(waits: Iterable[Any]) -> None:
 
 
 async def _continued(coroutine: Coroutine[Any, Any, Any], pending: Any) -> Any:
-    """What is left of a coroutine that was started by hand and waits for ``pending``."""
+    """Run the rest of a coroutine that was started by hand and waits for ``pending``."""
     return await _rest(coroutine, pending)
 
 

@@ -25,10 +25,10 @@ class OrderedWindow(Generic[Item, Answer]):
         self._finish = finish
         self._inside: deque[tuple[Item, asyncio.Task[Answer]]] = deque()
         self._progress = asyncio.Event()
-        self._left = asyncio.Event()
+        self._room = asyncio.Event()
         self.finisher = asyncio.create_task(self._run())
         """Ends with the exception that ended the window, and else only by ``abandon``."""
-        self.finisher.add_done_callback(lambda _: self._left.set())
+        self.finisher.add_done_callback(lambda _: self._room.set())
 
     async def put(self, item: Item, work: Callable[[], Coroutine[Any, Any, Answer]]) -> None:
         """Start the work as soon as there is room; items stand in the order of the calls, made one at a time."""
@@ -52,8 +52,8 @@ class OrderedWindow(Generic[Item, Answer]):
         while len(self._inside) > count:
             if self.finisher.done():
                 self.finisher.result()
-            self._left.clear()
-            await self._left.wait()
+            self._room.clear()
+            await self._room.wait()
 
     async def _run(self) -> None:
         while True:
@@ -61,7 +61,7 @@ class OrderedWindow(Generic[Item, Answer]):
                 await self._finish(done)
                 for _ in done:
                     self._inside.popleft()
-                self._left.set()
+                self._room.set()
             self._progress.clear()
             await self._progress.wait()
 

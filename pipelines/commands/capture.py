@@ -5,23 +5,25 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from operators.publish.kafka_frames import KafkaFrames
-from operators.schema import StreamStatus
-from pipelines import topic_admin
-from pipelines.broker import admin, frames_producer
-from pipelines.capturing import Capturing
 from pipelines.commands import options
-from pipelines.heartbeat import Heartbeat
-from pipelines.query import load_query
+from pipelines.health.heartbeat import Heartbeat
+from pipelines.health.liveness import STALLED_AFTER_S
+from pipelines.kafka.rights import needs
+from pipelines.kafka.topics import TopicsConfig, too_small_messages
+from pipelines.process.signals import stop_on_signals
+from pipelines.query.query_file import load_query
+from pipelines.run.capture_specs import capture_specs
 from pipelines.settings import BrokerSettings, broker_settings
-from pipelines.sources import capture_specs
-from pipelines.stopping import stop_on_signals
-from pipelines.topics import TopicsConfig, too_small_messages
 from serving.errors import SourceError, Unavailable
+
+if TYPE_CHECKING:
+    from operators.publish.kafka_frames import KafkaFrames
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +34,7 @@ log = logging.getLogger(__name__)
 @options.broker_timeout
 @options.sources
 @options.limit
+@options.give_up
 @click.option("--loop", is_flag=True, help="Start files over when they end.")
 @click.option("--realtime", is_flag=True, help="Play files at their own pace, like a camera.")
 @click.option(
@@ -45,6 +48,7 @@ def command(
     broker_timeout_s: float,
     sources: tuple[str, ...],
     limit: int | None,
+    give_up_s: float | None,
     loop: bool,
     realtime: bool,
     buffer_mb: int,
@@ -59,15 +63,22 @@ def command(
     wanted = load_query(query).with_sources(sources)
     topics = wanted.publish.topics.with_prefix(prefix)
     heart = Heartbeat(alive)
-    specs = capture_specs(wanted, limit=limit, loop=loop, realtime=realtime)
+    specs = capture_specs(wanted, limit=limit, loop=loop, realtime=realtime, give_up_s=give_up_s)
     droppable = [realtime or stream.overload_policy != "block" for stream in wanted.streams]
+    # Decoders and the broker's client, which a wrong query need not wait for.
+    from operators.observer import Observers
+    from operators.publish.kafka_frames import KafkaFrames
+    from pipelines.kafka.sync_clients import frames_producer
+    from pipelines.run.capture_all import Capturing
+    from pipelines.run.state_lines import StateLines
+
     with stop_on_signals() as stop:
         _ensure_topics(settings, topics, broker_timeout_s, stop)
         producer = frames_producer(settings, broker_timeout_s, stop)
         sink = KafkaFrames(producer, topics.name("frames"), topics.name("streams"), buffer_mb * 1_000_000)
-        capturing = Capturing(specs, droppable, sink, _tell)
+        capturing = Capturing(specs, droppable, sink, Observers([StateLines()]))
         try:
-            capturing.run(stop, heart.beat, broker_timeout_s)
+            capturing.run(stop, partial(_feel, heart, sink), broker_timeout_s)
         finally:
             lost = sink.close()
     if sink.images_dropped:
@@ -77,25 +88,34 @@ def command(
     _raise(capturing.errors)
 
 
+def _feel(heart: Heartbeat, sink: KafkaFrames) -> None:
+    """Frames that wait are none the better for a process that turns."""
+    stuck_s = sink.stuck_s
+    if stuck_s < STALLED_AFTER_S:
+        heart.beat()
+    else:
+        heart.ail(f"frames wait and the broker has taken none for {stuck_s:.0f} s")
+
+
 def _ensure_topics(settings: BrokerSettings, topics: TopicsConfig, timeout_s: float, stop: threading.Event) -> None:
+    from pipelines.kafka import topic_admin
+    from pipelines.kafka.sync_clients import admin, demand
+
     client = admin(settings, timeout_s, stop)
     try:
-        for topic in topic_admin.ensure(client, topics.by_name(), topics.replication):
+        demand(client, settings, needs(write=[topics.name("frames"), topics.name("streams")]))
+        # Others' topics may be none of this user's business.
+        others = topic_admin.hidden(client, topics.by_name())
+        wanted = {name: how for name, how in topics.by_name().items() if name not in others}
+        for topic in topic_admin.ensure(client, wanted, topics.replication):
             if complaint := too_small_messages(topic.name, topic.differences):
                 log.warning("%s", complaint)
     finally:
         client.close()
 
 
-def _tell(status: StreamStatus) -> None:
-    """A line for each change of a stream's state."""
-    reason = f" ({status.reason})" if status.reason else ""
-    message = f": {status.message}" if status.message else ""
-    click.echo(f"stream {status.stream}: {status.state}{reason}, {status.frames} frames{message}", err=True)
-
-
 def _raise(errors: Mapping[str, Exception]) -> None:
-    """The streams' states have told of all errors; the first decides how the command ends."""
+    """Raise the first error, which decides how the command ends; all were printed as states."""
     for stream, error in errors.items():
         if isinstance(error, SourceError):
             raise SourceError(f"stream {stream}: {error}", error.reason)

@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from pipelines.check import Examined, examine
 from pipelines.commands import options
-from pipelines.dag import Dag
-from pipelines.models import catalogue
-from pipelines.query import Query, StreamSpec
-from serving.explain import Problem, dotted
+from pipelines.environment import catalogue
+from pipelines.process.terminal import say
+from pipelines.query.check import Examined, examine
+from pipelines.query.dag import Dag
+from pipelines.query.query_file import Query, StreamSpec
+from serving.common.explain import Problem, dotted
 
 
 @click.command(name="check")
@@ -25,9 +26,9 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
     """Validate the file QUERY: every problem with its line, key and what is allowed."""
     examined = examine(query, catalogue(models))
     if as_json:
-        click.echo(json.dumps(_as_json(examined), indent=2))
+        say(json.dumps(_as_json(examined), indent=2))
         ctx.exit(2 if examined.problems else 0)
-    click.echo(_summary(*examined.require()))
+    say(_summary(*examined.require()))
 
 
 def _as_json(examined: Examined) -> dict[str, Any]:

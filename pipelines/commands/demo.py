@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from pipelines.check import open_query
-from pipelines.models import catalogue
-from pipelines.running import Outputs, run_query
+from pipelines.environment import catalogue
+from pipelines.process.terminal import say
+from pipelines.query.check import open_query
 from serving.errors import BadInput
 
 QUERY = Path(__file__).parents[1] / "demo.yaml"
@@ -36,7 +36,9 @@ def command(out: Path, limit: int | None) -> None:
         raise BadInput(f"cannot make the directory {out}: {error.strerror}; choose another with --out") from None
     results, video, report = out / "results.jsonl", out / "street.mp4", out / "report.json"
     known = catalogue([])
-    query, _ = open_query(QUERY, known)
-    click.echo(f"analysing {query.streams[0].uri}")
-    run_query(query, known, Outputs(str(results), video, report), limit)
-    click.echo(f"look at {video}; results are in {results}, the report in {report}")
+    query, dag = open_query(QUERY, known)
+    from pipelines.run.run_query import Outputs, run_query  # the engines
+
+    say(f"analysing {query.streams[0].uri}")
+    run_query(query, dag, known, Outputs(str(results), video, report), limit)
+    say(f"look at {video}; results are in {results}, the report in {report}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pipelines.heartbeat import MAX_AGE_S, ailment
+from pipelines.health.heartbeat import MAX_AGE_S, ailment
 from serving.errors import Unavailable
 
 
@@ -23,7 +23,10 @@ from serving.errors import Unavailable
     help="The age at which the file counts as stale.",
 )
 def command(file: Path, max_age_s: float) -> None:
-    """Exit 0 while FILE, given to `sluice capture` or `sluice worker` as --alive, is fresh; else 1."""
+    """Exit 0 while FILE, given to `sluice capture` or `sluice worker` as --alive, says that all is well.
+
+    Else 1, with the reason in one line: what the process says, or that it says nothing any more.
+    """
     problem = ailment(file, max_age_s, time.time())
     if problem is not None:
         raise Unavailable(problem)

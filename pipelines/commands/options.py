@@ -28,7 +28,7 @@ alive = click.option(
     "--alive",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Touch FILE while all is well: see `sluice health`.",
+    help="Say in FILE whether all is well: see `sluice health`.",
 )
 
 models = click.option(
@@ -41,6 +41,14 @@ models = click.option(
 
 limit = click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help="End each stream after so many sampled frames."
+)
+
+give_up = click.option(
+    "--give-up",
+    "give_up_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="End a stream whose camera gave no frame for so long.  [default: try for ever]",
 )
 
 sources = click.option(

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from pipelines.check import open_query
 from pipelines.commands import options
-from pipelines.models import catalogue
-from pipelines.running import Outputs, run_query
+from pipelines.environment import catalogue
+from pipelines.query.check import open_query
 
 FILE = click.Path(path_type=Path)
 
@@ -23,6 +22,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--report", type=FILE, metavar="FILE", help="Write the closing report as JSON.")
 @click.option("--plots", type=FILE, metavar="DIR", help="Draw what specialization did, a picture for each stream.")
 @options.limit
+@options.give_up
 def command(
     query: Path,
     sources: tuple[str, ...],
@@ -32,8 +32,11 @@ def command(
     report: Path | None,
     plots: Path | None,
     limit: int | None,
+    give_up_s: float | None,
 ) -> None:
     """Analyse the streams of QUERY in this process, without a broker."""
     known = catalogue(models)
-    wanted, _ = open_query(query, known, sources)
-    run_query(wanted, known, Outputs(out, annotate, report, plots), limit)
+    wanted, dag = open_query(query, known, sources)
+    from pipelines.run.run_query import Outputs, run_query  # the engines, which a wrong query need not wait for
+
+    run_query(wanted, dag, known, Outputs(out, annotate, report, plots), limit, give_up_s)

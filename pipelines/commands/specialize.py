@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pipelines.commands import options
-from pipelines.models import catalogue, template_dirs
+from pipelines.environment import catalogue, template_dirs
+from pipelines.measure.compact_models import compact_models
+from pipelines.process.safe_console import SafeConsole
+from pipelines.process.terminal import say
 from serving.errors import ModelError
 
 if TYPE_CHECKING:
-    from specialization.templates import StoredTemplate
+    from specialization.templates.stored import StoredTemplate
 
 
 @click.group("specialize")
@@ -44,13 +46,14 @@ def profile(
 
     Templates come from the compact classifiers with the same classes, and from the first layers of ORACLE.
     """
-    from pipelines.template_data import Shown
-    from pipelines.template_making import compact_models, make
-
-    known, shown = catalogue(models), Shown.of(data)
+    known = catalogue(models)
     entry = known.find(oracle)
     compacts = compact_models(entry, known, names)
-    console = Console(stderr=True)
+    from pipelines.measure.template_data import Shown
+    from pipelines.measure.template_making import make
+
+    shown = Shown.of(data)
+    console = SafeConsole(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task(oracle, total=1.0)
@@ -63,26 +66,26 @@ def profile(
             lambda what, share: bars.update(task, description=f"{oracle}: {what}", completed=share),
         )
     if as_json:
-        click.echo(json.dumps([_plain(each) for each in made], indent=2))
+        say(json.dumps([_plain(each) for each in made], indent=2))
         return
     for each in made:
         manifest = each.manifest
-        click.echo(f"{each.name}: {manifest.cost:.0%} of the latency of {manifest.oracle}; {manifest.data}")
-        Console().print(_rates(each))
+        say(f"{each.name}: {manifest.cost:.0%} of the latency of {manifest.oracle}; {manifest.data}")
+        SafeConsole().print(_rates(each))
 
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of lines.")
 def list_templates(as_json: bool) -> None:
     """Show the templates that are here: the user's and those that ship."""
-    from specialization.templates import all_templates
+    from specialization.templates.stored import all_templates
 
     found = list(all_templates(template_dirs()))
     if as_json:
-        click.echo(json.dumps([_row(each) for each in found], indent=2))
+        say(json.dumps([_row(each) for each in found], indent=2))
         return
     for row in map(_row, found):
-        click.echo(
+        say(
             row.get("problem")
             or "{template}: {samples} samples for {oracle}, at {cost} of its cost; {data}".format(**row)
         )
@@ -105,7 +108,7 @@ def _row(template: StoredTemplate | ModelError) -> dict[str, Any]:
 
 
 def _samples(template: StoredTemplate) -> int:
-    from specialization.feature_store import FeatureStore
+    from learning.store import FeatureStore
 
     return len(FeatureStore.open(template.directory).labels) if template.has_store else 0
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import click
 from kafka.admin import KafkaAdminClient
 
-from pipelines import topic_admin
-from pipelines.broker import admin
 from pipelines.commands import options
-from pipelines.query import load_query
+from pipelines.kafka import topic_admin
+from pipelines.kafka.sync_clients import admin
+from pipelines.kafka.topics import Found, TopicsConfig, TopicSettings, differences, too_small_messages
+from pipelines.process.terminal import say
+from pipelines.query.query_file import load_query
 from pipelines.settings import broker_settings
-from pipelines.topics import Found, TopicsConfig, TopicSettings, differences, too_small_messages
 
 TITLES = ("TOPIC", "PARTITIONS", "COPIES", "KEEPS", "MAX MESSAGE", "STATE")
 
@@ -41,11 +42,11 @@ def create(query: Path | None, broker: str | None, broker_timeout_s: float, pref
     finally:
         client.close()
     for topic in done:
-        click.echo(f"{topic.name}: {'created' if topic.created else 'updated' if topic.updated else 'exists'}")
+        say(f"{topic.name}: {'created' if topic.created else 'updated' if topic.updated else 'exists'}")
         for difference in topic.updated:
-            click.echo(f"  {difference.key} was {difference.found}, is {difference.wanted}")
+            say(f"  {difference.key} was {difference.found}, is {difference.wanted}")
         for difference in topic.differences:
-            click.echo(f"  {difference}: {_remedy(difference.key)}")
+            say(f"  {difference}: {_remedy(difference.key)}")
 
 
 @command.command()
@@ -66,12 +67,12 @@ def describe(
         client.close()
     if as_json:
         data = {name: _as_data(settings, found.get(name)) for name, settings in wanted.items()}
-        click.echo(json.dumps(data, indent=2))
+        say(json.dumps(data, indent=2))
         return
     _table([TITLES, *(_row(name, settings, found.get(name)) for name, settings in wanted.items())])
     for name, topic in found.items():
         if complaint := too_small_messages(name, differences(wanted[name], topic)):
-            click.echo(f"warning: {complaint}", err=True)
+            say(f"warning: {complaint}", err=True)
 
 
 def _config(query: Path | None, prefix: str | None) -> TopicsConfig:
@@ -92,7 +93,7 @@ def _remedy(key: str) -> str:
 def _table(rows: Sequence[Sequence[str]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+        say("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 def _row(name: str, settings: TopicSettings, found: Found | None) -> tuple[str, ...]:

@@ -8,26 +8,33 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-import msgspec
 from kafka import KafkaConsumer
 
-from operators.schema import Result, from_json
-from pipelines.broker import consumer
+from operators.transports.polls import mend_polls
+from operators.transports.record_sets import unreadable
+from operators.transports.unreadable_log import UnreadableLog
+from operators.wire.schema import Result, from_json
 from pipelines.commands import options
-from pipelines.heartbeat import Heartbeat
-from pipelines.result_lines import TITLES, result_line
-from pipelines.settings import broker_settings
-from pipelines.stopping import stop_on_signals
-from pipelines.topics import TopicsConfig
-from serving.errors import Unavailable
+from pipelines.health.heartbeat import Heartbeat
+from pipelines.kafka.rights import needs
+from pipelines.kafka.sync_clients import admin, consumer, demand
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.partition.mishaps import Mishaps
+from pipelines.process.signals import stop_on_signals
+from pipelines.process.terminal import say
+from pipelines.report.result_lines import TITLES
+from pipelines.report.watch_view import Line, WatchView
+from pipelines.settings import BrokerSettings, broker_settings
+from serving.common.printable import json_line
+from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
-
-COLOURS = {"analysed": None, "dropped": "yellow", "failed": "red"}
 
 
 @click.command(name="watch")
@@ -57,10 +64,12 @@ def command(
     topic = TopicsConfig().with_prefix(prefix).name("results")
     heart = Heartbeat(alive)
     deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+    patience_s = math.inf if timeout_s is None else timeout_s
     with stop_on_signals() as stop:
+        _check_rights(settings, topic, patience_s, stop)
         client = consumer(
             settings,
-            math.inf if timeout_s is None else timeout_s,
+            patience_s,
             stop,
             auto_offset_reset="earliest" if from_beginning else "latest",
             metadata_max_age_ms=5000,  # a topic that is made later is noticed within this time
@@ -76,6 +85,11 @@ def command(
             client.close(timeout_ms=1000)
 
 
+def _check_rights(settings: BrokerSettings, topic: str, patience_s: float, stop: threading.Event) -> None:
+    with closing(admin(settings, patience_s, stop)) as client:
+        demand(client, settings, needs(read=[topic]))
+
+
 class Reader:
     """Iterates over the topic's results until the deadline or the stop; counts what is none."""
 
@@ -86,8 +100,10 @@ class Reader:
         self._beat = beat
         self._deadline = deadline
         self._stop = stop
-        self._skipped = 0
+        self._mishaps = Mishaps(log)
         self._topic = topic
+        self.after_poll: Callable[[], None] = lambda: None
+        mend_polls(client, UnreadableLog())
         client.subscribe([topic])
 
     def __iter__(self) -> Iterator[tuple[Result, bytes]]:
@@ -95,48 +111,78 @@ class Reader:
             batches = self._client.poll(timeout_ms=int(min(remaining_s, 0.2) * 1000) + 1)
             self._beat()
             for record in (record for records in batches.values() for record in records):
+                if unreadable(record.headers) is not None:
+                    continue  # it was logged
                 try:
                     yield from_json(record.value or b"", Result), record.value
-                except msgspec.MsgspecError as error:
-                    self._skip(f"partition {record.partition} offset {record.offset}: {error}")
+                except Malformed as error:
+                    self._mishaps.note(
+                        f"topic {self._topic} has a message that is no result, skipped",
+                        f"partition {record.partition} offset {record.offset}: {error}",
+                    )
+            self.after_poll()
             sys.stdout.flush()
 
-    def _skip(self, where: str) -> None:
-        self._skipped += 1
-        if self._skipped == 1:
-            log.warning("topic %s has a message that is no result, skipped: %s", self._topic, where)
+    def waiting(self) -> int:
+        """Results that the topic has and that were not read yet, as far as is known."""
+        ends = {place: self._client.highwater(place) for place in self._client.assignment()}
+        return sum(max(0, end - self._client.position(place)) for place, end in ends.items() if end is not None)
 
     def close(self) -> None:
-        """Say how many messages were skipped, where it was more than the one that was told of."""
-        if self._skipped > 1:
-            log.warning("%d messages of topic %s were no results", self._skipped, self._topic)
+        """Log how many messages were skipped, if there were more than the one that was logged."""
+        if (skipped := self._mishaps.counts.total()) > 1:
+            log.warning("%d messages of topic %s were no results", skipped, self._topic)
 
 
 def _wait_for_topic(client: KafkaConsumer, topic: str, deadline: float, stop: threading.Event) -> None:
-    told = False
+    logged = False
     while not client.partitions_for_topic(topic):
         if time.monotonic() > deadline:
             raise Unavailable(f"there is no topic {topic}: `sluice topics create` makes it")
-        if not told:
+        if not logged:
             log.warning("there is no topic %s yet: waiting for it", topic)
-            told = True
+            logged = True
         if stop.wait(0.5):
             return
 
 
 def _show(reader: Reader, streams: set[str], limit: int | None, as_json: bool) -> None:
-    if not as_json:
-        click.echo(click.style(TITLES, bold=True))
     shown = 0
-    for result, raw in reader:
-        if streams and result.stream not in streams:
-            continue
-        if as_json:
-            sys.stdout.write(raw.decode().replace("\n", " ") + "\n")
-        else:
-            click.secho(result_line(result), fg=COLOURS[result.outcome])
-        shown += 1
-        if shown == limit:
-            break
+    with _printer(reader, as_json) as show:
+        for result, raw in reader:
+            if streams and result.stream not in streams:
+                continue
+            show(result, raw)
+            shown += 1
+            if shown == limit:
+                break
     sys.stdout.flush()
     reader.close()
+
+
+@contextmanager
+def _printer(reader: Reader, as_json: bool) -> Iterator[Callable[[Result, bytes], None]]:
+    """Prints results, for programs or for people; what is held back comes at the end."""
+    if as_json:
+        yield lambda _, raw: _write(json_line(raw))
+        return
+    say(TITLES, bold=True)
+    view = WatchView(time.monotonic())
+
+    def settle() -> None:
+        _print(view.settle(time.monotonic()))
+        summary = view.summary(time.monotonic(), datetime.now(UTC), reader.waiting())
+        _print([summary] if summary else [])
+
+    reader.after_poll = settle
+    yield lambda result, _: _print(view.add(result, time.monotonic()))
+    _print(view.settle(time.monotonic(), all_=True))
+
+
+def _write(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+def _print(lines: Iterable[Line]) -> None:
+    for line in lines:
+        say(line.text, fg=line.colour)

@@ -7,24 +7,11 @@ from pathlib import Path
 
 import click
 
-from cache_adapt.audit_state import Rule
-from pipelines.audits import Audits
-from pipelines.build import build_executor
-from pipelines.check import open_query
 from pipelines.commands import options
-from pipelines.deriving import Lifecycles
-from pipelines.kafka_memory import Remembering
-from pipelines.models import backend, catalogue
-from pipelines.partition import TopicNames
-from pipelines.plan_publisher import PlanPublisher
-from pipelines.query import Query
-from pipelines.settings import broker_settings
-from pipelines.specializing import specializing
-from pipelines.stopping import stop_loop_on_signals
-from pipelines.topics import TopicsConfig
-from pipelines.worker import WorkerConfig, run_worker
-from serving.catalogue import Catalogue
-from specialization.specializer import ProcessSpecializer
+from pipelines.environment import catalogue
+from pipelines.health.liveness import STALLED_AFTER_S
+from pipelines.query.check import open_query
+from pipelines.settings import broker_settings, stream_bounds
 
 
 @click.command(name="worker")
@@ -41,6 +28,15 @@ from specialization.specializer import ProcessSpecializer
     help="Where the first worker of a query begins: with the oldest frame of the topic or with the next one.",
 )
 @options.alive
+@click.option(
+    "--stalled-after",
+    "stalled_after_s",
+    type=click.FloatRange(min=1),
+    default=STALLED_AFTER_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long frames may wait with none answered before the worker counts as unhealthy.",
+)
 @options.prefix
 def command(
     query: Path,
@@ -50,6 +46,7 @@ def command(
     sources: tuple[str, ...],
     start: str,
     alive: Path | None,
+    stalled_after_s: float,
     prefix: str | None,
 ) -> None:
     """Analyse the frames topic as QUERY says and publish results. Workers of one query share the work.
@@ -58,36 +55,25 @@ def command(
     """
     settings = broker_settings(broker)
     known = catalogue(models)
-    wanted, _ = open_query(query, known, sources)
+    wanted, dag = open_query(query, known, sources)
     topics = wanted.publish.topics.with_prefix(prefix)
+    # Engines and Faust, which a wrong query need not wait for.
+    from pipelines.partition.dispatch import TopicNames
+    from pipelines.process.heap import few_arenas
+    from pipelines.worker.kafka_transport import KafkaTransport
+    from pipelines.worker.process import work
+    from pipelines.worker.worker import WorkerConfig
+
     config = WorkerConfig(
-        broker=settings,
+        transport=KafkaTransport(settings),
         query=wanted.name,
         topics=TopicNames(*(topics.name(kind) for kind in ("frames", "results", "events", "dlq"))),
         start="earliest" if start == "earliest" else "latest",
         give_up_s=broker_timeout_s,
         alive=alive,
+        stalled_after_s=stalled_after_s,
         prefix=topics.prefix,
+        bounds=stream_bounds(),
     )
-    asyncio.run(_work(config, wanted, known, topics))
-
-
-async def _work(config: WorkerConfig, query: Query, known: Catalogue, topics: TopicsConfig) -> None:
-    with specializing(known, ProcessSpecializer()) as means:
-        await _serve(config, query, known, topics, Audits(query.name, Rule(query.accuracy), means))
-
-
-async def _serve(config: WorkerConfig, query: Query, known: Catalogue, topics: TopicsConfig, audits: Audits) -> None:
-    engine = backend(known)
-    await engine.start()
-    try:
-        with stop_loop_on_signals() as stop:
-            executor = await build_executor(query, engine, audits=audits)
-            events = query.publish.events
-            derive = Lifecycles(events.update_every_s, events.end_after_s)
-            plans = PlanPublisher(audits, topics.name("plans"))
-            remembering = Remembering(topics.name("state"), audits.learning, audits.news())
-            await run_worker(config, executor, derive, plans, remembering, stop=stop)
-    finally:
-        await audits.close(0.0)  # nobody would be told what they find
-        await engine.stop()
+    few_arenas()
+    asyncio.run(work(config, wanted, dag, known, topics))

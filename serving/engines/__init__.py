@@ -1,1 +1,5 @@
-"""Runtimes behind one protocol: ONNX Runtime, OpenVINO, PyTorch."""
+"""Runtimes behind one protocol: ONNX Runtime, OpenVINO, PyTorch.
+
+Read in this order: ``base``, ``chain``, ``network``, ``groups``, ``onnxruntime``, ``openvino``, ``pytorch``,
+``optimised_cuts``, ``pooled_input``, ``memory``, ``interrupt``.
+"""

@@ -3,41 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from serving.errors import ModelError
-
-Array = NDArray[Any]
-Precision = Literal["fp32", "bf16", "int8"]
-PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "int8")
+from serving.common.tensors import Array, TensorSpec
 
 S_contra = TypeVar("S_contra", contravariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class TensorSpec:
-    """What a segment takes: dtype and shape; None stands for any size, the first axis is the batch."""
-
-    dtype: np.dtype[Any]
-    shape: tuple[int | None, ...]
-
-    def check(self, batch: Array, what: str) -> None:
-        """Raise ModelError where a batch has another shape or type; ``what`` names the network and the segment."""
-        fits = batch.ndim == len(self.shape) and all(
-            dim in (None, size) for dim, size in zip(self.shape[1:], batch.shape[1:], strict=True)
-        )
-        if not fits or batch.dtype != self.dtype:
-            given = " × ".join(str(size) for size in batch.shape)
-            raise ModelError(f"{what} takes {self}, was given {batch.dtype.name} {given}")
-
-    def __str__(self) -> str:
-        return f"{self.dtype.name} " + " × ".join(
-            ["N", *("any" if dim is None else str(dim) for dim in self.shape[1:])]
-        )
 
 
 class Engine(Protocol[S_contra]):
@@ -50,7 +20,7 @@ class Engine(Protocol[S_contra]):
 
     @property
     def inputs(self) -> Sequence[TensorSpec]:
-        """What each segment takes; empty before ``load``."""
+        """The input of each segment; empty before ``load``."""
         ...
 
     def load(self, segments: Sequence[S_contra]) -> None:

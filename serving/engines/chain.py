@@ -1,4 +1,4 @@
-"""What all engines share: a network's segments, opened, checked, measured and closed."""
+"""The common part of all engines: it opens, checks, measures and closes a network's segments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from serving.engines.base import Array, TensorSpec
+from serving.common.explain import first_line
+from serving.common.tensors import Array, TensorSpec
 from serving.engines.memory import give_back, resident_bytes
 from serving.errors import ModelError, SluiceError
 
@@ -21,7 +22,7 @@ class Segment(Protocol):
 
     @property
     def input(self) -> TensorSpec:
-        """What it takes; a first axis of 1 stands for a graph that runs one item at a time."""
+        """The input; a first axis of 1 stands for a graph that runs one item at a time."""
         ...
 
     def run(self, batch: Array) -> list[Array]:
@@ -133,10 +134,3 @@ def padded(pieces: Sequence[Array]) -> list[Array]:
         np.pad(piece, [(0, 0), *((0, most - size) for most, size in zip(longest, piece.shape[1:], strict=True))])
         for piece in pieces
     ]
-
-
-def first_line(error: Exception) -> str:
-    """The first line of an exception's message that says something, or its kind where none does."""
-    # OpenVINO begins with the places in its source.
-    lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Exception from ")]
-    return lines[0].strip() if lines else type(error).__name__

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import onnxruntime as ort
 
-from serving.engines.base import Array, Precision, TensorSpec
-from serving.engines.blocks import cut_when_optimised
+from serving.common.precision import Precision
+from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import Chain
-from serving.engines.shortcut import with_pooled_input
+from serving.engines.interrupt import interruptible
+from serving.engines.optimised_cuts import cut_when_optimised
+from serving.engines.pooled_input import with_pooled_input
 from serving.errors import ModelError
 
 _DTYPES = {
@@ -72,15 +75,23 @@ class OnnxRuntimeSegment:
 
     def run(self, batch: Array) -> list[Array]:
         """Outputs in the graph's order."""
-        outputs: list[Array] = self._session.run(None, {self._name: batch})
+        options = ort.RunOptions()
+        options.log_severity_level = 4  # what fails is raised
+        with interruptible(partial(_terminate, options)):
+            outputs: list[Array] = self._session.run(None, {self._name: batch}, options)
         return outputs
+
+
+def _terminate(options: ort.RunOptions) -> None:
+    """The run ends before its next operator, in a loop before its next round."""
+    options.terminate = True
 
 
 def optimised_segments(segments: Sequence[bytes]) -> list[bytes] | None:
     """The segments cut out of the optimised whole; None where that cannot be done."""
     try:
         return cut_when_optimised(segments, _optimised, _shapes)
-    except Exception:  # the runtime's exceptions share no base; a wrong network is told of when it is opened as it is
+    except Exception:  # the runtime's exceptions share no base; a wrong network is reported when it is opened as it is
         return None
 
 

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from serving.engines.base import Array, Precision, TensorSpec
+from serving.common.precision import Precision
+from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import Chain
 from serving.errors import ModelError
 

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from serving.engines.base import Array, Precision, TensorSpec
+from serving.common.precision import Precision
+from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import Chain
 from serving.engines.memory import give_back
 from serving.errors import ModelError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.audit import _live, _row
-from cache_adapt.audit_state import Rule
+from cache_adapt.audit.state import Rule
 
 
 def test_every_answer_is_accounted_for() -> None:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.batching import BATCH, CAPACITY_PER_S, OURS, POLICIES, SLO_S, headline, latency, row, serve
 from benchmarks.batching_parts.simulation import Run, simulate
 from datasets.request_times import poisson
-from serving.batching import EarliestFirst, SlidingWindow
+from serving.scheduling.baselines import EarliestFirst, SlidingWindow
 
 
 def times_of(load: float, seed: int, duration_s: float = 8.0) -> list[float]:

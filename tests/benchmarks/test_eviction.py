@@ -8,7 +8,7 @@ from benchmarks.eviction import POLICIES, RIVALS, headline
 from benchmarks.eviction_parts.measured import Measured, read
 from benchmarks.eviction_parts.simulate import Workload, simulate, workload
 from datasets.requests import CORRELATIONS, Correlation
-from serving.eviction import LRU, default
+from serving.loading.eviction import LRU, default
 
 SMALL = Measured("small", 1, 1, 2.0)
 LARGE = Measured("large", 3, 3, 5.0)

@@ -14,7 +14,7 @@ from benchmarks.pipeline import BACKLOG, SETTLE, headline, latency_row, throughp
 from benchmarks.pipeline_parts.cost import Cost, Marks, framework_share, middle
 from benchmarks.pipeline_parts.runs import beyond_nodes_ms
 from benchmarks.pipeline_parts.workload import ROOT, at_rate
-from operators.schema import FrameInfo, Outcome, Plan, Result
+from operators.wire.schema import FrameInfo, Outcome, Plan, Result
 
 
 def marks(frames: int, wall_s: float, cpu_s: float, framework_s: float = math.nan, start_s: float = 5.0) -> Marks:

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from benchmarks import retarget
 from benchmarks.retarget import TEMPLATE, Case, draw, headline, row, synthetic
-from specialization.feature_store import FeatureStore
-from specialization.job import train
+from learning.store import FeatureStore
+from specialization.trainer.job import train
 
 
 def test_jobs_are_for_classes_that_the_store_has() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.selection import BRUTE_FORCE, TABLE, VARIANTS, brute_force, catalogue, headline, requirements, row
-from serving.selection import select
-from serving.variant_state import State
-from serving.variant_table import VariantTable
+from serving.scheduling.health import State
+from serving.selection.select import select
+from serving.selection.table import VariantTable
 
 
 @pytest.mark.parametrize("case", ["active", "inactive", "none"])

@@ -20,14 +20,14 @@ from benchmarks.weg_parts.recorded import Forge, Recording, VirtualClock, record
 from benchmarks.weg_parts.variants import FAMILIES, VARIANTS, SimpleExit
 from datasets import plates
 from datasets.streams import Phase, generate
+from learning.store import FeatureStore
 from serving.errors import SluiceError
-from specialization.accuracy_estimate import Rates, Template
-from specialization.feature_store import FeatureStore
-from specialization.head import OTHER, SpecialisedHead
-from specialization.weg import Weg
-from specialization.weg_adaptive import Adaptive
-from specialization.weg_config import WegConfig
-from specialization.weg_state import FALLBACK, HEAD, Head, Target, WegState
+from specialization.heads.head import OTHER, SpecialisedHead
+from specialization.rates import Rates, Template
+from specialization.weg.adaptive import Adaptive
+from specialization.weg.algorithm import Weg
+from specialization.weg.config import WegConfig
+from specialization.weg.state import FALLBACK, HEAD, Head, Target, WegState
 
 CLASSES = 20
 ORACLE_S, COMPACT_S, TRAINING_S = 10.0, 1.0, 55.0

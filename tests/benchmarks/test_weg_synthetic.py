@@ -9,7 +9,7 @@ from benchmarks.weg_parts.settings import Setting, settings
 from benchmarks.weg_parts.simulate import World
 from benchmarks.weg_synthetic import all_knowing
 from datasets.streams import Phase
-from specialization.accuracy_estimate import Rates
+from specialization.rates import Rates
 
 
 def test_the_spread_of_clarity_follows_from_the_one_figure_the_text_states() -> None:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from operators.schema import Plan, Result
+from operators.wire.schema import Plan, Result
 from tests.real.topic import Topics
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from operators.capture.backoff import Backoff
 from operators.capture.service import CaptureSpec
-from operators.capture.uri import SourceUri
+from operators.capture.sources.uri import SourceUri
+from serving.common.backoff import Backoff
 from tests.operators.capture.clips import make_clip, moving
 from tests.operators.capture.recorder import Recorder
 from tests.real.rtsp import MakeServer, RtspServer
@@ -45,7 +45,7 @@ def decoder_of(parent: int) -> int:
     """The pid of the one decoder process that this process has started."""
     children = Path(f"/proc/{parent}/task").glob("*/children")
     pids = [int(pid) for path in children for pid in path.read_text().split()]
-    (decoder,) = [pid for pid in pids if b"operators.capture.child" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    (decoder,) = [pid for pid in pids if b"operators.capture.live.child" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return decoder
 
 

@@ -1,7 +1,7 @@
-"""A worker in a process of its own, to be killed.
+"""A worker in a process of its own, to be killed, stopped or frozen.
 
-``python -m tests.faults.worker_process BOOTSTRAP PREFIX WORK_S [TOPIC]``; with a topic it keeps there what it learns,
-every half second.
+``python -m tests.faults.worker_process BOOTSTRAP PREFIX WORK_S [TOPIC [SESSION_S]]``; with a topic it keeps there what
+it learns, every half second. SIGTERM ends it as it ends `sluice worker`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,36 @@ import asyncio
 import logging
 import sys
 
-from pipelines import kafka_memory
+from pipelines.process.signals import stop_loop_on_signals
 from pipelines.settings import BrokerSettings
-from pipelines.worker import WorkerConfig, run_worker
+from pipelines.worker import state_topic
+from pipelines.worker.app import SESSION_TIMEOUT_S
+from pipelines.worker.kafka_transport import KafkaTransport
+from pipelines.worker.worker import WorkerConfig, run_worker
 from tests.integration.notebook import Notebook
 from tests.integration.worker_parts import names, query_name
 
 
-async def _work(config: WorkerConfig, work_s: float, memory: str | None) -> None:
+async def _work(config: WorkerConfig, work_s: float, state_name: str) -> None:
     notebook = Notebook(config.query, work_s)
-    remembering = notebook.remembering(memory) if memory else None
-    await run_worker(config, notebook, remembering=remembering, stop=asyncio.Event())
+    state = notebook.state(state_name) if state_name else None
+    with stop_loop_on_signals() as stop:
+        await run_worker(config, notebook, state=state, stop=stop)
 
 
-def main(bootstrap: str, prefix: str, work_s: str, memory: str | None = None) -> None:
+def main(
+    bootstrap: str, prefix: str, work_s: str, state_name: str = "", session_s: str = str(SESSION_TIMEOUT_S)
+) -> None:
     logging.basicConfig(level=logging.INFO)
-    kafka_memory.EVERY_S = 0.5
-    config = WorkerConfig(BrokerSettings((bootstrap,)), query_name(prefix), names(prefix), give_up_s=60)
-    asyncio.run(_work(config, float(work_s), memory))
+    state_topic.SNAPSHOT_EVERY_S = 0.5
+    config = WorkerConfig(
+        KafkaTransport(BrokerSettings((bootstrap,))),
+        query_name(prefix),
+        names(prefix),
+        give_up_s=60,
+        session_s=float(session_s),
+    )
+    asyncio.run(_work(config, float(work_s), state_name))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from operators.frame import Frame
-from operators.schema import FrameHeader, Result
-from pipelines.kafka_memory import Remembering
+from operators.frames.frame import Frame
+from operators.wire.schema import FrameHeader, Result
+from pipelines.partition.stream_state import StateConfig
 from tests.integration.worker_parts import CountingAnalyser
 
 
@@ -21,8 +21,8 @@ class Notebook(CountingAnalyser):
     at_first: dict[str, int] = field(default_factory=dict)
     """What was known of a stream when its first frame came here."""
 
-    def remembering(self, topic: str) -> Remembering:
-        return Remembering(topic, {"count": self}, asyncio.Event())
+    def state(self, topic: str) -> StateConfig:
+        return StateConfig(topic, {"count": self}, asyncio.Event())
 
     def snapshot(self, stream: str) -> bytes | None:
         return json.dumps({"frames": self.frames[stream]}).encode() if stream in self.frames else None

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pipelines.topics import FramesTopic
+from pipelines.kafka.topics import FramesTopic
 from tests.real.broker import VERSION, KafkaBroker, free_port
 from tests.real.compose import Composition, Service, entry_point, services
 from tests.real.kafka import require_jars

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from operators.schema import BoundingBox, Detection, FrameInfo, Object, Plan, Result, to_json
+from operators.wire.schema import BoundingBox, Detection, FrameInfo, Object, Plan, Result, to_json
 from tests.integration.kafka_side import create_topic, send
 from tests.integration.test_watch import a_result
 from tests.real.kafka import KafkaBroker, RemoteBroker

@@ -7,19 +7,18 @@ import asyncio
 import numpy as np
 import pytest
 
-from cache_adapt.audit_state import Rule
-from operators.frame import Frame, Region
-from operators.recognise.auditor import Auditor
-from operators.schema import Result, StreamPlan, from_json
-from pipelines.audits import Audits
-from pipelines.build import build_executor
-from pipelines.models import catalogue
-from pipelines.plan_publisher import PlanPublisher
-from pipelines.query import Query
-from pipelines.worker import WorkerConfig, run_worker
-from serving.backend import Backend
+from cache_adapt.audit.state import Rule
+from operators.frames.frame import Frame, Region
+from operators.testing import make_region
+from operators.wire.schema import Result, StreamPlan, from_json
+from pipelines.assembly.parts import Setting, assembled
+from pipelines.environment import catalogue
+from pipelines.query.dag import compile_dag
+from pipelines.query.query_file import Query
+from pipelines.worker.plan_publisher import PlanPublisher
+from pipelines.worker.worker import WorkerConfig, run_worker
+from specialization.trainer.trainer import ThreadSpecializer
 from tests.integration.worker_parts import Wire, frame_message
-from tests.operators.support import make_region
 
 QUERY = Query.model_validate(
     {
@@ -53,26 +52,22 @@ def one_object_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_plans_are_published_while_the_worker_works(wire: Wire) -> None:
     await wire.send([frame_message("cam", seq, wire.encoding) for seq in range(12)])
-    engine, audits, stop = Backend(catalogue([])), Audits("test", UNDECIDED), asyncio.Event()
-    await engine.start()
-    executor = await build_executor(QUERY, engine, audits=audits)
-    (node,) = audits.nodes
-    assert isinstance(node, Auditor)
-    # The events topic exists on either transport, and nothing else is written to it here.
-    plans = PlanPublisher(audits, wire.topics.events, every_s=0.2)
-    config = WorkerConfig(wire.broker, wire.query, wire.topics, give_up_s=20)
-    worker = asyncio.create_task(run_worker(config, executor, None, plans, stop=stop))
-    try:
-        await all_audits(wire, 12)
-    finally:
-        stop.set()
-        await asyncio.wait_for(worker, 40)
-        await audits.close()
-        await engine.stop()
+    stop, setting = asyncio.Event(), Setting(ThreadSpecializer(), rule=UNDECIDED)
+    async with assembled(QUERY, compile_dag(QUERY), catalogue([]), setting) as parts:
+        # The events topic exists on either transport, and nothing else is written to it here.
+        plans = PlanPublisher(parts.shortcuts, wire.topics.events, every_s=0.2)
+        config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
+        worker = asyncio.create_task(run_worker(config, parts.executor, None, plans, stop=stop))
+        try:
+            await all_audits(wire, 12)
+        finally:
+            stop.set()
+            await asyncio.wait_for(worker, 40)
 
     results = [from_json(message.value, Result) for message in await wire.all_of(wire.topics.results)]
     answers = [found.attributes[0] for result in results for found in result.objects]
     assert len(answers) == 12
+    assert {result.plan.nodes["type"].variant for result in results} == {"vehicle-type-compact"}
     assert {(each.provenance, each.model.name) for each in answers} <= {
         ("variant", "vehicle-type-compact"),
         ("oracle", "vehicle-type"),

@@ -10,14 +10,14 @@ from contextlib import asynccontextmanager
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from operators.schema import to_json
-from pipelines import resume
-from pipelines.aio_broker import aiokafka_options
-from pipelines.resume import KafkaResume
+from operators.wire.schema import to_json
+from pipelines.kafka.options import client_options
+from pipelines.partition import resume
+from pipelines.partition.resume import KafkaResume
 from pipelines.settings import BrokerSettings
 from tests.integration.kafka_side import create_topic
 from tests.integration.worker_parts import plain
-from tests.pipelines.test_resume import header, result
+from tests.pipelines.partition.test_resume import header, result
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 pytestmark = pytest.mark.kafka
@@ -37,7 +37,7 @@ def topic(kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str) -> str:
 
 @asynccontextmanager
 async def producing(settings: BrokerSettings, linger_ms: int = 0) -> AsyncIterator[AIOKafkaProducer]:
-    producer = AIOKafkaProducer(**aiokafka_options(settings), linger_ms=linger_ms)
+    producer = AIOKafkaProducer(**client_options(settings), linger_ms=linger_ms)
     await producer.start()
     try:
         yield producer

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.capture.backoff import Backoff
-from operators.capture.sampling import Sampling
 from operators.capture.service import CaptureSpec
-from operators.capture.uri import SourceUri
+from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.uri import SourceUri
+from serving.common.backoff import Backoff
 from tests.operators.capture.clips import make_clip, moving
 from tests.operators.capture.recorder import Recorder
 from tests.real.rtsp import MakeServer
@@ -32,8 +32,9 @@ def clip(tmp_path: Path) -> Path:
     return make_clip(tmp_path / "clip.mp4", frames=48, fps=12)
 
 
-def test_frames_come_with_their_times(rtsp_server: MakeServer, clip: Path) -> None:
-    with Recorder(spec(rtsp_server(clip).uri)) as recorder:
+@pytest.mark.parametrize("rtcp", [True, False])
+def test_frames_come_with_their_times(rtsp_server: MakeServer, clip: Path, rtcp: bool) -> None:
+    with Recorder(spec(rtsp_server(clip, rtcp=rtcp).uri)) as recorder:
         recorder.until(lambda: len(recorder.seqs) >= 20)
     assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
     assert recorder.seqs == list(range(len(recorder.seqs)))

@@ -11,19 +11,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cache_adapt.audit_state import Rule
 from datasets import vehicle6
-from operators.frame import Box, Frame, Image, Region
-from operators.frames_codec import encode_frame
-from operators.schema import FRAME_HEADER_KEY, Attribute, Result, StreamPlan, from_json, to_json
-from pipelines.audits import Audits
-from pipelines.build import build_executor
-from pipelines.models import backend, catalogue
-from pipelines.plan_publisher import PlanPublisher
-from pipelines.query import Query
-from pipelines.specializing import specializing
-from pipelines.worker import WorkerConfig, run_worker
-from specialization.specializer import ProcessSpecializer
+from operators.frames.codec import encode_frame
+from operators.frames.frame import Box, Frame, Region
+from operators.wire.schema import FRAME_HEADER_KEY, Attribute, Result, StreamPlan, from_json, to_json
+from pipelines.assembly.parts import Setting, assembled
+from pipelines.environment import catalogue
+from pipelines.query.dag import compile_dag
+from pipelines.query.query_file import Query
+from pipelines.worker.plan_publisher import PlanPublisher
+from pipelines.worker.worker import WorkerConfig, run_worker
+from serving.common.tensors import Image
+from specialization.trainer.trainer import ProcessSpecializer
 from tests.integration.worker_parts import Sent, Wire
 
 QUERY = Query.model_validate(
@@ -59,14 +58,11 @@ async def test_heads_answer_for_what_dominates_and_the_oracle_for_the_rest(
     common = [common[each] for each in np.random.default_rng(0).permutation(len(common))]
     rare = [photo for photo, name in photos if name == "juggernaut"][:JUGGERNAUTS]
 
-    known, stop = catalogue([]), asyncio.Event()
-    with specializing(known, ProcessSpecializer()) as means:
-        engine, audits = backend(known), Audits("test", Rule(0.9), means)
-        await engine.start()
-        executor = await build_executor(QUERY, engine, audits=audits)
-        plans = PlanPublisher(audits, wire.topics.events, every_s=0.2)
-        config = WorkerConfig(wire.broker, wire.query, wire.topics, give_up_s=20)
-        worker = asyncio.create_task(run_worker(config, executor, None, plans, stop=stop))
+    stop = asyncio.Event()
+    async with assembled(QUERY, compile_dag(QUERY), catalogue([]), Setting(ProcessSpecializer())) as parts:
+        plans = PlanPublisher(parts.shortcuts, wire.topics.events, every_s=0.2)
+        config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
+        worker = asyncio.create_task(run_worker(config, parts.executor, None, plans, stop=stop))
         try:
             camera = Camera(wire, common)
             async with asyncio.timeout(200):  # a process that gives way to all others trains the head
@@ -81,8 +77,6 @@ async def test_heads_answer_for_what_dominates_and_the_oracle_for_the_rest(
         finally:
             stop.set()
             await asyncio.wait_for(worker, 40)
-            await audits.close()
-            await engine.stop()
 
     assert len(answers) == camera.shown
     by_head = [answer for answer in answers[begun : begun + MORE] if answer.provenance == "specialised"]

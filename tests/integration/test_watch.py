@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from operators.schema import FrameInfo, Plan, Result, to_json
+from operators.wire.schema import FrameInfo, Plan, Result, to_json
 from tests.integration.kafka_side import create_topic, send
 from tests.real.command import SLUICE, environment, running_sluice, sluice
 from tests.real.kafka import KafkaBroker, RemoteBroker

@@ -12,8 +12,9 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from operators.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
-from pipelines.worker import WorkerConfig, run_worker
+from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
+from pipelines.worker.kafka_transport import KafkaTransport
+from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.errors import Unavailable
 from tests.integration.worker_parts import (
     CountingAnalyser,
@@ -33,7 +34,7 @@ from tests.real.kafka import KafkaBroker, RemoteBroker
 async def working(wire: Wire, analyser: CountingAnalyser, **options: object) -> AsyncIterator[asyncio.Task[None]]:
     """A worker that runs inside the block and must stop cleanly at its end."""
     stop = asyncio.Event()
-    config = WorkerConfig(wire.broker, wire.query, wire.topics, give_up_s=20)
+    config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
     task = asyncio.create_task(run_worker(config, analyser, stop=stop, **options))  # type: ignore[arg-type]
     try:
         yield task
@@ -167,6 +168,6 @@ async def test_workers_share_the_partitions_and_hand_them_over_without_repeating
 
 @pytest.mark.kafka
 async def test_missing_topics_are_named(kafka_broker: KafkaBroker | RemoteBroker) -> None:
-    config = WorkerConfig(plain(kafka_broker), "none", names("absent."), give_up_s=1)
-    with pytest.raises(Unavailable, match=r"has no topic absent.dlq, .*sluice topics create"):
+    config = WorkerConfig(KafkaTransport(plain(kafka_broker)), "none", names("absent."), give_up_s=1)
+    with pytest.raises(Unavailable, match=r"has no topic absent.dlq.v1, .*sluice topics create"):
         await run_worker(config, CountingAnalyser("none"), stop=asyncio.Event())

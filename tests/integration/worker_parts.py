@@ -14,9 +14,10 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from kafka.admin import KafkaAdminClient
 
-from operators.frame import Frame
-from operators.frames_codec import Encoding, encode_frame
-from operators.schema import (
+from operators.frames.codec import Encoding, encode_frame
+from operators.frames.frame import Frame
+from operators.transports.local_broker import LocalBroker
+from operators.wire.schema import (
     FRAME_HEADER_KEY,
     BoundingBox,
     Event,
@@ -27,11 +28,13 @@ from operators.schema import (
     Result,
     to_json,
 )
-from operators.transports.local_broker import LocalBroker
-from pipelines.aio_broker import Broker, LocalAddress, aiokafka_options
-from pipelines.partition import TopicNames
+from pipelines.kafka.options import client_options
+from pipelines.partition.dispatch import TopicNames
 from pipelines.settings import BrokerSettings
-from pipelines.worker import NoEvents
+from pipelines.worker.kafka_transport import KafkaTransport
+from pipelines.worker.local_transport import LocalTransport
+from pipelines.worker.transport import Transport
+from pipelines.worker.worker import NoEvents
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 PARTITIONS = 4
@@ -68,6 +71,9 @@ class CountingAnalyser:
             cause=cause, plan=plan,
         )  # fmt: skip
 
+    def busy(self, stream: str) -> bool:
+        return self._turns[stream].locked()
+
     def forget(self, stream: str) -> None:
         self.forgotten.append(stream)
 
@@ -91,7 +97,7 @@ class Sent:
 
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes], ...] = ()
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 def frame_message(
@@ -119,7 +125,7 @@ class Wire(Protocol):
     """A transport as the tests use it."""
 
     encoding: Encoding
-    broker: Broker
+    transport: Transport
     topics: TopicNames
     query: str
 
@@ -134,10 +140,10 @@ class LocalWire:
     encoding: Encoding = "bgr24"
 
     def __init__(self) -> None:
-        self.broker = LocalAddress(uuid.uuid4().hex)
+        self.transport = LocalTransport(uuid.uuid4().hex)
         self.query = "local"
         self.topics = names("")
-        self.logs = LocalBroker.named(self.broker.name)
+        self.logs = LocalBroker.named(self.transport.name)
         for topic in vars(self.topics).values():
             self.logs.create_topic(topic, PARTITIONS)
 
@@ -160,9 +166,10 @@ class KafkaWire:
 
     def __init__(self, broker: BrokerSettings, prefix: str) -> None:
         self.broker = broker
+        self.transport = KafkaTransport(broker)
         self.query = query_name(prefix)
         self.topics = names(prefix)
-        admin = KafkaAdminClient(**broker.kafka_python())
+        admin = KafkaAdminClient(**client_options(broker))
         admin.create_topics(
             {
                 topic: {
@@ -176,7 +183,7 @@ class KafkaWire:
         admin.close()
 
     async def send(self, messages: Iterable[Sent]) -> None:
-        producer = AIOKafkaProducer(**aiokafka_options(self.broker), max_request_size=8 << 20)
+        producer = AIOKafkaProducer(**client_options(self.broker), max_request_size=8 << 20)
         await producer.start()
         try:
             stored = [
@@ -189,7 +196,7 @@ class KafkaWire:
 
     async def all_of(self, topic: str) -> list[Received]:
         consumer = AIOKafkaConsumer(
-            topic, **aiokafka_options(self.broker), auto_offset_reset="earliest", enable_auto_commit=False
+            topic, **client_options(self.broker), auto_offset_reset="earliest", enable_auto_commit=False
         )
         await consumer.start()
         try:
@@ -204,7 +211,7 @@ class KafkaWire:
 
 
 def names(prefix: str) -> TopicNames:
-    return TopicNames(*(f"{prefix}{kind}" for kind in ("frames", "results", "events", "dlq")))
+    return TopicNames(*(f"{prefix}{kind}.v1" for kind in ("frames", "results", "events", "dlq")))
 
 
 def query_name(prefix: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from operators import inference
 from serving import preprocess
-from serving.cards import ImageInput
+from serving.catalogue.cards import ImageInput
 
 SIZE = ImageInput(width=32, height=24, colour="bgr")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from pipelines.query import Query
+from pipelines.query.query_file import Query
 
 DETECT = {"name": "detect", "task": "detect", "model": "motion"}
 TRACK = {"name": "track", "task": "track", "input": "detect"}

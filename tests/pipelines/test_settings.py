@@ -4,7 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.settings import broker_settings, cache_dir, model_dirs, model_memory, parse_servers
+from pipelines.process.machine_memory import machine_memory_bytes
+from pipelines.settings import (
+    BrokerSettings,
+    StreamBounds,
+    broker_settings,
+    cache_dir,
+    decoded_memory,
+    model_dirs,
+    model_memory,
+    parse_servers,
+    stream_bounds,
+    time_limits,
+)
+from serving.common.redaction import redact
 from serving.errors import BadInput
 
 SASL = {
@@ -61,19 +74,13 @@ def test_no_broker_at_all_says_how_to_name_one() -> None:
         broker_settings(None, {})
 
 
-def test_sasl_reaches_the_client_and_the_password_no_repr() -> None:
+def test_the_password_shows_in_no_repr() -> None:
     settings = broker_settings("broker", SASL)
-    assert settings.kafka_python() == {
-        "bootstrap_servers": ["broker:9092"],
-        "security_protocol": "SASL_SSL",
-        "sasl_mechanism": "PLAIN",
-        "sasl_plain_username": "alice",
-        "sasl_plain_password": "it-is-a-secret",
-    }
+    assert settings.password == "it-is-a-secret"
     assert "it-is-a-secret" not in repr(settings) + str(settings)
 
 
-def test_files_of_tls_reach_the_client(tmp_path: Path) -> None:
+def test_files_of_tls_are_found(tmp_path: Path) -> None:
     for name in ("ca", "cert", "key"):
         (tmp_path / name).touch()
     environ = {
@@ -82,8 +89,8 @@ def test_files_of_tls_reach_the_client(tmp_path: Path) -> None:
         "SLUICE_KAFKA_CERTFILE": str(tmp_path / "cert"),
         "SLUICE_KAFKA_KEYFILE": str(tmp_path / "key"),
     }
-    given = broker_settings("broker", environ).kafka_python()
-    assert [Path(given[key]).name for key in ("ssl_cafile", "ssl_certfile", "ssl_keyfile")] == ["ca", "cert", "key"]
+    given = broker_settings("broker", environ)
+    assert [path and path.name for path in (given.cafile, given.certfile, given.keyfile)] == ["ca", "cert", "key"]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +133,44 @@ def test_what_is_no_size_is_refused(given: str) -> None:
         model_memory({"SLUICE_MODEL_MEMORY": given})
 
 
+@pytest.mark.parametrize(("given", "seconds"), [(None, 60), ("", 60), ("5", 5), ("0.5", 0.5), (" 120 s ", 120)])
+def test_networks_may_take_a_time(given: str | None, seconds: float) -> None:
+    environ = {} if given is None else {"SLUICE_MODEL_TIMEOUT": given}
+    assert time_limits(environ).batch_s == seconds
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "nan", "inf", "1e9", "long", "5 min"])
+def test_what_is_no_time_is_refused(given: str) -> None:
+    with pytest.raises(BadInput, match=r"SLUICE_MODEL_TIMEOUT is .*: give a number of seconds above 0"):
+        time_limits({"SLUICE_MODEL_TIMEOUT": given})
+
+
 def test_the_cache_can_be_moved(tmp_path: Path) -> None:
     assert cache_dir({"SLUICE_CACHE": str(tmp_path)}) == tmp_path
     assert cache_dir({}) is None
+
+
+def test_decoded_memory_is_given_or_a_share_of_the_machine() -> None:
+    assert decoded_memory({"SLUICE_DECODED_MEMORY": "512MiB"}) == 512 << 20
+    assert decoded_memory({}) == machine_memory_bytes() // 4
+    with pytest.raises(BadInput, match=r"SLUICE_DECODED_MEMORY is .*: give a size such as 512MiB or 2GiB"):
+        decoded_memory({"SLUICE_DECODED_MEMORY": "lots"})
+
+
+def test_what_it_is_given_in_secret_is_hidden_from_then_on(tmp_path: Path) -> None:
+    keyfile = tmp_path / "key.pem"
+    keyfile.write_text("-----BEGIN PRIVATE KEY-----\nMIIBVgIBADANBgkqhkiG9w0B\n-----END PRIVATE KEY-----\n")
+    BrokerSettings(("a:9092",), "SASL_SSL", "PLAIN", "alice", "hunter22", keyfile=keyfile)
+    assert redact("hunter22 MIIBVgIBADANBgkqhkiG9w0B") == "*** ***"
+
+
+def test_bounds_of_streams_are_given_or_follow_from_the_machine() -> None:
+    assert stream_bounds({"SLUICE_MAX_STREAMS": "7", "SLUICE_SILENT_STREAM_S": "60.5"}) == StreamBounds(7, 60.5)
+    default = stream_bounds({})
+    assert default == StreamBounds(max(64, machine_memory_bytes() >> 25), 3600.0)
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "many", "1e3"])
+def test_bounds_of_streams_are_positive(given: str) -> None:
+    with pytest.raises(BadInput, match="SLUICE_MAX_STREAMS is"):
+        stream_bounds({"SLUICE_MAX_STREAMS": given})

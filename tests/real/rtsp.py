@@ -36,7 +36,8 @@ class RtspServer:
     """Serves an H.264 MP4 clip at ``uri`` on a loopback port until it is stopped; a context manager.
 
     ``loop`` plays the clip over and over (for five minutes) within one connection. ``start`` after ``stop`` brings the
-    camera back on the same port; ``pause`` makes it hang without closing anything.
+    camera back on the same port; ``pause`` makes it hang without closing anything. Without ``rtcp`` it sends no
+    reports of its clock, as simple cameras do.
     """
 
     def __init__(
@@ -46,9 +47,11 @@ class RtspServer:
         password: str | None = None,
         port: int | None = None,
         loop: bool = True,
+        rtcp: bool = True,
     ) -> None:
         self._clip = looped(clip) if loop else contextlib.nullcontext(clip.resolve())
         self._user = user
+        self._rtcp = rtcp
         self._password = password
         self.port = port or free_port()
         self._process: subprocess.Popen[str] | None = None
@@ -61,7 +64,13 @@ class RtspServer:
 
     def start(self) -> None:
         """Return when the camera accepts connections."""
-        config = {"clip": str(self._path), "port": self.port, "user": self._user, "password": self._password}
+        config = {
+            "clip": str(self._path),
+            "port": self.port,
+            "user": self._user,
+            "password": self._password,
+            "rtcp": self._rtcp,
+        }
         self._process = subprocess.Popen(
             [PYTHON, str(Path(__file__).with_name("rtsp_camera.py"))], stdin=subprocess.PIPE, text=True
         )

@@ -1,7 +1,7 @@
 """A camera: GStreamer's RTSP server playing an H.264 clip. Runs under the system's python3, which has GStreamer.
 
-The configuration comes as one line of JSON over stdin ({"clip", "port", "user", "password"}); the process ends when
-stdin closes.
+The configuration comes as one line of JSON over stdin ({"clip", "port", "user", "password", "rtcp"}); the process ends
+when stdin closes.
 """
 
 import json
@@ -56,6 +56,7 @@ def main():
     server.set_address("127.0.0.1")
     server.set_service(str(config["port"]))
     factory = ClipFactory(config["clip"])
+    factory.set_enable_rtcp(config["rtcp"])
     if config["user"] is not None:
         demand_password(server, factory, config["user"], config["password"])
     server.get_mount_points().add_factory("/camera", factory)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from kafka import KafkaConsumer, TopicPartition
 
-from operators.schema import FRAME_HEADER_KEY, FrameHeader, Result, StreamStatus, from_json
+from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, Result, StreamStatus, from_json
 
 
 @dataclass(frozen=True)

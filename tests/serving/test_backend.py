@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -10,17 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from serving.artefacts import folder
 from serving.backend import Backend
-from serving.catalogue import Catalogue
-from serving.engines.base import Array
+from serving.catalogue.lookup import Catalogue
+from serving.common.clock import SYSTEM, Clock
+from serving.common.fake_clock import FakeClock
+from serving.common.tensors import Array
+from serving.engines.groups import Group, Solo
 from serving.errors import ModelError, SluiceError, TooLate
-from serving.groups import Group, Solo
-from serving.opening import Source
-from serving.profiles import path_of
-from serving.urgency import BACKGROUND, Urgency
-from serving.variant_state import State
-from serving.variants import parse
+from serving.scheduling.health import State
+from serving.scheduling.urgency import BACKGROUND, Urgency
+from serving.variants.artefacts import ResolvedModel, folder
+from serving.variants.profiles import path_of
+from serving.variants.variant import parse
 from tests.models import mean_model, relatives
 
 SOON, LATER = Urgency(1.0), Urgency(2.0)
@@ -61,22 +61,32 @@ def pixels(*values: float) -> Array:
 
 @asynccontextmanager
 async def running(
-    tmp_path: Path, open_one: Callable[[Source], Fake], max_batch: int = 16, memory_bytes: int | None = None
+    tmp_path: Path,
+    open_one: Callable[[ResolvedModel], Fake],
+    max_batch: int = 16,
+    memory_bytes: int | None = None,
+    clock: Clock = SYSTEM,
 ) -> AsyncIterator[Backend]:
     mean_model(tmp_path, "one")
     mean_model(tmp_path, "two")
 
-    def opener(sources: Sequence[Source], threads: int) -> Group:
+    def opener(sources: Sequence[ResolvedModel], threads: int) -> Group:
         (source,) = sources
         return Solo(open_one(source))
 
     catalogue = Catalogue([tmp_path])
-    backend = Backend(catalogue, threads=1, max_batch=max_batch, memory_bytes=memory_bytes, opener=opener)
+    backend = Backend(catalogue, threads=1, max_batch=max_batch, memory_bytes=memory_bytes, opener=opener, clock=clock)
     await backend.start()
     try:
         yield backend
     finally:
         await backend.stop()
+
+
+async def queued() -> None:
+    """Let the tasks begun so far put their requests into the queue."""
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 async def held(backend: Backend, network: Fake) -> asyncio.Task[list[Array]]:
@@ -99,7 +109,7 @@ async def test_waiting_requests_are_joined_and_split_again(tmp_path: Path) -> No
     async with running(tmp_path, lambda _: network) as backend:
         first = await held(backend, network)
         rest = [asyncio.create_task(backend.infer("one", pixels(*values), SOON)) for values in ([1, 2], [3], [4, 5, 6])]
-        await asyncio.sleep(0.05)
+        await queued()
         network.gate.set()
         answers = await asyncio.gather(first, *rest)
     assert network.batches == [[0], [1, 2, 3, 4, 5, 6]]
@@ -112,7 +122,7 @@ async def test_batches_respect_the_backends_and_the_networks_limit(tmp_path: Pat
     async with running(tmp_path, lambda _: network, max_batch=3) as backend:
         first = await held(backend, network)
         rest = [asyncio.create_task(backend.infer("one", pixels(value), SOON)) for value in (1, 2, 3)]
-        await asyncio.sleep(0.05)
+        await queued()
         network.gate.set()
         await asyncio.gather(first, *rest)
         (doubled, _) = await backend.infer("one", pixels(7, 8, 9), SOON)
@@ -133,7 +143,7 @@ async def test_models_take_turns(tmp_path: Path) -> None:
 
         later = asyncio.create_task(ask("one", LATER))
         sooner = asyncio.create_task(ask("two", SOON))
-        await asyncio.sleep(0.05)
+        await queued()
         networks["one"].gate.set()
         await asyncio.gather(first, later, sooner)
     assert order == ["two", "one"]
@@ -152,7 +162,7 @@ async def test_requests_that_cannot_be_joined_fail_and_the_backend_goes_on(tmp_p
         first = await held(backend, network)
         pair = [backend.infer("one", np.zeros((1, width), np.float32), SOON) for width in (2, 3)]
         joined = asyncio.gather(*pair, return_exceptions=True)
-        await asyncio.sleep(0.05)
+        await queued()
         network.gate.set()
         assert all(isinstance(answer, SluiceError) for answer in await joined)
         await first
@@ -172,7 +182,7 @@ async def test_a_cancelled_request_is_not_run(tmp_path: Path) -> None:
     async with running(tmp_path, lambda _: network) as backend:
         first = await held(backend, network)
         cancelled = asyncio.create_task(backend.infer("one", pixels(5), SOON))
-        await asyncio.sleep(0.05)
+        await queued()
         cancelled.cancel()
         await asyncio.gather(cancelled, return_exceptions=True)
         network.gate.set()
@@ -195,9 +205,9 @@ async def test_stop_finishes_what_was_asked_and_refuses_the_rest(tmp_path: Path)
     async with running(tmp_path, lambda _: network) as backend:
         first = await held(backend, network)
         second = asyncio.create_task(backend.infer("one", pixels(3), SOON))
-        await asyncio.sleep(0.05)
+        await queued()
         stopping = asyncio.create_task(backend.stop())
-        await asyncio.sleep(0.05)
+        await queued()
         network.gate.set()
         await stopping
         assert (await first)[1].tolist() == [0]
@@ -209,7 +219,7 @@ async def test_stop_finishes_what_was_asked_and_refuses_the_rest(tmp_path: Path)
 async def test_a_network_is_opened_once_however_many_ask(tmp_path: Path) -> None:
     opened: list[str] = []
 
-    def opener(source: Source) -> Fake:
+    def opener(source: ResolvedModel) -> Fake:
         opened.append(source.name)
         return Fake()
 
@@ -264,9 +274,9 @@ async def test_background_work_runs_when_nothing_else_waits(tmp_path: Path) -> N
     async with running(tmp_path, lambda _: network) as backend:
         first = await held(backend, network)
         audit = asyncio.create_task(backend.infer("one", pixels(1), BACKGROUND))
-        await asyncio.sleep(0.05)
+        await queued()
         urgent = asyncio.create_task(backend.infer("one", pixels(2), SOON))
-        await asyncio.sleep(0.05)
+        await queued()
         network.gate.set()
         await asyncio.gather(first, audit, urgent)
     assert network.batches == [[0], [2], [1]]
@@ -275,7 +285,7 @@ async def test_background_work_runs_when_nothing_else_waits(tmp_path: Path) -> N
 async def test_a_network_leaves_when_another_needs_its_memory_and_comes_back(tmp_path: Path) -> None:
     opened: list[tuple[str, Fake]] = []
 
-    def opener(source: Source) -> Fake:
+    def opener(source: ResolvedModel) -> Fake:
         opened.append((source.name, network := Fake()))
         network.size = 1000
         return network
@@ -291,10 +301,18 @@ async def test_a_network_in_use_is_waited_for_and_not_closed(tmp_path: Path) -> 
     networks = {"one": Fake(), "two": Fake()}
     for network in networks.values():
         network.size = 1000
-    async with running(tmp_path, lambda source: networks[source.name], memory_bytes=1500) as backend:
+    opened = threading.Event()
+
+    def opener(source: ResolvedModel) -> Fake:
+        if source.name == "two":
+            opened.set()
+        return networks[source.name]
+
+    async with running(tmp_path, opener, memory_bytes=1500) as backend:
         first = await held(backend, networks["one"])
         second = asyncio.create_task(backend.infer("two", pixels(2), SOON))
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(opened.wait, 10)
+        await queued()
         assert not networks["one"].closed
         assert not second.done()
         networks["one"].gate.set()
@@ -303,7 +321,7 @@ async def test_a_network_in_use_is_waited_for_and_not_closed(tmp_path: Path) -> 
 
 
 async def test_a_network_larger_than_all_memory_is_refused_with_both_sizes(tmp_path: Path) -> None:
-    def opener(_: Source) -> Fake:
+    def opener(_: ResolvedModel) -> Fake:
         network = Fake()
         network.size = 5 << 20
         return network
@@ -355,7 +373,7 @@ class FakeGroup:
 
     def __init__(self, size: int) -> None:
         self.size, self.closed, self.ran = size, False, 0
-        self.gate, self.running = threading.Event(), threading.Event()
+        self.gate, self.running, self.opened = threading.Event(), threading.Event(), threading.Event()
 
     def check(self, model: str, batch: Array) -> None:
         pass
@@ -383,9 +401,10 @@ async def growing(
     mean_model(tmp_path, "one")
     groups = {name: FakeGroup(size << 20) for name, size in sizes.items()}
 
-    def opener(sources: Sequence[Source], threads: int) -> Group:
+    def opener(sources: Sequence[ResolvedModel], threads: int) -> Group:
         group = groups["+".join(source.name for source in sources)]
         group.closed = False
+        group.opened.set()
         return group
 
     backend = Backend(catalogue, threads=1, memory_bytes=memory << 20, opener=opener)
@@ -405,7 +424,8 @@ async def test_a_group_that_grows_ends_its_batch_before_it_closes_and_hands_on_w
         await asyncio.to_thread(left.running.wait, 10)
         second = asyncio.create_task(backend.infer("left", pixels(2), SOON))
         loading = asyncio.create_task(backend.load("right"))
-        await asyncio.sleep(0.5)
+        await asyncio.to_thread(both.opened.wait, 10)
+        await queued()
         assert not left.closed
         left.gate.set()
         both.gate.set()
@@ -421,11 +441,13 @@ async def test_a_group_that_others_grew_into_stays_while_they_wait(tmp_path: Pat
         await asyncio.to_thread(left.running.wait, 10)
         second = asyncio.create_task(backend.infer("left", pixels(2), SOON))
         loading = asyncio.create_task(backend.load("right"))
-        await asyncio.sleep(0.5)
+        await asyncio.to_thread(both.opened.wait, 10)
+        await queued()
         left.gate.set()
         await asyncio.to_thread(both.running.wait, 10)
         other = asyncio.create_task(backend.load("one"))
-        await asyncio.sleep(0.3)
+        await asyncio.to_thread(groups["one"].opened.wait, 10)
+        await queued()
         assert not both.closed
         both.gate.set()
         await asyncio.gather(first, second, loading, other)
@@ -457,16 +479,16 @@ async def test_a_partners_weights_are_verified_before_they_are_compared(tmp_path
 
 
 async def test_one_slow_spell_does_not_drop_everything_after_it(tmp_path: Path) -> None:
-    network = Fake()
-    async with running(tmp_path, lambda _: network) as backend:
+    network, clock = Fake(), FakeClock()
+    async with running(tmp_path, lambda _: network, clock=clock) as backend:
         first = await held(backend, network)
-        await asyncio.sleep(0.3)
+        clock.advance(0.3)
         network.gate.set()
         await first
         answers = 0
         for _ in range(60):
             with suppress(TooLate):
-                await backend.infer("one", pixels(1), Urgency(time.monotonic() + 0.15, droppable=True))
+                await backend.infer("one", pixels(1), Urgency(clock.monotonic_s() + 0.15, droppable=True))
                 answers += 1
     assert answers
 
@@ -477,7 +499,7 @@ async def test_a_damaged_profile_is_told_of_and_not_used(tmp_path: Path, caplog:
     path = path_of(folder(tmp_path / "cache", entry), parse("one"))
     path.parent.mkdir(parents=True)
     path.write_text("{")
-    backend = Backend(catalogue, cache=tmp_path / "cache", threads=1)
+    backend = Backend(catalogue, artefacts_dir=tmp_path / "cache", threads=1)
     await backend.start()
     try:
         await backend.load("one")
@@ -497,23 +519,23 @@ async def _alone(catalogue: Catalogue, name: str, batch: Array) -> Array:
 
 
 async def test_a_models_state_follows_its_life(tmp_path: Path) -> None:
-    def opener(_: Source) -> Fake:
+    def opener(_: ResolvedModel) -> Fake:
         network = Fake()
         network.size = 1000
         return network
 
     async with running(tmp_path, opener, memory_bytes=1500) as backend:
-        states = [backend.fare("one").state]
+        states = [backend.health("one").state]
         await backend.load("one")
-        states.append(backend.fare("one").state)
+        states.append(backend.health("one").state)
         await backend.load("two")
-        states.append(backend.fare("one").state)
+        states.append(backend.health("one").state)
     assert states == [State.INACTIVE, State.ACTIVE, State.INACTIVE]
 
 
 async def test_a_variant_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     mean_model(tmp_path, "one")
-    backend = Backend(Catalogue([tmp_path]), cache=tmp_path / "cache", threads=1)
+    backend = Backend(Catalogue([tmp_path]), artefacts_dir=tmp_path / "cache", threads=1)
     await backend.start()
     try:
         assert backend.card("one@onnxruntime-int8").name == "one"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serving import preprocess
-from serving.cards import ImageInput
+from serving.catalogue.cards import ImageInput
 from serving.preprocess import Pixels
 
 

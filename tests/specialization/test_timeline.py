@@ -1,4 +1,4 @@
-"""What specialization did, in spans and figures: exact, and bounded however long it lasts."""
+"""The history of specialization, in spans and figures: exact, and bounded however long it lasts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specialization.accuracy_estimate import mean_cost
+from specialization.rates import mean_cost
 from specialization.timeline import MOST_SLICES, MOST_SPANS, Timeline
 from specialization.timeline_state import Counts, TimelineState
-from specialization.weg_state import PhaseName
+from specialization.weg.state import PhaseName
 
 FRIENDS = {"special": 0.88, "cascade": 0.075, "speedup": 4.8}
 HUNTING = {"special": 0.959, "cascade": 0.034, "speedup": 11.2}

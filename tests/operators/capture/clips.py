@@ -8,7 +8,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from operators.frame import Image
+from serving.common.tensors import Image
 
 Draw = Callable[[int], Image]
 

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from operators.capture.service import Capture, CaptureSpec
-from operators.frame import Frame
-from operators.schema import FrameHeader, StreamStatus
+from operators.frames.frame import Frame
+from operators.wire.schema import FrameHeader, StreamStatus
 
 
 class Recorder:

@@ -11,10 +11,10 @@ import cv2
 import numpy as np
 import pytest
 
-from operators.capture.sampling import Sampling
 from operators.capture.service import CaptureSpec
-from operators.capture.uri import SourceUri
-from operators.frame import Frame
+from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.uri import SourceUri
+from operators.frames.frame import Frame
 from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip
 from tests.operators.capture.recorder import Recorder, record

@@ -4,7 +4,7 @@ import numpy as np
 
 from operators.capture.motion_gate import MotionGate
 from operators.capture.picture import thumbnail
-from operators.frame import Image
+from serving.common.tensors import Image
 
 
 def scene(left: int | None = None, noise_seed: int | None = None) -> Image:

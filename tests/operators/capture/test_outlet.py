@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from operators.capture.outlet import Blocking, Newest
-from operators.frame import Frame
+from operators.frames.frame import Frame
 
 
 def frame(seq: int) -> Frame:
@@ -46,7 +46,9 @@ def test_newest_replaces_and_accounts_for_every_frame() -> None:
 
 
 def test_close_without_a_frame_returns() -> None:
-    Newest(lambda frame: None, lambda header: None).close()
+    emitted: list[Frame] = []
+    Newest(emitted.append, lambda header: pytest.fail("nothing was put")).close()
+    assert emitted == []
 
 
 def test_what_the_consumer_raises_comes_back() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from operators.detect.agreement import f1, iou, same_objects
 from operators.detect.decoding import Detections
-from serving.cards import parse_card
+from serving.catalogue.cards import parse_card
 
 
 def found(*boxes: tuple[float, float, float, float, float, int]) -> Detections:

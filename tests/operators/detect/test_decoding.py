@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.detect.decoding import Detections, decode, suppress
-from serving.cards import ModelCard
+from operators.testing import card_of
+from serving.catalogue.cards import ModelCard
 from serving.errors import ModelError
-from tests.operators.inference import card_of
 
 CLASSES = ["cat", "dog"]
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from operators.detect.motion import LABEL, MotionDetector, MotionSettings
-from tests.operators.support import CALL, make_frame
+from operators.detect.motion import MotionDetector, MotionSettings
+from operators.testing import CALL, make_frame
+from operators.wire.labels import MOVING
 
 FPS = 10
 
@@ -40,7 +41,7 @@ async def test_finds_what_moves_and_only_that():
     for regions, box in list(zip(found, boxes, strict=True))[10:]:
         assert len(regions) == 1
         assert overlap(regions[0], box) > 0.6
-        assert (regions[0].label, regions[0].class_agnostic, regions[0].node) == (LABEL, True, "detect")
+        assert (regions[0].label, regions[0].class_agnostic, regions[0].node) == (MOVING, True, "detect")
         assert 0 < regions[0].confidence <= 1
 
 
@@ -68,7 +69,8 @@ async def test_streams_and_runs_have_their_own_background():
 async def test_a_changed_size_is_survived():
     detector = MotionDetector("detect")
     await detect(detector, [scene(None, i) for i in range(10)])
-    await detect(detector, [scene(None, i, size=(120, 200)) for i in range(3)])
+    smaller = await detect(detector, [scene(None, i, size=(120, 200)) for i in range(3)])
+    assert all(not regions for regions in smaller)
 
 
 @pytest.mark.parametrize("limit", [1, 2])
@@ -81,3 +83,15 @@ async def test_at_most_max_objects_largest_first(limit):
     (regions,) = [await detector.process(make_frame(10, 1.0, image), [], CALL)]
     assert len(regions) == limit
     assert overlap(regions[0], (100, 100, 200, 200)) > 0.6
+
+
+@pytest.mark.parametrize("place", [0, 12])
+@pytest.mark.parametrize("odd_s", [9 * 365 * 86_400.0, -9 * 365 * 86_400.0])
+async def test_one_frame_with_an_odd_media_time_costs_nothing_of_what_comes_after_it(place, odd_s):
+    detector = MotionDetector("detect")
+    found = []
+    for seq in range(30):
+        image = scene((8 * seq - 100, 100, 8 * seq - 40, 140) if seq >= 15 else None, seed=seq)
+        frame = make_frame(seq, odd_s if seq == place else seq / 10, image)
+        found.append(await detector.process(frame, [], CALL))
+    assert all(found[20:])

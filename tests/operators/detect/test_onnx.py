@@ -7,19 +7,16 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from operators.base import Call
 from operators.detect.onnx import OnnxDetector
-from operators.frame import Box
+from operators.frames.frame import Box
+from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.backend import Backend
-from serving.catalogue import Catalogue
+from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
-from serving.urgency import Urgency
 from tests.models import save_graph, write_card
-from tests.operators.inference import FakeEngine, card_of
-from tests.operators.support import make_frame, make_region
 
 CARD = {"task": "detect", "classes": ["cat", "dog"], "decoding": {"kind": "ssd"}}
-CALL = Call("pets", Urgency(7.0))
+CALL = call("pets", 7.0)
 
 
 def pets(*items: list[tuple[list[float], float, float]], **changes: Any) -> FakeEngine:
@@ -145,8 +142,8 @@ async def test_a_real_ssd_graph_whose_outputs_are_known(tmp_path: Path) -> None:
     await engine.start()
     detector = OnnxDetector(engine, "detect", ["bright"])
     bright, dark = np.full((10, 20, 3), 230, np.uint8), np.zeros((10, 20, 3), np.uint8)
-    (lamp,) = await detector.process(make_frame(image=bright), [], Call("bright", Urgency(0.0)))
-    assert await detector.process(make_frame(image=dark), [], Call("bright", Urgency(0.0))) == []
+    (lamp,) = await detector.process(make_frame(image=bright), [], call("bright", 0.0))
+    assert await detector.process(make_frame(image=dark), [], call("bright", 0.0)) == []
     await engine.stop()
     assert (lamp.label, round(lamp.confidence, 3)) == ("lamp", 0.902)
     assert lamp.box == Box(0.5, 0.25, 1.0, 0.75)

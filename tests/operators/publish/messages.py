@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from operators.frame import Frame
-from operators.schema import Attribute, BoundingBox, Detection, FrameInfo, Model, Object, Plan, Result
+from operators.frames.frame import Frame
+from operators.wire.schema import Attribute, BoundingBox, Detection, FrameInfo, Model, Object, Plan, Result
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 BOX = BoundingBox(x_min=0.25, y_min=0.25, x_max=0.5, y_max=0.75)

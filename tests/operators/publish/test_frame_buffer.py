@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from datetime import UTC, datetime
 
@@ -15,7 +16,7 @@ from operators.publish.frame_buffer import (
     FrameBuffer,
     FrameMessage,
 )
-from operators.schema import FrameHeader
+from operators.wire.schema import FrameHeader
 
 
 def message(stream: str, seq: int, image_bytes: int) -> FrameMessage:
@@ -38,6 +39,18 @@ def drain(buffer: FrameBuffer) -> list[FrameMessage]:
         out.append(taken)
         buffer.sent(taken.header.stream)
     return out
+
+
+def held(buffer: FrameBuffer) -> list[FrameMessage]:
+    """Every message that the buffer keeps alive, wherever it keeps it."""
+    seen: dict[int, object] = {}
+    found: list[object] = [buffer]
+    while found:
+        each = found.pop()
+        if id(each) not in seen and not isinstance(each, type):
+            seen[id(each)] = each
+            found += gc.get_referents(each)
+    return [each for each in seen.values() if isinstance(each, FrameMessage)]
 
 
 def causes(messages: list[FrameMessage]) -> list[str | None]:
@@ -118,6 +131,19 @@ def test_a_refused_message_goes_as_a_header_before_its_successors() -> None:
     assert buffer.size_bytes == 0
 
 
+@pytest.mark.parametrize("droppable", [True, False])
+def test_what_was_sent_is_let_go_of_though_the_buffer_is_never_full(droppable: bool) -> None:
+    buffer = FrameBuffer(1 << 20)
+    for seq in range(500):
+        buffer.put(message("gate", seq, 1000), droppable)
+        buffer.take()
+        if seq % 3 == 0:
+            buffer.failed("gate")
+            buffer.take()
+        buffer.sent("gate")
+    assert held(buffer) == []
+
+
 class AnyUse(RuleBasedStateMachine):
     """Whatever is put, sent, failed and refused in whatever order: bounded, in order, each frame exactly once."""
 
@@ -157,6 +183,10 @@ class AnyUse(RuleBasedStateMachine):
         if how == "refused":
             self.refused.add((stream, taken.header.seq))
         getattr(self.buffer, how)(stream)
+
+    @invariant()
+    def keeps_nothing_that_has_left(self) -> None:
+        assert sum(each.size_bytes for each in held(self.buffer)) == self.buffer.size_bytes
 
     @invariant()
     def in_order_and_only_the_droppable_without_image(self) -> None:

@@ -15,9 +15,10 @@ from kafka.future import Future
 
 from operators.publish import kafka_frames
 from operators.publish.kafka_frames import KafkaFrames
-from operators.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, from_json
+from operators.testing import make_frame
+from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, from_json
+from tests.at_once import AT_ONCE
 from tests.operators.publish.test_frame_buffer import message
-from tests.operators.support import make_frame
 
 WAIT_S = 10.0
 
@@ -60,7 +61,7 @@ def open_frames() -> Iterator[Callable[..., tuple[KafkaFrames, ScriptedProducer]
 
     def open_(answer: Callable[[str, bytes], Any], max_bytes: int = 1 << 20) -> tuple[KafkaFrames, ScriptedProducer]:
         producer = ScriptedProducer(answer)
-        opened.append(KafkaFrames(producer, "frames.v1", "streams.v1", max_bytes))
+        opened.append(KafkaFrames(producer, "frames.v1", "streams.v1", max_bytes, AT_ONCE))
         return opened[-1], producer
 
     yield open_
@@ -107,7 +108,6 @@ def test_a_topic_too_small_for_a_header_loses_the_frame_and_counts_it(open_frame
 
 
 def test_a_failed_frame_is_sent_again_before_the_next(open_frames: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_frames, "RETRY_S", 0.05)
     replies = iter([KafkaTimeoutError(), KafkaTimeoutError()])
     frames, producer = open_frames(lambda topic, value: next(replies, None))
     for seq in range(3):
@@ -191,3 +191,19 @@ def test_a_silent_broker_is_given_up(open_frames: Open) -> None:
     assert not frames.drained(0.1)
     assert frames.drained(WAIT_S)
     assert frames.close() == 1
+
+
+def test_frames_that_nobody_takes_show_for_how_long(open_frames: Open) -> None:
+    silent = True
+    frames, producer = open_frames(lambda topic, value: ... if silent else None)
+    assert frames.stuck_s == 0.0
+    frames.emit(make_frame(seq=0), droppable=True)
+    while not producer.silent:
+        time.sleep(0.01)
+    first = frames.stuck_s
+    time.sleep(0.05)
+    assert frames.stuck_s >= first + 0.05
+    silent = False
+    producer.silent.pop().success(None)
+    assert frames.drained(WAIT_S)
+    assert frames.stuck_s == 0.0

@@ -5,15 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.base import Call
 from operators.recognise.classifier import Classifier, probabilities
-from operators.schema import Model
+from operators.recognise.roles import Roles
+from operators.testing import FakeEngine, call, card_of, make_frame, make_region
+from operators.wire.schema import Model
 from serving.errors import ModelError
-from serving.urgency import Urgency
-from tests.operators.inference import FakeEngine, card_of
-from tests.operators.support import make_frame, make_region
 
-CALL = Call("colour", Urgency(7.0))
+CALL = call("colour", 7.0)
+
+
+def classifier(engine: FakeEngine, *models: str, **more: Any) -> Classifier:
+    return Classifier(engine, Roles.of(models, engine.card), "paint", **more)
 
 
 def colour(**changes: Any) -> FakeEngine:
@@ -35,7 +37,7 @@ LEFT, RIGHT = {"x": 0.0, "y": 0.0, "w": 0.5, "h": 1.0}, {"x": 0.5, "y": 0.0, "w"
 async def test_each_region_is_named_with_its_model_and_provenance() -> None:
     engine = colour(tier="compact", version="3")
     left, right = make_region(**LEFT), make_region(**RIGHT)
-    assert await Classifier(engine, ["colour"], "paint").process(make_frame(image=flag()), [left, right], CALL) == []
+    assert await classifier(engine, "colour").process(make_frame(image=flag()), [left, right], CALL) == []
     (blue,), (red,) = left.attributes, right.attributes
     assert (blue.name, blue.label, blue.provenance) == ("paint", "blue", "oracle")
     assert blue.model == Model(name="colour", version="3", tier="compact")
@@ -47,22 +49,22 @@ async def test_each_region_is_named_with_its_model_and_provenance() -> None:
 
 async def test_attributes_are_appended() -> None:
     region = make_region(**LEFT)
-    classifier = Classifier(colour(), ["colour"], "paint")
+    made = classifier(colour(), "colour")
     for _ in range(2):
-        await classifier.process(make_frame(image=flag()), [region], CALL)
+        await made.process(make_frame(image=flag()), [region], CALL)
     assert len(region.attributes) == 2
 
 
 async def test_without_regions_nothing_is_asked() -> None:
     engine = colour()
-    assert await Classifier(engine, ["colour"], "paint").process(make_frame(), [], CALL) == []
+    assert await classifier(engine, "colour").process(make_frame(), [], CALL) == []
     assert engine.asked == []
 
 
 @pytest.mark.parametrize(("card", "label"), [({}, "unknown"), ({"other_label": "green"}, "green")])
 async def test_below_the_least_confidence_it_is_other(card: dict[str, Any], label: str) -> None:
     region = make_region()
-    await Classifier(colour(**card), ["colour"], "paint", min_confidence=0.5).process(make_frame(), [region], CALL)
+    await classifier(colour(**card), "colour", min_confidence=0.5).process(make_frame(), [region], CALL)
     (attribute,) = region.attributes
     assert attribute.label == label
     assert attribute.confidence == pytest.approx(1 / 3, abs=1e-4)  # grey: all colours alike
@@ -71,8 +73,8 @@ async def test_below_the_least_confidence_it_is_other(card: dict[str, Any], labe
 @pytest.mark.parametrize(("option", "in_card", "red"), [(None, 0.5, True), (0.0, 0.5, False), (0.5, 0.0, True)])
 async def test_the_margin_is_the_nodes_or_the_cards(option: float | None, in_card: float, red: bool) -> None:
     engine = colour(input={"width": 4, "height": 4, "colour": "bgr", "margin": in_card})
-    classifier = Classifier(engine, ["colour"], "paint", margin=option)
-    await classifier.process(make_frame(image=flag()), [make_region(**LEFT)], CALL)
+    made = classifier(engine, "colour", margin=option)
+    await made.process(make_frame(image=flag()), [make_region(**LEFT)], CALL)
     assert (engine.asked[0][1][0, 2] > 0).any() == red
 
 
@@ -82,7 +84,7 @@ async def test_the_call_chooses_the_model() -> None:
         small=(card_of("small"), lambda batch: [np.array([[0.0, 9.0, 0.0]])]),
     )
     region = make_region()
-    await Classifier(engine, ["big", "small"], "paint").process(make_frame(), [region], Call("small", Urgency(0.0)))
+    await classifier(engine, "big", "small").process(make_frame(), [region], call("small", 0.0))
     assert (region.attributes[0].label, region.attributes[0].model.name) == ("green", "small")
 
 
@@ -91,7 +93,7 @@ async def test_an_answer_of_another_than_the_oracle_says_so() -> None:
     engine = FakeEngine(small=(card_of("small", tier="compact"), says), big=(card_of("big"), says))
     region = make_region()
     for model in ("small", "big"):
-        await Classifier(engine, ["small", "big"], "paint").process(make_frame(), [region], Call(model, Urgency(0.0)))
+        await classifier(engine, "small", "big").process(make_frame(), [region], call(model, 0.0))
     assert [attribute.provenance for attribute in region.attributes] == ["variant", "oracle"]
 
 
@@ -113,7 +115,7 @@ def test_another_number_of_scores_is_refused() -> None:
 def test_a_model_that_is_no_classifier_is_refused() -> None:
     engine = FakeEngine(face=(card_of("face", task="embed", classes=None), lambda batch: [batch]))
     with pytest.raises(ModelError, match="made to embed, this node needs one that can classify"):
-        Classifier(engine, ["face"], "paint")
+        classifier(engine, "face")
 
 
 @pytest.mark.parametrize(
@@ -125,4 +127,4 @@ def test_a_model_that_is_no_classifier_is_refused() -> None:
     ],
 )
 def test_what_may_be_said(card: dict[str, Any], least: float, labels: tuple[str, ...]) -> None:
-    assert Classifier(colour(**card), ["colour"], "paint", min_confidence=least).labels("colour") == labels
+    assert classifier(colour(**card), "colour", min_confidence=least).labels("colour") == labels

@@ -6,14 +6,13 @@ import cv2
 import numpy as np
 import pytest
 
-from operators.base import Call
 from operators.recognise.gallery import Gallery, GalleryRecogniser, unit
+from operators.recognise.identities import identities
+from operators.recognise.roles import Roles
+from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.errors import BadInput, ModelError
-from serving.urgency import Urgency
-from tests.operators.inference import FakeEngine, card_of
-from tests.operators.support import make_frame, make_region
 
-CALL = Call("look", Urgency(7.0))
+CALL = call("look", 7.0)
 BLUE, GREEN, RED = (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
 
@@ -35,8 +34,11 @@ def look() -> FakeEngine:
     return FakeEngine(look=(card, lambda batch: [batch.mean(axis=(2, 3))]))
 
 
+LOOK = Roles.of(["look"], look().card)
+
+
 async def test_who_was_enrolled_is_known_and_who_was_not_is_unknown(tmp_path: Path) -> None:
-    recogniser = GalleryRecogniser(look(), ["look"], "who", enrolled(tmp_path, ada=[BLUE], bob=[GREEN]))
+    recogniser = GalleryRecogniser(look(), LOOK, "who", enrolled(tmp_path, ada=[BLUE], bob=[GREEN]))
     await recogniser.prepare()
     answers = []
     for colour in (BLUE, GREEN, RED):
@@ -51,7 +53,7 @@ async def test_who_was_enrolled_is_known_and_who_was_not_is_unknown(tmp_path: Pa
 
 
 async def test_confidence_is_the_similarity(tmp_path: Path) -> None:
-    recogniser = GalleryRecogniser(look(), ["look"], "who", enrolled(tmp_path, ada=[BLUE]))
+    recogniser = GalleryRecogniser(look(), LOOK, "who", enrolled(tmp_path, ada=[BLUE]))
     region = make_region()
     await recogniser.process(make_frame(image=painted((255, 255, 0))), [region], CALL)
     assert region.attributes[0].confidence == pytest.approx(np.sqrt(0.5), abs=0.01)
@@ -60,14 +62,14 @@ async def test_confidence_is_the_similarity(tmp_path: Path) -> None:
 
 async def test_the_least_similarity_may_be_the_nodes(tmp_path: Path) -> None:
     gallery = enrolled(tmp_path, ada=[BLUE])
-    recogniser = GalleryRecogniser(look(), ["look"], "who", gallery, min_similarity=0.6)
+    recogniser = GalleryRecogniser(look(), LOOK, "who", gallery, min_similarity=0.6)
     region = make_region()
     await recogniser.process(make_frame(image=painted((255, 255, 0))), [region], CALL)
     assert region.attributes[0].label == "ada"
 
 
 async def test_any_picture_of_an_identity_will_do(tmp_path: Path) -> None:
-    recogniser = GalleryRecogniser(look(), ["look"], "who", enrolled(tmp_path, ada=[BLUE, RED], bob=[GREEN]))
+    recogniser = GalleryRecogniser(look(), LOOK, "who", enrolled(tmp_path, ada=[BLUE, RED], bob=[GREEN]))
     region = make_region()
     await recogniser.process(make_frame(image=painted(RED)), [region], CALL)
     assert region.attributes[0].label == "ada"
@@ -75,7 +77,7 @@ async def test_any_picture_of_an_identity_will_do(tmp_path: Path) -> None:
 
 async def test_a_large_gallery_is_enrolled_in_pieces(tmp_path: Path) -> None:
     engine = look()
-    recogniser = GalleryRecogniser(engine, ["look"], "who", enrolled(tmp_path, ada=[BLUE] * 40))
+    recogniser = GalleryRecogniser(engine, Roles.of(["look"], engine.card), "who", enrolled(tmp_path, ada=[BLUE] * 40))
     await recogniser.prepare()
     assert [len(batch) for _, batch, _ in engine.asked] == [16, 16, 8]
 
@@ -94,7 +96,7 @@ async def test_a_damaged_picture_is_one_line(tmp_path: Path) -> None:
     gallery = enrolled(tmp_path, ada=[BLUE])
     whole = (gallery / "ada" / "0.jpg").read_bytes()
     (gallery / "ada" / "1.jpg").write_bytes(whole[:-2])
-    recogniser = GalleryRecogniser(look(), ["look"], "who", gallery)
+    recogniser = GalleryRecogniser(look(), LOOK, "who", gallery)
     with pytest.raises(BadInput, match=r"ada/1\.jpg is damaged or cut off") as caught:
         await recogniser.prepare()
     assert "\n" not in str(caught.value)
@@ -104,7 +106,7 @@ async def test_a_damaged_picture_is_one_line(tmp_path: Path) -> None:
 async def test_what_is_no_picture_is_one_line(tmp_path: Path, content: bytes) -> None:
     (enrolled(tmp_path, ada=[BLUE]) / "ada" / "1.jpg").write_bytes(content)
     with pytest.raises(BadInput, match=r"ada/1\.jpg cannot be read: "):
-        await GalleryRecogniser(look(), ["look"], "who", tmp_path).prepare()
+        await GalleryRecogniser(look(), LOOK, "who", tmp_path).prepare()
 
 
 async def test_a_picture_that_claims_gigapixels_is_refused_undecoded(tmp_path: Path) -> None:
@@ -113,13 +115,13 @@ async def test_a_picture_that_claims_gigapixels_is_refused_undecoded(tmp_path: P
     frame = data.index(b"\xff\xc0")
     data[frame + 5 : frame + 9] = (65_500).to_bytes(2) * 2
     path.write_bytes(data)
-    with pytest.raises(BadInput, match=r"too large \(65500×65500 pixels\)"):
-        await GalleryRecogniser(look(), ["look"], "who", tmp_path).prepare()
+    with pytest.raises(BadInput, match=r"too large: it claims 65500×65500 pixels"):
+        await GalleryRecogniser(look(), LOOK, "who", tmp_path).prepare()
 
 
 def test_a_gallery_must_be_a_folder_of_folders_of_pictures(tmp_path: Path) -> None:
     def made() -> GalleryRecogniser:
-        return GalleryRecogniser(look(), ["look"], "who", tmp_path / "gallery")
+        return GalleryRecogniser(look(), LOOK, "who", tmp_path / "gallery")
 
     with pytest.raises(BadInput, match="no gallery at"):
         made()
@@ -142,19 +144,19 @@ def test_hidden_files_are_passed_over(tmp_path: Path) -> None:
     gallery = enrolled(tmp_path, ada=[BLUE])
     (gallery / ".DS_Store").touch()
     (gallery / "ada" / ".thumbs").touch()
-    GalleryRecogniser(look(), ["look"], "who", gallery)
+    assert {name: len(pictures) for name, pictures in identities(gallery).items()} == {"ada": 1}
 
 
 def test_a_model_that_is_no_embedder_is_refused(tmp_path: Path) -> None:
     engine = FakeEngine(colours=(card_of("colours"), lambda batch: [batch]))
     with pytest.raises(ModelError, match="this node needs one that can embed"):
-        GalleryRecogniser(engine, ["colours"], "who", enrolled(tmp_path, ada=[BLUE]))
+        GalleryRecogniser(engine, Roles.of(["colours"], engine.card), "who", enrolled(tmp_path, ada=[BLUE]))
 
 
 async def test_what_may_be_said_and_when_it_is_sure(tmp_path: Path) -> None:
     gallery = enrolled(tmp_path, bob=[GREEN], ada=[BLUE])
-    recogniser = GalleryRecogniser(look(), ["look"], "who", gallery)
+    recogniser = GalleryRecogniser(look(), LOOK, "who", gallery)
     assert recogniser.labels("look") == ("ada", "bob", "unknown")
     assert recogniser.sure("look") == pytest.approx(0.95)
-    lenient = GalleryRecogniser(look(), ["look"], "who", gallery, min_similarity=0.5)
+    lenient = GalleryRecogniser(look(), LOOK, "who", gallery, min_similarity=0.5)
     assert lenient.sure("look") == pytest.approx(0.75)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from learning.store import FeatureStore
 from pipelines.commands.specialize import command
 from serving.errors import BadInput, ModelError, SluiceError
-from specialization.feature_store import FeatureStore
-from specialization.templates import open_template
+from specialization.templates.stored import open_template
 from tests.models import write_card
-from tests.serving.graphs import CLASSES, classifier, entry
+from tests.serving.graphs.onnx_graphs import CLASSES, classifier, entry
 
 COUNT = 160
 TINTS = np.array([[200, 60, 60], [60, 200, 60], [60, 60, 200]])
@@ -25,9 +25,9 @@ def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("SLUICE_MODELS", raising=False)
-    monkeypatch.setattr("specialization.latency_share.BUDGET_S", 0.01)
+    monkeypatch.setattr("specialization.templates.cost.BUDGET_S", 0.01)
     # The small oracle's first layer is most of it.
-    monkeypatch.setattr("specialization.derive.EARLY", 0.9)
+    monkeypatch.setattr("specialization.templates.derive.EARLY", 0.9)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_table_says_the_same(models: Path, photos: Path) -> None:
 def test_the_same_pictures_are_not_forwarded_again(models: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = profile(models, photos)
     with monkeypatch.context() as patch:
-        patch.setattr("pipelines.template_making.forward", lambda *_: pytest.fail("forwarded again"))
+        patch.setattr("pipelines.measure.template_making.forward", lambda *_: pytest.fail("forwarded again"))
         after = profile(models, photos)
         assert [each["measured"] for each in after] == [each["measured"] for each in before]
     damaged = Path(after[0]["directory"]) / "features.npy"
@@ -102,7 +102,7 @@ def test_again_forwards_again(models: Path, photos: Path, monkeypatch: pytest.Mo
     def refuse(*_: object) -> None:
         raise SluiceError("forwarded again")
 
-    monkeypatch.setattr("pipelines.template_making.forward", refuse)
+    monkeypatch.setattr("pipelines.measure.template_making.forward", refuse)
     with pytest.raises(SluiceError, match="forwarded again"):
         profile(models, photos, "--again")
 

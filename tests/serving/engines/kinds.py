@@ -14,16 +14,18 @@ import pytest
 import torch
 from torch import nn
 
-from serving.engines.base import Array, Engine, Precision
+from serving.architectures import fx
+from serving.architectures.export import to_onnx
+from serving.architectures.resnet import CIFAR, ResNet
+from serving.common.precision import Precision
+from serving.common.tensors import Array
+from serving.engines.base import Engine
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.openvino import OpenVinoEngine
 from serving.engines.pytorch import PyTorchEngine
 from serving.errors import ModelError
-from serving.networks import fx
-from serving.networks.export import to_onnx
-from serving.networks.resnet import CIFAR, ResNet
-from serving.networks.segments import cut_points, split
-from serving.quantise import quantised
+from serving.graphs.quantise import quantised
+from serving.graphs.segments import cut_points, split
 
 SIDE = 16
 ITEM = (3, SIDE, SIDE)
@@ -128,7 +130,7 @@ def int8() -> onnx.ModelProto:
 
 
 def reference(batch: Array) -> Array:
-    """What the network answers, by an ONNX Runtime session as it comes."""
+    """The network's answers from a plain ONNX Runtime session."""
     session = ort.InferenceSession(fp32().SerializeToString(), providers=["CPUExecutionProvider"])
     answers: list[Array] = session.run(None, {session.get_inputs()[0].name: batch})
     return answers[0]

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from serving.engines.base import Array, Engine
+from serving.common.tensors import Array
+from serving.engines.base import Engine
 from serving.errors import ModelError
 from tests.serving.engines.kinds import KINDS, Kind, items, reference
 

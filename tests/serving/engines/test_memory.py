@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import nn
 
+from serving.architectures import fx
+from serving.architectures.export import to_onnx
 from serving.engines.memory import give_back, resident_bytes
-from serving.networks import fx
-from serving.networks.export import to_onnx
-from serving.quantise import quantised
+from serving.graphs.quantise import quantised
 from tests.serving.engines.kinds import KINDS, SIDE, Kind, items
 
 WIDTH = 1536

@@ -1,0 +1,4 @@
+"""The audit of one stream and node: which answers to look at again, and what the disagreements of late prove. Pure.
+
+Read in this order: ``audit``, ``state``, ``coin``, ``periods``, ``confidence``, ``verdict``, ``alarm``.
+"""

@@ -1,0 +1,80 @@
+"""How sure a share of disagreements is, after some audits: an interval for one look, and one valid at every look.
+
+**For one look** (Clopper & Pearson, 1934): of ``audits`` answers drawn at random ``disagreements`` were wrong, and the
+binomial tails say which shares of all answers are compatible with that.
+
+**At every look.** A report that is read again and again, and a switch thrown the first time that a bound is crossed,
+need an interval that errs at no time. Answer i is audited with the probability ε_i, decided before the answer is known;
+d_i = 1 if the oracle would disagree, whatever the content has been up to: nothing is assumed of the d_i. N is the
+number of disagreements among the audited answers, m = Σ ε_i d_i what was to be expected of it. For every factor r > 0
+
+    r^N e^(−(r−1) m)
+
+is a non-negative supermartingale that begins at 1, since 1 + ε_i d_i (r−1) ≤ e^(ε_i d_i (r−1)): N is *sub-Poisson*
+(Howard et al., 2020, "Time-uniform Chernoff bounds via nonnegative supermartingales"). So is its mixture over
+r ~ Exponential(1), a gamma-Poisson mixture (Howard et al., 2021, "Time-uniform, nonparametric, nonasymptotic confidence
+sequences", §3.2; the method of mixtures is Robbins', 1970), which can be written down:
+
+    M(N, m) = e^m N! / (1 + m)^(N+1)
+
+By Ville's inequality (1939) it ever reaches 1/α with a probability of α at most. All m with M(N, m) < 1/α are therefore
+an interval that holds m at all times at once with a probability of 1 − α. Divided by Σ ε_i it holds the disagreement of
+all answers, audited or not, each counted with its ε_i.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+from scipy.special import betaincinv
+
+from cache_adapt.bisection import crossing
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """From ``low`` to ``high``."""
+
+    low: float
+    high: float
+
+
+def exact(disagreements: int, audits: int, error: float) -> Interval:
+    """Clopper–Pearson interval of the agreement, 0…1; for one look it errs with probability ``error`` at most."""
+    agreements, tail = audits - disagreements, error / 2
+    low = 0.0 if agreements == 0 else float(betaincinv(agreements, disagreements + 1, tail))
+    high = 1.0 if disagreements == 0 else float(betaincinv(agreements + 1, disagreements, 1 - tail))
+    return Interval(low, high)
+
+
+def sequential(disagreements: int, weight: float, error: float) -> Interval:
+    """Interval of the agreement, 0…1, all of whose looks together err with probability ``error`` at most.
+
+    ``weight``: Σ ε_i of the answers so far, the number of audits to be expected.
+    """
+    if weight <= 0:
+        return Interval(0.0, 1.0)
+    fewest, most = _expected(disagreements, error)
+    return Interval(max(0.0, 1 - most / weight), min(1.0, max(0.0, 1 - fewest / weight)))
+
+
+def against(disagreements: int, expected: float, error: float) -> bool:
+    """Whether so many disagreements rule out, at every look, that m is ``expected``."""
+    return _log_mixture(disagreements, expected) >= -math.log(error)
+
+
+def _log_mixture(n: int, m: float) -> float:
+    return m + math.lgamma(n + 1) - (n + 1) * math.log1p(m)
+
+
+def _expected(n: int, error: float) -> tuple[float, float]:
+    """The least and the greatest m that are not ruled out; log M falls until m = n and rises from there."""
+
+    def excess(m: float) -> float:
+        return _log_mixture(n, m) + math.log(error)
+
+    far = 2.0 * (n + 1)
+    while excess(far) < 0:
+        far *= 2
+    least = crossing(excess, 0.0, n) if n and excess(0.0) > 0 else 0.0
+    return least, crossing(excess, n, far)

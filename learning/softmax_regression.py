@@ -1,0 +1,56 @@
+"""Multinomial logistic regression on weighted rows: a convex problem, solved by L-BFGS (Liu and Nocedal, 1989).
+
+As fast as scikit-learn's, whose import alone takes longer than training.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import fmin_l_bfgs_b
+
+Rows = NDArray[np.float32]
+
+PENALTY = 0.03
+"""Weight of the squared weights on standardised features, against the mean loss of a row."""
+MOST_STEPS = 30
+
+
+def fit(features: Rows, targets: NDArray[np.intp], row_weights: Rows, outputs: int) -> tuple[Rows, Rows]:
+    """Weights (D × outputs) and bias (outputs) that say of N × D features which target 0 … ``outputs`` − 1 they are.
+
+    Features are standardised first; weights and bias are for features as they are.
+    """
+    shares = (row_weights / row_weights.sum())[:, None]
+    mean = (shares * features).sum(axis=0)
+    spread = np.sqrt((shares * (features - mean) ** 2).sum(axis=0))
+    # What never varies tells nothing.
+    scale = np.where(spread > 1e-6, 1 / np.maximum(spread, 1e-6), 0).astype(np.float32)
+    weights, bias = _minimised((features - mean) * scale, targets, shares, outputs)
+    weights = weights * scale[:, None]
+    return weights, bias - mean @ weights
+
+
+def _minimised(rows: Rows, targets: NDArray[np.intp], shares: Rows, outputs: int) -> tuple[Rows, Rows]:
+    truth = np.zeros((len(rows), outputs), np.float32)
+    truth[np.arange(len(rows)), targets] = 1
+    dims = rows.shape[1]
+
+    def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        table = flat.reshape(dims + 1, outputs).astype(np.float32)
+        weights = table[:-1]
+        scores = rows @ weights + table[-1]
+        scores -= scores.max(axis=1, keepdims=True)
+        powers = np.exp(scores)
+        sums = powers.sum(axis=1, keepdims=True)
+        entropy = (shares * (np.log(sums) - (scores * truth).sum(axis=1, keepdims=True))).sum()
+        slope = np.empty((dims + 1, outputs))
+        error = shares * (powers / sums - truth)
+        slope[:-1] = rows.T @ error + PENALTY * weights
+        slope[-1] = error.sum(axis=0)
+        return float(entropy + PENALTY / 2 * (weights**2).sum()), slope.ravel()
+
+    # Further steps change no answers, only how sure they are.
+    found, _, _ = fmin_l_bfgs_b(loss, np.zeros((dims + 1) * outputs), maxiter=MOST_STEPS, factr=1e10, pgtol=1e-3)
+    table = found.reshape(dims + 1, outputs).astype(np.float32)
+    return table[:-1], table[-1]

@@ -1,0 +1,98 @@
+"""Annotated video or snapshots, so that people can look at what was found."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from operators.annotate.drawing import draw
+from operators.annotate.files import PictureWriter, SnapshotWriter, VideoWriter
+from operators.frames.frame import Frame
+from operators.wire.schema import Result
+from serving.errors import BadInput, SluiceError
+
+VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov")
+QUEUED_FRAMES = 8
+
+
+class Annotator:
+    """Draws and writes in a thread of its own; a run waits when writing is slower than analysing.
+
+    ``observe`` takes the pictures and never raises. ``write`` takes results as other sinks do, and is where a full
+    disk shows: so a run ends with one clear line instead of a failure of every frame.
+    """
+
+    def __init__(self, target: Path, streams: Sequence[str]) -> None:
+        """``target``: a video (.mp4, .mkv, .mov), one for each stream if there are several, or a directory for
+        snapshots of the frames in which something was found. Raises BadInput where it cannot be written."""
+        self._target, self._streams = target, streams
+        self._video = _is_video(target)
+        self._writers: dict[str, PictureWriter] = {}
+        self._queue: queue.Queue[tuple[Frame, Result] | None] = queue.Queue(QUEUED_FRAMES)
+        self._error: SluiceError | None = None
+        self._thread = threading.Thread(target=self._work, name="annotate", daemon=True)
+        self._thread.start()
+
+    def observe(self, frame: Frame, result: Result) -> None:
+        """Take a picture with its result; waits while earlier ones are being written."""
+        self._queue.put((frame, result))
+
+    def write(self, result: Result, encoded: bytes) -> None:
+        """Raises SluiceError if pictures can no longer be written; a result without picture adds nothing."""
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """Write what is waiting and close the files; raises SluiceError where that failed."""
+        self._queue.put(None)
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def path(self, stream: str) -> Path:
+        """The video or directory that the stream's pictures go to."""
+        if not self._video or len(self._streams) < 2:
+            return self._target
+        return self._target.with_name(f"{self._target.stem}-{stream}{self._target.suffix}")
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not None:
+            self._guarded(self._add, *item)
+        for writer in self._writers.values():
+            self._guarded(writer.close)
+
+    def _guarded(self, action: Callable[..., None], *arguments: object) -> None:
+        """Write pictures; after an error they are taken and thrown away, so that no caller waits for ever."""
+        if self._error is not None:
+            return
+        try:
+            action(*arguments)
+        except OSError as error:
+            self._error = SluiceError(f"cannot write {self._target}: {error.strerror}")
+        except Exception as error:
+            self._error = SluiceError(f"cannot write {self._target}: {type(error).__name__}: {error}")
+
+    def _add(self, frame: Frame, result: Result) -> None:
+        if frame.stream not in self._writers:
+            path = self.path(frame.stream)
+            self._writers[frame.stream] = VideoWriter(path) if self._video else SnapshotWriter(path)
+        self._writers[frame.stream].add(draw(frame.image, result), result)
+
+
+def _is_video(target: Path) -> bool:
+    """Whether the target is a video rather than a directory; raises BadInput for anything else."""
+    if target.is_dir() or not target.suffix:
+        parent = target if target.is_dir() else target.parent
+    elif target.suffix.lower() in VIDEO_SUFFIXES:
+        parent = target.parent
+    else:
+        allowed = ", ".join(VIDEO_SUFFIXES)
+        raise BadInput(f"cannot annotate to {target}: give a video ({allowed}) or a directory for snapshots")
+    if not parent.is_dir():
+        raise BadInput(f"cannot write {target}: there is no directory {parent}")
+    if not os.access(parent, os.W_OK):
+        raise BadInput(f"cannot write {target}: no permission to write in {parent}")
+    return not target.is_dir() and bool(target.suffix)

@@ -1,0 +1,71 @@
+"""The decoder process of a live source: ``python -m operators.capture.live.child``.
+
+PyAV may hang for ever inside a call; a process can be killed, a thread cannot.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from operators.capture.live import protocol as wire
+from operators.capture.sources.decode import VideoReader
+from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.uri import SourceUri
+from serving.common.parent_process import ParentProcess
+from serving.common.untrusted import decode
+from serving.errors import SourceError
+
+_ALIVE_EVERY_S: Final = 0.5
+
+
+def main() -> None:
+    """Decode what the parent asks for into messages."""
+    parent = ParentProcess(wire.MAX_MESSAGE_BYTES)
+    job = decode(parent.receive(), wire.Job)
+    wire.send(parent, wire.Started())
+    try:
+        _decode(job, parent)
+    except SourceError as error:
+        wire.send(parent, wire.Failed(error.reason, str(error)))
+
+
+def _decode(job: wire.Job, parent: ParentProcess) -> None:
+    reader = VideoReader(
+        SourceUri(job.uri),
+        Sampling(job.mode, job.fps),
+        job.max_width,
+        connect_timeout_s=job.connect_timeout_s,
+        read_timeout_s=job.read_timeout_s,
+    )
+    with reader:
+        wire.send(parent, wire.Opened(duration_s=reader.duration_s))
+        for picture in reader.pictures(on_progress=_Pulse(parent).beat):
+            height, width = picture.image.shape[:2]
+            header = wire.PictureFollows(
+                width=width,
+                height=height,
+                media_time_s=picture.media_time_s,
+                captured_s=picture.captured_s,
+                decode_ms=picture.decode_ms,
+            )
+            wire.send(parent, header, picture.image)
+        wire.send(parent, wire.Ended(reader.summary()))
+
+
+class _Pulse:
+    """Reports now and then that the stream goes on, for samplings that take few frames."""
+
+    def __init__(self, parent: ParentProcess) -> None:
+        self._parent = parent
+        self._last_s = time.monotonic()
+
+    def beat(self) -> None:
+        now_s = time.monotonic()
+        if now_s - self._last_s >= _ALIVE_EVERY_S:
+            self._last_s = now_s
+            wire.send(self._parent, wire.Alive())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""What passes between capture and its decoder process: messages in JSON, raw pixels after some of them."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from operators.wire.bounds import Label, Side
+from serving.common import untrusted
+from serving.common.parent_process import ParentProcess
+from serving.common.tensors import Image
+
+MAX_MESSAGE_BYTES: Final = 65_536
+
+
+class Job(msgspec.Struct, kw_only=True, frozen=True):
+    """What the process has to decode. It is sent over stdin, because other users can see arguments and environment."""
+
+    uri: str
+    mode: Literal["all", "keyframes", "fps"]
+    fps: float | None
+    max_width: int | None
+    connect_timeout_s: float
+    read_timeout_s: float
+
+
+class Started(msgspec.Struct, tag=True, frozen=True):
+    """The process is up and goes on to open the source."""
+
+
+class Opened(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    """The source answered."""
+
+    duration_s: float | None
+
+
+class Alive(msgspec.Struct, tag=True, frozen=True):
+    """The stream went on, but no frame was sampled."""
+
+
+class PictureFollows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    """A picture of height × width × 3 bytes follows."""
+
+    width: Side
+    height: Side
+    media_time_s: float
+    captured_s: float
+    decode_ms: float
+
+
+class Ended(msgspec.Struct, tag=True, frozen=True):
+    """The source closed the stream."""
+
+    message: str | None
+
+
+class Failed(msgspec.Struct, tag=True, frozen=True):
+    """The source cannot be read; the reason is redacted."""
+
+    reason: Label
+    message: str
+
+
+Message: TypeAlias = Started | Opened | Alive | PictureFollows | Ended | Failed
+
+
+def send(parent: ParentProcess, message: Message, image: Image | None = None) -> None:
+    """Send one message, and the pixels (contiguous) that belong to it."""
+    parent.send(msgspec.json.encode(message), None if image is None else image.data.cast("B"))
+
+
+def decode(body: bytes | bytearray) -> Message:
+    """Decode a message; raises ``Malformed``."""
+    message: Message = untrusted.decode(body, Message, MAX_MESSAGE_BYTES)
+    return message

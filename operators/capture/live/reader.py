@@ -1,0 +1,196 @@
+"""Keeps a live source running: watches it, kills what hangs, connects again."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from dataclasses import dataclass
+from typing import Final, cast
+
+from operators.capture.live import protocol as wire
+from operators.capture.live.channel import Channel, Closed, Silent
+from operators.capture.live.freeze import FreezeWatch
+from operators.capture.picture import Picture, thumbnail
+from operators.capture.reasons import PERSISTENT, Reason
+from operators.capture.run import CaptureRun
+from serving.common.tensors import Image
+from serving.errors import SourceError
+
+_START_S: Final = 30.0
+"""The time within which the decoder process loads its libraries, even on a busy machine."""
+_GRACE_S: Final = 3.0
+"""Extra time in which the decoder process may say itself why a source is silent."""
+_LEAST_S: Final = 1.0
+"""The shortest time that an attempt to connect is given."""
+_STEADY_S: Final = 10.0
+"""After a connection that delivered for this long the delays start over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a connection ended."""
+
+    reason: Reason
+    message: str
+    delivered_s: float | None = None
+    """Time from its first picture to its end; None if there was no picture."""
+    finite: bool = False
+    """Whether the source is a recording, which cannot be resumed in the middle and is not reopened at its end."""
+
+    @property
+    def steady(self) -> bool:
+        """Whether the source had worked, so that this is a new failure."""
+        delivered_s = self.delivered_s or 0.0
+        return delivered_s >= _STEADY_S and self.reason not in ("stalled", "frozen")
+
+
+class LiveReader:
+    """Reads a live source until told to stop; ``interrupt`` ends a wait for a silent source at once."""
+
+    def __init__(self, run: CaptureRun, rng: random.Random) -> None:
+        self._run = run
+        self._spec = run.spec
+        self._rng = rng
+        self._channel: Channel | None = None
+        self._lock = threading.Lock()
+
+    def read(self) -> str | None:
+        """Read until the run is done or a recording ends. ``SourceError`` when it gives up."""
+        attempt = 0
+        last_frame_s = time.monotonic()
+        while not self._run.done:
+            ending = self._connection(self._patience_s(last_frame_s))
+            if self._run.done:
+                break
+            if ending.delivered_s is not None:
+                last_frame_s = time.monotonic()
+            if ending.finite and ending.delivered_s is not None:
+                return _finished(ending)
+            attempt = 0 if ending.steady else attempt
+            self._wait_before(attempt, ending, last_frame_s)
+            attempt += 1
+        return None
+
+    def interrupt(self) -> None:
+        """Release the source at once; call after ``run.stopped`` is set, from any thread."""
+        with self._lock:
+            if self._channel is not None:
+                self._channel.kill()
+
+    def _wait_before(self, attempt: int, ending: _Ending, last_frame_s: float) -> None:
+        """Wait until the next attempt is due; ``SourceError`` if there is to be none."""
+        delay_s = self._spec.backoff.delay_s(attempt, self._rng, persistent=ending.reason in PERSISTENT)
+        if self._spec.give_up_after_s is not None:
+            remaining_s = self._spec.give_up_after_s - (time.monotonic() - last_frame_s)
+            if remaining_s <= 0:
+                without = f"given up after {self._spec.give_up_after_s:g} s without a frame"
+                raise SourceError(f"{ending.message}; {without}", ending.reason)
+            delay_s = min(delay_s, remaining_s)
+        self._run.lost()
+        self._run.restarts += 1
+        self._run.report("reconnecting", ending.reason, f"{ending.message}; next attempt in {delay_s:.1f} s")
+        self._run.stopped.wait(delay_s)
+
+    def _patience_s(self, last_frame_s: float) -> float:
+        """Return how long the next attempt may take to connect: little longer than until the stream is given up."""
+        given_s = self._spec.connect_timeout_s
+        if self._spec.give_up_after_s is None:
+            return given_s
+        remaining_s = self._spec.give_up_after_s - (time.monotonic() - last_frame_s)
+        return min(given_s, max(remaining_s, _LEAST_S))
+
+    def _connection(self, connect_timeout_s: float) -> _Ending:
+        with Channel(self._job(connect_timeout_s)) as channel:
+            with self._lock:
+                self._channel = channel
+            try:
+                if self._run.done:  # interrupt() may have come before there was a channel
+                    return _Ending("ended", "stopped")
+                return _Connection(self._run, channel, connect_timeout_s).relay()
+            finally:
+                with self._lock:
+                    self._channel = None
+
+    def _job(self, connect_timeout_s: float) -> wire.Job:
+        spec = self._spec
+        return wire.Job(
+            uri=spec.uri.reveal(),
+            mode=spec.sampling.mode,
+            fps=spec.sampling.fps,
+            max_width=spec.max_width,
+            connect_timeout_s=connect_timeout_s,
+            read_timeout_s=spec.stall_timeout_s + _GRACE_S,
+        )
+
+
+class _Connection:
+    """One decoder process's pictures on their way to the run."""
+
+    def __init__(self, run: CaptureRun, channel: Channel, connect_timeout_s: float) -> None:
+        self._run = run
+        self._spec = run.spec
+        self._connect_timeout_s = connect_timeout_s
+        self._channel = channel
+        self._freeze = FreezeWatch(self._spec.freeze_timeout_s) if self._spec.freeze_timeout_s else None
+        self._finite = False
+        self._first_s: float | None = None
+
+    def relay(self) -> _Ending:
+        """Hand pictures on until the connection ends, for whatever reason."""
+        timeout_s, phase = _START_S, "starting the decoder"
+        while not self._run.done:
+            try:
+                message, image = self._channel.receive(timeout_s)
+            except Silent:
+                return self._silent(phase)
+            except Closed as died:
+                return self._ending("crashed", self._spec.uri.redact(str(died)))
+            match message:
+                case wire.Started():
+                    timeout_s, phase = self._connect_timeout_s + _GRACE_S, "connecting"
+                case wire.Opened(duration_s=duration_s):
+                    timeout_s, phase = self._spec.stall_timeout_s, "running"
+                    self._finite = self._spec.uri.kind == "http" and duration_s is not None
+                    self._run.waits = self._finite
+                case wire.Failed(reason=reason, message=text):
+                    return self._ending(cast(Reason, reason), text)
+                case wire.Ended(message=text):
+                    return self._ending("ended", text or "the source closed the stream")
+                case wire.PictureFollows():
+                    assert image is not None
+                    if self._is_frozen(image):
+                        return self._frozen()
+                    self._accept(message, image)
+        return self._ending("ended", "stopped")
+
+    def _accept(self, header: wire.PictureFollows, image: Image) -> None:
+        if self._first_s is None:
+            self._first_s = time.monotonic()
+        self._run.accept(Picture(image, header.media_time_s, header.captured_s, header.decode_ms))
+
+    def _is_frozen(self, image: Image) -> bool:
+        return self._freeze is not None and self._freeze.frozen(thumbnail(image), time.monotonic())
+
+    def _frozen(self) -> _Ending:
+        message = f"{self._spec.uri}: the picture has not changed for {self._spec.freeze_timeout_s:g} s"
+        self._run.report("stalled", "frozen", message)
+        return self._ending("frozen", message)
+
+    def _silent(self, phase: str) -> _Ending:
+        if phase != "running":
+            return self._ending("timeout", f"{self._spec.uri}: no answer in time, {phase}")
+        message = f"{self._spec.uri}: no frame for {self._spec.stall_timeout_s:g} s"
+        self._run.report("stalled", "stalled", message)
+        return self._ending("stalled", message)
+
+    def _ending(self, reason: Reason, message: str) -> _Ending:
+        delivered_s = None if self._first_s is None else time.monotonic() - self._first_s
+        return _Ending(reason, message, delivered_s, self._finite)
+
+
+def _finished(ending: _Ending) -> str:
+    """Return a note on a recording that was read to its end; raises ``SourceError`` if it broke off."""
+    if ending.reason != "ended":
+        raise SourceError(ending.message, ending.reason)
+    return ending.message

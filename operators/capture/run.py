@@ -1,0 +1,129 @@
+"""One capture run: gives each picture its place in the run, hands it on, and reports the stream's state."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from uuid import uuid4
+
+from operators.capture.motion_gate import MotionGate
+from operators.capture.outlet import Blocking, Drop, Emit, Newest, Outlet
+from operators.capture.picture import Picture, thumbnail
+from operators.capture.reasons import Reason
+from operators.capture.sources.pieces import Pieces
+from operators.capture.spec import CaptureSpec
+from operators.frames.frame import Frame
+from operators.observer import UNOBSERVED, Observer
+from operators.wire.bounds import TEXT_CHARS
+from operators.wire.schema import FrameHeader, StreamState, StreamStatus
+from serving.common.clock import Clock, day_time
+from serving.common.printable import shortened
+
+
+class CaptureRun:
+    """The run's counters. Used by one thread; only ``stopped`` may be set from another."""
+
+    def __init__(
+        self,
+        spec: CaptureSpec,
+        emit: Emit,
+        status: Callable[[StreamStatus], None],
+        drop: Drop,
+        clock: Clock,
+        observer: Observer = UNOBSERVED,
+    ) -> None:
+        self.spec = spec
+        self.id = uuid4().hex[:12]
+        self.stopped = threading.Event()
+        self.restarts = 0
+        self.waits = not (spec.uri.live or spec.realtime)
+        """Whether a slow consumer makes the source wait instead of losing frames; the first frame decides it."""
+        self._clock = clock
+        self._status = status
+        self._emit = emit
+        self._drop = drop
+        self._observer = observer
+        self._outlet: Outlet | None = None
+        self._gate = MotionGate() if spec.motion_gate else None
+        self._pieces = Pieces()
+        self._frames = 0
+        self._running = False
+        self._last_captured_s: float | None = None
+        self._first_s: float | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether no more pictures are wanted."""
+        return self.stopped.is_set() or (self.spec.limit is not None and self._frames >= self.spec.limit)
+
+    def accept(self, picture: Picture) -> None:
+        """Place the next picture in the run and hand it on."""
+        media_time_s = self._place(picture)
+        if not self._running:
+            self._running = True
+            self.report("running")
+        captured_s = picture.captured_s
+        if self.spec.realtime:
+            self._pace(media_time_s)
+            captured_s = self._clock.monotonic_s()
+        if self.done or (self._gate is not None and not self._gate.passes(thumbnail(picture.image))):
+            return
+        frame = Frame(
+            stream=self.spec.stream,
+            run=self.id,
+            seq=self._frames,
+            image=picture.image,
+            media_time_s=media_time_s,
+            captured_at=day_time(self._clock, captured_s),
+            decode_ms=picture.decode_ms,
+        )
+        self._frames += 1
+        self._observer.frame_captured(frame.stream, frame.seq)
+        if self._outlet is None:
+            self._outlet = Blocking(self._emit) if self.waits else Newest(self._emit, self._replaced)
+        self._outlet.put(frame)
+
+    def rewound(self, gap_s: float) -> None:
+        """Note that the source starts over: its next picture follows ``gap_s`` after the last."""
+        self._pieces.restart(gap_s)
+
+    def lost(self) -> None:
+        """Note that the source is gone: media time goes on by the time that passes until its next picture."""
+        self._running = False
+
+    def report(self, state: StreamState, reason: Reason | None = None, message: str | None = None) -> None:
+        """Publish the stream's state."""
+        status = StreamStatus(
+            stream=self.spec.stream,
+            run=self.id,
+            state=state,
+            reason=reason,
+            message=None if message is None else shortened(self.spec.uri.redact(message), TEXT_CHARS),
+            uri=shortened(str(self.spec.uri), TEXT_CHARS),
+            at=self._clock.now(),
+            frames=self._frames,
+            restarts=self.restarts,
+        )
+        self._status(status)
+        self._observer.stream_state_changed(status)
+
+    def close(self) -> None:
+        """Return when all frames have been handed on; raises what the consumer raised."""
+        if self._outlet is not None:
+            self._outlet.close()
+
+    def _replaced(self, header: FrameHeader) -> None:
+        self._observer.frame_replaced(header)
+        self._drop(header)
+
+    def _place(self, picture: Picture) -> float:
+        if self._last_captured_s is not None and not self._running:
+            self._pieces.restart(picture.captured_s - self._last_captured_s)
+        self._last_captured_s = picture.captured_s
+        return self._pieces.place(picture.media_time_s)
+
+    def _pace(self, media_time_s: float) -> None:
+        now_s = self._clock.monotonic_s()
+        if self._first_s is None:
+            self._first_s = now_s - media_time_s
+        self.stopped.wait(max(0.0, self._first_s + media_time_s - now_s))

@@ -1,0 +1,53 @@
+"""Converts decoded frames to upright BGR images of bounded size."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import av
+import cv2
+import numpy as np
+from av.video.reformatter import Interpolation, VideoReformatter
+
+from operators.frames.image_limits import fitted
+from serving.common.tensors import Image
+
+_TURNS: Final = {90: cv2.ROTATE_90_COUNTERCLOCKWISE, 180: cv2.ROTATE_180, 270: cv2.ROTATE_90_CLOCKWISE}
+
+
+class Converter:
+    """Converts frames of one stream; swscale honours each frame's pixel format, colour matrix and colour range.
+
+    One pass converts and scales. OpenCV's conversion from the planes costs the same, and knows only BT.601 in limited
+    range and even sizes.
+    """
+
+    def __init__(self, max_width: int | None) -> None:
+        self._max_width = max_width
+        self._reformatter = VideoReformatter()
+
+    def bgr(self, frame: av.VideoFrame) -> Image:
+        """Convert a frame to a contiguous array of height × width × 3."""
+        turn = _TURNS.get(_rotation(frame))
+        sideways = turn in (cv2.ROTATE_90_CLOCKWISE, cv2.ROTATE_90_COUNTERCLOCKWISE)
+        shown = (frame.height, frame.width) if sideways else (frame.width, frame.height)
+        size = fitted(*shown, self._max_width)
+        width, height = reversed(size) if sideways else size
+        converted = self._reformatter.reformat(
+            frame, width=width, height=height, format="bgr24", interpolation=Interpolation.AREA, threads=1
+        )
+        image: Image = np.ascontiguousarray(converted.to_ndarray())
+        return image if turn is None else cast(Image, cv2.rotate(image, turn))
+
+
+def shrink(image: Image, max_width: int | None) -> Image:
+    """Scale a BGR image down to ``max_width`` pixels; one that fits is returned as it is."""
+    size = fitted(image.shape[1], image.shape[0], max_width)
+    if size == (image.shape[1], image.shape[0]):
+        return image
+    return cast(Image, cv2.resize(image, size, interpolation=cv2.INTER_AREA))
+
+
+def _rotation(frame: Any) -> int:
+    """Return the counter-clockwise degrees by which the picture must be turned to stand upright (phones write this)."""
+    return int(frame.rotation) % 360

@@ -1,0 +1,231 @@
+"""Decodes a video with PyAV; only the sampled frames are converted to BGR."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Self
+
+import av
+import av.error
+
+from operators.capture.picture import Picture
+from operators.capture.sources.convert import Converter
+from operators.capture.sources.failures import explained
+from operators.capture.sources.frame_times import FrameTimes
+from operators.capture.sources.sampling import Sampler, Sampling
+from operators.capture.sources.uri import SourceUri
+from operators.frames.image_limits import MAX_PIXELS
+from serving.errors import SourceError
+
+_THREADS: Final = 2
+"""Decoding threads per stream: more would only take cores from other streams."""
+_BROKEN_PACKETS: Final = 250
+"""A live stream with this many undecodable packets in a row is given up: ten seconds at 25 fps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """What PyAV needs to open a source."""
+
+    location: str
+    format: str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+
+
+class VideoReader:
+    """An open video. Iterate ``pictures()`` once, then ask ``summary()``. ``SourceError`` if it cannot be opened."""
+
+    def __init__(
+        self,
+        uri: SourceUri,
+        sampling: Sampling,
+        max_width: int | None = None,
+        *,
+        connect_timeout_s: float | None = None,
+        read_timeout_s: float | None = None,
+    ) -> None:
+        self._uri = uri
+        self._sampling = sampling
+        self._converter = Converter(max_width)
+        self._read_timeout_s = read_timeout_s
+        opening = _how_to_open(uri)
+        # max_pixels binds the decoders themselves: probing decodes frames before we see their size
+        options = {"max_pixels": str(MAX_PIXELS), **opening.options}
+        with explained(uri, connect_timeout_s):
+            self._container: Any = av.open(
+                opening.location,
+                format=opening.format,
+                options=options,
+                timeout=(connect_timeout_s, read_timeout_s),
+                metadata_errors="replace",
+            )
+        try:
+            self._stream = self._choose_stream()
+        except BaseException:
+            self._container.close()
+            raise
+        self._decoded = self._undecodable = self._damaged = 0
+        self._last_s = 0.0
+        self._times = FrameTimes(
+            self._stream, keyframes=sampling.mode == "keyframes", endless=uri.live and self.duration_s is None
+        )
+        self._decode_s = 0.0
+
+    @property
+    def interval_s(self) -> float:
+        """Nominal time between frames."""
+        return self._times.interval_s
+
+    @property
+    def duration_s(self) -> float | None:
+        """The duration that the header promises; None for a stream without end."""
+        duration = self._container.duration
+        return duration / av.time_base if duration and duration > 0 else None
+
+    @property
+    def codec(self) -> str:
+        """Name of the decoder."""
+        return str(self._stream.codec_context.name)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height that the header promises."""
+        return self._stream.codec_context.width, self._stream.codec_context.height
+
+    def pictures(self, on_progress: Callable[[], None] = lambda: None) -> Iterator[Picture]:
+        """Yield the sampled frames; ``on_progress`` is called for every frame, sampled or not.
+
+        Raises ``SourceError`` if the source breaks off, or if not one frame can be decoded.
+        """
+        sampler = Sampler(self._sampling)
+        for packet in self._packets():
+            if self._sampling.mode == "keyframes":
+                on_progress()  # the decoder skips the others silently
+            for frame in self._frames(packet):
+                on_progress()
+                self._last_s = self._times.place(frame)
+                if sampler.takes(self._last_s):
+                    yield self._picture(frame, self._last_s)
+        if self._decoded == 0:
+            raise SourceError(f"{self._uri}: no frame could be decoded", "decode_error")
+
+    def summary(self) -> str | None:
+        """Return a note for people on a video that was read to its end; None if all is well."""
+        notes = []
+        promised = self._stream.frames
+        if self._sampling.mode != "keyframes" and self._decoded < promised:
+            notes.append(f"{self._decoded} of the {promised} frames its header promises could be decoded")
+        elif not promised and self._ended_early():
+            notes.append(f"it ended at {self._read_s:.1f} s of the {self.duration_s:.1f} s its header promises")
+        if self._undecodable:
+            notes.append(f"{self._undecodable} packets were undecodable")
+        if self._damaged:
+            notes.append(f"{self._damaged} frames were damaged")
+        return "; ".join(notes) or None
+
+    def close(self) -> None:
+        """Release the decoder and the file or connection."""
+        self._container.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _read_s(self) -> float:
+        """Return how far the video was read, on the clock of the header's duration."""
+        return max(self._last_s, self._times.stamped_s)
+
+    def _choose_stream(self) -> Any:
+        with explained(self._uri):
+            stream = self._container.streams.best("video")
+        if stream is None or stream.disposition & av.stream.Disposition.attached_pic:  # a song's cover is no video
+            raise SourceError(f"{self._uri}: has no video in it", "no_video")
+        context = stream.codec_context
+        if context is None:
+            raise SourceError(f"{self._uri}: no decoder for its codec", "codec_unsupported")
+        if context.width * context.height > MAX_PIXELS:
+            size = f"{context.width}×{context.height}"
+            raise SourceError(f"{self._uri}: frames of {size} exceed {MAX_PIXELS // 10**6} megapixels", "too_large")
+        context.options = {"max_pixels": str(MAX_PIXELS)}
+        # frame threads hold frames back, which a camera's latency cannot afford
+        stream.thread_type = "SLICE" if self._uri.live else "AUTO"
+        context.thread_count = _THREADS
+        if self._sampling.mode == "keyframes":
+            context.skip_frame = "NONKEY"
+        return stream
+
+    def _packets(self) -> Iterator[Any]:
+        packets = self._container.demux(self._stream)
+        while True:
+            with explained(self._uri, self._read_timeout_s, opened=True):
+                packet = next(packets, None)
+            if packet is None:
+                return
+            yield packet
+
+    def _frames(self, packet: Any) -> list[Any]:
+        started = time.perf_counter()
+        self._times.fed(packet)
+        try:
+            frames: list[Any] = packet.decode()
+        except av.error.DecoderNotFoundError:
+            raise SourceError(f"{self._uri}: no decoder for its codec", "codec_unsupported") from None
+        except av.error.FFmpegError:
+            self._undecodable += 1  # its neighbours may well be sound
+            if self._uri.live and self._undecodable >= _BROKEN_PACKETS:
+                raise SourceError(f"{self._uri}: its pictures cannot be decoded", "decode_error") from None
+            return []
+        finally:
+            self._decode_s += time.perf_counter() - started
+        self._decoded += len(frames)
+        self._damaged += sum(frame.is_corrupt for frame in frames)
+        if frames and self._uri.live:
+            self._undecodable = 0
+        return frames
+
+    def _picture(self, frame: Any, media_time_s: float) -> Picture:
+        started = time.perf_counter()
+        with explained(self._uri):
+            image = self._converter.bgr(frame)
+        spent_s, self._decode_s = self._decode_s + time.perf_counter() - started, 0.0
+        return Picture(image, media_time_s, time.monotonic(), spent_s * 1e3)
+
+    def _ended_early(self) -> bool:
+        if self._sampling.mode == "keyframes" or self.duration_s is None:
+            return False
+        return self._read_s + self.interval_s < self.duration_s - max(1.0, 0.02 * self.duration_s)
+
+
+def _how_to_open(uri: SourceUri) -> _Opening:
+    if uri.kind == "path":
+        _check_file(uri)
+        # absolute, so that FFmpeg does not read a protocol into a name with a colon
+        return _Opening(os.path.abspath(uri.path))
+    if uri.kind == "v4l2":
+        return _Opening(uri.device, format="v4l2")
+    # TCP: over UDP, FFmpeg's default, every lost packet smears the picture. No probing of the frame rate: it takes 2 s,
+    # and the frames that come meanwhile would all arrive late.
+    options = {"rtsp_transport": "tcp", "fpsprobesize": "0"} if uri.kind == "rtsp" else {}
+    return _Opening(uri.reveal(), options=options)
+
+
+def _check_file(uri: SourceUri) -> None:
+    with explained(uri):
+        status = os.stat(uri.path)
+        if stat.S_ISREG(status.st_mode):
+            os.close(os.open(uri.path, os.O_RDONLY))
+    if not stat.S_ISREG(status.st_mode):
+        hint = "; for a camera say v4l2:0" if stat.S_ISCHR(status.st_mode) else ""
+        raise SourceError(f"{uri}: not a file{hint}", "unreadable")
+    if status.st_size == 0:
+        raise SourceError(f"{uri}: the file is empty", "empty")

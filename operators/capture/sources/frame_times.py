@@ -1,0 +1,76 @@
+"""Derives media time from PyAV's packets and frames, by ``stamp_order`` and ``media_clock``."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from fractions import Fraction
+from typing import Any, Final
+
+from operators.capture.sources.media_clock import (
+    MAX_BROADCAST_GAP_S,
+    MAX_GAP_S,
+    MediaClock,
+    Times,
+    nominal_interval_s,
+    usable,
+)
+from operators.capture.sources.stamp_order import StampOrder
+
+FALLBACK_FPS: Final = 25.0
+_TS_DISCONT: Final = 0x0200
+"""FFmpeg's flag of formats whose clocks may jump (``AVFMT_TS_DISCONT``)."""
+
+
+class FrameTimes:
+    """Gives each frame of one opened stream its media time; it is given each packet before that is decoded."""
+
+    def __init__(self, stream: Any, *, keyframes: bool = False, endless: bool = False) -> None:
+        """``keyframes``: the decoder skips all other frames; ``endless``: frames come as fast as they happen."""
+        self.interval_s = _interval_s(stream)
+        self._time_base: Fraction = stream.time_base
+        self._endless = endless
+        broadcast = stream.container.format.flags & _TS_DISCONT
+        self._order = StampOrder(sorts=not keyframes)
+        self._clock = MediaClock(self.interval_s, MAX_BROADCAST_GAP_S if broadcast else MAX_GAP_S)
+        self._counts = keyframes
+        self._packets_s = 0.0
+        self._key_packets_s: deque[float] = deque(maxlen=64)
+        self._first_s: float | None = None
+        self.stamped_s = 0.0
+        """Time from the first stamp to the latest, on the source's own clock."""
+
+    def fed(self, packet: Any) -> None:
+        """Take a packet that is about to be decoded."""
+        stamp_s = self._seconds(packet.pts)
+        if stamp_s is not None and usable(stamp_s):
+            self._order.fed(stamp_s)
+        if self._counts:
+            if packet.is_keyframe:
+                self._key_packets_s.append(self._packets_s)
+            self._packets_s += self._seconds(packet.duration) or self.interval_s
+
+    def place(self, frame: Any) -> float:
+        """Return the media time of the next decoded frame."""
+        pts_s, dts_s = self._seconds(frame.pts), self._seconds(frame.dts)
+        if pts_s is not None and usable(pts_s):
+            pts_s = self._order.shown(pts_s, key=frame.key_frame)
+            self._first_s = pts_s if self._first_s is None else self._first_s
+            self.stamped_s = pts_s - self._first_s
+        counted_s = self._key_packets_s.popleft() if self._key_packets_s else None
+        return self._clock.place(
+            Times(
+                pts_s=pts_s,
+                dts_s=dts_s if counted_s is None else counted_s,
+                duration_s=self._seconds(frame.duration),
+                arrival_s=time.monotonic() if self._endless else None,
+            )
+        )
+
+    def _seconds(self, ticks: int | None) -> float | None:
+        return None if ticks is None else ticks * self._time_base.numerator / self._time_base.denominator
+
+
+def _interval_s(stream: Any) -> float:
+    rates = [stream.average_rate, stream.guessed_rate, stream.base_rate]
+    return nominal_interval_s([float(rate) if rate else None for rate in rates], FALLBACK_FPS)

@@ -1,0 +1,84 @@
+"""The sources that are read in this process: files, directories of images, generated scenes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Protocol
+
+from operators.capture.picture import Picture
+from operators.capture.sources.convert import shrink
+from operators.capture.sources.decode import VideoReader
+from operators.capture.sources.images import ImageReader, is_image
+from operators.capture.sources.sampling import Sampler, Sampling
+from operators.capture.sources.uri import SourceUri
+from serving.errors import SourceError
+
+
+class Source(Protocol):
+    """A finite source, open. Read ``pictures()`` once, then call ``summary()``."""
+
+    @property
+    def interval_s(self) -> float:
+        """Nominal time between its frames."""
+        ...
+
+    def pictures(self) -> Iterator[Picture]:
+        """The sampled frames, in order. ``SourceError`` if the source breaks."""
+        ...
+
+    def summary(self) -> str | None:
+        """Return a note for people after the end; None if all is well."""
+        ...
+
+    def close(self) -> None:
+        """Release files and memory."""
+        ...
+
+
+def open_source(uri: SourceUri, sampling: Sampling, max_width: int | None) -> Source:
+    """Open a source that is not live; ``SourceError`` says what is wrong with it."""
+    if uri.kind == "synthetic":
+        return GeneratedSource(uri, sampling, max_width)
+    if uri.path.is_dir() or (uri.path.is_file() and is_image(uri.path)):
+        return ImageReader(uri, sampling, max_width)
+    return VideoReader(uri, sampling, max_width)
+
+
+class GeneratedSource:
+    """Frames drawn by a generator of ``datasets``. Every frame counts as a key frame."""
+
+    def __init__(self, uri: SourceUri, sampling: Sampling, max_width: int | None) -> None:
+        name, options = uri.generator
+        if name != "street":
+            raise SourceError(f"{uri}: unknown generator {name!r}, allowed: street", "invalid_uri")
+        from datasets.street import open_street  # only this kind of source needs drawing
+
+        try:
+            self._frames = iter(open_street(options))
+        except ValueError as error:
+            raise SourceError(f"{uri}: {error}", "invalid_uri") from None
+        self._sampling = sampling
+        self._max_width = max_width
+        self.interval_s = 0.0
+
+    def pictures(self) -> Iterator[Picture]:
+        """The sampled frames."""
+        sampler = Sampler(self._sampling)
+        last_s: float | None = None
+        started = time.perf_counter()
+        for frame in self._frames:
+            if last_s is not None:
+                self.interval_s = frame.media_time_s - last_s
+            last_s = frame.media_time_s
+            if sampler.takes(last_s):
+                image = shrink(frame.image, self._max_width)
+                yield Picture(image, last_s, time.monotonic(), (time.perf_counter() - started) * 1e3)
+                started = time.perf_counter()
+
+    def summary(self) -> str | None:
+        """A generated scene has no defects."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing: nothing is held open."""

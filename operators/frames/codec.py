@@ -1,0 +1,158 @@
+"""Frames on and off the wire: a ``FrameHeader`` beside image bytes. Images are bounded before they are decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, overload
+
+import cv2
+import msgspec
+import numpy as np
+
+from operators.frames.frame import Frame
+from operators.frames.image_limits import scan_fault, size_fault
+from operators.wire.bounds import LONGEST_MEDIA_S, LONGEST_MS, TEXT_CHARS, limited
+from operators.wire.jpeg import JpegInfo, inspect_jpeg
+from operators.wire.schema import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, from_json
+from serving.common.printable import printable, shortened
+from serving.common.tensors import Image
+from serving.errors import Malformed, SluiceError
+
+JPEG_QUALITY = 85
+
+MAX_HEADER_BYTES = 32 << 10
+"""Largest frame header, with every field as long as it may be."""
+
+Headers = Iterable[tuple[str, bytes | None]]
+"""Headers of a message: Kafka allows empty ones, and several of one name."""
+Encoding = Literal["jpeg", "bgr24"]
+Reason = Literal["bad_header", "wrong_schema", "undecodable_image", "image_too_large"]
+
+
+class FrameError(SluiceError):
+    """A frame message cannot be read; ``reason`` is the code of its dead letter."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
+
+
+class _SchemaOnly(msgspec.Struct):
+    schema: str
+
+
+def frame_header(frame: Frame, encoding: Encoding | Literal["none"], cause: str | None = None) -> FrameHeader:
+    """Describe a frame for the wire; ``none`` with its cause is what remains of a frame that had to be dropped."""
+    return FrameHeader(
+        stream=frame.stream,
+        run=frame.run,
+        seq=frame.seq,
+        width=frame.width,
+        height=frame.height,
+        media_time_s=limited(frame.media_time_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
+        captured_at=frame.captured_at,
+        encoding=encoding,
+        decode_ms=limited(frame.decode_ms, 0.0, LONGEST_MS),
+        cause=None if cause is None else shortened(cause, TEXT_CHARS),
+    )
+
+
+@overload
+def encode_frame(frame: Frame, encoding: Literal["jpeg"]) -> tuple[FrameHeader, bytes]: ...
+@overload
+def encode_frame(frame: Frame, encoding: Literal["bgr24"]) -> tuple[FrameHeader, memoryview]: ...
+def encode_frame(frame: Frame, encoding: Encoding) -> tuple[FrameHeader, bytes | memoryview]:
+    """Header and image bytes of a frame: ``jpeg`` for the network; ``bgr24`` within a process, a view and no copy."""
+    header = frame_header(frame, encoding)
+    return header, _encode_jpeg(frame.image) if encoding == "jpeg" else _raw(frame.image)
+
+
+def read_header(headers: Headers) -> FrameHeader:
+    """The frame header among a message's headers; raises ``FrameError`` (``bad_header``, ``wrong_schema``)."""
+    raw = _the_only([value for name, value in headers if name == FRAME_HEADER_KEY])
+    try:
+        return from_json(raw, FrameHeader)
+    except Malformed as error:
+        raise _explain(raw, error) from None
+
+
+def _the_only(found: Sequence[bytes | None]) -> bytes:
+    """Return the only frame header: two headers may contradict each other."""
+    if len(found) != 1:
+        many = f"{len(found)} headers" if found else "no header"
+        raise FrameError("bad_header", f"the message has {many} {FRAME_HEADER_KEY!r}")
+    raw = found[0] or b""
+    if not raw or len(raw) > MAX_HEADER_BYTES:
+        raise FrameError("bad_header", f"the header {FRAME_HEADER_KEY!r} is {_size(raw)}")
+    return raw
+
+
+def _size(raw: bytes) -> str:
+    return f"of {len(raw)} bytes, beyond {MAX_HEADER_BYTES}" if raw else "empty"
+
+
+def decode_frame(header: FrameHeader, data: bytes | memoryview) -> Frame:
+    """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread."""
+    image = _decode_jpeg(header, data) if header.encoding == "jpeg" else _view_bgr(header, data)
+    return Frame(
+        stream=header.stream,
+        run=header.run,
+        seq=header.seq,
+        image=image,
+        media_time_s=header.media_time_s,
+        captured_at=header.captured_at,
+        decode_ms=header.decode_ms,
+    )
+
+
+def _explain(raw: bytes, error: Malformed) -> FrameError:
+    try:
+        schema = from_json(raw, _SchemaOnly).schema
+    except Malformed:
+        schema = FRAME_SCHEMA  # unreadable in any version
+    if schema != FRAME_SCHEMA:
+        schema = printable(schema, 40)
+        return FrameError("wrong_schema", f"the frame has schema {schema!r}, this worker reads {FRAME_SCHEMA!r}")
+    return FrameError("bad_header", f"the header {FRAME_HEADER_KEY!r} is wrong: {error}")
+
+
+def _encode_jpeg(image: Image) -> bytes:
+    encoded, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    if not encoded:
+        raise FrameError("undecodable_image", f"an image of shape {image.shape} cannot become a JPEG")
+    return bytes(data)
+
+
+def _raw(image: Image) -> memoryview:
+    return np.ascontiguousarray(image).data.cast("B").toreadonly()
+
+
+def _decode_jpeg(header: FrameHeader, data: bytes | memoryview) -> Image:
+    try:
+        info = inspect_jpeg(bytes(data))
+    except ValueError as error:
+        raise FrameError("undecodable_image", str(error)) from None
+    _check(header, info)
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_BGR | cv2.IMREAD_IGNORE_ORIENTATION)
+    if image is None:
+        raise FrameError("undecodable_image", "the JPEG's content is damaged")
+    return image  # type: ignore[no-any-return]
+
+
+def _check(header: FrameHeader, info: JpegInfo) -> None:
+    fault = size_fault(info.width, info.height) or scan_fault(info.width, info.height, info.scans)
+    if fault:
+        raise FrameError("image_too_large", f"the JPEG is not decoded: {fault}")
+    if (info.width, info.height) != (header.width, header.height):
+        claimed = f"{header.width}×{header.height}"
+        raise FrameError("bad_header", f"the header says {claimed}, the JPEG {info.width}×{info.height}")
+    if not info.complete:
+        raise FrameError("undecodable_image", "the JPEG is cut off: its end marker is missing")
+
+
+def _view_bgr(header: FrameHeader, data: bytes | memoryview) -> Image:
+    expected = header.width * header.height * 3
+    if len(data) != expected:
+        size = f"{header.width}×{header.height}"
+        raise FrameError("undecodable_image", f"{len(data)} bytes are no {size} bgr24 image of {expected}")
+    return np.frombuffer(data, np.uint8).reshape(header.height, header.width, 3)

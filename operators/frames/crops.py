@@ -1,0 +1,46 @@
+"""Cutting regions out of a frame for a network to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from operators.frames.frame import Box
+from serving.common.tensors import Image
+
+
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """Pixels cut out of an image, and the box they fill exactly."""
+
+    pixels: Image
+    """The pixels, a view into the image."""
+    box: Box
+
+    def to_frame(self, inside: Box) -> Box:
+        """Convert a box relative to the crop to one relative to the frame."""
+        width, height = self.box.x_max - self.box.x_min, self.box.y_max - self.box.y_min
+        return Box(
+            self.box.x_min + inside.x_min * width,
+            self.box.y_min + inside.y_min * height,
+            self.box.x_min + inside.x_max * width,
+            self.box.y_min + inside.y_max * height,
+        )
+
+
+def cut(image: Image, box: Box, margin: float = 0.0) -> Crop:
+    """Cut a box, widened by ``margin`` × its size on every side, out of an image; never empty."""
+    height, width = image.shape[:2]
+    left, top, right, bottom = widened(box, margin).pixels(width, height)
+    filled = Box(left / width, top / height, right / width, bottom / height)
+    return Crop(image[top:bottom, left:right], filled)
+
+
+def widened(box: Box, margin: float) -> Box:
+    """The box with ``margin`` × its width and height added on every side, clipped to the frame."""
+    across, down = (box.x_max - box.x_min) * margin, (box.y_max - box.y_min) * margin
+    return Box(
+        max(0.0, box.x_min - across),
+        max(0.0, box.y_min - down),
+        min(1.0, box.x_max + across),
+        min(1.0, box.y_max + down),
+    )

@@ -1,0 +1,110 @@
+"""What whoever watches a run, a worker or a capture can hear of it: one hook for each thing that happens."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from operators.wire.schema import FrameHeader, Result, ShortcutKind, StreamStatus
+from serving.common.engine_observer import EngineObserver
+from serving.common.redaction import redact
+
+log = logging.getLogger(__name__)
+
+
+class Observer(EngineObserver):
+    """Every hook does nothing: override those you want.
+
+    A hook must return at once: a frame, or all frames, wait for it. It must not change what it is given. Each hook says
+    who calls it: the event loop, a stream's capture threads, or the device's thread. Hooks of different threads may be
+    called at the same time; hooks of the event loop are called one after the other.
+    """
+
+    def frame_captured(self, stream: str, seq: int) -> None:
+        """Capture has sampled a frame. Called by a capture thread of the stream, in order of ``seq``."""
+
+    def frame_replaced(self, header: FrameHeader) -> None:
+        """A newer frame took the place of one that nobody had taken yet: its header goes on without the image.
+
+        Called by a capture thread of the stream, in order of ``seq``.
+        """
+
+    def stream_state_changed(self, status: StreamStatus) -> None:
+        """A source has begun, was lost, came back, or ended. Called by a capture thread of the stream, in order."""
+
+    def frame_analysed(self, result: Result) -> None:
+        """The result of a frame that was analysed has been published.
+
+        Called on the event loop; results of one stream come in order, so do those of the next two hooks among them.
+        """
+
+    def frame_dropped(self, result: Result) -> None:
+        """The result of a frame that was given up has been published; ``result.cause`` says why. On the event loop."""
+
+    def frame_failed(self, result: Result) -> None:
+        """The result of a frame that failed has been published; ``result.cause`` says why. On the event loop."""
+
+    def node_ran(self, stream: str, node: str, took_ms: float, regions: int) -> None:
+        """A node of the query is done with a frame; called neither where it raised nor where the frame was given up.
+
+        ``regions``: how many it has found, or has been given if it finds none. Called on the event loop.
+        """
+
+    def shortcut_answered(self, stream: str, node: str, kind: ShortcutKind, count: int) -> None:
+        """A shortcut gave so many answers, one or more, for a frame. Called on the event loop."""
+
+    def audit_done(self, stream: str, node: str, kind: ShortcutKind, agrees: bool) -> None:
+        """The oracle has looked again at an object for which a shortcut had answered. Called on the event loop."""
+
+    def head_trained(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:
+        """A head has been trained; not ``used``: it turned out not to be worth it. Called on the event loop."""
+
+    def stream_dropped(self, stream: str) -> None:
+        """All that was known of a stream has been dropped: it ended, moved away, or was silent. On the event loop."""
+
+
+HOOKS = tuple(name for name in dir(Observer) if not name.startswith("_"))
+"""The names of all hooks."""
+
+
+class Observers(Observer):
+    """Tells several observers. One that raises disturbs neither the others nor the frame: it is logged, once."""
+
+    def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        watching = tuple(observers)
+        for hook in HOOKS:
+            listeners = [getattr(each, hook) for each in watching if _overrides(each, hook)]
+            if listeners:  # else the hook stays the one that does nothing
+                setattr(self, hook, _telling(hook, listeners))
+
+
+UNOBSERVED = Observers()
+"""Nobody watches."""
+
+
+def _overrides(observer: Observer, hook: str) -> bool:
+    return getattr(getattr(observer, hook), "__func__", None) is not getattr(Observer, hook)
+
+
+def _telling(hook: str, listeners: list[Callable[..., None]]) -> Callable[..., None]:
+    silenced: set[Callable[..., None]] = set()
+
+    def tell(*said: Any) -> None:
+        for listener in listeners:
+            try:
+                listener(*said)
+            except Exception as error:
+                if listener not in silenced:
+                    silenced.add(listener)
+                    _log(listener, hook, error)
+
+    return tell
+
+
+def _log(listener: Callable[..., None], hook: str, error: Exception) -> None:
+    """In one line; with the trace where everything is logged."""
+    who = type(getattr(listener, "__self__", listener)).__name__
+    why = redact(f"{type(error).__name__}: {error}")
+    trace = error if log.isEnabledFor(logging.DEBUG) else None
+    log.warning("observer %s: %s raised %s; this is logged once", who, hook, why, exc_info=trace)

@@ -1,0 +1,203 @@
+"""The operator of a recognise node that has shortcuts: each link answers what it can, the oracle the rest."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from cache_adapt.audit.audit import Audit
+from cache_adapt.audit.state import Rule
+from operators.base import Call
+from operators.frames.frame import Frame, Region
+from operators.observer import UNOBSERVED, Observer
+from operators.recognise.shortcuts.audit_report import node_plan
+from operators.recognise.shortcuts.auditor import Auditor
+from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
+from operators.recognise.shortcuts.oracle import Oracle
+from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
+from operators.recognise.shortcuts.snapshot import Snapshot, from_json
+from operators.recognise.shortcuts.stream_audits import StreamAudits
+from operators.recognise.shortcuts.tally import tally
+from operators.wire.schema import NodePlan, ShortcutKind
+from serving.errors import Malformed
+from specialization.timeline import Timeline
+
+log = logging.getLogger(__name__)
+
+SWITCHED_OFF = "its audit has switched it off"
+
+
+class Chain:
+    """Asks the links in their order, reports the outcome to them, and audits every kind alike."""
+
+    def __init__(
+        self,
+        node: str,
+        links: Sequence[Shortcut],
+        oracle: Oracle,
+        rule: Rule,
+        changed: Callable[[str], None],
+        observer: Observer = UNOBSERVED,
+    ) -> None:
+        """``rule``: what audits demand. ``changed`` is called with a stream whose phase changed."""
+        self.node, self.links = node, links
+        self._oracle, self._rule, self._changed = oracle, rule, changed
+        self._observer = observer
+        self._auditor = Auditor(node, oracle, self._on_outcome)
+        self._streams = NodeStreams(self._fresh)
+
+    async def prepare(self) -> None:
+        """Make the oracle and all shortcuts ready."""
+        await self._oracle.prepare()
+        for link in self.links:
+            await link.prepare()
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Append one attribute to every region; makes no regions."""
+        self._auditor.discard(frame.stream)
+        if not regions:
+            return []
+        stream, rest = self._streams.enter(frame.stream), regions
+        stream.at_s = frame.media_time_s
+        turns: list[Turn] = []
+        for link in self.links:
+            turns.append(await self._turn(link, stream, frame, rest, call))
+            rest = turns[-1].rest
+        await self._oracle.answer(frame, rest, call)
+        for link, turn in zip(self.links, turns, strict=True):
+            link.learned(frame, turn)
+        for link, turn in zip(self.links, turns, strict=True):
+            self._auditor.account(stream, frame, link.kind, turn)
+            if turn.answered:
+                self._observer.shortcut_answered(stream.name, self.node, link.kind, len(turn.answered))
+        self._note(stream, tally(regions, {link.kind: turn for link, turn in zip(self.links, turns, strict=True)}))
+        return []
+
+    def result_sent(self, stream: str) -> None:
+        """The result of the stream's latest frame has been sent: background work for it may begin."""
+        self._auditor.result_sent(stream)
+        for link in self.links:
+            link.result_sent(stream)
+
+    def forget(self, stream: str) -> None:
+        """Drop a stream; its history stays in the report."""
+        self._auditor.discard(stream)
+        if (known := self._streams.here(stream)) is not None:
+            self._note_standings(known)
+        self._streams.leave(stream)
+        for link in self.links:
+            link.forget(stream)
+
+    async def close(self, within_s: float) -> None:
+        """Finish the audits that wait, within the time, and give up the rest and all other background work."""
+        await self._auditor.close(within_s)
+        for link in self.links:
+            await link.close()
+
+    def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
+        """How each stream stands with the shortcuts; with ``gone`` also those that ended or moved away."""
+        found = {name: self._plans(stream) for name, stream in self._streams.known(gone).items()}
+        return {name: plans for name, plans in found.items() if plans}
+
+    def timelines(self) -> dict[str, Timeline]:
+        """Return the timeline of each stream, including those that are gone."""
+        return {name: stream.timeline for name, stream in self._streams.known().items() if stream.timeline is not None}
+
+    def snapshot(self, stream: str) -> bytes | None:
+        """Return the state that must survive a restart, as JSON; None for an unknown stream."""
+        if (known := self._streams.here(stream)) is None:
+            return None
+        made = ((link.kind, link.snapshot(stream)) for link in self.links)
+        raw: dict[str, msgspec.Raw] = {kind: msgspec.Raw(data) for kind, data in made if data is not None}
+        timeline = known.timeline.state if known.timeline else None
+        return Snapshot(audits=known.audits.states(), shortcuts=raw, timeline=timeline).to_json()
+
+    def restore(self, stream: str, data: bytes) -> None:
+        """Restore the state that another worker saved; an unusable snapshot is logged and ignored."""
+        found = from_json(data, self._where(stream))
+        if found is None:
+            return
+        known = self._streams.renew(stream)
+        known.audits.restore({link.kind: found.audits[link.kind] for link in self.links if link.kind in found.audits})
+        if known.timeline is not None and found.timeline is not None:
+            known.timeline = Timeline(found.timeline)
+        for link in self.links:
+            if link.kind in found.shortcuts:
+                self._restore(link, stream, bytes(found.shortcuts[link.kind]))
+
+    async def _turn(
+        self, link: Shortcut, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call
+    ) -> Turn:
+        planned, allowed = link.is_planned(call), stream.audits.of(link.kind).uses_shortcut
+        if planned and not allowed:
+            call.decline(link.kind, SWITCHED_OFF)
+        if not (planned and allowed):
+            return Turn((), regions, allowed=False)
+        return await link.answer(frame, regions, call) if regions else Turn((), ())
+
+    def _on_outcome(self, stream: NodeStream, outcome: Outcome) -> None:
+        """Report the outcome to the link that had answered, and to those before it, which may learn from it too."""
+        self._observer.audit_done(stream.name, self.node, outcome.kind, outcome.agrees)
+        if stream.timeline is not None:
+            stream.timeline.counted(stream.at_s, audits=1)
+        if self._streams.is_here(stream):
+            kinds = [link.kind for link in self.links]
+            for link in self.links[: kinds.index(outcome.kind) + 1]:
+                link.audited(outcome)
+            self._note_standings(stream, outcome.kind)
+        self._announce(stream)
+
+    def _note(self, stream: NodeStream, counts: Mapping[str, int]) -> None:
+        """Note the answers of a frame."""
+        if stream.timeline is not None:
+            stream.timeline.counted(stream.at_s, **counts)
+        self._note_standings(stream)
+        self._announce(stream)
+
+    def _note_standings(self, stream: NodeStream, audited: ShortcutKind | None = None) -> None:
+        """Note the present phases, and the agreement of a kind that has just been audited."""
+        for link in self.links:
+            standing = link.standing(stream.name)
+            if standing is None:
+                continue
+            if link.kind == audited and stream.timeline is not None:
+                found = stream.audits.of(link.kind).estimate().sequential
+                stream.timeline.agreed(stream.at_s, found.low, found.high)
+            stream.note(link.kind, standing)
+
+    def _announce(self, stream: NodeStream) -> None:
+        """Log each audit that has changed its phase, once."""
+        for kind, audit in stream.audits.changes():
+            if audit.phase == "off":
+                reason = audit.state.last_switch_offs[-1].reason
+                log.warning("%s: the oracle answers: a shortcut (%s) %s", self._where(stream.name), kind, reason)
+            self._changed(stream.name)
+
+    def _plans(self, stream: NodeStream) -> list[NodePlan]:
+        return [
+            self._plan(link, stream, audit)
+            for link in self.links
+            if (audit := stream.audits.opened.get(link.kind)) is not None
+            and (link.follows_content or audit.state.by_shortcut or audit.state.switched_off)
+        ]
+
+    def _plan(self, link: Shortcut, stream: NodeStream, audit: Audit) -> NodePlan:
+        plan = node_plan(self.node, link.kind, self._oracle.name, link.models, audit)
+        here = self._streams.is_here(stream)
+        standing = link.standing(stream.name) if here else stream.standings.get(link.kind)
+        return plan if standing is None or stream.timeline is None else link.describe(plan, stream.timeline, standing)
+
+    def _restore(self, link: Shortcut, stream: str, data: bytes) -> None:
+        try:
+            link.restore(stream, data)
+        except Malformed as error:
+            log.warning("%s: the snapshot of %r is damaged, it begins anew: %s", self._where(stream), link.kind, error)
+
+    def _fresh(self, stream: str) -> NodeStream:
+        timeline = Timeline() if any(link.follows_content for link in self.links) else None
+        return NodeStream(stream, StreamAudits(self._rule), timeline)
+
+    def _where(self, stream: str) -> str:
+        return f"stream {stream}, node {self.node}"

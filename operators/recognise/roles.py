@@ -1,0 +1,50 @@
+"""The roles of a recognise node's models: the oracle, and the models that may answer in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from serving.catalogue.cards import ModelCard
+from serving.variants.variant import parse, reference
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Made once for a node; raises ModelError for a model that is not known."""
+
+    models: tuple[str, ...]
+    """The listed models, with the oracle added if it is not among them."""
+    oracle: str
+    """The reference network that all other models are measured against."""
+    shortcuts: frozenset[str]
+    """The models that are not the oracle under some name."""
+
+    @classmethod
+    def of(cls, listed: Sequence[str], card: Callable[[str], ModelCard]) -> Roles:
+        """Choose the oracle: the first listed model of tier ``reference``, in full precision on the default engine.
+
+        Without such a model the first listed one is the oracle.
+        """
+        oracle = _oracle(listed, card)
+        models = tuple(listed) if oracle in listed else (*listed, oracle)
+        return cls(models, oracle, frozenset(each for each in models if not _is_same(each, oracle)))
+
+
+def is_whole(model: str) -> bool:
+    """Whether this is the unchanged network; a batch limit does not change its answers."""
+    variant = parse(model)
+    return variant.profiled == reference(variant.model)
+
+
+def _oracle(listed: Sequence[str], card: Callable[[str], ModelCard]) -> str:
+    whole = [model for model in listed if is_whole(model)]
+    for model in whole:
+        if card(model).tier == "reference":
+            return model
+    first = parse(listed[0]).model
+    return next((model for model in whole if parse(model).model == first), first)
+
+
+def _is_same(one: str, other: str) -> bool:
+    return parse(one).profiled == parse(other).profiled

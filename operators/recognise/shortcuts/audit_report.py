@@ -1,0 +1,42 @@
+"""An audit as it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cache_adapt.audit.audit import Audit
+from cache_adapt.audit.confidence import Interval
+from operators.wire import schema
+
+
+def node_plan(
+    node: str, kind: schema.ShortcutKind, oracle: str, shortcuts: Sequence[str], audit: Audit
+) -> schema.NodePlan:
+    """Describe what a node does for one stream, and what the audit has found."""
+    state, found = audit.state, audit.estimate()
+    return schema.NodePlan(
+        node=node,
+        kind=kind,
+        oracle=oracle,
+        shortcuts=list(shortcuts),
+        phase=state.phase,
+        answers=state.answers,
+        shortcut_share=round(state.by_shortcut / state.answers, 4) if state.answers else 0.0,
+        agreement=schema.Agreement(
+            wanted=audit.rule.accuracy,
+            found=None if found.agreement is None else round(found.agreement, 4),
+            audits=found.audits,
+            disagreements=found.disagreements,
+            exact=_interval(found.exact),
+            sequential=_interval(found.sequential),
+        ),
+        audits=state.audits,
+        unsampled=state.unsampled,
+        given_up=state.given_up,
+        switched_off=state.switched_off,
+        switch_offs=[schema.SwitchOff(answers=each.answers, reason=each.reason) for each in state.last_switch_offs],
+    )
+
+
+def _interval(found: Interval) -> schema.Interval:
+    return schema.Interval(low=round(found.low, 4), high=round(found.high, 4))

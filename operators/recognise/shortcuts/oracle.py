@@ -1,0 +1,49 @@
+"""The last link of a chain: answers for all remaining regions, and checks answers of shortcuts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from operators.base import Call
+from operators.frames.frame import Frame, Region
+from operators.recognise.recogniser import Recogniser
+from serving.common.tensors import Image
+from serving.scheduling.urgency import BACKGROUND
+
+
+class Oracle:
+    """The reference model of a node, run by its recogniser."""
+
+    def __init__(self, recogniser: Recogniser) -> None:
+        self.name = recogniser.roles.oracle
+        self._recogniser = recogniser
+
+    async def prepare(self) -> None:
+        """Make the node's models ready."""
+        await self._recogniser.prepare()
+
+    async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> None:
+        """Append one attribute to every region."""
+        if regions:
+            plan = replace(call.plan, variant=self._model(call))
+            await self._recogniser.process(frame, regions, replace(call, plan=plan))
+
+    def crops(self, frame: Frame, regions: Sequence[Region]) -> list[Image]:
+        """Return the oracle's crop of each region, as views into the frame's image."""
+        return self._recogniser.crops(self.name, frame, regions)
+
+    async def look(self, crop: Image) -> str:
+        """Return the oracle's label for a crop, in the background."""
+        (answer,) = await self._recogniser.name(self.name, [crop], BACKGROUND)
+        return answer.label
+
+    def _model(self, call: Call) -> str:
+        """Return the oracle by the name in the plan, if the plan names the oracle."""
+        roles, model = self._recogniser.roles, call.model
+        if model is None or model in roles.shortcuts:
+            return self.name
+        if model not in roles.models:
+            call.decline("variant", f"{model} is not a model of this node")
+            return self.name
+        return model

@@ -1,0 +1,125 @@
+"""The contract of a shortcut, which may answer for an object more cheaply than the oracle."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from operators.base import Call
+from operators.frames.frame import Frame, Region
+from operators.wire.schema import NodePlan, ShortcutKind
+from serving.common.tensors import Image
+from specialization.timeline import Timeline
+from specialization.weg.state import PhaseName
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a shortcut did for one frame; empty if the plan or the audit did not allow it."""
+
+    answered: Sequence[Region]
+    """Regions that now have the shortcut's answer as their last attribute."""
+    rest: Sequence[Region]
+    """Regions that are passed on to the next link of the chain."""
+    token: object = None
+    """The shortcut's own note of how it answered; comes back with ``learned`` and with the outcomes of audits."""
+    allowed: bool = True
+    """Whether the plan and the audit let the shortcut answer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What an audit found: the oracle has looked at an object that a shortcut had answered for."""
+
+    stream: str
+    kind: ShortcutKind
+    agrees: bool
+    label: str
+    """The oracle's answer."""
+    crop: Image
+    """The crop that was audited."""
+    token: object
+    """The token of the turn in which the shortcut answered."""
+    allowed: bool
+    """Whether the audit still lets shortcuts of this kind answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a stream stands with a shortcut that goes through phases."""
+
+    phase: PhaseName
+    epoch: int
+    template: str | None = None
+    classes: tuple[str, ...] = ()
+    window: int = 0
+    """Number of answers by which the classes were chosen."""
+    template_cost: float = 0.0
+    """One run of the compact network as a share of the oracle's."""
+
+
+class Shortcut(Protocol):
+    """One link of a node's chain, shared by all streams. Only ``kind``, ``models`` and ``answer`` must be given.
+
+    All methods are called on the event loop. Frames of one stream come in order and one at a time; frames of different
+    streams concurrently. For each frame: ``answer``, then, when all regions have an answer, ``learned``, then, when the
+    result has been sent, ``result_sent``. Outcomes of audits come at any time.
+    """
+
+    kind: ShortcutKind
+    """The provenance of its answers; audited apart from other kinds. Unique within a chain."""
+    models: Sequence[str]
+    """The names of the models that may answer; published with the audit."""
+    follows_content: bool = True
+    """Whether it learns from the stream; then it is reported from the first frame on, with a timeline."""
+
+    async def prepare(self) -> None:
+        """Load everything before the first frame; raises BadInput if that is not possible."""
+        return
+
+    def is_planned(self, call: Call) -> bool:
+        """Whether the plan asks for this shortcut; its audit may still refuse it."""
+        return call.plan.allows(self.kind)
+
+    @abstractmethod
+    async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
+        """Append one attribute, with ``kind`` as its provenance, to some regions, and pass the others on."""
+        ...
+
+    def learned(self, frame: Frame, turn: Turn) -> None:
+        """Learn from a frame whose regions all have answers now, those of ``turn.rest`` from later links."""
+        return
+
+    def audited(self, outcome: Outcome) -> None:
+        """Take an outcome: the oracle has checked an answer of this shortcut or of a later link, for a known stream."""
+        return
+
+    def result_sent(self, stream: str) -> None:
+        """Note that the result of the stream's latest frame was sent: background work for it may begin."""
+        return
+
+    def standing(self, stream: str) -> Standing | None:
+        """Return the stream's present standing; None for a shortcut without phases."""
+        return None
+
+    def describe(self, plan: NodePlan, timeline: Timeline, standing: Standing) -> NodePlan:
+        """Return the published plan with this kind's details; called if there is a ``standing``."""
+        return plan
+
+    def snapshot(self, stream: str) -> bytes | None:
+        """Return the state that must survive a restart, as JSON; None if there is none."""
+        return None
+
+    def restore(self, stream: str, data: bytes) -> None:
+        """Go on from a snapshot, before the stream's first frame; raises Malformed for damaged data."""
+        return
+
+    def forget(self, stream: str) -> None:
+        """Drop what is known of a stream."""
+        return
+
+    async def close(self) -> None:
+        """Give up background work."""
+        return

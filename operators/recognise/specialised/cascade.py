@@ -1,0 +1,202 @@
+"""The specialised cascade of one stream: the algorithm that drives it, and its heads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from operators.recognise.shortcuts.shortcut import Standing
+from operators.recognise.specialised.head_supply import HeadSupply
+from serving.errors import ModelError, SluiceError
+from specialization.heads.head import SpecialisedHead
+from specialization.weg.algorithm import Weg
+from specialization.weg.state import Head, WegState
+
+log = logging.getLogger(__name__)
+
+Classes = tuple[str, ...]
+"""Names of dominant classes."""
+
+
+class CascadeState(msgspec.Struct):
+    """The state of a cascade that survives a restart or a move to another worker."""
+
+    weg: WegState
+    heads: dict[int, bytes]
+    """The heads by number, as ``SpecialisedHead.to_bytes`` writes them."""
+    networks: dict[str, str]
+    """The templates of the heads, and the sha256 of the network that each was trained on."""
+    labels: str
+    """The digest of the labels that the class numbers stand for."""
+    strictness: int = 0
+
+
+class InUse(NamedTuple):
+    """The head that answers."""
+
+    number: int
+    template: str
+    head: SpecialisedHead
+
+
+class Cascade:
+    """Feeds WEG with a stream's answers, and trains the heads that it asks for; meanwhile the oracle answers."""
+
+    def __init__(
+        self,
+        name: str,
+        supply: HeadSupply,
+        changed: Callable[[], None],
+        trained: Callable[[Classes, bool], None],
+    ) -> None:
+        """``name``: for log lines. ``changed`` is called when a head begins or ceases to answer.
+
+        ``trained`` is called with the classes of every head that was trained, and whether it is used.
+        """
+        self.strictness = 0
+        """Number of times that heads agreed too seldom; each time later heads may err half as often."""
+        self._name, self._supply, self._changed, self._trained = name, supply, changed, trained
+        self._labels = supply.labels
+        self._heads: dict[int, SpecialisedHead] = {}
+        self._jobs: dict[int, asyncio.Task[None]] = {}
+        self.weg = Weg(supply.rules(0))
+
+    @property
+    def in_use(self) -> InUse | None:
+        """The head that answers; None if the oracle does."""
+        head = self.weg.state.head
+        if head is None:
+            return None
+        return InUse(head.number, head.target.template, self._heads[head.number])
+
+    @property
+    def epoch(self) -> int:
+        """Number of times that the stream's content was found to have changed."""
+        return self.weg.state.epoch
+
+    def classes(self) -> tuple[str, ...]:
+        """The classes that the head in use knows."""
+        head = self.weg.state.head
+        return self._labels.named(head.target.classes) if head else ()
+
+    def standing(self) -> Standing:
+        """The phase, the head in use, and the figures by which it was chosen."""
+        state = self.weg.state
+        template = state.head.target.template if state.head else None
+        cost = self._supply.features.typical_cost
+        return Standing(state.phase, state.epoch, template, self.classes(), len(state.previous), cost)
+
+    def answered(self, used: InUse | None, said: str, by_head: bool) -> None:
+        """Take an answer: of the head that was ``used``, or of the oracle, alone or after the head said "other"."""
+        label = self._labels.number(said)
+        if label is None:
+            return  # a variant's label that the oracle does not know
+        if used is None:
+            self.weg.rules = self._supply.rules(self.strictness)
+            self.weg.oracle_answered(label)
+        else:
+            self._log_departure(self.weg.cascade_answered(used.number, label, by_head))
+        self._follow()
+
+    def audited(self, number: int, agrees: bool) -> None:
+        """Take an audit of a head's answer by the oracle."""
+        self._log_departure(self.weg.audited(number, agrees))
+        self._follow()
+
+    def distrust(self) -> None:
+        """Drop all heads, which agree too seldom with the oracle, and demand more of later ones."""
+        state = self.weg.state
+        unwanted = [*state.known, state.wanted] if state.wanted else list(state.known)
+        self.strictness += bool(unwanted)
+        for head in unwanted:
+            self.weg.head_failed(head.number)
+        self._follow()
+
+    async def settled(self) -> None:
+        """Return when nothing is being trained."""
+        while self._jobs:
+            await asyncio.wait(self._jobs.values())
+
+    def close(self) -> None:
+        """Stop waiting for heads."""
+        for job in self._jobs.values():
+            job.cancel()
+
+    def state(self) -> CascadeState:
+        """Return the state with which another worker can go on."""
+        known = [head for head in self.weg.state.known if head.number in self._heads]
+        return CascadeState(
+            self.weg.state,
+            {head.number: self._heads[head.number].to_bytes() for head in known},
+            {head.target.template: self._supply.features.sha256(head.target.template) for head in known},
+            self._labels.digest,
+            self.strictness,
+        )
+
+    def restore(self, state: CascadeState) -> None:
+        """Restore a state; heads that are damaged or belong to another network are asked for anew.
+
+        Where classes have other names now, as after an identity was enrolled, nothing that was known holds.
+        """
+        if state.labels != self._labels.digest:
+            return
+        self.strictness = state.strictness
+        self._heads = {}
+        for head in state.weg.known:
+            name = head.target.template
+            if self._supply.fits(name, state.networks.get(name)):
+                self._take(head.number, state.heads.get(head.number, b""))
+        self.weg = Weg(self._supply.rules(self.strictness), state.weg)
+        lost = [head for head in (*state.weg.known, state.weg.head) if head and head.number not in self._heads]
+        for head in lost:
+            self.weg.head_failed(head.number)
+
+    def _take(self, number: int, data: bytes) -> None:
+        try:
+            self._heads[number] = SpecialisedHead.from_bytes(data)
+        except ModelError as error:
+            log.warning("%s: %s; it is trained anew when it is wanted", self._name, error)
+
+    def _follow(self) -> None:
+        """Train the wanted head, once, and keep no weights that are no longer needed."""
+        state = self.weg.state
+        wanted = state.wanted
+        if wanted and wanted.number not in self._jobs:
+            self._jobs[wanted.number] = asyncio.create_task(self._train(wanted))
+        kept = {head.number for head in state.known}
+        for number in self._heads.keys() - kept:
+            del self._heads[number]
+
+    async def _train(self, wanted: Head) -> None:
+        try:
+            head = await self._supply.train(wanted, self.strictness)
+        except SluiceError as error:
+            log.info("%s: no head for %s: %s", self._name, self._labels.named(wanted.target.classes), error)
+            self.weg.head_failed(wanted.number)
+        else:
+            self._arrived(wanted, head)
+        finally:
+            del self._jobs[wanted.number]
+        self._follow()
+        self._changed()
+
+    def _arrived(self, wanted: Head, head: SpecialisedHead) -> None:
+        """Use the head, unless its validation shows that it does not serve."""
+        classes = self._labels.named(wanted.target.classes)
+        serves = self._supply.serves(wanted.target, head.rates, self.strictness)
+        self._trained(classes, serves)
+        if not serves:
+            log.info("%s: a head for %s would not serve", self._name, classes)
+            self.weg.head_failed(wanted.number)
+            return
+        self._heads[wanted.number] = head
+        self.weg.head_arrived(wanted.number)
+
+    def _log_departure(self, why: str | None) -> None:
+        if why:
+            log.info("%s: a head is dropped: %s", self._name, why)
+            self._changed()

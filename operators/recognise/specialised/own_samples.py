@@ -1,0 +1,136 @@
+"""Samples of the node's own streams with the oracle's answers: a training set from its cameras."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learning.store import SampleRing
+from operators.frames.frame import Frame, Region
+from operators.recognise.shortcuts.backlog import Backlog, PendingLook
+from operators.recognise.specialised.features import Features
+from operators.recognise.specialised.labels import Labels
+from serving.common.tensors import Image
+from specialization.templates.stored import StoredTemplate
+
+ENOUGH = 300
+"""Number of samples of a class after which only few more are taken, so that recent ones are included."""
+RARELY = 10
+FIRST_PROFILE = 150
+"""Number of samples after which heads are first validated."""
+
+
+class OwnSamples:
+    """Computes features of crops in the background, and keeps them with the oracle's answers."""
+
+    def __init__(self, directory: Path, features: Callable[[Image], Awaitable[NDArray[np.float32]]]) -> None:
+        """``features``: computes the D features of a crop."""
+        self.directory = directory
+        self._backlog: Backlog[NDArray[np.float32]] = Backlog(features, "no samples are taken")
+        self._ring: SampleRing | None = None
+        self._counts: dict[int, int] = {}
+        self._offered: dict[int, int] = {}
+        self._next_profile = FIRST_PROFILE
+
+    @property
+    def taken(self) -> int:
+        """The number of samples so far."""
+        return sum(self._counts.values())
+
+    def offer(self, stream: str, crops: Sequence[Image], labels: Sequence[int]) -> None:
+        """Offer crops of a frame that the oracle has named; some are taken once the frame's result was sent."""
+        if self._backlog.has_room:
+            taken = [(crop, label) for crop, label in zip(crops, labels, strict=True) if self._wanted(label)]
+            self._backlog.hold(
+                stream, [PendingLook(crop.copy(), partial(self._add, label), _nothing) for crop, label in taken]
+            )
+
+    def result_sent(self, stream: str) -> None:
+        """Note that the result of the last offered frame was sent."""
+        self._backlog.result_sent(stream)
+
+    def profile_is_due(self) -> bool:
+        """Whether the number of samples has doubled since this was last true."""
+        if self.taken < self._next_profile:
+            return False
+        self._next_profile = 2 * self.taken
+        return True
+
+    async def close(self) -> None:
+        """Take no more samples."""
+        await self._backlog.close(0.0)
+        if self._ring is not None:
+            self._ring.close()
+            self._ring = None
+
+    def _wanted(self, label: int) -> bool:
+        self._offered[label] = self._offered.get(label, 0) + 1
+        return self._counts.get(label, 0) < ENOUGH or self._offered[label] % RARELY == 0
+
+    def _add(self, label: int, features: NDArray[np.float32]) -> None:
+        if self._ring is None:
+            self._ring = SampleRing(self.directory, len(features))
+        self._ring.add(features[None], np.array([label]))
+        self._counts[label] = self._counts.get(label, 0) + 1
+
+
+class NodeSamples:
+    """The samples of a node: one collection for each template, since features are the network's."""
+
+    def __init__(
+        self, directory: Path, templates: Sequence[StoredTemplate], features: Features, labels: Labels
+    ) -> None:
+        """``directory``: the place of the samples."""
+        self.templates: Mapping[str, StoredTemplate] = {template.name: template for template in templates}
+        self._features, self._labels = features, labels
+        self._own = {name: OwnSamples(directory / name, partial(features.of_crop, name)) for name in self.templates}
+
+    def collect(self, frame: Frame, regions: Sequence[Region]) -> None:
+        """Offer objects that the oracle has named, as samples for later heads."""
+        known = [(region, number) for region in regions if (number := self._number(region)) is not None]
+        if not known:
+            return
+        named, labels = [region for region, _ in known], [number for _, number in known]
+        for name, samples in self._own.items():
+            samples.offer(frame.stream, self._features.crops(name, frame, named), labels)
+
+    def collect_audited(self, stream: str, crop: Image, label: str) -> None:
+        """Offer an audited object, so that the samples of frequent classes stay fresh."""
+        number = self._labels.number(label)
+        for name, samples in self._own.items():
+            if number is not None and self._features.sees_as_the_oracle(name):
+                samples.offer(stream, [crop], [number])
+                samples.result_sent(stream)
+
+    def result_sent(self, stream: str) -> None:
+        """The result of the stream's latest frame has been sent: from now on its samples do not delay it."""
+        for samples in self._own.values():
+            samples.result_sent(stream)
+
+    def directory(self, template: str) -> Path:
+        """Return the directory of a template's samples."""
+        return self._own[template].directory
+
+    def taken(self, template: str) -> int:
+        """Return the number of a template's samples."""
+        return self._own[template].taken
+
+    def profile_is_due(self, template: str) -> bool:
+        """See ``OwnSamples``."""
+        return self._own[template].profile_is_due()
+
+    async def close(self) -> None:
+        """Take no more samples."""
+        for samples in self._own.values():
+            await samples.close()
+
+    def _number(self, region: Region) -> int | None:
+        return self._labels.number(region.attributes[-1].label)
+
+
+def _nothing() -> None:
+    """Return a deadline far away, since nobody waits for a sample."""

@@ -1,0 +1,46 @@
+"""Frames, regions and calls with defaults."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from operators.base import Call
+from operators.frames.frame import Box, Frame, Region
+from operators.plan import Decision
+from operators.wire.schema import ShortcutKind
+from serving.common.tensors import Image
+from serving.scheduling.urgency import Urgency
+
+FAR = 1e9
+"""A deadline that nothing misses, seconds on the monotonic clock."""
+
+
+def call(model: str | None = None, deadline: float = FAR, shortcuts: frozenset[ShortcutKind] | None = None) -> Call:
+    """A call for a model, in which all shortcuts, or these, are allowed."""
+    return Call(Decision(model, shortcuts), Urgency(deadline))
+
+
+CALL = call()
+"""For operators without a network."""
+
+
+def make_frame(
+    seq: int = 0,
+    media_time_s: float = 0.0,
+    image: Image | None = None,
+    stream: str = "cam",
+    run: str = "run-1",
+) -> Frame:
+    """A frame, grey unless an image is given."""
+    picture = np.full((120, 160, 3), 128, np.uint8) if image is None else image
+    return Frame(stream, run, seq, picture, media_time_s, datetime.now(UTC))
+
+
+def make_region(
+    x: float = 0.1, y: float = 0.1, w: float = 0.2, h: float = 0.2, label: str = "car", **more: Any
+) -> Region:
+    """A region by its top left corner and size; ``more``: other fields of ``Region``."""
+    return Region(**{"id": 0, "node": "detect", "confidence": 0.9, **more}, label=label, box=Box(x, y, x + w, y + h))

@@ -1,0 +1,73 @@
+"""An engine whose answers a test writes down, to stand in for networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.recognise.classifier import Classifier
+from operators.recognise.roles import Roles
+from operators.recognise.shortcuts.oracle import Oracle
+from serving.catalogue.cards import ModelCard, parse_card
+from serving.errors import ModelError
+from serving.scheduling.urgency import Urgency
+
+Answer = Callable[[NDArray[Any]], list[NDArray[Any]]]
+
+COLOURS = ("blue", "green", "red")
+
+
+class FakeEngine:
+    """Answers every model's batches with a function; notes what it was asked."""
+
+    def __init__(self, **models: tuple[ModelCard, Answer]) -> None:
+        self._models = {name.replace("_", "-"): model for name, model in models.items()}
+        self.asked: list[tuple[str, NDArray[Any], float]] = []
+        """Model, batch and deadline of every request."""
+        self.loaded: list[str] = []
+
+    def card(self, model: str) -> ModelCard:
+        """See ``Inference``."""
+        if model not in self._models:
+            raise ModelError(f"unknown model {model!r}")
+        return self._models[model][0]
+
+    async def load(self, model: str) -> None:
+        """See ``Inference``."""
+        self.loaded.append(model)
+
+    async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
+        """See ``Inference``."""
+        self.asked.append((model, batch, urgency.deadline))
+        return self._models[model][1](batch)
+
+
+def card_of(name: str, **changes: Any) -> ModelCard:
+    """A card for a network of 4 × 4 pixels that says blue, green or red; ``changes`` replace keys, None removes one."""
+    card = {
+        "name": name,
+        "version": "1",
+        "task": "classify",
+        "file": "net.onnx",
+        "sha256": "0" * 64,
+        "licence": "Apache-2.0",
+        "source": "https://example.org",
+        "input": {"width": 4, "height": 4, "colour": "bgr"},
+        "classes": list(COLOURS),
+        **changes,
+    }
+    return parse_card({key: value for key, value in card.items() if value is not None}, name)
+
+
+def scores(words: Sequence[str]) -> NDArray[np.float32]:
+    """What such a network gives out when it says these words."""
+    return np.array([[9.0 * (word == colour) for colour in COLOURS] for word in words], np.float32)
+
+
+def fake_oracle(says: Callable[[NDArray[Any]], Sequence[str]] = lambda batch: ["blue"] * len(batch)) -> Oracle:
+    """An oracle that ``says`` a word for every picture of a batch."""
+    engine = FakeEngine(oracle=(card_of("oracle"), lambda batch: [scores(says(batch))]))
+    return Oracle(Classifier(engine, Roles.of(["oracle"], engine.card), "paint"))

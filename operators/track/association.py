@@ -1,0 +1,58 @@
+"""Which box belongs to which track: a cost for every pair, a gate, and the assignment that costs least."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.track.boxes import Array
+from operators.track.kalman import Motion
+
+WIDENED = 0.5
+"""Boxes are widened on every side by this many standard deviations of the expected place, a box size at most."""
+FAR = 0.2
+"""Cost of a distance of one (widened) box size between the centres; overlap costs 0 (all) to 1 (none)."""
+OTHER_LABEL = 0.1
+"""Cost of another label: it decides between neighbours and breaks no track."""
+ALONE = 1.5
+"""Cost of a track and a box that stay without each other."""
+
+Pairs = list[tuple[int, int]]
+
+
+def distances_and_costs(tracks: Motion, shapes: Array, other_label: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Tracks × boxes: 1 − intersection over union, and what the pair costs.
+
+    Both boxes are widened by what is not known of the track's place, so a small fast object is found again between two
+    frames that show it side by side (after Yang et al., "Make It Easier by Buffering the Matching Space", 2023).
+    """
+    size = np.exp(tracks.shape[:, None, 2:])
+    margin = 2 * np.minimum(WIDENED * np.sqrt(tracks.shape_variance[:, None, :2]), size)
+    expected = size + margin
+    found = np.exp(shapes[None, :, 2:]) + margin
+    apart = np.abs(tracks.shape[:, None, :2] - shapes[None, :, :2])
+    common = np.clip(np.minimum((expected + found) / 2 - apart, np.minimum(expected, found)), 0, None)
+    shared = common[..., 0] * common[..., 1]
+    whole = expected[..., 0] * expected[..., 1] + found[..., 0] * found[..., 1] - shared
+    distance = 1 - shared / whole
+    far = np.sqrt((apart**2 / (expected * found)).sum(axis=2))
+    return distance, distance + FAR * far + OTHER_LABEL * other_label
+
+
+def solver_loaded() -> bool:
+    """Whether ``assign`` answers without loading the solver, which takes 0.3 s once per process."""
+    return "scipy.optimize" in sys.modules
+
+
+def assign(costs: Array, allowed: NDArray[np.bool_]) -> Pairs:
+    """Pairs of (track, box), each at most once, such that pairs and those left alone cost least."""
+    if not allowed.any():
+        return []
+    if allowed.sum(axis=0).max() <= 1 and allowed.sum(axis=1).max() <= 1:
+        return list(zip(*(places.tolist() for places in np.nonzero(allowed)), strict=True))
+    from scipy.optimize import linear_sum_assignment  # not at the top: see solver_loaded
+
+    rows, columns = linear_sum_assignment(np.where(allowed, np.minimum(costs - ALONE, 0), 0))
+    return [(row, column) for row, column in zip(rows.tolist(), columns.tolist(), strict=True) if allowed[row, column]]

@@ -1,0 +1,113 @@
+"""Where tracks are expected: constant-velocity Kalman filters, one per coordinate, all tracks of a stream at once.
+
+The coordinates of a shape (``boxes.py``) are filtered apart, each with its speed, so a covariance is three numbers and
+no matrix is inverted. All noise is relative to the box's size and grows with the time passed, not with frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.track.boxes import Array, bounded
+
+MEASURED = np.array([0.11, 0.11, 0.14, 0.14])
+"""Standard deviation of a detector's box: of the centre in sizes, of the size in logarithms."""
+FIRST_SPEED = np.array([5.0, 2.5, 0.6, 0.6])
+"""Standard deviation of the speed, per second, of a box that was seen once."""
+RESTLESS = np.array([1.0, 0.5, 0.3, 0.3])
+"""Standard deviation of a speed's change in the square root of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """Estimates of n tracks: ``values`` are 5 × n × 4, the last axis being the coordinates of a shape."""
+
+    values: Array
+
+    def __len__(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def shape(self) -> Array:
+        """Where the boxes are expected, n × 4."""
+        return self._part(0)
+
+    @property
+    def speed(self) -> Array:
+        """Change of the shape per second."""
+        return self._part(1)
+
+    @property
+    def shape_variance(self) -> Array:
+        """The variance of the shape."""
+        return self._part(2)
+
+    @property
+    def covariance(self) -> Array:
+        """The covariance of shape and speed."""
+        return self._part(3)
+
+    @property
+    def speed_variance(self) -> Array:
+        """The variance of the speed."""
+        return self._part(4)
+
+    def _part(self, place: int) -> Array:
+        part: Array = self.values[place]
+        return part
+
+    def kept(self, which: NDArray[np.intp]) -> Motion:
+        """The tracks at these places."""
+        return Motion(self.values[:, which])
+
+    def joined(self, other: Motion) -> Motion:
+        """These tracks, followed by the others."""
+        return Motion(np.concatenate((self.values, other.values), axis=1))
+
+    def with_changed(self, which: NDArray[np.intp], changed: Motion) -> Motion:
+        """The tracks, with those at these places replaced."""
+        values = self.values.copy()
+        values[:, which] = changed.values
+        return Motion(values)
+
+
+def begin(shapes: Array) -> Motion:
+    """Tracks of boxes that were seen once: nothing is known of their speed but its spread."""
+    scale = _scale(shapes)
+    values = np.zeros((5, *shapes.shape))
+    values[0], values[2], values[4] = shapes, (MEASURED * scale) ** 2, (FIRST_SPEED * scale) ** 2
+    return Motion(values)
+
+
+def predict(motion: Motion, elapsed_s: float) -> Motion:
+    """The tracks after this time, if nothing was seen of them."""
+    noise = (RESTLESS * _scale(motion.shape)) ** 2 * elapsed_s
+    values = motion.values.copy()
+    values[0] = bounded(motion.shape + elapsed_s * motion.speed)
+    values[3] += elapsed_s * (motion.speed_variance + noise / 2)
+    values[2] += elapsed_s * (motion.covariance + values[3] - noise * (elapsed_s / 6))
+    values[4] += noise
+    return Motion(values)
+
+
+def correct(motion: Motion, shapes: Array) -> Motion:
+    """The tracks once each was seen, at these shapes."""
+    spread = motion.shape_variance + (MEASURED * _scale(shapes)) ** 2
+    gain, speed_gain = motion.shape_variance / spread, motion.covariance / spread
+    surprise = shapes - motion.shape
+    values = motion.values.copy()
+    values[0] = bounded(motion.shape + gain * surprise)
+    values[1] += speed_gain * surprise
+    values[2:4] *= 1 - gain
+    values[4] -= speed_gain * motion.covariance
+    return Motion(values)
+
+
+def _scale(shapes: Array) -> Array:
+    """Return the unit of each coordinate: the box's size for the centre, 1 for the logarithms."""
+    scale = np.ones_like(shapes)
+    np.exp(shapes[:, 2:], out=scale[:, :2])
+    return scale

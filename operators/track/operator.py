@@ -1,0 +1,88 @@
+"""Track: gives regions identities that last over frames. ``tracker.py`` says how they are found again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+from operators.base import Call
+from operators.frames.frame import Frame, Region
+from operators.track.association import solver_loaded
+from operators.track.settings import TrackSettings
+from operators.track.tracker import KalmanTracker
+from serving.common.threads import in_thread
+
+__all__ = ["IDS_PER_FRAME", "Track", "TrackSettings", "Tracker"]
+
+IDS_PER_FRAME = 1000
+"""A track's id is ``seq of birth × IDS_PER_FRAME + k``: unique in a run with no counter to lose in a restart."""
+FEW = 40
+"""Up to this many regions are tracked on the event loop, in less than a millisecond; more in a thread."""
+
+
+class Tracker(Protocol):
+    """What the operator needs of a tracker. One instance follows one stream."""
+
+    def update(self, regions: Sequence[Region], elapsed_s: float) -> list[int | None]:
+        """For each region the tracker's own number of its track, or None while that is not confirmed."""
+        ...
+
+    def alive(self) -> set[int]:
+        """The numbers of the tracks that may still be found again."""
+        ...
+
+
+class Track:
+    """Operator: sets ``track_id`` of the regions it is given."""
+
+    def __init__(self, settings: TrackSettings | None = None) -> None:
+        self._settings = settings or TrackSettings()
+        self._streams: dict[tuple[str, str], _Stream] = {}
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Give each region the id of its track."""
+        key = (frame.stream, frame.run)
+        known = self._streams.get(key)
+        if known is None or known.elapsed_s(frame) < -self._settings.lost_after_s:
+            self.forget(frame.stream)
+            known = self._streams[key] = _Stream(KalmanTracker(self._settings), frame.media_time_s)
+        work = partial(known.update, frame, regions)
+        # The solver is loaded by the first conflict, which takes long.
+        if len(regions) > FEW or (len(regions) > 1 and not solver_loaded()):
+            await in_thread(work)
+        else:
+            work()
+        return []
+
+    def forget(self, stream: str) -> None:
+        """Drop the stream's tracks."""
+        for key in [key for key in self._streams if key[0] == stream]:
+            del self._streams[key]
+
+
+class _Stream:
+    """The tracker of one capture run and the ids given so far."""
+
+    def __init__(self, tracker: Tracker, media_time_s: float) -> None:
+        self._tracker = tracker
+        self._last_s = media_time_s
+        self._ids: dict[int, int] = {}
+
+    def elapsed_s(self, frame: Frame) -> float:
+        """Media time since the frame before, below 0 where it ran back; 0 where one of the two has no time."""
+        elapsed_s = frame.media_time_s - self._last_s
+        return 0.0 if math.isnan(elapsed_s) else elapsed_s
+
+    def update(self, frame: Frame, regions: Sequence[Region]) -> None:
+        """Give the regions their ids."""
+        numbers = self._tracker.update(regions, max(self.elapsed_s(frame), 0.0))
+        self._last_s = frame.media_time_s
+        fresh = sorted({number for number in numbers if number is not None and number not in self._ids})
+        self._ids |= {number: frame.seq * IDS_PER_FRAME + place for place, number in enumerate(fresh)}
+        for region, number in zip(regions, numbers, strict=True):
+            if number is not None:
+                region.track_id = self._ids[number]
+        alive = self._tracker.alive()
+        self._ids = {number: id_ for number, id_ in self._ids.items() if number in alive}

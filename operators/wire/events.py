@@ -1,0 +1,87 @@
+"""The messages about streams, tracks, and messages that could not be processed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from operators.wire import bounds
+from operators.wire.bounds import Count, Id, Label, MediaTime, Moment, Number, Seq, Share, Text
+from operators.wire.result import Attribute, BoundingBox
+
+STREAM_SCHEMA: Final = "sluice.stream/1"
+StreamState = Literal["starting", "running", "stalled", "reconnecting", "ended", "failed"]
+
+
+class StreamStatus(msgspec.Struct, kw_only=True, frozen=True):
+    """A change of a stream's state. Topic ``streams.v1`` (compacted), key = stream."""
+
+    schema: Literal["sluice.stream/1"] = STREAM_SCHEMA
+    stream: Id
+    run: Id
+    state: StreamState
+    reason: Label | None = None
+    """A code that a program can act on: ``auth_failed``, ``refused``, ``timeout``, …; None while all is well."""
+    message: Text | None = None
+    """The reason in words, without credentials."""
+    uri: Text
+    """The source's address, without credentials."""
+    at: Moment
+    frames: Count = 0
+    """Frames sampled so far in this run."""
+    restarts: Count = 0
+
+    def __post_init__(self) -> None:
+        bounds.check(self.at)
+
+
+EVENT_SCHEMA: Final = "sluice.event/1"
+
+
+class Event(msgspec.Struct, kw_only=True, frozen=True):
+    """The life cycle of a track, derived from results. Topic ``events.v1``, key = stream."""
+
+    schema: Literal["sluice.event/1"] = EVENT_SCHEMA
+    type: Literal["new", "update", "end"]
+    stream: Id
+    run: Id
+    seq: Seq
+    """The frame that caused the event."""
+    track_id: Count
+    label: Label
+    confidence: Share
+    media_time_s: MediaTime
+    first_media_time_s: MediaTime
+    last_media_time_s: MediaTime
+    bounding_box: BoundingBox
+    attributes: Annotated[list[Attribute], Meta(max_length=bounds.MOST_ATTRIBUTES)] = []
+
+
+DEAD_LETTER_SCHEMA: Final = "sluice.dead-letter/1"
+HeaderText = Annotated[str, Meta(max_length=bounds.HEADER_CHARS)]
+"""A header or key in a dead letter."""
+
+
+class DeadLetter(msgspec.Struct, kw_only=True, frozen=True):
+    """A message that could not be processed, with its place of origin. Topic ``dlq.v1``, original key."""
+
+    schema: Literal["sluice.dead-letter/1"] = DEAD_LETTER_SCHEMA
+    reason: Label
+    """A code: ``bad_header``, ``wrong_schema``, ``undecodable_image``, ``image_too_large``, ``failed``,
+    ``unreadable_record``."""
+    message: Text
+    topic: Label
+    partition: Count
+    offset: Number
+    key: HeaderText | None
+    at: Moment
+    headers: Annotated[dict[Label, HeaderText], Meta(max_length=bounds.MOST_HEADERS)] = {}
+    """The first headers; a long one is cut off."""
+    value_bytes: Count = 0
+    value_base64: Annotated[str, Meta(max_length=bounds.LETTER_CHARS)] | None = None
+    """The original bytes; None if they are larger than the limit for dead letters."""
+
+    def __post_init__(self) -> None:
+        bounds.check(self.at)

@@ -1,0 +1,38 @@
+"""The message that announces one sampled frame."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from operators.wire import bounds
+from operators.wire.bounds import Id, MediaTime, Milliseconds, Moment, Seq, Side, Text
+
+FRAME_SCHEMA: Final = "sluice.frame/1"
+FRAME_HEADER_KEY = "frame"
+"""The name of the Kafka header that carries the JSON of a ``FrameHeader`` beside the image bytes."""
+
+
+class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
+    """Describes the image bytes of one sampled frame. Topic ``frames.v1``, key = stream."""
+
+    schema: Literal["sluice.frame/1"] = FRAME_SCHEMA
+    stream: Id
+    run: Id
+    seq: Seq
+    width: Side
+    """Pixels of the image in the message."""
+    height: Side
+    media_time_s: MediaTime
+    """Presentation time within the source, seconds from its first frame."""
+    captured_at: Moment
+    """When the frame was decoded, UTC."""
+    encoding: Literal["jpeg", "bgr24", "none"]
+    """``bgr24``: raw rows, blue-green-red, one byte each. ``none``: capture had to drop the image; see ``cause``."""
+    decode_ms: Milliseconds = 0.0
+    """Time that capture spent on decoding and converting this frame."""
+    cause: Text | None = None
+
+    def __post_init__(self) -> None:
+        bounds.check(self.captured_at)

@@ -1,0 +1,8 @@
+"""Labels with a meaning of their own, which no network gives."""
+
+from __future__ import annotations
+
+MOVING = "moving"
+"""The label of what the motion detector finds: something that moves."""
+UNKNOWN = "unknown"
+"""The answer of a recogniser that is not sure enough."""

@@ -1,0 +1,127 @@
+"""The message that says what was found in one sampled frame."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from operators.wire import bounds
+from operators.wire.bounds import Corner, Count, Id, Label, MediaTime, Milliseconds, Moment, Seq, Share, Side, Text
+
+RESULT_SCHEMA: Final = "sluice.result/1"
+Outcome = Literal["analysed", "dropped", "failed"]
+Provenance = Literal["oracle", "variant", "specialised", "cached", "reused"]
+ShortcutKind = Literal["variant", "specialised", "cached", "reused"]
+"""The provenances that are audited, each by itself."""
+
+
+class BoundingBox(msgspec.Struct, kw_only=True, frozen=True):
+    """Corners relative to the frame, 0…1, origin top left."""
+
+    x_min: Corner
+    y_min: Corner
+    x_max: Corner
+    y_max: Corner
+
+
+class Detection(msgspec.Struct, kw_only=True, frozen=True):
+    """What the detector said."""
+
+    bounding_box: BoundingBox
+    confidence: Share
+    label: Label
+
+
+class Model(msgspec.Struct, kw_only=True, frozen=True):
+    """Which network answered."""
+
+    name: Label
+    version: Label
+    tier: Label
+    variant: Label | None = None
+    """Engine and precision, where the query named them: ``openvino-bf16``."""
+
+
+class Attribute(msgspec.Struct, kw_only=True, frozen=True):
+    """What a recogniser said of one object, and where the answer came from."""
+
+    name: Label
+    label: Label
+    confidence: Share
+    provenance: Provenance
+    model: Model
+
+
+class Object(msgspec.Struct, kw_only=True, frozen=True):
+    """One object in one frame. ``id`` is unique within the frame; ``parent_id`` names another object's ``id``."""
+
+    id: Count
+    label: Label
+    confidence: Share
+    track_id: Count | None = None
+    parent_id: Count | None = None
+    detection: Detection
+    attributes: Annotated[list[Attribute], Meta(max_length=bounds.MOST_ATTRIBUTES)] = []
+
+
+class FrameInfo(msgspec.Struct, kw_only=True, frozen=True):
+    """The frame that a result is about."""
+
+    width: Side
+    height: Side
+    media_time_s: MediaTime
+    captured_at: Moment
+
+    def __post_init__(self) -> None:
+        bounds.check(self.captured_at)
+
+
+class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """What the planner decided for one node of one frame, and what the node could not obey."""
+
+    variant: Label
+    """The model to run where no other shortcut answers."""
+    shortcuts: Annotated[list[ShortcutKind], Meta(max_length=bounds.MOST_LISTED)] | None = None
+    """Kinds of shortcuts that were allowed to answer; None: all that the node has."""
+    budget_ms: Milliseconds | None = None
+    """Time that the node was given, so that the nodes after it could still meet the deadline; None: not limited."""
+    why: Text = ""
+    """The reason in words."""
+    declined: Annotated[dict[Label, Text], Meta(max_length=bounds.MOST_LISTED)] = {}
+    """Parts of the plan that the node did not obey, and why: ``variant``, or a kind of shortcut."""
+
+
+class Plan(msgspec.Struct, kw_only=True, frozen=True):
+    """How the frame was run: its objective, and milliseconds per stage in the order they ran."""
+
+    slo_ms: Milliseconds
+    deadline_met: bool
+    latency_ms: Milliseconds = 0.0
+    """From ``captured_at`` until the result was ready."""
+    latency_known: bool = True
+    """False if the clocks of capture and worker disagree: then ``latency_ms`` counts from the frame's arrival, plus the
+    time that it is known to have waited before, and ``deadline_met`` is false.
+    """
+    stages_ms: Annotated[dict[Label, Milliseconds], Meta(max_length=2 * bounds.MOST_NODES)] = {}
+    nodes: Annotated[dict[Label, NodeDecision], Meta(max_length=bounds.MOST_NODES)] = {}
+    """What each node with a model had to do."""
+
+
+class Result(msgspec.Struct, kw_only=True, frozen=True):
+    """One message per sampled frame, empty and dropped frames included. Topic ``results.v1``, key = stream.
+
+    Idempotent by (stream, run, seq): a repeated message has the same key and content.
+    """
+
+    schema: Literal["sluice.result/1"] = RESULT_SCHEMA
+    stream: Id
+    run: Id
+    seq: Seq
+    query: Id
+    frame: FrameInfo
+    outcome: Outcome
+    cause: Text | None = None
+    plan: Plan
+    objects: Annotated[list[Object], Meta(max_length=bounds.MOST_OBJECTS)] = []

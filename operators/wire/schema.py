@@ -1,0 +1,102 @@
+"""All kinds of messages on the wire, and the only way on and off it.
+
+Messages are JSON, spelled like DL Streamer's; within a major version fields are only added. ``from_json`` refuses
+another ``schema``, and every field that is outside of its bounds (``operators/wire/bounds.py``).
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from operators.wire.events import (
+    DEAD_LETTER_SCHEMA,
+    EVENT_SCHEMA,
+    STREAM_SCHEMA,
+    DeadLetter,
+    Event,
+    StreamState,
+    StreamStatus,
+)
+from operators.wire.frame_message import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader
+from operators.wire.result import (
+    RESULT_SCHEMA,
+    Attribute,
+    BoundingBox,
+    Detection,
+    FrameInfo,
+    Model,
+    NodeDecision,
+    Object,
+    Outcome,
+    Plan,
+    Provenance,
+    Result,
+    ShortcutKind,
+)
+from operators.wire.stream_plan import (
+    PLAN_SCHEMA,
+    Agreement,
+    Interval,
+    NodePlan,
+    Phase,
+    Specialization,
+    SpecializationPhase,
+    StreamPlan,
+    SwitchOff,
+)
+from serving.common.untrusted import decode
+
+__all__ = [
+    "DEAD_LETTER_SCHEMA",
+    "EVENT_SCHEMA",
+    "FRAME_HEADER_KEY",
+    "FRAME_SCHEMA",
+    "PLAN_SCHEMA",
+    "RESULT_SCHEMA",
+    "STREAM_SCHEMA",
+    "Agreement",
+    "Attribute",
+    "BoundingBox",
+    "DeadLetter",
+    "Detection",
+    "Event",
+    "FrameHeader",
+    "FrameInfo",
+    "Interval",
+    "Message",
+    "Model",
+    "NodeDecision",
+    "NodePlan",
+    "Object",
+    "Outcome",
+    "Phase",
+    "Plan",
+    "Provenance",
+    "Result",
+    "ShortcutKind",
+    "Specialization",
+    "SpecializationPhase",
+    "StreamPlan",
+    "StreamState",
+    "StreamStatus",
+    "SwitchOff",
+    "from_json",
+    "to_json",
+]
+
+Message = Result | StreamStatus | StreamPlan | Event | DeadLetter | FrameHeader
+M = TypeVar("M", bound=msgspec.Struct)
+
+_encoder = msgspec.json.Encoder()
+
+
+def to_json(message: msgspec.Struct) -> bytes:
+    """Encode a message for the wire."""
+    return _encoder.encode(message)
+
+
+def from_json(data: bytes | bytearray | memoryview, kind: type[M]) -> M:
+    """Decode a message; raises ``Malformed`` where it is not of this kind and version, or outside of its bounds."""
+    return decode(data, kind)

@@ -1,0 +1,123 @@
+"""The message that says who answers for a stream, and what the audits of its shortcuts found."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from operators.wire import bounds
+from operators.wire.bounds import Count, Id, Label, Moment, Real, Share, Text
+from operators.wire.result import ShortcutKind
+
+PLAN_SCHEMA: Final = "sluice.plan/1"
+Phase = Literal["probation", "trusted", "off"]
+
+
+class Interval(msgspec.Struct, kw_only=True, frozen=True):
+    """Bounds, both included."""
+
+    low: Share
+    high: Share
+
+
+class Agreement(msgspec.Struct, kw_only=True, frozen=True):
+    """How often a node's shortcuts say what its oracle says, by the recent audits."""
+
+    wanted: Share
+    """The query's ``accuracy``."""
+    found: Share | None
+    """Share of the audits in which both agreed; None before the first audit."""
+    audits: Count
+    disagreements: Count
+    exact: Interval
+    """Clopper–Pearson interval at 95 %, valid for one look."""
+    sequential: Interval
+    """Interval at 95 % that is valid however often one looks; the phase follows it."""
+
+
+class SwitchOff(msgspec.Struct, kw_only=True, frozen=True):
+    """The shortcuts of a node were switched off for a stream."""
+
+    answers: Count
+    """The node's answers for the stream so far."""
+    reason: Text
+
+
+SpecializationPhase = Literal["initialising", "selecting", "training", "specialised"]
+
+
+class Specialization(msgspec.Struct, kw_only=True, frozen=True):
+    """What specialization does for a stream at one node, and has done so far."""
+
+    phase: SpecializationPhase
+    """In ``specialised`` a head answers, and the oracle where the head says "other"; else the oracle answers."""
+    epoch: Count
+    template: Label | None = None
+    """The compact network of the head in use."""
+    classes: Annotated[list[Label], Meta(max_length=bounds.MOST_LISTED)] = []
+    """The dominant classes that it knows."""
+    oracle: Count
+    """Answers of the oracle that was asked alone."""
+    head: Count
+    fallback: Count
+    """Answers of the oracle after a head had said "other"."""
+    reused: Count
+    """Earlier answers of the same track."""
+    audits: Count
+    special_rate: Share
+    """Share of the answers given by a cascade, reused ones left out, 0…1."""
+    cascade_rate: Share | None
+    """Share of ``fallback`` among the answers given by a cascade, 0…1."""
+    transitions: Count
+    """How often a phase became ``specialised``."""
+    mean_dominant: Real | None
+    """Mean number of classes of the heads that were in use."""
+    mean_window: Real | None
+    """Mean number of answers in the windows that the heads were chosen by."""
+    saving: Real | None
+    """Share of the oracle's cost that was saved, after the cost of audits."""
+    speedup: Real | None
+    """The saving as a ratio of costs."""
+
+
+class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
+    """Who answers for a stream at one node that lists shortcuts, and why."""
+
+    node: Label
+    kind: ShortcutKind = "variant"
+    """The kind of shortcut that this plan is about."""
+    oracle: Label
+    """The model that the others are measured against."""
+    shortcuts: Annotated[list[Label], Meta(max_length=bounds.MOST_LISTED)]
+    phase: Phase
+    """``probation``, ``trusted``: shortcuts answer, audited often or seldom; ``off``: the oracle answers."""
+    answers: Count
+    shortcut_share: Share
+    """Share of the answers that a shortcut gave, 0…1."""
+    agreement: Agreement
+    audits: Count
+    """Number of audits since the beginning, including those that are forgotten."""
+    unsampled: Count
+    """Answers of shortcuts while no audit could be taken on."""
+    given_up: Count
+    """Answers that were drawn for an audit that was not made."""
+    switched_off: Count
+    switch_offs: Annotated[list[SwitchOff], Meta(max_length=bounds.MOST_LISTED)] = []
+    """The latest of them."""
+    specialization: Specialization | None = None
+    """What specialization does; given if ``kind`` is ``specialised``."""
+
+
+class StreamPlan(msgspec.Struct, kw_only=True, frozen=True):
+    """How a stream is analysed at present. Topic ``plans.v1`` (compacted), key = stream."""
+
+    schema: Literal["sluice.plan/1"] = PLAN_SCHEMA
+    stream: Id
+    query: Id
+    at: Moment
+    nodes: Annotated[list[NodePlan], Meta(max_length=4 * bounds.MOST_NODES)]
+
+    def __post_init__(self) -> None:
+        bounds.check(self.at)

@@ -1,0 +1,134 @@
+"""Builds a query's running parts: one operator per node, one executor for all streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+from operators.base import Operator
+from operators.detect.motion import MotionDetector, MotionSettings
+from operators.detect.onnx import OnnxDetector
+from operators.inference import Inference
+from operators.observer import UNOBSERVED, Observer
+from operators.recognise.classifier import Classifier
+from operators.recognise.gallery import GalleryRecogniser
+from operators.recognise.recogniser import Recogniser
+from operators.recognise.roles import Roles
+from operators.track.operator import Track, TrackSettings
+from pipelines.assembly.chains import Chains
+from pipelines.execute.byte_budget import ByteBudget
+from pipelines.execute.executor import Executor, FinalStep
+from pipelines.execute.frame_room import FrameRoom
+from pipelines.planning.planner import FirstListed
+from pipelines.query.dag import Dag
+from pipelines.query.query_file import DEFAULT_MAX_WIDTH, MOTION, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
+from pipelines.settings import decoded_memory
+from serving.common.clock import SYSTEM, Clock
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """An operator with something to load before the first frame."""
+
+    async def prepare(self) -> None:
+        """Load it; raises BadInput if that is not possible."""
+        ...
+
+
+def build_operators(dag: Dag, engine: Inference, chains: Chains | None = None) -> dict[str, Operator]:
+    """An operator for every node; raises BadInput where a node's model or gallery cannot be used."""
+    return {node.name: build_operator(node.spec, engine, chains) for node in dag.nodes}
+
+
+def build_operator(spec: NodeSpec, engine: Inference, chains: Chains | None = None) -> Operator:
+    """The operator of one node."""
+    match spec:
+        case DetectNode():
+            return _detector(spec, engine)
+        case TrackNode():
+            return Track(track_settings(spec))
+        case RecogniseNode():
+            return _recognise(spec, engine, chains)
+
+
+async def prepare(operators: Iterable[Operator]) -> None:
+    """Load every model now: a wrong one ends the command with one line, and the first frame need not wait."""
+    for operator in operators:
+        if isinstance(operator, Prepares):
+            await operator.prepare()
+
+
+async def build_executor(
+    query: Query,
+    dag: Dag,
+    engine: Inference,
+    final_steps: Sequence[FinalStep] = (),
+    chains: Chains | None = None,
+    clock: Clock = SYSTEM,
+    observer: Observer = UNOBSERVED,
+) -> Executor:
+    """An executor that is ready for frames; ``dag`` is the query's, and ``engine`` must have been started.
+
+    Without ``chains`` the first listed model answers whether it agrees with the oracle or not.
+    """
+    operators = build_operators(dag, engine, chains)
+    await prepare(operators.values())
+    policies = {stream.id: stream.overload_policy for stream in query.streams}
+    if chains is not None and chains.shortcuts.nodes:
+        final_steps = (*final_steps, chains.shortcuts.frame_done)
+    return Executor(dag, operators, FirstListed(), policies, final_steps, frame_room(query), clock, observer)
+
+
+def frame_room(query: Query) -> FrameRoom:
+    """The memory for decoded frames, and the size up to which each stream's frames are decoded."""
+    widths = {stream.id: stream.max_width for stream in query.streams}
+    return FrameRoom(ByteBudget(decoded_memory()), widths, max(widths.values(), default=DEFAULT_MAX_WIDTH))
+
+
+def motion_settings(spec: DetectNode) -> MotionSettings:
+    """Return the motion detector's settings from its node."""
+    motion = spec.motion
+    return MotionSettings(
+        min_area=motion.min_area,
+        max_area=motion.max_area,
+        absorb_s=motion.absorb_s,
+        warmup_s=motion.warmup_s,
+        max_objects=spec.max_objects,
+    )
+
+
+def track_settings(spec: TrackNode) -> TrackSettings:
+    """Return the tracker's settings from its node."""
+    return TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance)
+
+
+def _detector(spec: DetectNode, engine: Inference) -> Operator:
+    if spec.model[0] == MOTION:
+        return MotionDetector(spec.name, motion_settings(spec))
+    return OnnxDetector(
+        engine,
+        spec.name,
+        spec.model,
+        inside=spec.input is not None,
+        labels=spec.labels,
+        min_confidence=spec.min_confidence,
+        max_objects=spec.max_objects,
+    )
+
+
+def _recognise(spec: RecogniseNode, engine: Inference, chains: Chains | None) -> Operator:
+    recogniser = _recogniser(spec, engine, Roles.of(spec.model, engine.card))
+    return recogniser if chains is None else chains.operator(spec, engine, recogniser)
+
+
+def _recogniser(spec: RecogniseNode, engine: Inference, roles: Roles) -> Recogniser:
+    if spec.gallery is not None:
+        return GalleryRecogniser(
+            engine,
+            roles,
+            spec.attribute,
+            spec.gallery,
+            min_similarity=spec.min_confidence,
+            margin=spec.margin,
+        )
+    return Classifier(engine, roles, spec.attribute, min_confidence=spec.min_confidence or 0.0, margin=spec.margin)

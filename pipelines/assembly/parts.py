@@ -1,0 +1,59 @@
+"""A query as running parts, for a run as for a worker: what is opened here is closed here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from cache_adapt.audit.state import Rule
+from operators.observer import UNOBSERVED, Observers
+from pipelines.assembly.build import build_executor
+from pipelines.assembly.chains import Chains
+from pipelines.assembly.head_training import head_training
+from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.environment import backend
+from pipelines.execute.executor import Executor, FinalStep
+from pipelines.query.dag import Dag
+from pipelines.query.query_file import Query
+from serving.catalogue.lookup import Catalogue
+from serving.common.clock import SYSTEM, Clock
+from specialization.trainer.trainer import Specializer
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an assembled query consists of."""
+
+    executor: Executor
+    shortcuts: Shortcuts
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run and a worker do differently."""
+
+    trainer: Specializer
+    """Who trains heads; closed at the end."""
+    final_steps: Sequence[FinalStep] = ()
+    close_s: float = 0.0
+    """How long audits that wait may take once there are no more frames."""
+    rule: Rule | None = None
+    """What audits demand; None: what the query says."""
+    clock: Clock = SYSTEM
+    observers: Observers = UNOBSERVED
+
+
+@asynccontextmanager
+async def assembled(query: Query, dag: Dag, catalogue: Catalogue, setting: Setting) -> AsyncIterator[Parts]:
+    """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
+    shortcuts, engine, watching = Shortcuts(query.name), backend(catalogue, setting.observers), setting.observers
+    async with head_training(catalogue, setting.trainer) as training:
+        await engine.start()
+        try:
+            chains = Chains(shortcuts, setting.rule or Rule(query.accuracy), training, watching)
+            steps, clock = setting.final_steps, setting.clock
+            yield Parts(await build_executor(query, dag, engine, steps, chains, clock, watching), shortcuts)
+        finally:
+            await shortcuts.close(setting.close_s)
+            await engine.stop()

@@ -1,0 +1,93 @@
+"""The nodes of a query that have shortcuts: one registry for as long as a run or a worker lasts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Protocol
+
+from operators.frames.frame import Frame
+from operators.wire.schema import NodePlan, Result, StreamPlan
+from pipelines.assembly.news import News
+from specialization.timeline import Timeline
+
+
+class ShortcutNode(Protocol):
+    """The operator of a node that has shortcuts, as everybody but the executor sees it."""
+
+    @property
+    def node(self) -> str:
+        """The node's name."""
+        ...
+
+    def forget(self, stream: str) -> None:
+        """Drop what is known of a stream."""
+        ...
+
+    def result_sent(self, stream: str) -> None:
+        """The result of the stream's latest frame is complete: background work for it may begin."""
+        ...
+
+    def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
+        """How each stream stands with the shortcuts; with ``gone`` also those that ended or moved away."""
+        ...
+
+    def timelines(self) -> Mapping[str, Timeline]:
+        """What became of each stream over time."""
+        ...
+
+    def snapshot(self, stream: str) -> bytes | None:
+        """What it knows of a stream, as JSON; None where that is nothing."""
+        ...
+
+    def restore(self, stream: str, data: bytes) -> None:
+        """Go on from a snapshot, before the stream's first frame; what cannot be used is logged and ignored."""
+        ...
+
+    async def close(self, within_s: float) -> None:
+        """Finish the audits that wait, within the time, and give up other background work."""
+        ...
+
+
+class Shortcuts:
+    """Speaks of all nodes together."""
+
+    def __init__(self, query: str) -> None:
+        self.nodes: dict[str, ShortcutNode] = {}
+        """By name."""
+        self.news = News()
+        """A phase has changed."""
+        self._query = query
+
+    def add(self, node: ShortcutNode) -> None:
+        """Another node."""
+        self.nodes[node.node] = node
+
+    async def frame_done(self, frame: Frame, result: Result) -> None:
+        """A final step of the executor: the frame's result is complete."""
+        for node in self.nodes.values():
+            node.result_sent(frame.stream)
+
+    async def close(self, within_s: float) -> None:
+        """Finish the audits that wait, within the time; the engine must still run."""
+        await asyncio.gather(*(node.close(within_s) for node in self.nodes.values()))
+
+    def timelines(self) -> list[tuple[str, str, Timeline]]:
+        """Stream, node, and what became of it over time, where a node follows the content."""
+        return [
+            (stream, name, timeline)
+            for name, node in self.nodes.items()
+            for stream, timeline in node.timelines().items()
+        ]
+
+    def plans(self, at: datetime, gone: bool = False) -> list[StreamPlan]:
+        """How each stream stands with shortcuts; with ``gone`` also those that ended or moved away."""
+        streams: dict[str, list[NodePlan]] = {}
+        for node in self.nodes.values():
+            for stream, plans in node.plans(gone).items():
+                streams.setdefault(stream, []).extend(plans)
+        return [
+            StreamPlan(stream=stream, query=self._query, at=at, nodes=nodes)
+            for stream, nodes in sorted(streams.items())
+        ]

@@ -1,0 +1,90 @@
+"""``sluice models export``: weights of a public architecture become a model directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pipelines.process.terminal import say
+from serving.architectures.names import check_name
+from serving.errors import BadInput
+
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+@click.command("export")
+@click.argument("architecture")
+@click.argument("weights", metavar="WEIGHTS.safetensors", type=click.Path(path_type=Path))
+@click.option(
+    "--classes",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Names of the classes in the order of the outputs, one on each line.",
+)
+@click.option(
+    "--into",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The directory of models that gets the new folder.",
+)
+@click.option("--name", metavar="NAME", help="The model's name and folder.  [default: the architecture's]")
+@click.option("--licence", metavar="TEXT", required=True, help="The licence of the weights.")
+@click.option("--source", metavar="TEXT", required=True, help="Where the weights come from: a URL, or a script.")
+@click.option("--size", type=click.IntRange(min=1), metavar="PIXELS", help="Of the square input.  [default: the usual]")
+@click.option(
+    "--mean", nargs=3, type=float, default=IMAGENET_MEAN, metavar="R G B", help="Of pixels in 0…1.  [default: ImageNet]"
+)
+@click.option(
+    "--std", nargs=3, type=float, default=IMAGENET_STD, metavar="R G B", help="Of pixels in 0…1.  [default: ImageNet]"
+)
+@click.option("--half", is_flag=True, help="Store the weights in half precision.")
+def command(
+    architecture: str,
+    weights: Path,
+    classes: Path,
+    into: Path,
+    name: str | None,
+    licence: str,
+    source: str,
+    size: int | None,
+    mean: tuple[float, float, float],
+    std: tuple[float, float, float],
+    half: bool,
+) -> None:
+    """Turn safetensors of a known architecture into a model: ONNX and card.
+
+    The architectures, with the names that their public weights use, are listed in docs/how-to/add-a-model.md.
+    """
+    check_name(architecture)
+    labels = _lines(classes)
+    if not weights.is_file():
+        raise BadInput(f"{weights}: no such file; give the weights as safetensors")
+    # PyTorch takes seconds to import.
+    from serving.architectures.convert import convert
+    from serving.architectures.registry import find
+
+    known = find(architecture)
+    side = size or known.size
+    card = {
+        "name": name or architecture,
+        "licence": licence,
+        "source": source,
+        "input": {"width": side, "height": side, "scale": 1 / 255, "mean": mean, "std": std},
+        "classes": labels,
+    }
+    folder = convert(known, weights, into, card, half=half)
+    say(f"{folder.name}: {folder}")
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"--classes {path}: cannot be read ({error})") from None
+    names = [line.strip() for line in lines if line.strip()]
+    if not names:
+        raise BadInput(f"--classes {path}: holds no names")
+    return names

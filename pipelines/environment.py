@@ -1,0 +1,38 @@
+"""The models that a command can use, and what runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.settings import cache_dir, model_dirs, model_memory, time_limits
+from serving.catalogue.lookup import Catalogue, search_path
+from serving.common.engine_observer import UNOBSERVED, EngineObserver
+
+if TYPE_CHECKING:
+    from serving.backend import Backend
+
+
+def catalogue(given: Sequence[Path]) -> Catalogue:
+    """The models of the given directories, of ``SLUICE_MODELS``, pulled ones, and those that ship."""
+    return Catalogue(search_path([*given, *model_dirs()]))
+
+
+def template_dirs() -> list[Path]:
+    """Where templates of specialised heads lie: the user's, and those that ship."""
+    # They bring onnx and numpy, which a query with a mistake does without.
+    from serving.variants.artefacts import user_cache
+    from specialization.templates.stored import SHIPPED
+
+    return [(cache_dir() or user_cache()) / "templates", SHIPPED]
+
+
+def backend(known: Catalogue, observer: EngineObserver = UNOBSERVED) -> Backend:
+    """What runs them, and the feature networks of templates, as the environment says; not yet started."""
+    from serving.backend import Backend  # brings the runtimes, which most commands do without
+
+    networks = Catalogue([*known.directories, *template_dirs()])
+    return Backend(
+        networks, artefacts_dir=cache_dir(), memory_bytes=model_memory(), limits=time_limits(), observer=observer
+    )

@@ -1,0 +1,263 @@
+"""The executor: walks the query's DAG for each frame under a deadline; every frame ends in exactly one outcome."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
+
+from operators.base import Call, Operator
+from operators.frames.frame import Frame, Region
+from operators.observer import UNOBSERVED, Observer
+from operators.wire.schema import FrameHeader, FrameInfo, Outcome, Plan, Result
+from pipelines.execute.frame_room import FrameRoom
+from pipelines.execute.fresh_starts import FreshStarts
+from pipelines.execute.lane import Dropped, Lane
+from pipelines.execute.moments import Moment, Moments
+from pipelines.execute.objects import objects_of
+from pipelines.execute.overload import LATE, POLICIES, Waiting
+from pipelines.execute.plan_echo import decisions
+from pipelines.planning.least_times import Downstream
+from pipelines.planning.planner import Planner
+from pipelines.query.dag import Dag, DagNode
+from pipelines.query.nodes import PolicyName
+from serving.common.clock import SYSTEM, Clock
+from serving.common.redaction import redact
+from serving.common.threads import in_thread
+from serving.errors import TooLate
+from serving.scheduling.urgency import Urgency
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Load = Callable[[], Frame]
+"""Gives the decoded frame; called only for frames that are not dropped, in a thread where there is much to decode."""
+
+FinalStep = Callable[[Frame, Result], Awaitable[None]]
+"""Gets every analysed frame and its result before that is published; the stream's next frame waits for it."""
+
+
+class Executor:
+    """Analyses frames: those of one stream in order, those of several streams concurrently."""
+
+    def __init__(
+        self,
+        dag: Dag,
+        operators: Mapping[str, Operator],
+        planner: Planner,
+        policies: Mapping[str, PolicyName],
+        final_steps: Sequence[FinalStep] = (),
+        room: FrameRoom | None = None,
+        clock: Clock = SYSTEM,
+        observer: Observer = UNOBSERVED,
+    ) -> None:
+        self.clock = clock
+        """Capture in the same process goes by it, too."""
+        self._moments = Moments(clock)
+        self._dag = dag
+        self._operators = operators
+        self._planner = planner
+        self._policies = policies
+        self._final_steps = final_steps
+        self._observer = observer
+        self._room = room or FrameRoom()
+        self._downstream = Downstream([node.name for node in dag.nodes])
+        self._lanes: dict[str, Lane[Result]] = {}
+        self._told: dict[str, str] = {}
+        self._fresh_starts = FreshStarts()
+
+    async def submit(self, header: FrameHeader, load: Load) -> Result:
+        """Analyse one frame; raises only what ``load`` raises, and ``FrameError`` for one that is too large."""
+        moment = self._moment(header)
+        waiting = Waiting(header.seq, self._deadline(moment))
+        try:
+            return await self._lane(header.stream).run(waiting, lambda: self._analyse(header, load, moment))
+        except Dropped as drop:
+            return self._unanalysed(header, moment, "dropped", drop.cause)
+
+    def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str) -> Result:
+        """The result of a frame that was not analysed."""
+        return self._unanalysed(header, self._moment(header), outcome, cause)
+
+    def _unanalysed(self, header: FrameHeader, moment: Moment, outcome: Outcome, cause: str) -> Result:
+        plan = Plan(
+            slo_ms=self._dag.slo_ms,
+            deadline_met=False,
+            latency_ms=round(self._ms_since(moment), 3),
+            latency_known=moment.known,
+        )
+        return Result(
+            stream=header.stream,
+            run=header.run,
+            seq=header.seq,
+            query=self._dag.query,
+            frame=_frame_info(header),
+            outcome=outcome,
+            cause=redact(cause),
+            plan=plan,
+        )
+
+    def busy(self, stream: str) -> bool:
+        """Whether a frame of the stream waits or is analysed."""
+        lane = self._lanes.get(stream)
+        return lane is not None and not lane.idle
+
+    def forget(self, stream: str) -> None:
+        """Drop what the operators know of a stream: its partition moved away."""
+        self._lanes.pop(stream, None)
+        self._told.pop(stream, None)
+        self._fresh_starts.forget(stream)
+        self._moments.forget(stream)
+        for operator in self._operators.values():
+            operator.forget(stream)
+        self._observer.stream_dropped(stream)
+
+    def _lane(self, stream: str) -> Lane[Result]:
+        if stream not in self._lanes:
+            policy = POLICIES[self._policies.get(stream, "block")]()
+            self._lanes[stream] = Lane(policy, clock=self.clock)
+        return self._lanes[stream]
+
+    def _moment(self, header: FrameHeader) -> Moment:
+        return self._moments.of(header, idle=not self.busy(header.stream))
+
+    def _ms_since(self, moment: Moment) -> float:
+        return (self.clock.monotonic_s() - moment.captured_s) * 1000
+
+    def _deadline(self, moment: Moment) -> float:
+        return moment.captured_s + self._dag.slo_ms / 1000
+
+    async def _analyse(self, header: FrameHeader, load: Load, moment: Moment) -> Result:
+        async with self._room.taken(header) as decoded:
+            watch = Stopwatch()
+            queue_ms = self._ms_since(moment)
+            decode = partial(watch.timed, "decode", load)
+            frame = decode() if header.encoding == "bgr24" else await in_thread(decode)
+            decoded()
+            return await self._analysed(frame, header, moment, queue_ms, watch)
+
+    async def _analysed(
+        self, frame: Frame, header: FrameHeader, moment: Moment, queue_ms: float, watch: Stopwatch
+    ) -> Result:
+        cause, calls = None, dict[str, Call]()
+        try:
+            regions = await self._walk(frame, self._deadline(moment), watch, calls)
+        except NodeFailed as failure:
+            cause, regions = redact(str(failure)), []
+        stages_ms = {"capture": header.decode_ms, "queue": queue_ms, **watch.finish()}
+        if cause is None:
+            self._downstream.observe(stages_ms)
+        result = self._result(frame, header, regions, cause, self._plan(moment, stages_ms, calls))
+        for step in self._final_steps:
+            await step(frame, result)
+        return result
+
+    async def _walk(self, frame: Frame, deadline: float, watch: Stopwatch, calls: dict[str, Call]) -> list[Region]:
+        """Run every node in order; returns all regions found, and notes in ``calls`` what nodes were asked to do."""
+        seen: dict[str, list[Region]] = {}
+        found: list[Region] = []
+        for node in self._dag.nodes:
+            regions = node.select(seen)
+            call = calls[node.name] = self._call(frame, node, deadline)
+            try:
+                with watch.stage(node.name):
+                    new = await self._operators[node.name].process(frame, regions, call)
+            except TooLate as late:
+                raise Dropped(LATE) from late
+            except Exception as error:
+                failure = f"{node.name}: {type(error).__name__}: {error}"
+                self._tell(frame.stream, failure)
+                if self._fresh_starts.failed(frame.stream, node.name, error):
+                    self._operators[node.name].forget(frame.stream)
+                raise NodeFailed(failure) from error
+            self._fresh_starts.went_well(frame.stream, node.name)
+            for region in new:
+                region.id = len(found)
+                found.append(region)
+            seen[node.name] = new if node.makes_regions else regions
+            self._observer.node_ran(frame.stream, node.name, watch.took_ms(node.name), len(seen[node.name]))
+        return found
+
+    def _tell(self, stream: str, failure: str) -> None:
+        """Once, not for every frame: the results tell of those."""
+        if self._told.get(stream) != failure:
+            self._told[stream] = failure
+            log.warning("stream %s: node %s", stream, failure)
+
+    def _call(self, frame: Frame, node: DagNode, deadline: float) -> Call:
+        after_s = self._downstream.after(node.name)
+        budget_ms = (deadline - self.clock.monotonic_s() - after_s) * 1000
+        plan = self._planner.plan(frame.stream, node.name, node.models, budget_ms)
+        droppable = self._policies.get(frame.stream) == "drop_late"
+        return Call(plan, Urgency(deadline, droppable, after_s))
+
+    def _plan(self, moment: Moment, stages_ms: Mapping[str, float], calls: Mapping[str, Call]) -> Plan:
+        latency_ms = self._ms_since(moment)
+        return Plan(
+            slo_ms=self._dag.slo_ms,
+            deadline_met=moment.known and latency_ms <= self._dag.slo_ms,
+            latency_ms=round(latency_ms, 3),
+            latency_known=moment.known,
+            stages_ms={name: round(ms, 3) for name, ms in stages_ms.items()},
+            nodes=decisions(calls),
+        )
+
+    def _result(
+        self, frame: Frame, header: FrameHeader, regions: list[Region], cause: str | None, plan: Plan
+    ) -> Result:
+        return Result(
+            stream=frame.stream,
+            run=frame.run,
+            seq=frame.seq,
+            query=self._dag.query,
+            frame=_frame_info(header),
+            outcome="failed" if cause else "analysed",
+            cause=cause,
+            plan=plan,
+            objects=objects_of(regions),
+        )
+
+
+class NodeFailed(Exception):
+    """An operator raised; the message names the node."""
+
+
+class Stopwatch:
+    """Milliseconds per stage of one frame; ``framework`` is what no stage accounts for."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._stages_ms: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """What happens inside counts for the stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._stages_ms[name] = (time.perf_counter() - started) * 1000
+
+    def timed(self, name: str, work: Callable[[], T]) -> T:
+        """Do the work as a stage."""
+        with self.stage(name):
+            return work()
+
+    def took_ms(self, name: str) -> float:
+        """How long a stage that has ended took."""
+        return self._stages_ms[name]
+
+    def finish(self) -> dict[str, float]:
+        """All stages in order."""
+        total_ms = (time.perf_counter() - self._started) * 1000
+        return {**self._stages_ms, "framework": max(0.0, total_ms - sum(self._stages_ms.values()))}
+
+
+def _frame_info(header: FrameHeader) -> FrameInfo:
+    return FrameInfo(
+        width=header.width, height=header.height, media_time_s=header.media_time_s, captured_at=header.captured_at
+    )

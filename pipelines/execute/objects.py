@@ -1,0 +1,52 @@
+"""From the regions that operators worked on to the objects of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from operators.frames.frame import Box, Region
+from operators.wire.bounds import corner, share, word
+from operators.wire.schema import BoundingBox, Detection, Object
+
+OTHER = "other"
+
+
+def objects_of(regions: Sequence[Region]) -> list[Object]:
+    """One object per region, in the order they were found."""
+    return [_object(region) for region in regions]
+
+
+def _object(region: Region) -> Object:
+    label, confidence = name_of(region)
+    detection = Detection(
+        bounding_box=_bounding_box(region.box),
+        confidence=share(region.confidence),
+        label=word(region.label),
+    )
+    return Object(
+        id=region.id,
+        label=word(label),
+        confidence=share(confidence),
+        track_id=region.track_id,
+        parent_id=region.parent_id,
+        detection=detection,
+        attributes=list(region.attributes),
+    )
+
+
+def name_of(region: Region) -> tuple[str, float]:
+    """What to call the object, and how sure of it.
+
+    The detector names it, unless it is class-agnostic: then the last recogniser that knows it does, and an object that
+    recognisers saw but none knows is ``other``.
+    """
+    if not region.class_agnostic or not region.attributes:
+        return region.label, region.confidence
+    known = [attribute for attribute in region.attributes if attribute.label != OTHER]
+    answer = known[-1] if known else region.attributes[-1]
+    return answer.label, answer.confidence
+
+
+def _bounding_box(box: Box) -> BoundingBox:
+    corners = {side: corner(getattr(box, side)) for side in ("x_min", "y_min", "x_max", "y_max")}
+    return BoundingBox(**corners)

@@ -1,0 +1,123 @@
+"""Looks at a worker every second: its heartbeat, and a line in the log where something is wrong, once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+import faust
+
+from operators.transports.fetch_state import FetchState
+from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
+from pipelines.health.liveness import Liveness, Observation, PartitionView
+from pipelines.partition.tally import Tally
+from pipelines.process.tasks import meanwhile
+from pipelines.report.minute import MinuteLine, Totals
+from serving.common.backoff import Backoff
+
+log = logging.getLogger(__name__)
+
+CATCHING_UP = 50
+"""Number of waiting frames at the beginning that is logged."""
+BACKOFF = Backoff(first_s=0.5, max_s=10.0)
+"""Pause before a new beginning."""
+
+
+class WorkerHealth:
+    """The health of one worker over all lives of its Faust app."""
+
+    def __init__(self, heart: Heartbeat, liveness: Liveness, tally: Tally) -> None:
+        self._heart = heart
+        self._liveness = liveness
+        self._tally = tally
+        self._minute = MinuteLine(time.monotonic())
+        self._rng = random.Random()
+        self._is_logged = False
+        self._begun = False
+
+    def waits(self, reason: str) -> None:
+        """Note that the worker cannot begin yet."""
+        self._heart.ail(reason)
+
+    def restarted(self, cause: str) -> float:
+        """Note that the worker begins anew, for this reason; returns the seconds that it should wait before."""
+        self._liveness.restarted(cause)
+        self._tally.begin_anew()
+        self._heart.ail(f"the worker begins anew: {cause}")
+        return BACKOFF.delay_s(self._liveness.restarts - 1, self._rng)
+
+    def watching(self, app: faust.App, joined: Callable[[], bool]) -> AbstractAsyncContextManager[None]:
+        """Observe the worker while the block runs."""
+        return meanwhile(self._watch(app, joined))
+
+    async def _watch(self, app: faust.App, joined: Callable[[], bool]) -> None:
+        self._begun = False
+        while True:
+            self._look(app, joined())
+            await asyncio.sleep(INTERVAL_S)
+
+    def _look(self, app: faust.App, joined: bool) -> None:
+        seen = observe(app.consumer, self._tally, joined and not app.rebalancing, time.monotonic())
+        problem = self._liveness.verdict(seen)
+        if app.should_stop:
+            problem = problem or "the worker's connection to the broker ends"
+        if problem is None:
+            self._heart.beat()
+        else:
+            self._heart.ail(problem)
+        self._log_change(problem)
+        behind = sum(item.behind for item in seen.partitions)
+        self._say_where_it_begins(seen, behind)
+        lag_s = self._tally.lag_s(time.time()) if behind else 0.0
+        if line := self._minute.line(seen.now_s, Totals.of(self._tally, behind, lag_s)):
+            log.info("%s", line)
+
+    def _say_where_it_begins(self, seen: Observation, behind: int) -> None:
+        """Log the backlog once the broker has said how large it is."""
+        known = seen.joined and all(item.end is not None and item.position is not None for item in seen.partitions)
+        if known and not self._begun:
+            self._begun = True
+            if behind >= CATCHING_UP:
+                log.info("catching up: %d frames behind; of live streams those that are too old are dropped", behind)
+
+    def _log_change(self, problem: str | None) -> None:
+        if problem is not None and not self._is_logged:
+            log.warning("not healthy: %s", problem)
+        elif problem is None and self._is_logged:
+            log.info("healthy again")
+        self._is_logged = problem is not None
+
+
+class Consumer(Protocol):
+    """The part of a transport's consumer that is looked at."""
+
+    @property
+    def answered_s(self) -> float | None:
+        """When the broker last answered, on the monotonic clock; None while nothing is asked of it."""
+        ...
+
+    def fetch_states(self) -> list[FetchState]:
+        """How far it has come with every partition that it is assigned."""
+        ...
+
+
+def observe(consumer: Consumer, tally: Tally, joined: bool, now_s: float) -> Observation:
+    """What can be seen of a worker from outside."""
+    views = tuple(
+        PartitionView(
+            state.topic,
+            state.partition,
+            state.end,
+            state.position,
+            state.handed,
+            tally.acknowledged.get((state.topic, state.partition), state.begun),
+            state.refusal,
+        )
+        for state in consumer.fetch_states()
+    )
+    return Observation(now_s, joined, consumer.answered_s, views)

@@ -1,0 +1,74 @@
+"""The broker as the event loop's clients see it: addresses, their options, and waiting until it is there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from aiokafka.admin import AIOKafkaAdminClient
+
+from pipelines.kafka.options import client_options
+from pipelines.kafka.rights import Needs
+from pipelines.kafka.verdict import Verdict
+from pipelines.settings import BrokerSettings
+from serving.common.backoff import Backoff, Persistence
+from serving.common.retrying import retrying
+from serving.errors import BadInput, Unavailable
+
+log = logging.getLogger(__name__)
+
+BACKOFF = Backoff(first_s=1.0, max_s=5.0)
+CONNECT_TIMEOUT_S = 10.0
+
+
+async def wait_for_broker(settings: BrokerSettings, wanted: Needs, give_up_s: float) -> None:
+    """Return once the broker answers and has the topics, telling the user every few seconds that it does not.
+
+    Raises ``Unavailable`` after ``give_up_s``, and ``BadInput`` at once where the broker refuses us.
+    """
+
+    async def once() -> None:
+        if (reason := await asyncio.to_thread(_missing, settings, wanted)) is not None:
+            raise Unavailable(reason)
+
+    def log_retry(error: Unavailable, remaining_s: float) -> None:
+        log.warning("%s; trying again for %.0f s", error, remaining_s)
+
+    try:
+        await retrying(once, Unavailable, Persistence(BACKOFF, within_s=give_up_s), log_retry)
+    except Unavailable as error:
+        raise Unavailable(f"{error}: gave up after {give_up_s:.0f} s") from None
+
+
+async def topics_at(settings: BrokerSettings) -> set[str]:
+    """All topics that may be seen; raises ``KafkaError``, OSError or TimeoutError."""
+    client = AIOKafkaAdminClient(**client_options(settings))
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            await client.start()
+            return set(await client.list_topics())
+    finally:
+        await client.close()
+
+
+def _missing(settings: BrokerSettings, wanted: Needs) -> str | None:
+    """What keeps us from working with the broker for now; None where nothing does. ``BadInput`` where it is final."""
+    from kafka.admin import KafkaAdminClient  # a fifth of a second, which runs without a broker need not spend
+    from kafka.errors import KafkaError
+
+    from pipelines.kafka.sync_clients import ATTEMPT_S, attempt, demand
+
+    client = attempt(KafkaAdminClient, settings, ATTEMPT_S)
+    if isinstance(client, Verdict):
+        if client.final:
+            raise BadInput(client.text)
+        return f"no broker answers at {settings.url} ({client.text})"
+    try:
+        absent = sorted(demand(client, settings, wanted))
+    except (KafkaError, OSError) as error:
+        return f"no broker answers at {settings.url} ({type(error).__name__})"
+    finally:
+        client.close()
+    if absent:
+        return f"{settings.url} has no topic {', '.join(absent)}: make them with `sluice topics create`"
+    return None

@@ -1,0 +1,36 @@
+"""How clients of Kafka are told where the broker is: kafka-python and aiokafka take the same options."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+
+from pipelines.settings import BrokerSettings
+from serving.errors import BadInput
+
+
+def client_options(settings: BrokerSettings) -> dict[str, Any]:
+    """Keyword arguments that connect any client of either library; raises ``BadInput`` as ``tls_context``."""
+    options: dict[str, Any] = {
+        "bootstrap_servers": list(settings.servers),
+        "security_protocol": settings.security_protocol,
+    }
+    if settings.uses_tls:
+        options["ssl_context"] = tls_context(settings)
+    if settings.sasl_mechanism is not None:
+        options["sasl_mechanism"] = settings.sasl_mechanism
+        options["sasl_plain_username"] = settings.username
+        options["sasl_plain_password"] = settings.password
+    return options
+
+
+def tls_context(settings: BrokerSettings) -> ssl.SSLContext:
+    """What to trust and whom to be; raises ``BadInput`` where a file does not hold what it should."""
+    try:
+        context = ssl.create_default_context(cafile=settings.cafile)
+        if settings.certfile is not None:
+            context.load_cert_chain(settings.certfile, settings.keyfile)
+    except OSError as error:  # ssl.SSLError is one
+        files = ", ".join(str(path) for path in (settings.cafile, settings.certfile, settings.keyfile) if path)
+        raise BadInput(f"TLS for {settings.url}: cannot use {files}: {error}") from None
+    return context

@@ -1,0 +1,38 @@
+"""What a command must be allowed to do on the broker, and what of it the broker does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+HIDDEN_TOPIC = 29
+"""What the broker says of a topic that the user may not see, whether it exists or not."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Operations (``READ``, ``WRITE``) by topic, and the consumer group to join."""
+
+    topics: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    group: str | None = None
+
+
+def needs(read: Iterable[str] = (), write: Iterable[str] = (), group: str | None = None) -> Needs:
+    """``Needs`` from the topics to read and to write."""
+    wanted = {"READ": frozenset(read), "WRITE": frozenset(write)}
+    every = wanted["READ"] | wanted["WRITE"]
+    topics = {topic: frozenset(right for right, names in wanted.items() if topic in names) for topic in sorted(every)}
+    return Needs(topics, group)
+
+
+def lacking_rights(described: Iterable[Mapping[str, Any]], wanted: Mapping[str, frozenset[str]]) -> list[str]:
+    """What may not be done, in words. A broker that does not tell rights is taken to grant them."""
+    found = []
+    for topic in sorted(described, key=lambda topic: str(topic["name"])):
+        rights = wanted[topic["name"]]
+        allowed = topic.get("authorized_operations") or rights
+        lacking = rights if topic["error_code"] == HIDDEN_TOPIC else rights - set(allowed)
+        if lacking:
+            found.append(f"{' and '.join(sorted(right.lower() for right in lacking))} topic {topic['name']}")
+    return found

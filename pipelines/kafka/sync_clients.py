@@ -1,0 +1,177 @@
+"""Clients of kafka-python, connected: a broker that is down is waited for, with a message and an end."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.admin import KafkaAdminClient
+from kafka.errors import GroupAuthorizationFailedError, KafkaError
+
+from pipelines.kafka.options import client_options
+from pipelines.kafka.probe import knock
+from pipelines.kafka.rights import Needs, lacking_rights
+from pipelines.kafka.verdict import Verdict
+from pipelines.process.early_stop import Stopped
+from pipelines.settings import BrokerSettings
+from serving.common.backoff import Backoff, Persistence
+from serving.common.retrying import retry
+from serving.errors import BadInput, Unavailable
+
+log = logging.getLogger(__name__)
+
+Client = TypeVar("Client")
+
+ATTEMPT_S, LEAST_S = 3.0, 0.1
+BACKOFF = Backoff(first_s=0.2, max_s=2.0)
+DAY_MS = 86_400_000
+
+
+class _NoAnswer(Exception):
+    """The broker does not answer, or not yet."""
+
+
+class _Producer(KafkaProducer):  # type: ignore[misc]
+    """Closed by us. The library's own attempt at the end of the process throws if the broker is still away."""
+
+    def __del__(self) -> None:
+        """Nothing."""
+
+
+def connect(
+    kind: Callable[..., Client],
+    settings: BrokerSettings,
+    timeout_s: float,
+    stop: threading.Event | None = None,
+    **arguments: Any,
+) -> Client:
+    """Make a client, trying for ``timeout_s``.
+
+    Raises ``BadInput`` at once where the broker refuses us, ``Unavailable`` where it does not answer in time, and
+    ``Stopped`` once ``stop`` is set.
+    """
+    stop = stop or threading.Event()
+    deadline = time.monotonic() + timeout_s
+
+    def once() -> Client:
+        _unless(stop)
+        found = attempt(kind, settings, deadline - time.monotonic(), **arguments)
+        if not isinstance(found, Verdict):
+            return found
+        raise BadInput(found.text) if found.final else _NoAnswer(found.text)
+
+    def pause(seconds: float) -> None:
+        stop.wait(seconds)
+        _unless(stop)
+
+    try:
+        return retry(once, _NoAnswer, Persistence(BACKOFF, within_s=timeout_s), _log_once(settings, timeout_s), pause)
+    except _NoAnswer as error:
+        raise Unavailable(f"no broker answers at {settings.url} ({error}): gave up after {timeout_s:g} s") from None
+
+
+def _unless(stop: threading.Event) -> None:
+    if stop.is_set():
+        raise Stopped(0)
+
+
+def _log_once(settings: BrokerSettings, timeout_s: float) -> Callable[[_NoAnswer, float], None]:
+    warned = threading.Event()
+
+    def log_retry(error: _NoAnswer, remaining_s: float) -> None:
+        if not warned.is_set():
+            log.warning("no broker answers at %s yet (%s): trying%s", settings.url, error, _span(timeout_s))
+            warned.set()
+
+    return log_retry
+
+
+def attempt(
+    kind: Callable[..., Client], settings: BrokerSettings, patience_s: float, **arguments: Any
+) -> Client | Verdict:
+    """Try once, for a few seconds and about as long as ``patience_s``: a client, or why there is none."""
+    logging.getLogger("kafka").propagate = log.isEnabledFor(logging.DEBUG)  # what users need to know is said here
+    patience_s = min(max(patience_s, LEAST_S), ATTEMPT_S)
+    if (why_not := knock(settings, patience_s)) is not None:
+        return why_not
+    try:
+        return kind(**client_options(settings), bootstrap_timeout_ms=round(patience_s * 1000), **arguments)
+    except (KafkaError, OSError) as error:
+        return Verdict(str(error), final=False)
+
+
+def _span(timeout_s: float) -> str:
+    return "" if math.isinf(timeout_s) else f" for {timeout_s:g} s"
+
+
+def admin(settings: BrokerSettings, timeout_s: float, stop: threading.Event | None = None) -> KafkaAdminClient:
+    """A client for topics; close it."""
+    return connect(KafkaAdminClient, settings, timeout_s, stop)
+
+
+def demand(client: KafkaAdminClient, settings: BrokerSettings, wanted: Needs) -> set[str]:
+    """The topics that are missing; raises ``BadInput`` where a right is, ``KafkaError`` where the broker is away."""
+    described = client.describe_topics(list(wanted.topics))
+    lacking = lacking_rights(described, wanted.topics)
+    if wanted.group is not None and not _may_join(client, wanted.group):
+        lacking.append(f"read group {wanted.group}")
+    if lacking:
+        user = "this client" if settings.username is None else f"the user {settings.username!r}"
+        raise BadInput(f"the broker at {settings.url} does not let {user} {', '.join(lacking)}: grant these rights")
+    return {topic["name"] for topic in described if topic["error_code"] != 0}
+
+
+def _may_join(client: KafkaAdminClient, group: str) -> bool:
+    """False where the broker says no; a coordinator that is not there yet says nothing."""
+    try:
+        described = client.describe_groups([group])[group]
+    except GroupAuthorizationFailedError:
+        return False
+    except KafkaError:
+        return True
+    allowed = described.get("authorized_operations")
+    return "GroupAuthorizationFailed" not in str(described.get("error")) and (not allowed or "READ" in allowed)
+
+
+def frames_producer(settings: BrokerSettings, timeout_s: float, stop: threading.Event | None = None) -> KafkaProducer:
+    """The producer that ``operators.publish.kafka_frames`` wants: in order, patient, not idempotent.
+
+    kafka-python's idempotent producer is of no use after one message that the broker refuses for its size.
+    """
+    return connect(
+        _Producer,
+        settings,
+        timeout_s,
+        stop,
+        acks="all",
+        enable_idempotence=False,
+        max_in_flight_requests_per_connection=1,
+        max_request_size=64 << 20,  # the topic's limit decides, not this client's
+        delivery_timeout_ms=DAY_MS,
+        request_timeout_ms=10_000,
+        max_block_ms=5000,
+        reconnect_backoff_max_ms=1000,
+        allow_auto_create_topics=False,
+    )
+
+
+def consumer(
+    settings: BrokerSettings, timeout_s: float, stop: threading.Event | None = None, **arguments: Any
+) -> KafkaConsumer:
+    """A consumer without a group: it reads, and leaves no trace on the broker."""
+    return connect(
+        KafkaConsumer,
+        settings,
+        timeout_s,
+        stop,
+        group_id=None,
+        enable_auto_commit=False,
+        reconnect_backoff_max_ms=1000,
+        allow_auto_create_topics=False,
+        **arguments,
+    )

@@ -1,0 +1,70 @@
+"""Reads what a topic has at present, outside any group."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import RequestTimedOutError
+
+from operators.transports.fetch_log import FetchLog
+from operators.transports.fetches import watch_fetches
+from operators.transports.record_sets import unreadable
+from operators.transports.unreadable_log import UnreadableLog
+from pipelines.kafka.options import client_options
+from pipelines.settings import BrokerSettings
+
+log = logging.getLogger(__name__)
+
+SILENCE_S = 10.0
+"""A broker that gives no more for so long is taken for one that does not answer."""
+AT_ONCE = 64
+"""Messages that lie in memory together."""
+LONG = 100_000
+"""So many messages take seconds to read, and are worth a word."""
+
+
+async def records(
+    settings: BrokerSettings, topic: str, what: str, since_ms: int | None = None
+) -> AsyncIterator[ConsumerRecord]:
+    """All messages, in order per partition; with ``since_ms`` (epoch) those since. Raises ``KafkaError`` or OSError.
+
+    What cannot be read is logged and left out; ``what`` says what is looked for, should it take long.
+    """
+    # Without a group a consumer is assigned all partitions of its topic at once.
+    consumer = AIOKafkaConsumer(topic, **client_options(settings), enable_auto_commit=False, check_crcs=False)
+    watch_fetches(consumer, FetchLog(UnreadableLog()))  # which checks them
+    try:
+        await consumer.start()
+        ends = await consumer.end_offsets(consumer.assignment())
+        starts = await _starts(consumer, ends, since_ms)
+        length = sum(ends[partition] - start for partition, start in starts.items())
+        if length >= LONG:
+            log.info("topic %s: looking for %s among its last %d messages", topic, what, length)
+        unread = set(starts)
+        while unread:
+            batches = await consumer.getmany(*unread, timeout_ms=round(SILENCE_S * 1000), max_records=AT_ONCE)
+            for record in (record for batch in batches.values() for record in batch):
+                if unreadable(record.headers) is None:
+                    yield record
+            unread = {partition for partition in unread if await consumer.position(partition) < ends[partition]}
+            if unread and not batches:
+                raise RequestTimedOutError(f"nothing came for {SILENCE_S:g} s")
+    finally:
+        await consumer.stop()
+
+
+async def _starts(
+    consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int], since_ms: int | None
+) -> dict[TopicPartition, int]:
+    """Go to where what is wanted begins, in the partitions that have some."""
+    if since_ms is None:
+        starts = await consumer.beginning_offsets(list(ends))
+    else:
+        found = await consumer.offsets_for_times(dict.fromkeys(ends, since_ms))
+        starts = {partition: place.offset for partition, place in found.items() if place}
+    starts = {partition: start for partition, start in starts.items() if start < ends[partition]}
+    for partition, start in starts.items():
+        consumer.seek(partition, start)
+    return starts

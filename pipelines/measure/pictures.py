@@ -1,0 +1,134 @@
+"""The pictures that variants are calibrated on and compared on: the user's, or drawn ones. Never the same for both."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from datasets.street import VEHICLES, open_street, street_crops
+from operators.capture.sources.images import is_image, natural_order
+from operators.capture.sources.open import open_source
+from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.uri import SourceUri
+from operators.detect.agreement import same_objects
+from serving.catalogue.cards import ModelCard
+from serving.common.tensors import Array, Image
+from serving.errors import BadInput
+from serving.preprocess import batch
+from serving.profiling.agreement import AGREE, RIGHT
+from serving.profiling.profiler import Pictures
+
+SEED = 2_000_003
+"""No shipped model learnt from streets of this seed, nor was measured on them for its card."""
+MOST, MOST_DRAWN, MOST_FRAMES = 800, 480, 120
+"""Pictures used in all: photos and frames of a user; drawn crops, which take time; frames for a detector."""
+LEAST = 4
+CROP_SIZE_PX = 96
+FRAMES_PER_S = 1.0
+
+Named = tuple[Image, str | None]
+"""A picture and the folder it lies in, or the label it was drawn for."""
+Item = tuple[Array, int | None]
+"""1 × …, prepared, and the index of its class where that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Prepared items (N × …), apart."""
+
+    calibration: Array
+    pictures: Pictures
+
+
+def gather(card: ModelCard, data: Path | None) -> Data:
+    """Read or draw pictures, half to calibrate on and half to compare; raises BadInput.
+
+    ``data``: a folder of pictures, or of one folder of pictures per class, or a video; None: the generated street.
+    """
+    what, named = _drawn(card) if data is None else _read(card, data)
+    # Prepared one by one: many photos of some megapixels would not fit into memory.
+    items = _labelled(card, [(batch(card.input, [image])[0], name) for image, name in named])
+    if len(items) < LEAST:
+        raise BadInput(f"{what}: {len(items)} pictures are too few to calibrate and to compare; {LEAST} are the least")
+    order = np.random.default_rng(SEED).permutation(len(items))
+    first, second = ([items[index] for index in half] for half in np.array_split(order, 2))
+    calibration = np.concatenate([item for item, _ in first])
+    return Data(calibration, _pictures(card, what, second, _sha256(items)))
+
+
+def _pictures(card: ModelCard, what: str, items: Sequence[Item], sha256: str) -> Pictures:
+    agree = same_objects(card) if card.task == "detect" else AGREE[card.task]
+    truth = [number for _, number in items if number is not None]
+    right = partial(RIGHT[card.task], truth) if len(truth) == len(items) else None
+    return Pictures(np.concatenate([item for item, _ in items]), agree, right, what, sha256)
+
+
+def _labelled(card: ModelCard, named: Sequence[tuple[Array, str | None]]) -> list[Item]:
+    """Items with the index of their class; where some have one, those without are left out."""
+    names = sorted({name for _, name in named if name is not None}) if card.task == "embed" else list(card.classes)
+    items = [(item, _number(card, names, name)) for item, name in named]
+    return [item for item in items if item[1] is not None] or items
+
+
+def _number(card: ModelCard, names: Sequence[str], name: str | None) -> int | None:
+    if card.task == "detect" or name is None:
+        return None
+    if name not in names and name in VEHICLES and "vehicle" in names:
+        name = "vehicle"
+    if name not in names and card.other_label is not None:
+        name = card.other_label
+    return names.index(name) if name in names else None
+
+
+def _drawn(card: ModelCard) -> tuple[str, Iterator[Named]]:
+    if card.task == "detect":
+        options = {"seed": str(SEED), "fps": str(FRAMES_PER_S), "duration_s": str(MOST_FRAMES / FRAMES_PER_S)}
+        return f"drawn street, seed {SEED}", ((frame.image, None) for frame in open_street(options))
+    images, labels = _crops()
+    return f"drawn street crops, seed {SEED}", zip(images, labels, strict=True)
+
+
+@cache
+def _crops() -> tuple[Array, list[str]]:
+    """Drawn once for all models of a command."""
+    return street_crops(SEED, MOST_DRAWN, CROP_SIZE_PX)
+
+
+def _read(card: ModelCard, data: Path) -> tuple[str, Iterator[Named]]:
+    most = MOST_FRAMES if card.task == "detect" else MOST
+    if data.is_dir():
+        return data.name, _photos(data, most)
+    if not data.is_file():
+        raise BadInput(f"--data {data}: no such folder or video")
+    return data.name, _frames(data, most)
+
+
+def _frames(video: Path, most: int) -> Iterator[Named]:
+    with closing(open_source(SourceUri(str(video)), Sampling("fps", FRAMES_PER_S), None)) as source:
+        yield from ((picture.image, None) for picture in islice(source.pictures(), most))
+
+
+def _photos(folder: Path, most: int) -> Iterator[Named]:
+    """Some pictures of a folder, from all of its parts; those in folders of their own are named after them."""
+    in_folders = [path for part in sorted(folder.iterdir()) if part.is_dir() for path in part.iterdir()]
+    paths = sorted(
+        filter(is_image, in_folders or folder.iterdir()), key=lambda path: (path.parent, natural_order(path))
+    )
+    for index in np.random.default_rng(SEED).permutation(len(paths))[:most]:
+        path = paths[index]
+        (picture,) = open_source(SourceUri(str(path)), Sampling(), None).pictures()
+        yield picture.image, path.parent.name if in_folders else None
+
+
+def _sha256(items: Sequence[Item]) -> str:
+    digest = hashlib.sha256(repr([number for _, number in items]).encode())
+    for item, _ in items:
+        digest.update(np.ascontiguousarray(item).tobytes())
+    return digest.hexdigest()

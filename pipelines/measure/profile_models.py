@@ -1,0 +1,140 @@
+"""``sluice models profile``, without the printing: which variants to measure anew, and what is known of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipelines.measure.pictures import Data, gather
+from serving.catalogue.lookup import Entry
+from serving.common.precision import Precision
+from serving.errors import ModelError
+from serving.profiling.profiler import Profiler, Report
+from serving.variants.artefacts import build, folder
+from serving.variants.fingerprint import fingerprint, installed
+from serving.variants.pareto import pareto
+from serving.variants.profiles import Profile, read, store
+from serving.variants.variant import EngineName, Variant, generate
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to measure."""
+
+    engines: Sequence[EngineName]
+    precisions: Sequence[Precision]
+    ranks: Sequence[int]
+    max_batch: int
+    budget_s: float
+    again: bool = False
+
+
+@dataclass(slots=True)
+class Measured:
+    """What is known of a model's variants (a catalogue in the sense of Shen, 2019, §4.3.1)."""
+
+    model: str
+    profiles: list[Profile] = field(default_factory=list)
+    reused: int = 0
+    notes: list[str] = field(default_factory=list)
+    """One line each: what was skipped or measured anew, and why."""
+
+    def pareto(self) -> list[bool]:
+        """For each profile whether no other is both faster and better."""
+        return pareto([(profile.latency_s[1], quality(profile)) for profile in self.profiles])
+
+
+def quality(profile: Profile) -> float:
+    """Accuracy where labels are known, otherwise agreement."""
+    return profile.agreement if profile.accuracy is None else profile.accuracy
+
+
+def measure(entry: Entry, artefacts_dir: Path, data: Path | None, wanted: Wanted, report: Report) -> Measured:
+    """Profiles of a model's variants, stored in the cache; those that still hold are not measured again.
+
+    Raises BadInput for data that cannot be used, ModelError for a network that cannot be opened.
+    """
+    name, directory = entry.card.name, folder(artefacts_dir, entry)
+    known = Measured(name)
+    variants = _here(known, generate(name, wanted.engines, wanted.precisions, (None, *wanted.ranks)))
+    report("pictures", 0.0)
+    pictures = gather(entry.card, data)
+    max_batch = min(wanted.max_batch, entry.card.max_batch or wanted.max_batch)
+    held = {} if wanted.again else _held(known, directory, entry, variants, pictures, max_batch)
+    files = _built(
+        known, entry, artefacts_dir, [each for each in variants if each not in held], pictures, wanted.again, report
+    )
+    known.reused = len(held)
+    if files:
+        outcome = Profiler(entry, pictures.pictures, max_batch, wanted.budget_s, report).measure(files)
+        known.notes += list(dict.fromkeys(outcome.skipped.values()))
+        for profile in outcome.profiles:
+            store(profile, directory)
+        held |= {variant: profile for variant in files for profile in outcome.profiles if profile.variant == variant.id}
+    known.profiles = [held[variant] for variant in variants if variant in held]
+    return known
+
+
+def _here(known: Measured, variants: Sequence[Variant]) -> list[Variant]:
+    """The variants whose engine is installed."""
+    missing = {variant.engine for variant in variants if not installed(variant.engine)}
+    known.notes += [
+        f"{engine} is not installed, its variants are skipped: pip install 'sluice-video[{engine}]'"
+        for engine in sorted(missing)
+    ]
+    return [variant for variant in variants if variant.engine not in missing]
+
+
+def _held(
+    known: Measured, directory: Path, entry: Entry, variants: Sequence[Variant], data: Data, max_batch: int
+) -> dict[Variant, Profile]:
+    """The profiles that can be used again."""
+    held = {}
+    for variant in variants:
+        try:
+            profile = read(directory, variant)
+        except ModelError as error:
+            known.notes.append(str(error))
+            continue
+        if profile is None:
+            continue
+        reasons = profile.stale(entry.card.sha256, fingerprint(variant.engine))
+        if profile.data_sha256 != data.pictures.data_sha256:
+            reasons.append(_changed(profile.data, data.pictures.data))
+        if profile.max_batch != max_batch:
+            reasons.append(f"max-batch: was {profile.max_batch}, is {max_batch}")
+        if reasons:
+            known.notes.append(f"{variant.id} is measured anew ({'; '.join(reasons)})")
+        else:
+            held[variant] = profile
+    return held
+
+
+def _changed(before: str, now: str) -> str:
+    return f"data: was {before}, is {now}" if before != now else f"data: the pictures of {now} have changed"
+
+
+def _built(
+    known: Measured,
+    entry: Entry,
+    artefacts_dir: Path,
+    variants: Sequence[Variant],
+    data: Data,
+    again: bool,
+    report: Report,
+) -> dict[Variant, Path]:
+    """The files of variants; what cannot be built is noted and left out."""
+    files: dict[Variant, Path] = {}
+    for done, variant in enumerate(variants):
+        report("building", done / len(variants))
+        shared = next((path for other, path in files.items() if other.artefact == variant.artefact), None)
+        try:
+            files[variant] = shared or build(
+                entry, variant, artefacts_dir, data.calibration, data.pictures.data_sha256, again
+            )
+        except ModelError as error:
+            if variant.artefact is None:
+                raise
+            known.notes.append(f"{variant.id} is skipped: {error}")
+    return files

@@ -1,0 +1,62 @@
+"""``sluice specialize profile``, without the printing: templates for an oracle, their training set and their rates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from learning.store import FeatureStore
+from pipelines.measure.template_data import Shown
+from serving.catalogue.lookup import Entry
+from serving.errors import ModelError
+from serving.variants.fingerprint import usable_cores
+from specialization.templates.cost import latency_shares
+from specialization.templates.derive import compact, derived
+from specialization.templates.fill import Data, fill, forward
+from specialization.templates.stored import StoredTemplate, open_template, write_manifest
+
+Report = Callable[[str, float], None]
+"""Called with what is being done and how much of it is done, 0 … 1."""
+
+
+def make(
+    oracle: Entry, compacts: Sequence[Entry], directory: Path, shown: Shown, again: bool, report: Report
+) -> list[StoredTemplate]:
+    """Templates of compact networks and of the oracle cut early, with stores and rates, below ``directory``.
+
+    Those made from the same pictures before are used again unless ``again``. ModelError for networks that cannot be cut
+    or opened, BadInput for pictures that cannot be used, TooFewSamples for too few.
+    """
+    templates = [*(compact(oracle, each, directory) for each in compacts), derived(oracle, directory)]
+    stale = [each for each in templates if again or each.manifest.data_sha256 != shown.sha256 or not _whole(each)]
+    if stale:
+        _fill(oracle, stale, shown, report)
+    report("latency", 0.0)
+    shares = latency_shares(oracle, templates, usable_cores())
+    for each in map(_reopened, templates):
+        write_manifest(each.directory, structs.replace(each.manifest, cost=shares[each.name], cost_is="latency"))
+    return list(map(_reopened, templates))
+
+
+def _fill(oracle: Entry, templates: Sequence[StoredTemplate], shown: Shown, report: Report) -> None:
+    seen = forward(
+        oracle, templates, shown, usable_cores(), lambda count: report("pictures", min(count / len(shown), 1.0))
+    )
+    for each in templates:
+        what = f"heads of {each.name}"
+        data = Data(shown.words, shown.sha256)
+        fill(each, seen.features[each.name], seen.labels, data, lambda share, what=what: report(what, share))  # type: ignore[misc]
+
+
+def _reopened(template: StoredTemplate) -> StoredTemplate:
+    return open_template(template.directory)
+
+
+def _whole(template: StoredTemplate) -> bool:
+    try:
+        FeatureStore.open(template.directory)
+    except ModelError:
+        return False
+    return True

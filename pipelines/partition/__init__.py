@@ -1,0 +1,7 @@
+"""One partition of the frames topic in a worker: a message becomes a result, a dead letter, or both; it is published
+and then acknowledged. What a worker knows of streams, and which frames are answered already, lies here too. Nothing in
+this room knows Faust.
+
+Read in this order: ``message``, ``partition``, ``answer``, ``answered``, ``resume``, ``open_streams``,
+``stream_state``, ``dispatch``, ``dead_letters``, ``publisher``, ``mishaps``, ``tally``.
+"""

@@ -1,0 +1,100 @@
+"""Turns one message of the frames topic into a result, a dead letter, or both; it knows no transport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import msgspec
+
+from operators.frames.codec import FrameError, decode_frame
+from operators.frames.frame import Frame
+from operators.wire import bounds
+from operators.wire.schema import DeadLetter, FrameHeader, Outcome, Result, from_json, to_json
+from pipelines.partition.dead_letters import dead_letter
+from pipelines.partition.message import Message
+from serving.common.printable import shortened
+
+
+class Analyser(Protocol):
+    """The executor, as the transports see it."""
+
+    async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
+        """Analyse one frame; raises only what ``load`` raises. Frames of a stream come in the order of the calls."""
+        ...
+
+    def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str) -> Result:
+        """Make the result of a frame that was not analysed."""
+        ...
+
+    def busy(self, stream: str) -> bool:
+        """Whether a frame of the stream waits or is analysed."""
+        ...
+
+    def forget(self, stream: str) -> None:
+        """Drop the state of a stream whose partition moved away, or that was silent for long."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to publish for a message; empty if the message was answered before."""
+
+    result: Result | None = None
+    dead_letter: DeadLetter | None = None
+    encoded: bytes | None = None
+    """The result as it is published; None where it has not been encoded yet."""
+
+
+async def answer(message: Message, header: FrameHeader, analyser: Analyser) -> Answer:
+    """Analyse the frame of a message; every error becomes part of the answer, and none is raised."""
+    try:
+        return await _answer(message, header, analyser)
+    except FrameError as error:
+        return failed(message, header, analyser, error.reason, str(error))
+    except Exception as error:
+        return failed(message, header, analyser, "failed", f"{type(error).__name__}: {error}")
+
+
+def failed(message: Message, header: FrameHeader, analyser: Analyser, reason: str, explanation: str) -> Answer:
+    """A dead letter, and the result of a frame that failed. Raises nothing: without a result the letter has to do."""
+    letter = dead_letter(message, reason, explanation)
+    try:
+        return Answer(analyser.unanalysed(header, "failed", _cause(f"{reason}: {explanation}")), letter)
+    except Exception:
+        return Answer(dead_letter=letter)
+
+
+def checked(message: Message, found: Answer) -> Answer:
+    """The answer, if everybody who keeps to the bounds of messages can read its result; else that of a failed frame."""
+    if found.result is None:
+        return found
+    try:
+        encoded = to_json(found.result)
+        from_json(encoded, Result)
+    except Exception as error:
+        why = f"the result is none that can be published: {error}"
+        return Answer(without_objects(found.result, why), dead_letter(message, "failed", why))
+    return replace(found, encoded=encoded)
+
+
+def without_objects(result: Result, explanation: str) -> Result:
+    """The result to publish where the whole one cannot be."""
+    short = msgspec.structs.replace(result.plan, stages_ms={})
+    return msgspec.structs.replace(result, outcome="failed", cause=_cause(explanation), objects=[], plan=short)
+
+
+async def _answer(message: Message, header: FrameHeader, analyser: Analyser) -> Answer:
+    if header.encoding == "none":
+        return Answer(analyser.unanalysed(header, "dropped", header.cause or "dropped by capture"))
+    result = await analyser.submit(header, lambda: decode_frame(header, message.value or b""))
+    if result.cause is not None:
+        result = msgspec.structs.replace(result, cause=_cause(result.cause))
+    if result.outcome == "failed":
+        return Answer(result, dead_letter(message, "failed", result.cause or "the analysis failed"))
+    return Answer(result)
+
+
+def _cause(explanation: str) -> str:
+    return shortened(explanation.encode(errors="backslashreplace").decode(), bounds.TEXT_CHARS)

@@ -1,0 +1,185 @@
+"""One partition of the frames topic in a worker: analysed in a bounded window, published, acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from operators.frames.codec import FrameError, read_header
+from operators.observer import UNOBSERVED, Observer
+from operators.transports.record_sets import unreadable
+from operators.transports.window import OrderedWindow
+from operators.wire.schema import FrameHeader, Result
+from pipelines.partition.answer import Analyser, Answer, answer, checked, failed
+from pipelines.partition.dead_letters import dead_letter
+from pipelines.partition.dispatch import Derive, Dispatch, TopicNames
+from pipelines.partition.message import Message
+from pipelines.partition.mishaps import Mishaps
+from pipelines.partition.publisher import Publisher
+from pipelines.partition.resume import Resume
+from pipelines.partition.stream_state import NoStateStore, StateStore
+from pipelines.partition.tally import Tally
+from pipelines.settings import StreamBounds
+
+log = logging.getLogger(__name__)
+
+WINDOW = 32
+"""Frames of one partition handed to the analyser at once. Their images are not decoded before their turn comes."""
+HOLD_AT = 32
+"""Number of waiting frames at which the partition is no longer fetched from."""
+HOLD_AT_BYTES = 32 << 20
+"""Bytes of all its messages, including those in the window, at which the partition is no longer fetched from."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """The parts that all partitions of a worker share."""
+
+    analyser: Analyser
+    publisher: Publisher
+    topics: TopicNames
+    resume: Resume
+    derive: Derive
+    state_store: StateStore = field(default_factory=NoStateStore)
+    bounds: StreamBounds = field(default_factory=StreamBounds)
+    tally: Tally = field(default_factory=Tally)
+    observer: Observer = UNOBSERVED
+
+
+@dataclass(frozen=True)
+class Valve:
+    """How a partition acts on the transport it is read from."""
+
+    acknowledge: Callable[[Message], None]
+    hold: Callable[[], None]
+    """Fetch no more of this partition; may be called while it is held already."""
+    release: Callable[[], None]
+
+
+class Partition:
+    """Takes messages in order; none is acknowledged before its result is stored, nor before the one ahead of it."""
+
+    def __init__(self, work: Work, valve: Valve, meet: Callable[[str], bool]) -> None:
+        """``meet`` is called with the stream of every frame, and returns whether the stream is new."""
+        self._meet = meet
+        self._work = work
+        self._valve = valve
+        self._waiting: asyncio.Queue[Message] = asyncio.Queue()
+        self._held = False
+        self._mishaps = Mishaps(log)
+        self._dispatch = Dispatch(work.topics, work.derive, self._mishaps)
+        self._bytes = 0
+        """Bytes of all messages that were taken and are not finished."""
+        self._window: OrderedWindow[Message, Answer] = OrderedWindow(WINDOW, self._finish)
+        self._feeder = asyncio.create_task(self._feed())
+
+    @property
+    def tasks(self) -> tuple[asyncio.Task[None], asyncio.Task[None]]:
+        """End with an exception where the partition cannot go on, and else only by ``stop``."""
+        return self._feeder, self._window.finisher
+
+    def take(self, message: Message) -> None:
+        """Accept the next message, asking the transport to hold when many wait. Never blocks, so no partition waits."""
+        self._waiting.put_nowait(message)
+        self._bytes += message.size_bytes
+        if self._waiting.qsize() >= HOLD_AT or self._bytes >= HOLD_AT_BYTES:
+            self._held = True
+            self._valve.hold()
+
+    async def stop(self, timeout_s: float) -> None:
+        """Finish what is in the window, within the time; what waits is left to whoever takes the partition over."""
+        self._feeder.cancel()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._window.drain()
+        except TimeoutError:
+            pass  # not acknowledged, so it comes again
+        finally:
+            await self._window.abandon()
+
+    async def _feed(self) -> None:
+        while True:
+            message = await self._waiting.get()
+            self._release()
+            await self._work.resume.cover(message.timestamp_s)
+            await self._work.state_store.read()
+            await self._window.put(message, partial(self._begin, message))
+
+    def _begin(self, message: Message) -> Coroutine[Any, Any, Answer]:
+        """Analyse a message; an error costs that message alone and is not raised."""
+        header: FrameHeader | None = None
+        try:
+            if (why := unreadable(message.headers)) is not None:
+                return _now(Answer(dead_letter=dead_letter(message, "unreadable_record", f"no readable record: {why}")))
+            header = read_header(message.headers)
+            self._open_stream(header.stream)
+            if self._work.resume.answered(header):
+                return _now(Answer())
+        except FrameError as error:
+            return _now(Answer(dead_letter=dead_letter(message, error.reason, str(error))))
+        except Exception as error:
+            return _now(self._unexpected(message, header, error))
+        return self._answer(message, header)
+
+    async def _answer(self, message: Message, header: FrameHeader) -> Answer:
+        try:
+            return checked(message, await answer(message, header, self._work.analyser))
+        except Exception as error:
+            return self._unexpected(message, header, error)
+
+    def _unexpected(self, message: Message, header: FrameHeader | None, error: Exception) -> Answer:
+        said = f"{type(error).__name__}: {error}"
+        self._mishaps.note("a message could not be worked on", f"{message.place}: {said}")
+        if header is None:
+            return Answer(dead_letter=dead_letter(message, "failed", said))
+        return failed(message, header, self._work.analyser, "failed", said)
+
+    def _open_stream(self, stream: str) -> None:
+        """Go on with what is known of a stream that comes for the first time."""
+        if not self._meet(stream):
+            return
+        for result in self._work.resume.recent(stream):
+            self._dispatch.events(result)  # its events were published before: only the resulting state matters
+        self._work.state_store.restore(stream)
+
+    async def _finish(self, batch: Sequence[tuple[Message, Answer]]) -> None:
+        """Publish results last: a worker that dies in between repeats the frame, with nothing lost."""
+        side_messages = [
+            outgoing for message, found in batch for outgoing in self._dispatch.side_messages(message, found)
+        ]
+        if side_messages:
+            await self._work.publisher.publish(side_messages)
+        await self._work.publisher.publish(
+            [outgoing for message, found in batch for outgoing in self._dispatch.result(message, found)]
+        )
+        for message, found in batch:
+            self._valve.acknowledge(message)
+            self._work.tally.answered(message, found)
+            if found.result is not None:
+                _tell(self._work.observer, found.result)
+            self._bytes -= message.size_bytes
+        self._release()
+
+    def _release(self) -> None:
+        """Let the transport fetch again once half of what may wait is gone."""
+        if self._held and self._waiting.qsize() <= HOLD_AT // 2 and self._bytes <= HOLD_AT_BYTES // 2:
+            self._held = False
+            self._valve.release()
+
+
+def _tell(observer: Observer, result: Result) -> None:
+    match result.outcome:
+        case "analysed":
+            observer.frame_analysed(result)
+        case "dropped":
+            observer.frame_dropped(result)
+        case "failed":
+            observer.frame_failed(result)
+
+
+async def _now(found: Answer) -> Answer:
+    return found

@@ -1,0 +1,193 @@
+"""Which frames have a result already: what a worker learns from the tail of the results topic when it takes over.
+
+A worker that dies after publishing and before committing leaves frames that would be analysed again, with other track
+ids and times. Its successor reads the results since the first frame it is handed and skips what they answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol
+
+import msgspec
+from aiokafka.errors import KafkaError
+
+from operators.wire.bounds import Id, Seq
+from operators.wire.schema import FrameHeader, Result, from_json
+from pipelines.kafka.topic_reader import records
+from pipelines.partition.answered import Answered, RecentResults
+from pipelines.partition.mishaps import Mishaps
+from pipelines.settings import BrokerSettings
+from serving.common.backoff import BROKER_BACKOFF, Backoff, Persistence
+from serving.common.retrying import retrying
+from serving.errors import Malformed
+
+log = logging.getLogger(__name__)
+
+MARGIN_S = 30.0
+"""Frames of a partition come from several machines whose clocks differ by less than this."""
+
+
+class Resume(Protocol):
+    """Knows the frames that this worker and others have answered before."""
+
+    def reset(self) -> None:
+        """Note that partitions moved: other workers may have answered frames meanwhile."""
+        ...
+
+    async def cover(self, since_s: float) -> None:
+        """Read all results of frames published at ``since_s`` (epoch) or later."""
+        ...
+
+    def answered(self, header: FrameHeader) -> bool:
+        """Whether the frame has a result; asked once per frame."""
+        ...
+
+    def recent(self, stream: str) -> list[Result]:
+        """The stream's last results in order, given out once."""
+        ...
+
+
+class NothingToResume:
+    """For ``local://``, whose topics live and die with the process."""
+
+    def reset(self) -> None:
+        """Nothing."""
+
+    async def cover(self, since_s: float) -> None:
+        """Nothing."""
+
+    def answered(self, header: FrameHeader) -> bool:
+        """Never."""
+        return False
+
+    def recent(self, stream: str) -> list[Result]:
+        """None."""
+        return []
+
+
+class _Identity(msgspec.Struct):
+    """The part of a result that says which frame of which query it answers."""
+
+    query: Id
+    stream: Id
+    run: Id
+    seq: Seq
+
+
+class Tail:
+    """The results of one query found in the topic. Pure."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self.mishaps = Mishaps(log)
+        """Number of messages that were no results."""
+        self._answered = Answered()
+        self._recent = RecentResults()
+
+    def __len__(self) -> int:
+        return len(self._answered)
+
+    @property
+    def left_out(self) -> int:
+        """Number of answered frames that will be analysed again, because there are too many to keep."""
+        return self._answered.left_out
+
+    def add(self, value: bytes | None, place: str = "") -> None:
+        """Take a message of the results topic; anything but a result of this query is ignored."""
+        try:
+            identity = from_json(value or b"", _Identity)
+        except Malformed as error:
+            self.mishaps.note("a message is no result and is passed over", f"{place}: {error}")
+            return
+        if identity.query == self._query:
+            self._answered.add((identity.stream, identity.run), identity.seq)
+            self._recent.add(identity.stream, value or b"")
+
+    def answered(self, header: FrameHeader) -> bool:
+        """Whether the frame has a result; forgotten once asked, since a frame comes once."""
+        return self._answered.take((header.stream, header.run), header.seq)
+
+    def recent(self, stream: str) -> list[Result]:
+        """The stream's last results in order, forgotten once asked for."""
+        found: list[Result] = []
+        for value in self._recent.pop(stream):
+            try:
+                found.append(from_json(value, Result))
+            except Malformed as error:
+                self.mishaps.note("a result cannot be read", f"stream {stream}: {error}")
+        return found
+
+
+class KafkaResume:
+    """Reads the tail of the results topic with a consumer of its own, outside any group.
+
+    Results are published with the timestamp of their frame, so the tail is found by time.
+    """
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        topic: str,
+        query: str,
+        flush: Callable[[], Awaitable[None]],
+        backoff: Backoff = BROKER_BACKOFF,
+    ) -> None:
+        """``flush`` returns when the topic has all that this worker handed to its producer.
+
+        A partition that went while the broker was slow leaves results there; without them the tail would be too short
+        for the same partition's return, and their frames be analysed once more.
+        """
+        self._settings = settings
+        self._topic = topic
+        self._query = query
+        self._flush = flush
+        self._persistence = Persistence(backoff)
+        self._lock = asyncio.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Note that partitions moved: the tail is read again at the next frame."""
+        self._tail = Tail(self._query)
+        self._covered_since_s = float("inf")
+
+    async def cover(self, since_s: float) -> None:
+        """Read the tail, unless as much was read since ``reset``."""
+        async with self._lock:
+            if since_s < self._covered_since_s:
+                await retrying(
+                    lambda: self._read_since(since_s), (KafkaError, OSError), self._persistence, self._log_retry
+                )
+
+    def _log_retry(self, error: Exception, remaining_s: float) -> None:
+        log.warning("cannot read the tail of topic %s (%s): trying again", self._topic, error)
+
+    async def _read_since(self, since_s: float) -> None:
+        self._tail = await self._read(since_s - MARGIN_S)
+        self._covered_since_s = since_s
+
+    async def _read(self, since_s: float) -> Tail:
+        await self._flush()
+        tail = Tail(self._query)
+        async for value, place in self._values(since_s * 1000):
+            tail.add(value, place)
+        if len(tail):
+            log.info("topic %s: %d frames at hand may have their results already", self._topic, len(tail))
+        if tail.left_out:
+            log.warning("topic %s: %d more frames have results; they are analysed again", self._topic, tail.left_out)
+        return tail
+
+    def answered(self, header: FrameHeader) -> bool:
+        """Whether the frame has a result."""
+        return self._tail.answered(header)
+
+    def recent(self, stream: str) -> list[Result]:
+        """The stream's last results in order, given out once."""
+        return self._tail.recent(stream)
+
+    async def _values(self, since_ms: float) -> AsyncIterator[tuple[bytes | None, str]]:
+        since = max(0, int(since_ms))
+        async for record in records(self._settings, self._topic, "results of this query", since):
+            yield record.value, f"topic {self._topic} partition {record.partition} offset {record.offset}"

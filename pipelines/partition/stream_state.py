@@ -1,0 +1,84 @@
+"""The state that operators learn of a stream, which survives the worker that learnt it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Stateful(Protocol):
+    """The operator of a node that learns from a stream."""
+
+    def snapshot(self, stream: str) -> bytes | None:
+        """Return what the operator knows of a stream, as JSON; None if it knows nothing."""
+
+    def restore(self, stream: str, data: bytes) -> None:
+        """Go on from a snapshot, before the stream's first frame; an unusable snapshot is logged and ignored."""
+
+    def forget(self, stream: str) -> None:
+        """Drop what is known of a stream."""
+
+
+@dataclass(frozen=True)
+class StateConfig:
+    """Which nodes have state, and the topic that keeps it."""
+
+    topic: str
+    nodes: Mapping[str, Stateful]
+    """The nodes with state, by name."""
+    changed: asyncio.Event
+    """Is set when some phase has changed."""
+
+
+class StateStore(Protocol):
+    """Keeps the snapshots of a worker's streams."""
+
+    def reset(self) -> None:
+        """Note that partitions moved: other workers may have learnt more meanwhile."""
+        ...
+
+    async def read(self) -> None:
+        """Read all snapshots, unless that was done since ``reset``."""
+        ...
+
+    def restore(self, stream: str) -> None:
+        """Restore what is known of a stream whose first frame is about to be analysed."""
+        ...
+
+    async def save(self) -> None:
+        """Save the latest state of all streams, so that other workers can go on; takes seconds at the most."""
+        ...
+
+    def forget(self, stream: str) -> None:
+        """Save no more of a stream that another worker has now."""
+        ...
+
+    def saving(self) -> AbstractAsyncContextManager[None]:
+        """Save what is new now and then while the block runs."""
+        ...
+
+
+class NoStateStore:
+    """Keeps nothing: for ``local://``, which ends with its process, and for queries that learn nothing."""
+
+    def reset(self) -> None:
+        """Do nothing."""
+
+    async def read(self) -> None:
+        """Do nothing."""
+
+    def restore(self, stream: str) -> None:
+        """Do nothing."""
+
+    async def save(self) -> None:
+        """Do nothing."""
+
+    def forget(self, stream: str) -> None:
+        """Do nothing."""
+
+    def saving(self) -> AbstractAsyncContextManager[None]:
+        """Do nothing."""
+        return nullcontext()

@@ -1,0 +1,38 @@
+"""The C library's heap: what a busy minute needed goes back to the machine. Does nothing without glibc."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+
+from serving.common.threads import in_thread
+
+EVERY_S = 60.0
+M_ARENA_MAX = -8
+ARENAS = 2
+"""One for each thread, glibc's default, keeps the largest frame that each thread ever decoded."""
+
+
+def few_arenas() -> None:
+    """Let all threads share few arenas; call it before the threads start."""
+    mallopt = getattr(_libc(), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_ARENA_MAX, ARENAS)
+
+
+def give_back() -> None:
+    """Return free pages to the machine; glibc by itself returns those at a heap's end alone."""
+    trim = getattr(_libc(), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+async def giving_back(every_s: float = EVERY_S) -> None:
+    """Give back now and then, in a thread, for as long as the task runs."""
+    while True:
+        await asyncio.sleep(every_s)
+        await in_thread(give_back)
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None)

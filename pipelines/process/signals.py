@@ -1,0 +1,77 @@
+"""How long-running commands end: SIGINT or SIGTERM asks them to finish, a second one does not ask."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
+
+from serving.errors import SluiceError
+from serving.watchdog.abandoned import MOST, lost
+
+LOOK_S = 1.0
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM set; the second signal ends the process at once, with status 130."""
+    stop = threading.Event()
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            os._exit(130)
+        stop.set()
+
+    before = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stop_loop_on_signals() -> Iterator[asyncio.Event]:
+    """The same for the running event loop."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+
+    def asked() -> None:
+        if stop.is_set():
+            os._exit(130)
+        stop.set()
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        loop.add_signal_handler(number, asked)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+
+@asynccontextmanager
+async def stop_when_threads_are_lost(stop: asyncio.Event) -> AsyncIterator[None]:
+    """Sets ``stop`` once too many networks did not return; raises SluiceError when the rest has been finished."""
+    watch = asyncio.create_task(_until_too_many(stop))
+    try:
+        yield
+    finally:
+        watch.cancel()
+    if (count := lost()) >= MOST:
+        raise SluiceError(
+            f"{count} networks did not return and keep processor cores busy: the process ends here, start it anew "
+            "without the models named above"
+        )
+
+
+async def _until_too_many(stop: asyncio.Event) -> None:
+    while lost() < MOST:  # noqa: ASYNC110  a thread cannot say that it is lost
+        await asyncio.sleep(LOOK_S)
+    stop.set()

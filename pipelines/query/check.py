@@ -1,0 +1,43 @@
+"""Reads a query file and finds everything that is wrong with it, in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.query.dag import Dag, compile_dag, node_problems
+from pipelines.query.model_check import model_problems
+from pipelines.query.query_file import Draft, Query, read_draft
+from pipelines.query.yaml_file import read_yaml
+from serving.catalogue.lookup import Catalogue
+from serving.common.explain import Problem
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A query file after all checks."""
+
+    draft: Draft
+    problems: tuple[Problem, ...]
+    """In the order of the file, with line numbers; empty: the query can run."""
+
+    def require(self) -> tuple[Query, Dag]:
+        """The query, ready to run; raises QueryError with a line per problem."""
+        query = self.draft.require(self.problems)
+        return query, compile_dag(query)
+
+
+def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:
+    """Check a query file: form, nodes, and, given a catalogue, models."""
+    draft = read_draft(read_yaml(path))
+    problems = [*draft.problems, *node_problems(draft.nodes, draft.unread)]
+    if catalogue is not None:
+        problems += model_problems(draft.nodes, catalogue)
+    return Examined(draft, tuple(draft.document.located(problems)))
+
+
+def open_query(path: Path, catalogue: Catalogue | None = None, sources: Sequence[str] = ()) -> tuple[Query, Dag]:
+    """The query and its DAG, on other sources where given; raises QueryError or SourceError."""
+    query, dag = examine(path, catalogue).require()
+    return query.with_sources(sources), dag

@@ -1,0 +1,178 @@
+"""From the nodes of a query to the order in which they run. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipelines.query.filter_parser import FilterError, UnknownField, parse_selection, source_name
+from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, Facts, Selection
+from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
+from serving.common.explain import Problem, choices
+from serving.errors import QueryError
+
+if TYPE_CHECKING:
+    from operators.frames.frame import Region
+
+STAGES = ("capture", "queue", "decode", "framework")
+"""Stages of every frame in a result's ``plan``, beside the nodes: nodes cannot have these names."""
+RESERVED = (*STAGES, *TEXT_FIELDS, *NUMBER_FIELDS, "and", "or", "not", "in")
+
+
+@dataclass(frozen=True, slots=True)
+class DagNode:
+    """A node in its place."""
+
+    spec: NodeSpec
+    source: Selection | None
+    """Its input; None for the frame itself."""
+    answers: Mapping[str, str]
+    """Recognise nodes whose answers the filter may ask for, with the attribute that holds the answer."""
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.spec.name
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models the query lists, best first; none for a node without a network."""
+        return self.spec.model if isinstance(self.spec, DetectNode | RecogniseNode) else ()
+
+    @property
+    def makes_regions(self) -> bool:
+        """Whether the node's output is regions it makes, and not those it was given."""
+        return self.spec.task == "detect"
+
+    def select(self, outputs: Mapping[str, Sequence[Region]]) -> list[Region]:
+        """The regions the node works on, from the output of every node before it; none for the frame itself."""
+        if self.source is None:
+            return []
+        regions, where = outputs[self.source.node], self.source.where
+        return [region for region in regions if where is None or where.matches(self._facts(region))]
+
+    def _facts(self, region: Region) -> Facts:
+        said = {attribute.name: attribute.label for attribute in region.attributes}
+        answers = {node: said.get(attribute) for node, attribute in self.answers.items()}
+        return {"label": region.label, "confidence": region.confidence, "area": region.box.area, **answers}
+
+
+@dataclass(frozen=True, slots=True)
+class Dag:
+    """The nodes of a query in an order in which every input comes before its use."""
+
+    query: str
+    slo_ms: float
+    nodes: tuple[DagNode, ...]
+
+
+def compile_dag(query: Query) -> Dag:
+    """Order the nodes, those of equal rank as in the file; raises QueryError with a line per problem."""
+    problems = node_problems(dict(enumerate(query.nodes)))
+    if problems:
+        raise QueryError("\n".join(map(str, problems)))
+    by_name = {spec.name: spec for spec in query.nodes}
+    return Dag(query.name, query.slo_ms, tuple(_compiled(spec, by_name) for spec in _ordered(query.nodes)))
+
+
+def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -> list[Problem]:
+    """What is wrong between nodes, given by their place in the file; of nodes ``unread`` only the name is known."""
+    by_name = {spec.name: spec for spec in reversed(list(specs.values()))}
+    inputs = [problem for index, spec in specs.items() for problem in _input_problems(index, spec, by_name, unread)]
+    reuse = [problem for index, spec in specs.items() for problem in _reuse_problems(index, spec, by_name)]
+    return [*_name_problems(specs), *inputs, *reuse, *_cycle_problems(specs, by_name)]
+
+
+def _compiled(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> DagNode:
+    if spec.input is None:
+        return DagNode(spec, None, {})
+    source = parse_selection(spec.input)
+    return DagNode(spec, source, _answers(source.node, by_name) or {})
+
+
+def _ordered(specs: Sequence[NodeSpec]) -> Iterator[NodeSpec]:
+    pending: list[NodeSpec] = list(specs)
+    done: set[str | None] = {None}
+    while pending:
+        spec = next(spec for spec in pending if _source(spec) in done)
+        pending.remove(spec)
+        done.add(spec.name)
+        yield spec
+
+
+def _source(spec: NodeSpec) -> str | None:
+    return None if spec.input is None else source_name(spec.input)
+
+
+def lineage(node: str | None, by_name: Mapping[str, NodeSpec]) -> list[NodeSpec]:
+    """The node and those before it, back to the detector that made its regions; it ends early in a broken query."""
+    found: list[NodeSpec] = []
+    while node is not None and node in by_name and by_name[node] not in found:
+        found.append(by_name[node])
+        node = None if isinstance(found[-1], DetectNode) else _source(found[-1])
+    return found
+
+
+def _answers(node: str | None, by_name: Mapping[str, NodeSpec]) -> dict[str, str] | None:
+    """Recognise nodes that have answered by the end of ``node``, with their attributes; None where nobody can know."""
+    before = lineage(node, by_name)
+    if not before or not isinstance(before[-1], DetectNode):
+        return None
+    return {spec.name: spec.attribute for spec in before if isinstance(spec, RecogniseNode)}
+
+
+def _name_problems(specs: Mapping[int, NodeSpec]) -> Iterator[Problem]:
+    names: dict[str, int] = {}
+    attributes: dict[str, int] = {}
+    for index, spec in specs.items():
+        if spec.name in RESERVED:
+            yield Problem(("nodes", index, "name"), f"{spec.name!r} has a meaning of its own: choose another name")
+        if names.setdefault(spec.name, index) != index:
+            yield Problem(("nodes", index, "name"), f"{spec.name!r} is the name of nodes[{names[spec.name]}] too")
+        elif isinstance(spec, RecogniseNode) and attributes.setdefault(spec.attribute, index) != index:
+            other = attributes[spec.attribute]
+            yield Problem(("nodes", index, "attribute"), f"{spec.attribute!r} is the attribute of nodes[{other}] too")
+
+
+def _input_problems(
+    index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec], unread: Collection[str]
+) -> Iterator[Problem]:
+    if spec.input is None:
+        return
+    path, source = ("nodes", index, "input"), _source(spec)
+    if source is not None and source not in by_name and source not in unread:
+        others = [name for name in (*by_name, *unread) if name != spec.name]
+        yield Problem(path, f"there is no node {source!r}{choices(source, others)}")
+    try:
+        parse_selection(spec.input, _answers(source, by_name))
+    except UnknownField as error:
+        late = isinstance(by_name.get(error.field), RecogniseNode)
+        hint = f"; {error.field!r} has not answered there, use it as the input: {error.field}[…]" if late else ""
+        yield Problem(path, f"{error}{hint}")
+    except FilterError as error:
+        yield Problem(path, str(error))
+
+
+def _reuse_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
+    """What a node that reuses answers needs."""
+    if not isinstance(spec, RecogniseNode):
+        return
+    before = lineage(spec.name, by_name)
+    if spec.reuse_s and isinstance(before[-1], DetectNode) and not any(isinstance(node, TrackNode) for node in before):
+        yield Problem(("nodes", index, "reuse_s"), "nothing tracks these objects: put a node with task: track before")
+
+
+def _cycle_problems(specs: Mapping[int, NodeSpec], by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
+    """One problem per circle; every node has one input at most, so following it finds them all."""
+    settled: set[str] = set()
+    for index, spec in specs.items():
+        trail: list[str] = []
+        name = spec.name
+        while name in by_name and name not in trail and name not in settled:
+            trail.append(name)
+            name = _source(by_name[name]) or ""
+        if name in trail:
+            circle = " → ".join(reversed([*trail[trail.index(name) :], name]))
+            yield Problem(("nodes", index, "input"), f"goes in a circle: {circle}; one of them needs another input")
+        settled.update(trail)

@@ -1,0 +1,125 @@
+"""Whether a query and the models it names fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from operators.recognise.identities import identities
+from operators.wire.labels import MOVING, UNKNOWN
+from pipelines.query.dag import lineage
+from pipelines.query.filter_parser import FilterError, parse_selection
+from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
+from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
+from serving.catalogue.cards import ModelCard, Task
+from serving.catalogue.lookup import Catalogue
+from serving.common.explain import KeyPath, Problem, choices
+from serving.errors import BadInput, ModelError
+from serving.variants.variant import parse
+
+Words = tuple[str, ...] | None
+"""What a node may call an object; None where that is not known."""
+
+_SKILLS: Mapping[Task, str] = {"detect": "finds objects", "classify": "names classes", "embed": "compares objects"}
+
+
+def model_problems(nodes: Mapping[int, NodeSpec], catalogue: Catalogue) -> list[Problem]:
+    """Unknown and unsuitable models, unusable galleries, and words in filters that no model says."""
+    problems: list[Problem] = []
+    words: dict[str, Words] = {}
+    for index, node in nodes.items():
+        words[node.name], found = _check(("nodes", index), node, catalogue)
+        problems += found
+    by_name = {node.name: node for node in nodes.values()}
+    for index, node in nodes.items():
+        problems += _filter_problems(("nodes", index, "input"), node, by_name, words)
+    return problems
+
+
+def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, list[Problem]]:
+    """What the node may say, and what is wrong with its models."""
+    if not isinstance(node, DetectNode | RecogniseNode):
+        return None, []
+    if isinstance(node, DetectNode) and node.model == (MOTION,):
+        return (MOVING,), _label_problems(path, node, (MOVING,))
+    cards, problems = _cards(path, node, catalogue)
+    classes = tuple(name for card in cards for name in card.classes)
+    if isinstance(node, RecogniseNode) and node.gallery is not None:
+        names, unusable = _gallery((*path, "gallery"), node.gallery)
+        return names, [*problems, *unusable]
+    if problems:
+        return None, problems
+    if isinstance(node, DetectNode):
+        return node.labels or classes, _label_problems(path, node, classes)
+    return (*classes, *(UNKNOWN for card in cards if card.other_label is None)), []
+
+
+def _gallery(path: KeyPath, gallery: Path) -> tuple[Words, list[Problem]]:
+    try:
+        return (*identities(gallery), UNKNOWN), []
+    except BadInput as error:
+        return None, [Problem(path, str(error))]
+
+
+def _cards(
+    path: KeyPath, node: DetectNode | RecogniseNode, catalogue: Catalogue
+) -> tuple[list[ModelCard], list[Problem]]:
+    cards: list[ModelCard] = []
+    problems: list[Problem] = []
+    for place, name in enumerate(node.model):
+        where = (*path, "model", place) if len(node.model) > 1 else (*path, "model")
+        try:
+            card = catalogue.find(parse(name).model).card
+        except ModelError as error:
+            problems += [Problem(where, _unfound(name, node, line)) for line in str(error).splitlines()]
+            continue
+        cards.append(card)
+        problems += [Problem(where, mismatch) for mismatch in _mismatches(card, node)]
+    return cards, problems
+
+
+def _unfound(name: str, node: NodeSpec, message: str) -> str:
+    if name != MOTION:
+        return message
+    if isinstance(node, DetectNode):
+        return f"{MOTION!r} cannot be listed beside models: choose one or the other"
+    return f"{MOTION!r} finds objects: use it in a node with task: detect"
+
+
+def _mismatches(card: ModelCard, node: DetectNode | RecogniseNode) -> Iterator[str]:
+    skill = f"model {card.name!r} {_SKILLS[card.task]} (task {card.task})"
+    if isinstance(node, DetectNode):
+        if card.task != "detect":
+            yield f"{skill}: a node with task: detect needs a model that finds objects"
+    elif card.task == "detect":
+        yield f"{skill}: a node with task: recognise needs one that names classes or compares objects"
+    elif card.task == "embed" and node.gallery is None:
+        yield f"{skill}: it needs a 'gallery' to compare them with"
+    elif card.task == "classify" and node.gallery is not None:
+        yield f"{skill}: a 'gallery' needs one that compares objects (task embed)"
+
+
+def _label_problems(path: KeyPath, node: DetectNode, known: tuple[str, ...]) -> list[Problem]:
+    unknown = [(place, label) for place, label in enumerate(node.labels or ()) if label not in known]
+    return [
+        Problem((*path, "labels", place), f"{label!r} is nothing that the model finds{choices(label, known)}")
+        for place, label in unknown
+    ]
+
+
+def _filter_problems(
+    path: KeyPath, node: NodeSpec, by_name: Mapping[str, NodeSpec], words: Mapping[str, Words]
+) -> Iterator[Problem]:
+    """Names in a filter that can never occur: misspelt, most likely."""
+    try:
+        selection = parse_selection(node.input) if node.input else Selection("")
+    except FilterError:
+        return  # reported already
+    before = lineage(selection.node, by_name)
+    for leaf in leaves(selection.where):
+        if leaf.field in NUMBER_FIELDS or not before:
+            continue
+        known = words.get(before[-1].name if leaf.field == "label" else leaf.field)
+        for word in (leaf.value,) if isinstance(leaf, Compare) else leaf.values:
+            if known is not None and word not in known:
+                yield Problem(path, f"{leaf.field} is never {word!r}{choices(word, known)}")

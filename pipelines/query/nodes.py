@@ -1,0 +1,123 @@
+"""The nodes of a query: what is detected, tracked and recognised, by which models, on which input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+
+MOTION = "motion"
+"""The detector that is no model of the catalogue: it needs no weights."""
+
+PolicyName = Literal["block", "drop_oldest", "drop_late"]
+"""What happens to frames that come faster than they can be analysed."""
+
+NodeName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,49}$")]
+Share = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(ge=0, le=86_400)]
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    Field(min_length=1),
+    BeforeValidator(_listed, json_schema_input_type=str | list[str]),
+]
+"""A name or a list of names."""
+
+
+class Strict(BaseModel):
+    """Immutable, and refuses keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+def _beside_the_query(path: Path, info: ValidationInfo) -> Path:
+    """A relative path is relative to the query file, so that a query and its pictures move together."""
+    return Path((info.context or {}).get("base", "")) / path
+
+
+class Motion(Strict):
+    """Parameters of the motion detector; areas are shares of the frame."""
+
+    min_area: Share = 0.0015
+    """Smaller changes are noise."""
+    max_area: Share = 0.6
+    """A larger change is a change of light or of the camera's view, not an object."""
+    absorb_s: Seconds = 4.0
+    """What stands still this long becomes background."""
+    warmup_s: Seconds = 0.4
+    """Time to learn a background before anything is reported."""
+
+
+class Node(Strict):
+    """What all nodes have."""
+
+    name: NodeName
+    """Unique; names the node's input to other nodes, its time in reports, and its answer in filters."""
+
+
+class DetectNode(Node):
+    """Finds objects in the frame, or in the crop of each object that ``input`` selects."""
+
+    task: Literal["detect"]
+    model: Names
+    """``motion``, or detectors by name: the first is used."""
+    input: str | None = Field(default=None, max_length=1000)
+    """Default: the frame. Otherwise objects, whose parts are found: ``detect[label == person]``."""
+    min_confidence: Share | None = None
+    """Default: the model card's."""
+    labels: Names | None = None
+    """Keep only these. Default: all that the model knows."""
+    max_objects: int = Field(default=50, ge=1, le=1000)
+    """The most confident ones of a frame."""
+    motion: Motion = Motion()
+    """Parameters of the detector ``motion``."""
+
+
+class TrackNode(Node):
+    """Gives objects identities that last over frames."""
+
+    task: Literal["track"]
+    input: str = Field(max_length=1000)
+    """The objects to track: a node, perhaps with a filter."""
+    confirm_s: Seconds = 0.15
+    """An object gets its id once it was seen this long."""
+    lost_after_s: Seconds = 1.5
+    """A track that was not seen this long has ended."""
+    max_distance: Share = 0.8
+    """1 - intersection over union of the predicted and the found box, up to which they may be the same object."""
+
+
+class RecogniseNode(Node):
+    """Names something about each object: a class, or who it is."""
+
+    task: Literal["recognise"]
+    input: str = Field(max_length=1000)
+    """The objects to look at: ``track[label in (car, truck) and area >= 0.002]``."""
+    model: Names
+    """Classifiers, or embedders where there is a ``gallery``, by name: the first is used."""
+    attribute: NodeName = Field(default_factory=lambda valid: valid.get("name", "unknown"))
+    """The name of the answer in results. Default: the node's name."""
+    min_confidence: Share | None = None
+    """Less certain answers become the model's "other" or ``unknown``. Default: 0; with a gallery the model card's."""
+    margin: float | None = Field(default=None, ge=0, le=2)
+    """Widens the box before cropping, as a share of its size on every side. Default: the model card's."""
+    gallery: Annotated[Path, AfterValidator(_beside_the_query)] | None = None
+    """A directory with one folder of pictures per identity."""
+    specialize: bool = False
+    """Train a small head for the classes that a stream shows most, and ask the model about the others only."""
+    reuse_s: Seconds = 0.0
+    """So long the answer for a tracked object is given again before it is looked at anew. 0: never."""
+
+
+NodeSpec = Annotated[DetectNode | TrackNode | RecogniseNode, Field(discriminator="task")]
+NODE_TYPES: dict[str, type[DetectNode] | type[TrackNode] | type[RecogniseNode]] = {
+    "detect": DetectNode,
+    "track": TrackNode,
+    "recognise": RecogniseNode,
+}

@@ -1,0 +1,213 @@
+"""The query file: which streams, which nodes, at what latency. Documented key by key in ``docs/query.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, InstanceOf, Tag, ValidationInfo, WithJsonSchema
+
+from operators.capture.sources.uri import SourceUri
+from operators.wire.bounds import MOST_NODES
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.query.nodes import (
+    MOTION,
+    NODE_TYPES,
+    DetectNode,
+    Node,
+    NodeSpec,
+    PolicyName,
+    RecogniseNode,
+    Seconds,
+    Strict,
+    TrackNode,
+)
+from pipelines.query.yaml_file import Document, read_yaml
+from serving.common.explain import Problem, salvage, validate
+from serving.errors import QueryError, SourceError
+
+__all__ = [
+    "DEFAULT_MAX_WIDTH",
+    "MOTION",
+    "DetectNode",
+    "Draft",
+    "Events",
+    "Fps",
+    "Node",
+    "NodeSpec",
+    "Publish",
+    "Query",
+    "RecogniseNode",
+    "StreamSpec",
+    "TrackNode",
+    "load_query",
+    "read_draft",
+]
+
+DEFAULT_MAX_WIDTH = 1920
+
+StreamId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
+
+
+class Fps(Strict):
+    """Sample so many frames per second of media time."""
+
+    fps: float = Field(gt=0, le=240)
+
+
+Sample = Annotated[
+    Annotated[Literal["all", "keyframes"], Tag("by name")] | Annotated[Fps, Tag("by rate")],
+    Discriminator(lambda value: "by rate" if isinstance(value, dict | Fps) else "by name"),
+]
+
+
+def _uri(value: Any, info: ValidationInfo) -> Any:
+    """A relative path is relative to the query file, so that a query and its clips move together."""
+    if not isinstance(value, str):
+        return value
+    try:
+        uri = SourceUri(value)
+    except SourceError as error:
+        raise ValueError(str(error)) from None
+    base = (info.context or {}).get("base")
+    if base is None or uri.kind != "path" or uri.path.is_absolute():
+        return uri
+    return SourceUri(str(base / uri.path))
+
+
+class StreamSpec(Strict):
+    """One source of frames."""
+
+    uri: Annotated[InstanceOf[SourceUri], BeforeValidator(_uri), WithJsonSchema({"type": "string"})]
+    """A file, directory of images, ``rtsp://``, ``http(s)://``, ``v4l2:0`` or ``synthetic:street?…``."""
+    id: StreamId = Field(default_factory=lambda valid: valid["uri"].stream_id if "uri" in valid else "unknown")
+    """The key of the stream's messages. Default: made from the uri."""
+    sample: Sample = "all"
+    """Which frames to analyse: ``all``, ``keyframes`` or ``{fps: 5}``."""
+    motion_gate: bool = False
+    """Skip sampled frames in which nothing moves."""
+    max_width: int = Field(default=DEFAULT_MAX_WIDTH, ge=64, le=7680)
+    """Larger frames are scaled down to this width, pixels."""
+    overload: PolicyName | None = None
+    """What happens to frames that come too fast. Default: ``block``, for live sources ``drop_oldest``."""
+
+    @property
+    def overload_policy(self) -> PolicyName:
+        """The policy in force."""
+        return self.overload or ("drop_oldest" if self.uri.live else "block")
+
+
+class Events(Strict):
+    """When events about tracks are published."""
+
+    update_every_s: Seconds = 10.0
+    """Shortest time between two updates of an unchanged track."""
+    end_after_s: Seconds = 3.0
+    """A track that was not seen this long has ended."""
+
+
+class Publish(Strict):
+    """Where results go."""
+
+    topics: TopicsConfig = TopicsConfig()
+    """Their names, partitions, retention and limits."""
+    events: Events = Events()
+    """When events about tracks are published."""
+
+
+class Query(Strict):
+    """What to look for, in which streams, how fast."""
+
+    version: Literal[1]
+    """The version of this file's format."""
+    name: str = Field(pattern=r"^[a-z0-9-]{1,50}$")
+    """The name of the query, which is part of every result."""
+    slo_ms: float = Field(gt=0, le=600_000)
+    """The time from capture to result that every frame should meet."""
+    accuracy: float = Field(default=0.97, gt=0, le=1)
+    """Target agreement with the first listed models."""
+    streams: tuple[StreamSpec, ...] = ()
+    """The sources; ``--source`` replaces them."""
+    nodes: tuple[NodeSpec, ...] = Field(min_length=1, max_length=MOST_NODES)
+    """What is done with each frame; in any order, inputs decide."""
+    publish: Publish = Publish()
+    """Where results go."""
+
+    def with_sources(self, uris: Sequence[str]) -> Query:
+        """This query on other sources, which take the settings of its first stream; raises SourceError."""
+        if not uris:
+            return self
+        like = self.streams[0].model_dump(exclude={"uri", "id"}, exclude_unset=True) if self.streams else {}
+        streams: list[StreamSpec] = []
+        for uri in map(SourceUri, uris):
+            taken = {stream.id for stream in streams}
+            streams.append(StreamSpec(uri=uri, id=_untaken(uri.stream_id, taken), **like))
+        return self.model_copy(update={"streams": tuple(streams)})
+
+
+def _untaken(name: str, taken: set[str]) -> str:
+    """The name, or the first of name-2, name-3, … that is not taken."""
+    numbered = (f"{name[:95]}-{n}" for n in count(2))
+    return next(candidate for candidate in chain([name], numbered) if candidate not in taken)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A query file as far as it makes sense: what is wrong in one place must not hide what is wrong in another."""
+
+    document: Document
+    query: Query | None
+    """None where there are problems."""
+    nodes: Mapping[int, NodeSpec]
+    """Those that make sense, by their place in the file."""
+    unread: frozenset[str]
+    """Names of nodes that do not."""
+    problems: tuple[Problem, ...]
+
+    def require(self, problems: Sequence[Problem]) -> Query:
+        """The query; raises QueryError with a line for each problem."""
+        if self.query is None or problems:
+            raise QueryError(self.document.explain(problems))
+        return self.query
+
+
+def load_query(path: Path) -> Query:
+    """Read a query file; raises QueryError with a line per problem of form. ``check`` finds the rest."""
+    draft = read_draft(read_yaml(path))
+    return draft.require(draft.problems)
+
+
+def read_draft(document: Document) -> Draft:
+    """Validate a document against the models above."""
+    if document.root is None:
+        empty = (Problem((), "is empty: docs/query.md says what belongs into it"),)
+        return Draft(document, None, {}, frozenset(), document.problems or empty)
+    context = {"base": document.path.parent}
+    query, problems = validate(Query, document.data, context)
+    streams = {
+        i: stream for i, item in _items(document.data, "streams") if (stream := salvage(StreamSpec, item, context))
+    }
+    nodes = {i: node for i, item in _items(document.data, "nodes") if (node := _node(item, context))}
+    unread = {item["name"] for i, item in _items(document.data, "nodes") if i not in nodes and "name" in item}
+    problems = [*document.problems, *problems, *_clashes(streams)]
+    return Draft(document, query, nodes, frozenset(map(str, unread)), tuple(problems))
+
+
+def _items(data: Any, key: str) -> list[tuple[int, dict[Any, Any]]]:
+    items = data.get(key) if isinstance(data, dict) else None
+    return [(i, item) for i, item in enumerate(items if isinstance(items, list) else ()) if isinstance(item, dict)]
+
+
+def _node(item: dict[Any, Any], context: Mapping[str, Any]) -> NodeSpec | None:
+    kind = NODE_TYPES.get(str(item.get("task")))
+    return salvage(kind, item, context) if kind else None
+
+
+def _clashes(streams: Mapping[int, StreamSpec]) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for i, stream in streams.items():
+        if first.setdefault(stream.id, i) != i:
+            yield Problem(("streams", i, "id"), f"{stream.id!r} is the id of streams[{first[stream.id]}] too")

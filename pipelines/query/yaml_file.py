@@ -1,0 +1,130 @@
+"""Reads a YAML file that a person wrote: safe types only, bounded, no duplicate keys, line numbers kept for errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from serving.common.explain import KeyPath, Problem
+
+MAX_BYTES = 256 * 1024
+MAX_DEPTH = 20
+
+
+@dataclass(frozen=True)
+class Document:
+    """The content of a file; ``root`` knows where everything stands."""
+
+    path: Path
+    data: Any
+    root: yaml.Node | None
+    problems: tuple[Problem, ...]
+
+    def located(self, problems: Iterable[Problem]) -> list[Problem]:
+        """The problems with their lines, in the order of the file."""
+        placed = [replace(problem, line=problem.line or self._line(problem.path)) for problem in problems]
+        return sorted(placed, key=lambda problem: problem.line or 0)
+
+    def explain(self, problems: Iterable[Problem]) -> str:
+        """A line for each problem: ``file:line: key path: what is wrong``."""
+        located = self.located(problems)
+        return "\n".join(
+            f"{self.path}:{each.line}: {each}" if each.line else f"{self.path}: {each}" for each in located
+        )
+
+    def _line(self, path: KeyPath) -> int | None:
+        """The line of the key or list item at a path, or of the closest one around it that exists."""
+        node, line = self.root, None
+        for part in path:
+            node, line = _descend(node, part, line)
+        return line
+
+
+def read_yaml(path: Path) -> Document:
+    """Read a file; whatever is wrong with it is in ``problems``, nothing is raised."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        return _unreadable(path, f"cannot be read ({error.strerror})")
+    if len(content) > MAX_BYTES:
+        return _unreadable(path, f"is larger than {MAX_BYTES // 1024} KiB")
+    try:
+        return parse_yaml(path, content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return _unreadable(path, f"is not UTF-8 text (byte {error.start})")
+
+
+def parse_yaml(path: Path, text: str) -> Document:
+    """Parse YAML; ``path`` is only its name in messages."""
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        data = None if root is None else loader.construct_document(root)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        return _unreadable(path, f"is not valid YAML: {what}", line)
+    except (yaml.YAMLError, ValueError) as error:
+        return _unreadable(path, f"is not valid YAML: {' '.join(str(error).split())}")
+    return Document(path, data, root, tuple(_duplicates(root, ())))
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain YAML: no aliases, which a few lines can blow up to gigabytes, and no dates."""
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            self._refuse("aliases (*name) are not allowed")
+        if self._depth == MAX_DEPTH:
+            self._refuse(f"nested deeper than {MAX_DEPTH}")
+        self._depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
+    def _refuse(self, why: str) -> NoReturn:
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        raise yaml.composer.ComposerError(None, None, why, event.start_mark)  # type: ignore[arg-type]
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _duplicates(node: yaml.Node | None, path: KeyPath) -> Iterator[Problem]:
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _duplicates(item, (*path, index))
+    if isinstance(node, yaml.MappingNode):
+        first: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if key.value in first:
+                yield Problem((*path, key.value), f"given twice, first in line {first[key.value]}", line)
+            first.setdefault(key.value, line)
+            yield from _duplicates(value, (*path, key.value))
+
+
+def _descend(node: yaml.Node | None, part: str | int, line: int | None) -> tuple[yaml.Node | None, int | None]:
+    """The node below ``node`` at ``part`` and its line; (None, ``line``) where there is no such node."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == part:
+                return value, key.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part], node.value[part].start_mark.line + 1
+    return None, line
+
+
+def _unreadable(path: Path, message: str, line: int | None = None) -> Document:
+    return Document(path, None, None, (Problem((), message, line),))

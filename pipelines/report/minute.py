@@ -1,0 +1,128 @@
+"""One line a minute about a worker, where there is something to say. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+MINUTE_S = 60.0
+REPEAT_S = 600.0
+"""What goes on unchanged is said again after so long."""
+BEHIND_S = 5.0
+"""A lag of less is none."""
+CHANGED = 0.1
+"""A share that moved by so much is worth a line."""
+SHOWN_CAUSES = 3
+
+
+class Counts(Protocol):
+    """Running totals of a worker."""
+
+    @property
+    def outcomes(self) -> Mapping[str, int]:
+        """Results by outcome."""
+        ...
+
+    @property
+    def drops(self) -> Mapping[str, int]:
+        """Dropped frames by cause."""
+        ...
+
+    @property
+    def letters(self) -> int:
+        """Dead letters."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts since the beginning, and the lag of this moment."""
+
+    analysed: int = 0
+    dropped: int = 0
+    failed: int = 0
+    letters: int = 0
+    drops: Mapping[str, int] = field(default_factory=dict)
+    behind: int = 0
+    """Frames behind the end of the topic."""
+    lag_s: float = 0.0
+
+    @staticmethod
+    def of(counts: Counts, behind: int, lag_s: float) -> Totals:
+        """A copy of running totals."""
+        found = counts.outcomes
+        analysed, dropped, failed = (found.get(outcome, 0) for outcome in ("analysed", "dropped", "failed"))
+        return Totals(analysed, dropped, failed, counts.letters, dict(counts.drops), behind, lag_s)
+
+    def since(self, before: Totals) -> Totals:
+        """What was added, with the lag of the later."""
+        drops = {cause: number - before.drops.get(cause, 0) for cause, number in self.drops.items()}
+        return Totals(
+            self.analysed - before.analysed,
+            self.dropped - before.dropped,
+            self.failed - before.failed,
+            self.letters - before.letters,
+            {cause: number for cause, number in drops.items() if number},
+            self.behind,
+            self.lag_s,
+        )
+
+    @property
+    def well(self) -> bool:
+        """Nothing dropped or failed, and no lag."""
+        return not (self.dropped or self.failed or self.letters or self.lag_s >= BEHIND_S)
+
+    @property
+    def drop_share(self) -> float:
+        """Dropped frames as a share of all results, 0…1."""
+        return self.dropped / max(1, self.analysed + self.dropped + self.failed)
+
+    @property
+    def counts(self) -> str:
+        """Frames by outcome, with the causes of drops."""
+        parts = [f"{self.analysed} frames analysed", f"{self.dropped} dropped{self._causes()}"]
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        if self.letters:
+            parts.append(f"{self.letters} dead letters")
+        return ", ".join(parts)
+
+    def __str__(self) -> str:
+        lag = f"{self.behind} behind ({self.lag_s:.0f} s)" if self.lag_s >= BEHIND_S else "none behind"
+        return f"{self.counts}, {lag}"
+
+    def _causes(self) -> str:
+        if not self.drops:
+            return ""
+        most = sorted(self.drops.items(), key=lambda item: -item[1])[:SHOWN_CAUSES]
+        return f" ({self.drop_share:.0%}: {', '.join(f'{cause} {number}' for cause, number in most)})"
+
+
+class MinuteLine:
+    """Says how the last minute went, where it went otherwise than the one that was told of before."""
+
+    def __init__(self, now_s: float) -> None:
+        self._from_s = now_s
+        self._from = Totals()
+        self._told = Totals()
+        self._told_s = now_s
+
+    def line(self, now_s: float, totals: Totals) -> str | None:
+        """The line of the minute that has just passed; None within a minute and where nothing is new."""
+        if now_s - self._from_s < MINUTE_S:
+            return None
+        minute = totals.since(self._from)
+        self._from_s, self._from = now_s, totals
+        if not self._new(minute, now_s):
+            return None
+        self._told, self._told_s = minute, now_s
+        return f"last minute: {minute}"
+
+    def _new(self, minute: Totals, now_s: float) -> bool:
+        if minute.well or self._told.well:
+            return minute.well != self._told.well
+        moved = abs(minute.drop_share - self._told.drop_share) >= CHANGED
+        grows = minute.lag_s >= max(BEHIND_S, 1.5 * self._told.lag_s)
+        more = minute.failed + minute.letters > 2 * (self._told.failed + self._told.letters)
+        return moved or grows or more or now_s - self._told_s >= REPEAT_S

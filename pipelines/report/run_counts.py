@@ -1,0 +1,134 @@
+"""What a run did, counted from its results; memory is bounded however long the run."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from operators.observer import Observer
+from operators.wire.schema import Result, StreamPlan, StreamStatus
+from pipelines.report.percentiles import Percentiles
+from pipelines.report.run_report import AuditReport, FrameCounts, RunReport, StreamFailure, StreamReport, TimeShares
+from pipelines.report.timelines import Told, summaries
+from pipelines.report.tracks import Tracks
+
+DECODE_STAGES = ("capture", "decode")
+WAITING_STAGES = ("queue",)
+FRAMEWORK_STAGES = ("framework",)
+MAX_CAUSES = 50
+OTHER_CAUSES = "other causes"
+
+
+class RunCounts(Observer):
+    """Counts frames by outcome, objects and tracks by label, latency, and where the time went."""
+
+    def __init__(self) -> None:
+        self._outcomes: Counter[str] = Counter()
+        self._causes: Counter[str] = Counter()
+        self._late = 0
+        self._latency_unknown = 0
+        self._objects: Counter[str] = Counter()
+        self._tracks = Tracks()
+        self._latency = Percentiles()
+        self._stages: defaultdict[str, Percentiles] = defaultdict(Percentiles)
+        self._streams: defaultdict[str, _Stream] = defaultdict(_Stream)
+        self._failed_streams: dict[str, StreamFailure] = {}
+
+    def stream_state_changed(self, status: StreamStatus) -> None:
+        """See ``Observer``."""
+        if status.state == "failed":
+            self._failed_streams[status.stream] = StreamFailure(status.reason, status.message)
+
+    def frame_dropped(self, result: Result) -> None:
+        """See ``Observer``."""
+        self._unanalysed(result)
+
+    def frame_failed(self, result: Result) -> None:
+        """See ``Observer``."""
+        self._unanalysed(result)
+
+    def frame_analysed(self, result: Result) -> None:
+        """See ``Observer``."""
+        stream = self._count(result)
+        if result.plan.latency_known:
+            self._late += not result.plan.deadline_met
+            self._latency.add(result.plan.latency_ms)
+            stream.latency.add(result.plan.latency_ms)
+        else:
+            self._latency_unknown += 1
+        for name, duration_ms in result.plan.stages_ms.items():
+            self._stages[name].add(duration_ms)
+        for found in result.objects:
+            self._objects[found.label] += 1
+            if found.track_id is not None:
+                self._tracks.see((result.stream, result.run, found.track_id), found.label)
+
+    def report(self, wall_s: float, plans: Sequence[StreamPlan] = (), timelines: Sequence[Told] = ()) -> RunReport:
+        """All figures.
+
+        ``wall_s`` is how long the run took, ``plans`` what its audits found, ``timelines`` what specialization did.
+        """
+        return RunReport(
+            wall_s=round(wall_s, 3),
+            frames=_frames(self._outcomes),
+            fps=_rate(self._outcomes, wall_s),
+            late=self._late,
+            latency_unknown=self._latency_unknown,
+            causes=dict(self._causes.most_common()),
+            objects=dict(self._objects.most_common()),
+            tracks=self._tracks.counts(),
+            latency_ms=self._latency.quantiles(),
+            stages={name: stage.quantiles() for name, stage in self._stages.items()},
+            share=self._share(),
+            streams={name: stream.report(wall_s) for name, stream in sorted(self._streams.items())},
+            failed_streams=dict(self._failed_streams),
+            audits=[AuditReport(plan.stream, node) for plan in plans for node in plan.nodes],
+            specialization=summaries(timelines, plans),
+        )
+
+    def _count(self, result: Result) -> _Stream:
+        stream = self._streams[result.stream]
+        self._outcomes[result.outcome] += 1
+        stream.outcomes[result.outcome] += 1
+        return stream
+
+    def _unanalysed(self, result: Result) -> None:
+        self._count(result)
+        cause = result.cause or "unknown"
+        known = cause in self._causes or len(self._causes) < MAX_CAUSES
+        self._causes[cause if known else OTHER_CAUSES] += 1
+
+    def _share(self) -> TimeShares:
+        """How the time spent working divides among decoding, nodes (``inference``), and what is neither."""
+        spent = {"decode": 0.0, "inference": 0.0, "framework": 0.0}
+        for name, stage in self._stages.items():
+            if name not in WAITING_STAGES:
+                spent[_kind(name)] += stage.total_ms
+        total = sum(spent.values())
+        return TimeShares(**{name: round(ms / total, 4) if total else 0.0 for name, ms in spent.items()})
+
+
+class _Stream:
+    """The figures of one stream."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.latency = Percentiles()
+
+    def report(self, wall_s: float) -> StreamReport:
+        return StreamReport(_frames(self.outcomes), _rate(self.outcomes, wall_s), self.latency.quantiles())
+
+
+def _frames(outcomes: Mapping[str, int]) -> FrameCounts:
+    analysed, dropped, failed = (outcomes.get(outcome, 0) for outcome in ("analysed", "dropped", "failed"))
+    return FrameCounts(analysed + dropped + failed, analysed, dropped, failed)
+
+
+def _rate(outcomes: Mapping[str, int], wall_s: float) -> float:
+    return round(outcomes.get("analysed", 0) / wall_s, 2) if wall_s > 0 else 0.0
+
+
+def _kind(stage: str) -> str:
+    if stage in DECODE_STAGES:
+        return "decode"
+    return "framework" if stage in FRAMEWORK_STAGES else "inference"

@@ -1,0 +1,111 @@
+"""A run's report for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from operators.wire.schema import Interval
+from pipelines.report import specialization_text
+from pipelines.report.run_report import AuditReport, Quantiles, RunReport, StreamReport, TimeShares
+
+
+def render(report: RunReport) -> Group:
+    """The report as text and tables."""
+    parts: list[RenderableType] = [Text(line) for line in _headline(report)]
+    if len(report.streams) > 1:
+        parts.append(_streams(report.streams))
+    if report.stages:
+        parts += [_stages(report), Text(_share(report.share))]
+    if report.specialization:
+        parts.append(specialization_text.table(report.specialization))
+        parts += [Text(line) for line in specialization_text.stories(report.specialization)]
+    if report.audits:
+        parts += [_audits(report.audits), *(Text(line) for line in _switch_offs(report.audits))]
+    return Group(*parts)
+
+
+def _headline(report: RunReport) -> Iterable[str]:
+    frames = report.frames
+    yield (
+        f"{frames.sampled} frames in {report.wall_s:.1f} s: {frames.analysed} analysed "
+        f"({report.fps:g} per second), {frames.dropped} dropped, {frames.failed} failed, "
+        f"{report.late} later than the SLO"
+    )
+    counts = (("objects", report.objects), ("tracks", report.tracks), ("not analysed because", report.causes))
+    for title, counted in counts:
+        if counted:
+            yield f"{title}: " + ", ".join(f"{label} {count}" for label, count in counted.items())
+    for stream, failure in report.failed_streams.items():
+        yield f"stream {stream} failed ({failure.reason}): {failure.message}"
+
+
+def _streams(streams: Mapping[str, StreamReport]) -> Table:
+    table = Table("stream", box=None)
+    for column in ("sampled", "analysed", "dropped", "failed", "fps", "p50 ms", "p99 ms"):
+        table.add_column(column, justify="right")
+    for name, stream in streams.items():
+        frames, latency = stream.frames, stream.latency_ms
+        counts = [str(count) for count in (frames.sampled, frames.analysed, frames.dropped, frames.failed)]
+        table.add_row(name, *counts, f"{stream.fps:g}", _ms(latency.p50), _ms(latency.p99))
+    return table
+
+
+def _stages(report: RunReport) -> Table:
+    table = Table("stage", box=None)
+    for column in ("p50 ms", "p95 ms", "p99 ms"):
+        table.add_column(column, justify="right")
+    for name, stage in report.stages.items():
+        table.add_row(name, *_all_ms(stage))
+    table.add_row("capture to result", *_all_ms(report.latency_ms))
+    return table
+
+
+def _audits(audits: Iterable[AuditReport]) -> Table:
+    """How far shortcuts may be believed."""
+    table = Table("audited", "shortcuts", box=None)
+    for column in ("share", "audits", "agree", "95 %", "at any time", "wanted"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for audit in audits:
+        found = audit.plan.agreement
+        table.add_row(
+            _what(audit),
+            audit.plan.phase,
+            f"{audit.plan.shortcut_share:.0%}",
+            str(found.audits),
+            "–" if found.found is None else f"{found.found:.3f}",
+            _interval(found.exact),
+            _interval(found.sequential),
+            f"{found.wanted:g}",
+        )
+    return table
+
+
+def _what(audit: AuditReport) -> str:
+    kind = "" if audit.plan.kind == "variant" else f" {audit.plan.kind}"
+    return f"{audit.stream} {audit.plan.node}{kind}"
+
+
+def _interval(bounds: Interval) -> str:
+    return f"{bounds.low:.3f}–{bounds.high:.3f}"
+
+
+def _switch_offs(audits: Iterable[AuditReport]) -> Iterable[str]:
+    for audit in audits:
+        for each in audit.plan.switch_offs:
+            yield f"{_what(audit)}: off after {each.answers} answers: a shortcut {each.reason}"
+
+
+def _share(share: TimeShares) -> str:
+    return f"time spent: decode {share.decode:.0%}, inference {share.inference:.0%}, framework {share.framework:.0%}"
+
+
+def _all_ms(of: Quantiles) -> list[str]:
+    return [_ms(of.p50), _ms(of.p95), _ms(of.p99)]
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"

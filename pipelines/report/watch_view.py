@@ -1,0 +1,115 @@
+"""What `sluice watch` prints for people: a line a result, runs of dropped frames as one, a summary now and then. Pure.
+
+Times are seconds on the monotonic clock, given by the caller.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from operators.wire.schema import Result
+from pipelines.report.minute import Totals
+from pipelines.report.result_lines import result_line
+
+COLOURS = {"analysed": None, "dropped": "yellow", "failed": "red"}
+HELD_S = 2.0
+"""Dropped frames of a stream are counted together for so long before their line comes."""
+FIRST_SUMMARY_S = 10.0
+SUMMARY_S = 60.0
+MAX_RUNS = 256
+"""Streams with dropped frames whose line has not come yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line and its colour."""
+
+    text: str
+    colour: str | None = None
+
+
+@dataclass(slots=True)
+class _Run:
+    """Frames of one stream dropped one after the other."""
+
+    since_s: float
+    first: Result
+    last: Result
+    causes: Counter[str] = field(default_factory=Counter)
+
+    def line(self) -> Line:
+        number = self.causes.total()
+        if number == 1:
+            return Line(result_line(self.last), COLOURS["dropped"])
+        causes = ", ".join(f"{cause} {n}" if len(self.causes) > 1 else cause for cause, n in self.causes.most_common(3))
+        text = f"{number} frames dropped ({causes}), from seq {self.first.seq} on"
+        return Line(result_line(self.last, text), COLOURS["dropped"])
+
+
+class WatchView:
+    """Makes lines of results; ``settle`` is to be called every second or so, and at the end with ``all_``."""
+
+    def __init__(self, now_s: float) -> None:
+        self._runs: dict[str, _Run] = {}
+        self._from_s, self._next_s = now_s, now_s + FIRST_SUMMARY_S
+        self._outcomes: Counter[str] = Counter()
+        self._drops: Counter[str] = Counter()
+        self._newest: datetime | None = None
+
+    def add(self, result: Result, now_s: float) -> Iterator[Line]:
+        """The lines that a result causes; dropped ones wait for their fellows."""
+        self._count(result)
+        run = self._runs.get(result.stream)
+        if result.outcome == "dropped":
+            if run is None:
+                if len(self._runs) >= MAX_RUNS:
+                    yield from self.settle(now_s, all_=True)
+                run = self._runs[result.stream] = _Run(now_s, result, result)
+            run.last = result
+            run.causes[result.cause or "dropped"] += 1
+            return
+        if run is not None:
+            yield self._runs.pop(result.stream).line()
+        yield Line(result_line(result), COLOURS[result.outcome])
+
+    def settle(self, now_s: float, all_: bool = False) -> Iterator[Line]:
+        """The lines of dropped frames that have waited long enough."""
+        for stream, run in list(self._runs.items()):
+            if all_ or now_s - run.since_s >= HELD_S:
+                del self._runs[stream]
+                yield run.line()
+
+    def summary(self, now_s: float, now: datetime, waiting: int) -> Line | None:
+        """How the last minute went, once it is over; ``waiting`` is how many results there are to be read still."""
+        if now_s < self._next_s:
+            return None
+        seen = self._outcomes
+        totals = Totals(seen["analysed"], seen["dropped"], seen["failed"], drops=dict(self._drops))
+        number, span_s = self._outcomes.total(), now_s - self._from_s
+        self._outcomes.clear()
+        self._drops.clear()
+        self._from_s, self._next_s = now_s, now_s + SUMMARY_S
+        if not number:
+            return None
+        return Line(f"── last {span_s:.0f} s: {totals.counts}{self._age(now)}{_behind(waiting)}", "cyan")
+
+    def _count(self, result: Result) -> None:
+        self._outcomes[result.outcome] += 1
+        if result.outcome == "dropped":
+            self._drops[result.cause or "dropped"] += 1
+        captured = result.frame.captured_at
+        self._newest = captured if self._newest is None else max(self._newest, captured)
+
+    def _age(self, now: datetime) -> str:
+        """What a consumer cares for: how far the results lie behind the world, where both clocks agree."""
+        if self._newest is None:
+            return ""
+        age_s = (now - self._newest).total_seconds()
+        return f"; the newest frame is {age_s:.1f} s old" if age_s >= 0 else "; the clock of capture runs ahead"
+
+
+def _behind(waiting: int) -> str:
+    return f"; {waiting} results wait to be shown" if waiting else ""

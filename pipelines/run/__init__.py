@@ -1,0 +1,6 @@
+"""``sluice run`` and the capture side of ``sluice capture``: the streams of a query, captured in threads, and the run
+that analyses them in this process.
+
+Read in this order: ``run_query``, ``capture_specs``, ``capture_all``, ``embedded``, ``feed``, ``credits``,
+``progress``, ``state_lines``.
+"""

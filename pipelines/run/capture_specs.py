@@ -1,0 +1,42 @@
+"""From the streams of a query to what capture is told."""
+
+from __future__ import annotations
+
+from operators.capture.sources.sampling import Sampling
+from operators.capture.spec import CaptureSpec
+from pipelines.query.query_file import Fps, Query, Sample
+from serving.errors import QueryError
+
+
+def capture_specs(
+    query: Query,
+    *,
+    limit: int | None = None,
+    realtime: bool = False,
+    loop: bool = False,
+    give_up_s: float | None = None,
+) -> list[CaptureSpec]:
+    """One per stream; ``limit`` is in sampled frames of each stream. Live streams fail after ``give_up_s`` without one.
+
+    Raises QueryError where there is no stream."""
+    if not query.streams:
+        raise QueryError("the query has no streams: list some under `streams`, or give --source URI")
+    return [
+        CaptureSpec(
+            stream=stream.id,
+            uri=stream.uri,
+            sampling=sampling(stream.sample),
+            motion_gate=stream.motion_gate,
+            max_width=stream.max_width,
+            limit=limit,
+            realtime=realtime,
+            loop=loop,
+            give_up_after_s=give_up_s,
+        )
+        for stream in query.streams
+    ]
+
+
+def sampling(sample: Sample) -> Sampling:
+    """The query's way of saying it, as capture's."""
+    return Sampling("fps", sample.fps) if isinstance(sample, Fps) else Sampling(sample)

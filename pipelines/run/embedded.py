@@ -1,0 +1,156 @@
+"""Everything in one process, no broker: capture threads → ``local://`` → the worker's own agents → sinks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from operators.capture.service import Capture
+from operators.capture.spec import CaptureSpec
+from operators.observer import UNOBSERVED, Observers
+from operators.transports.local_broker import LocalBroker
+from operators.wire.schema import Result, from_json
+from pipelines.execute.executor import Executor
+from pipelines.partition.dispatch import TopicNames
+from pipelines.run.feed import MAX_BYTES, Feed
+from pipelines.worker.local_transport import LocalTransport
+from pipelines.worker.worker import WorkerConfig, run_worker
+from serving.common.clock import Clock
+from serving.errors import SourceError
+
+TOPICS = TopicNames("frames", "results", "events", "dlq")
+MAX_PARTITIONS = 8
+
+
+class Sink(Protocol):
+    """Takes results one by one, those of each stream in order."""
+
+    def write(self, result: Result, encoded: bytes) -> None:
+        """Take a result and its JSON, quickly: it is called on the event loop. ``SluiceError`` ends the run."""
+        ...
+
+
+class EmbeddedRun:
+    """One run of a query over sources in this process; use it once."""
+
+    def __init__(
+        self, query: str, specs: Sequence[CaptureSpec], sinks: Sequence[Sink], observers: Observers = UNOBSERVED
+    ) -> None:
+        self._query = query
+        self._specs = specs
+        self._sinks = sinks
+        self._observers = observers
+        self._transport = LocalTransport(f"run-{uuid.uuid4().hex[:12]}")
+        self._broker = LocalBroker.named(self._transport.name)
+        self._broker.max_bytes = MAX_BYTES
+        self._settled = asyncio.Event()
+        self._feed = Feed(self._broker, TOPICS.frames)
+
+    async def run(self, executor: Executor, stop: asyncio.Event) -> None:
+        """Run until every source has ended or ``stop`` is set; every frame sampled by then gets its result.
+
+        A source that cannot be read does not disturb the others: its ``SourceError`` is raised at the end.
+        """
+        for topic in (TOPICS.frames, TOPICS.results):
+            self._broker.create_topic(topic, min(len(self._specs), MAX_PARTITIONS))
+        ready, worker_stop = asyncio.Event(), asyncio.Event()
+        config = WorkerConfig(self._transport, self._query, TOPICS, observers=self._observers)
+        worker = asyncio.create_task(run_worker(config, executor, stop=worker_stop, ready=ready))
+        deliver = asyncio.create_task(self._deliver())
+        sources = asyncio.create_task(self._sources(ready, stop, executor.clock))
+        try:
+            await asyncio.wait([sources, worker, deliver], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._feed.close()
+            worker_stop.set()
+            for task in (deliver, sources):
+                if not task.done():
+                    task.cancel()
+            outcomes = await asyncio.gather(worker, deliver, sources, return_exceptions=True)
+            LocalBroker.forget(self._transport.name)
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _sources(self, ready: asyncio.Event, stop: asyncio.Event, clock: Clock) -> None:
+        """Capture in threads until all sources have ended, then wait for the results of their frames."""
+        await ready.wait()
+        captures = [
+            Capture(spec, self._feed.emit, drop=self._feed.drop, clock=clock, observer=self._observers)
+            for spec in self._specs
+        ]
+        stopping = asyncio.create_task(_stop_all(captures, stop))
+        try:
+            outcomes = await asyncio.gather(*(in_thread(capture.run) for capture in captures), return_exceptions=True)
+            while not self._feed.empty:
+                self._settled.clear()
+                await self._settled.wait()
+        finally:
+            stopping.cancel()
+            for capture in captures:
+                capture.stop()
+        for spec, outcome in zip(self._specs, outcomes, strict=True):
+            if isinstance(outcome, SourceError):
+                raise SourceError(f"stream {spec.stream}: {outcome}", outcome.reason)
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _deliver(self) -> None:
+        """Give every result to the sinks, and its credit back to its stream."""
+        appended = asyncio.Event()
+        self._broker.subscribe(appended, [TOPICS.results])
+        offsets: dict[int, int] = {}
+        try:
+            while True:
+                appended.clear()
+                for result, encoded in self._new_results(offsets):
+                    for sink in self._sinks:
+                        sink.write(result, encoded)
+                    self._feed.settle(result)
+                    self._settled.set()
+                await appended.wait()
+        finally:
+            self._broker.unsubscribe(appended)
+
+    def _new_results(self, offsets: dict[int, int]) -> Iterator[tuple[Result, bytes]]:
+        for number in sorted(self._broker.partitions_for_topic(TOPICS.results)):
+            for record in self._broker.read("sinks", (TOPICS.results, number), offsets.get(number, 0), 1000):
+                offsets[number] = record.offset + 1
+                encoded = bytes(record.value or b"")
+                yield from_json(encoded, Result), encoded
+
+
+async def _stop_all(captures: Sequence[Capture], stop: asyncio.Event) -> None:
+    await stop.wait()
+    for capture in captures:
+        capture.stop()
+
+
+def in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
+    """Run in a thread of its own: long work must not take up the loop's pool, which decodes and preprocesses."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def finish(error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except Exception as problem:
+            error = problem
+        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+            loop.call_soon_threadsafe(finish, error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return done

@@ -1,0 +1,151 @@
+"""One run of a query in this process, with everything a person gets from it: files, progress, report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from operators.annotate.annotator import Annotator
+from operators.frames.frame import Frame
+from operators.observer import Observer, Observers
+from operators.publish.jsonl import JsonLines
+from operators.wire.schema import Result, StreamPlan
+from pipelines.assembly.parts import Setting, assembled
+from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.execute.executor import FinalStep
+from pipelines.process.safe_console import SafeConsole
+from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
+from pipelines.query.dag import Dag
+from pipelines.query.query_file import Query
+from pipelines.report.run_counts import RunCounts
+from pipelines.report.run_report import RunReport
+from pipelines.report.text import render
+from pipelines.report.timelines import Told
+from pipelines.run.capture_specs import capture_specs
+from pipelines.run.embedded import EmbeddedRun, Sink
+from pipelines.run.progress import RunProgress
+from serving.catalogue.lookup import Catalogue
+from serving.common.clock import SteadyClock
+from serving.errors import BadInput, SluiceError, SourceError
+from specialization.trainer.trainer import ThreadSpecializer
+
+log = logging.getLogger(__name__)
+
+CLOSE_S = 5.0
+"""How long audits that wait may take once there are no more frames, for the sake of the report."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where a run leaves what it found; None: nowhere."""
+
+    results: str | None = None
+    """JSON lines: a path, or ``-`` for stdout."""
+    annotated: Path | None = None
+    """A video or a directory of snapshots."""
+    report: Path | None = None
+    """A JSON file."""
+    plots: Path | None = None
+    """A directory for pictures of what specialization did."""
+
+
+def run_query(
+    query: Query,
+    dag: Dag,
+    catalogue: Catalogue,
+    outputs: Outputs,
+    limit: int | None = None,
+    give_up_s: float | None = None,
+    observers: Sequence[Observer] = (),
+) -> RunReport:
+    """Run until the sources end or a signal comes; prints and returns the report, and raises what went wrong."""
+    console = SafeConsole(stderr=True)
+    specs = capture_specs(query, limit=limit, give_up_s=give_up_s)
+    counts = RunCounts()
+    streams = [spec.stream for spec in specs]
+    with ExitStack() as files:
+        _check_writable(outputs)
+        sinks, final_steps = _open(outputs, streams, files)
+        progress = files.enter_context(RunProgress(specs, console))
+        watching = Observers([counts, progress, *observers])
+        run = EmbeddedRun(query.name, specs, sinks, watching)
+        setting = Setting(ThreadSpecializer(), final_steps, CLOSE_S, clock=SteadyClock(), observers=watching)
+        started = time.monotonic()
+        shortcuts, problem = asyncio.run(_run(query, dag, catalogue, setting, run))
+    plans, timelines = shortcuts.plans(datetime.now(UTC), gone=True), shortcuts.timelines()
+    report = counts.report(time.monotonic() - started, plans, timelines)
+    if outputs.report is not None:
+        outputs.report.write_text(json.dumps(report.to_builtins(), indent=2) + "\n")
+    if report.frames.sampled or problem is None:
+        (console if outputs.results == "-" else SafeConsole()).print(render(report))
+    if outputs.plots is not None:
+        _plot(outputs.plots, timelines, plans)
+    if problem is not None:
+        raise problem
+    if report.frames.failed and not report.frames.analysed:
+        raise SluiceError(f"no frame could be analysed: {next(iter(report.causes))}")
+    return report
+
+
+async def _run(
+    query: Query, dag: Dag, catalogue: Catalogue, setting: Setting, run: EmbeddedRun
+) -> tuple[Shortcuts, SourceError | None]:
+    """What shortcuts did, and what went wrong with a source: the report of the other streams is worth having."""
+    async with assembled(query, dag, catalogue, setting) as parts:
+        try:
+            with stop_loop_on_signals() as stop:
+                async with stop_when_threads_are_lost(stop):
+                    await run.run(parts.executor, stop)
+        except SourceError as error:
+            return parts.shortcuts, error
+    return parts.shortcuts, None
+
+
+def _open(outputs: Outputs, streams: Sequence[str], files: ExitStack) -> tuple[list[Sink], list[FinalStep]]:
+    sinks: list[Sink] = []
+    final_steps: list[FinalStep] = []
+    if outputs.results is not None:
+        lines = JsonLines(outputs.results)
+        files.callback(lines.close)
+        sinks.append(lines)
+    if outputs.annotated is not None:
+        annotator = Annotator(outputs.annotated, streams)
+        files.callback(annotator.close)
+        sinks.append(annotator)
+        final_steps.append(_drawn_by(annotator))
+    return sinks, final_steps
+
+
+def _drawn_by(annotator: Annotator) -> FinalStep:
+    async def draw(frame: Frame, result: Result) -> None:
+        await asyncio.to_thread(annotator.observe, frame, result)
+
+    return draw
+
+
+def _plot(directory: Path, timelines: Sequence[Told], plans: Sequence[StreamPlan]) -> None:
+    from pipelines.report.timeline_plot import save_all  # half a second, which others need not wait for
+
+    if not save_all(directory, timelines, plans):
+        log.warning("--plots %s: nothing to draw: no node of the query specialises", directory)
+
+
+def _check_writable(outputs: Outputs) -> None:
+    """Before the work, not after it."""
+    try:
+        if outputs.report is not None:
+            outputs.report.touch()
+    except OSError as error:
+        raise BadInput(f"cannot write the report to {outputs.report}: {error.strerror}; choose another file") from None
+    try:
+        if outputs.plots is not None:
+            outputs.plots.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot write pictures to {outputs.plots}: {error.strerror}; choose another folder") from None

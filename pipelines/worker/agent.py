@@ -1,0 +1,129 @@
+"""The thin adapter between Faust and the partitions of the frames topic. Nothing else of the worker knows Faust."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from typing import Any
+
+import faust
+from faust.types import TP
+
+from pipelines.partition.message import Message
+from pipelines.partition.open_streams import OpenStreams
+from pipelines.partition.partition import Partition, Valve, Work
+from pipelines.partition.publisher import Outgoing, Send
+from pipelines.partition.stream_state import StateStore
+
+HANDOVER_S = 5.0
+"""How long partitions that move away are given to finish what they have in work."""
+
+
+def sender(app: faust.App) -> Send:
+    """Publishes by the app's producer, without the buffers and serialisers that Faust puts before it."""
+
+    async def send(message: Outgoing) -> Awaitable[object]:
+        sent: Awaitable[object] = await app.producer.send(
+            message.topic, message.key, message.value, None, message.timestamp_s, None
+        )
+        return sent
+
+    return send
+
+
+class FrameAgent:
+    """Reads the frames topic of an app and keeps one ``Partition`` for each partition the app is assigned.
+
+    Exceptions of an agent would acknowledge the message at hand; here the agent's body only passes events on.
+    """
+
+    def __init__(self, app: faust.App, work: Work, ready: asyncio.Event) -> None:
+        """``ready`` is set once the app has been assigned its partitions."""
+        self._app = app
+        self._ready = ready
+        self._work = work
+        self._partitions: dict[TP, Partition] = {}
+        self._streams = OpenStreams(work.bounds, self._drop, work.analyser.busy)
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """The future that gets the exception that ends the work."""
+        self.joined = False
+        """Whether partitions have been assigned, be it none."""
+        self._topic = work.topics.frames
+        topic = app.topic(self._topic, key_serializer="raw", value_serializer="raw")
+        app.agent(topic, name="frames")(self._consume)
+        app.on_partitions_revoked.connect(self._revoked)
+        app.on_partitions_assigned.connect(self._assigned)
+
+    @property
+    def state_store(self) -> StateStore:
+        """Where the snapshots of the worker's streams are kept."""
+        return self._work.state_store
+
+    async def close(self) -> None:
+        """Finish and publish the frames in flight, then drop the state of all streams: others may go on with them."""
+        try:
+            await self._stop()
+            await self._work.state_store.save()
+        finally:
+            self._streams.keep(())
+
+    async def _stop(self) -> None:
+        partitions, self._partitions = self._partitions, {}
+        await asyncio.gather(*(partition.stop(HANDOVER_S) for partition in partitions.values()))
+
+    def _drop(self, stream: str) -> None:
+        """Forget the state of a stream."""
+        self._work.analyser.forget(stream)
+        self._work.derive.forget(stream)
+        self._work.state_store.forget(stream)
+
+    async def _consume(self, stream: Any) -> None:
+        async for event in stream.noack().events():
+            partition = self._partitions.get(event.message.tp)
+            if partition is not None:
+                partition.take(_message(event))
+
+    async def _revoked(self, app: faust.App, revoked: set[TP], **_: Any) -> None:
+        await self._stop()
+        await self._work.state_store.save()  # before this returns nobody else is assigned them
+
+    async def _assigned(self, app: faust.App, assigned: set[TP], **_: Any) -> None:
+        await self._stop()
+        self._work.resume.reset()
+        self._work.state_store.reset()
+        self._work.tally.begin_anew()
+        self._streams.keep(assigned)
+        self._partitions = {tp: self._open(tp) for tp in assigned if tp.topic == self._topic}
+        self.joined = True
+        self._ready.set()
+
+    def _open(self, tp: TP) -> Partition:
+        consumer = self._app.consumer
+        valve = Valve(
+            acknowledge=lambda message: message.receipt.ack(),  # type: ignore[attr-defined]
+            hold=lambda: consumer.on_buffer_full(tp),
+            release=lambda: consumer.on_buffer_drop(tp),
+        )
+        partition = Partition(self._work, valve, lambda stream: self._streams.meet(stream, tp, time.monotonic()))
+        for task in partition.tasks:
+            task.add_done_callback(self._note_failure)
+        return partition
+
+    def _note_failure(self, finished: asyncio.Task[None]) -> None:
+        if not finished.cancelled() and (error := finished.exception()) and not self.failed.done():
+            self.failed.set_exception(error)
+
+
+def _message(event: Any) -> Message:
+    message = event.message
+    return Message(
+        topic=message.topic,
+        partition=message.partition,
+        offset=message.offset,
+        timestamp_s=message.timestamp,
+        key=message.key,
+        value=message.value,
+        headers=tuple(message.headers or ()),
+        receipt=event,
+    )

@@ -1,0 +1,61 @@
+"""Publishes how each stream is analysed at present: at once when a phase has changed, else every few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from datetime import UTC, datetime
+
+from operators.wire.schema import NodePlan, StreamPlan, to_json
+from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.partition.publisher import Outgoing, Publisher
+from pipelines.process.tasks import meanwhile
+from serving.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 5.0
+
+
+class PlanPublisher:
+    """Publishes the plans that differ from those that were published last, and no others."""
+
+    def __init__(self, shortcuts: Shortcuts, topic: str, every_s: float = EVERY_S) -> None:
+        self.topic = topic
+        self._shortcuts, self._every_s = shortcuts, every_s
+        self._news = shortcuts.news.listen()
+        self._published: dict[str, Sequence[NodePlan]] = {}
+
+    @property
+    def needed(self) -> bool:
+        """Whether there will ever be something to publish."""
+        return bool(self._shortcuts.nodes)
+
+    def publishing(self, publisher: Publisher) -> AbstractAsyncContextManager[None]:
+        """Publish while the block runs; stops, with a log line, if the topic cannot be written to."""
+        return meanwhile(self._run(publisher))
+
+    async def _run(self, publisher: Publisher) -> None:
+        try:
+            while self.needed:
+                await self._publish(publisher)
+                await self._moment()
+        except Unavailable as error:
+            log.warning("plans are not published: %s", error)
+
+    async def _publish(self, publisher: Publisher) -> None:
+        plans = self._shortcuts.plans(datetime.now(UTC))
+        changed = [plan for plan in plans if self._published.get(plan.stream) != plan.nodes]
+        await publisher.publish([self._outgoing(plan) for plan in changed])
+        self._published = {plan.stream: plan.nodes for plan in plans}
+
+    async def _moment(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._every_s):
+                await self._news.wait()
+        self._news.clear()
+
+    def _outgoing(self, plan: StreamPlan) -> Outgoing:
+        return Outgoing(self.topic, plan.stream.encode(), to_json(plan), plan.at.timestamp())

@@ -1,0 +1,218 @@
+"""A worker: analyses the frames topic and publishes results until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Awaitable
+from contextlib import nullcontext, suppress
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import faust
+
+from operators.observer import UNOBSERVED, Observers
+from operators.transports.partition_lost import PartitionLost
+from operators.wire.schema import Event, Result
+from pipelines.health.heartbeat import Heartbeat
+from pipelines.health.liveness import STALLED_AFTER_S, Liveness
+from pipelines.health.worker_health import WorkerHealth
+from pipelines.kafka.rights import needs
+from pipelines.partition.answer import Analyser
+from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.partition import Work
+from pipelines.partition.publisher import HOPELESS, Publisher
+from pipelines.partition.stream_state import NoStateStore, StateConfig
+from pipelines.partition.tally import Tally
+from pipelines.process.heap import giving_back
+from pipelines.process.tasks import meanwhile
+from pipelines.process.tuning import tuned
+from pipelines.settings import StreamBounds
+from pipelines.worker.agent import FrameAgent, sender
+from pipelines.worker.app import SESSION_TIMEOUT_S, StartAt, make_app, quiet
+from pipelines.worker.plan_publisher import PlanPublisher
+from pipelines.worker.transport import Transport
+from serving.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+STOP_TIMEOUT_S = 30.0
+
+
+class NoEvents:
+    """Derives nothing."""
+
+    def __call__(self, result: Result) -> list[Event]:
+        """Return no events."""
+        return []
+
+    def forget(self, stream: str) -> None:
+        """Do nothing: no state is kept."""
+
+
+@dataclass(frozen=True)
+class WorkerConfig:
+    """The configuration of a worker."""
+
+    transport: Transport
+    query: str
+    """Name of the query; workers of the same name share the partitions."""
+    topics: TopicNames
+    start: StartAt = "earliest"
+    give_up_s: float = 60.0
+    """How long to wait for a broker that is not there."""
+    alive: Path | None = None
+    """Says whether the worker makes progress: see ``pipelines.health.heartbeat``."""
+    stalled_after_s: float = STALLED_AFTER_S
+    """Time that messages may wait with none acknowledged before the worker counts as unhealthy."""
+    session_s: float = SESSION_TIMEOUT_S
+    """Time without a heartbeat after which other workers take the partitions over."""
+    prefix: str = "sluice."
+    """Prefix of the topics and the group: the same query on other topics has a group of its own."""
+
+    bounds: StreamBounds = field(default_factory=StreamBounds)
+    observers: Observers = UNOBSERVED
+
+    @property
+    def group(self) -> str:
+        """The consumer group."""
+        return f"{self.prefix}{self.query}"
+
+
+async def run_worker(
+    config: WorkerConfig,
+    analyser: Analyser,
+    derive: Derive | None = None,
+    plans: PlanPublisher | None = None,
+    state: StateConfig | None = None,
+    *,
+    stop: asyncio.Event,
+    ready: asyncio.Event | None = None,
+) -> None:
+    """Work until ``stop``; then finish the frames in flight, publish, commit and return. ``ready``: set when it begins.
+
+    ``state``: what is learnt of streams and must not be lost; nothing is kept on ``local://``. A broker that goes
+    away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
+    """
+    quiet()
+    tally = Tally()
+    health = WorkerHealth(Heartbeat(config.alive), Liveness(config.stalled_after_s), tally)
+    with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch, tuned():
+        async with meanwhile(giving_back()):
+            while not stop.is_set():
+                health.waits(f"waiting for {config.transport.url} and its topics")
+                if not await _unless(stop, _reach(config, plans)):
+                    return
+                app = make_app(
+                    config.group,
+                    config.transport,
+                    start=config.start,
+                    datadir=Path(scratch),
+                    session_s=config.session_s,
+                )
+                work = _work(config, app, analyser, derive or NoEvents(), state, tally)
+                agent = FrameAgent(app, work, ready or asyncio.Event())
+                cause = await _live(app, agent, config, plans, stop, health)
+                if cause is not None:
+                    await _unless(stop, asyncio.sleep(health.restarted(cause)))
+
+
+async def _reach(config: WorkerConfig, plans: PlanPublisher | None) -> None:
+    frames, results, events, dlq = astuple(config.topics)
+    plan = [plans.topic] if plans is not None and plans.needed else []
+    wanted = needs(read=[frames, results], write=[results, events, dlq, *plan], group=config.group)
+    await config.transport.wait(wanted, config.give_up_s)
+
+
+async def _live(
+    app: faust.App,
+    agent: FrameAgent,
+    config: WorkerConfig,
+    plans: PlanPublisher | None,
+    stop: asyncio.Event,
+    health: WorkerHealth,
+) -> str | None:
+    """The life of a Faust app: until ``stop``, or until it gives up, which a new one makes good; why it gave up."""
+    starting = asyncio.create_task(app.start())
+    cause = None
+    try:
+        async with health.watching(app, lambda: agent.joined):
+            await _unless(stop, starting)
+            if not stop.is_set():
+                config.transport.begun(config.topics.frames)
+                publishing = plans.publishing(Publisher(sender(app))) if plans else nullcontext()
+                async with publishing, agent.state_store.saving():
+                    await _until_done(app, agent, stop)
+    except Exception as error:
+        if agent.failed.done():
+            raise
+        if isinstance(error, HOPELESS):
+            raise Unavailable(f"the broker refuses this worker: {error}") from None
+        lost = isinstance(error, PartitionLost)
+        cause = str(error) if lost else f"the connection to the broker broke ({error})"
+        log.warning("%s: starting again", cause)
+    finally:
+        await _stop(app, agent, starting)
+    return cause
+
+
+def _work(
+    config: WorkerConfig,
+    app: faust.App,
+    analyser: Analyser,
+    derive: Derive,
+    state: StateConfig | None,
+    tally: Tally,
+) -> Work:
+    publisher = Publisher(sender(app))
+    resume = config.transport.resume(config.query, config.topics.results, lambda: app.producer.flush())
+    store = NoStateStore() if state is None else config.transport.state(config.query, state, publisher)
+    bounds, observers = config.bounds, config.observers
+    return Work(analyser, publisher, config.topics, resume, derive, store, bounds, tally, observers)
+
+
+async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event) -> None:
+    """Return on ``stop``; raise what ended the agent or the app."""
+    crashed = asyncio.create_task(app.wait_until_stopped())
+    try:
+        stopping = asyncio.create_task(stop.wait())
+        first: list[asyncio.Future[Any]] = [crashed, stopping, agent.failed]
+        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+    finally:
+        crashed.cancel()
+    if agent.failed.done():
+        agent.failed.result()
+    if app.crashed and app.crash_reason is not None:
+        raise app.crash_reason
+
+
+async def _stop(app: faust.App, agent: FrameAgent, starting: asyncio.Task[None]) -> None:
+    """Frames in flight first, so that the commit of the app's end covers them."""
+    starting.cancel()
+    with suppress(asyncio.CancelledError, Exception):
+        await starting
+    try:
+        await agent.close()
+    finally:
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await app.stop()
+        except TimeoutError:
+            log.warning("the broker did not answer while stopping: frames may be analysed again")
+
+
+async def _unless(stop: asyncio.Event, work: Awaitable[None]) -> bool:
+    """Wait for the work, but no longer than until ``stop``; whether it was done."""
+    task: asyncio.Future[None] = asyncio.ensure_future(work)
+    stopping = asyncio.create_task(stop.wait())
+    first: list[asyncio.Future[Any]] = [task, stopping]
+    await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not task.done():
+        task.cancel()
+        return False
+    await task
+    return True

@@ -1,0 +1,191 @@
+"""Model cards: ``model.yaml`` beside the weights describes a network, its input and its output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from serving.common.explain import validate
+from serving.errors import ModelError
+
+CARD_FILE = "model.yaml"
+
+Task = Literal["detect", "classify", "embed"]
+Triple = tuple[float, float, float]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+FileName = Annotated[str, Field(pattern=r"^[\w][\w.+-]*$")]
+
+
+Word = Annotated[str, Field(max_length=256)]
+"""As long as results allow."""
+
+
+class Strict(BaseModel):
+    """Immutable, and refuses keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ImageInput(Strict):
+    """How pixels become the network's input: ``(pixel × scale − mean) / std``, channels in the order of ``colour``."""
+
+    width: int = Field(gt=0, le=8192)
+    """Pixels."""
+    height: int = Field(gt=0, le=8192)
+    colour: Literal["rgb", "bgr"] = "rgb"
+    scale: float = 1.0
+    mean: Triple = (0.0, 0.0, 0.0)
+    std: Triple = (1.0, 1.0, 1.0)
+    resize: Literal["stretch", "letterbox", "crop"] = "stretch"
+    """``letterbox`` keeps the aspect ratio, padding right and below; ``crop`` keeps it, cutting the longer side."""
+    pad: int = Field(default=114, ge=0, le=255)
+    """Grey level of the letterbox's padding."""
+    layout: Literal["nchw", "nhwc"] = "nchw"
+    dtype: Literal["float32", "uint8"] = "float32"
+    margin: float = Field(default=0.0, ge=0.0, le=2.0)
+    """Recognisers widen a region's box by this share of its size on every side before they crop."""
+
+    @property
+    def item_shape(self) -> tuple[int, int, int]:
+        """The shape of one prepared picture."""
+        return (3, self.height, self.width) if self.layout == "nchw" else (self.height, self.width, 3)
+
+    @field_validator("std")
+    @classmethod
+    def _not_zero(cls, std: Triple) -> Triple:
+        if 0.0 in std:
+            raise ValueError("must not contain 0")
+        return std
+
+
+class YoloxDecoding(Strict):
+    """One output N × anchors × (4 + 1 + classes): raw grid offsets, objectness, class scores (Ge et al., 2021)."""
+
+    kind: Literal["yolox"]
+    strides: tuple[int, ...] = (8, 16, 32)
+    min_score: Share = 0.3
+    nms_iou: Share = 0.45
+
+
+class SsdDecoding(Strict):
+    """Outputs boxes N × K × 4, scores N × K × classes; or boxes, scores N × K, labels N × K and, perhaps, counts N."""
+
+    kind: Literal["ssd"]
+    box_order: Literal["xyxy", "yxyx", "cxcywh"] = "xyxy"
+    normalised: bool = True
+    """Boxes are shares of the input; otherwise pixels of it."""
+    background: int | None = None
+    """Column of the scores (or label) that means "nothing"; the others count as classes in their order."""
+    first_label: int = 0
+    """Label of the first class where the network says labels: 1 where it counts from one."""
+    min_score: Share = 0.5
+    nms_iou: Share | None = 0.45
+    """None where the graph has suppressed overlaps already."""
+
+
+Decoding = Annotated[YoloxDecoding | SsdDecoding, Field(discriminator="kind")]
+
+
+class Accuracy(Strict):
+    """A measured figure: never copied from a paper without saying so in ``dataset``."""
+
+    dataset: str
+    split: str
+    metric: str = "top-1"
+    value: float
+    n: int = Field(gt=0)
+    """Items measured."""
+
+
+class ModelCard(Strict):
+    """One network. ``classes`` are in the order of the network's outputs, without any background class."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=80)
+    version: Word
+    tier: Word = "reference"
+    """``reference`` or ``compact``, or any other word for a step between accuracy and speed."""
+    task: Task
+    file: FileName
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    licence: str
+    source: str
+    """Where it comes from: a URL, or the training script."""
+    description: str = ""
+    input: ImageInput
+    outputs: tuple[str, ...] = ()
+    """Names of the graph's outputs in the order that the task expects; empty: the graph's own order."""
+    classes: tuple[Word, ...] = ()
+    scores: Literal["logits", "probabilities"] = "logits"
+    """The kind of values in a classifier's output."""
+    other_label: str | None = None
+    """The class that means "none of these"."""
+    decoding: Decoding | None = None
+    min_similarity: Share = 0.4
+    """For an embedder: the cosine above which two pictures show the same thing."""
+    max_batch: int | None = Field(default=None, gt=0)
+    accuracy: tuple[Accuracy, ...] = ()
+
+    @field_validator("file")
+    @classmethod
+    def _onnx(cls, file: str) -> str:
+        if not file.endswith(".onnx"):
+            raise ValueError("must be an .onnx file (pickled weights are never loaded)")
+        return file
+
+    @model_validator(mode="after")
+    def _complete(self) -> ModelCard:
+        if self.task == "detect" and self.decoding is None:
+            raise ValueError("a detector needs 'decoding' with kind: yolox or ssd")
+        if self.task != "embed" and not self.classes:
+            raise ValueError("'classes' is missing: a list of names, or the name of a file with one on each line")
+        if self.other_label is not None and self.other_label not in self.classes:
+            raise ValueError(f"other_label {self.other_label!r} is not one of the classes")
+        return self
+
+
+def read_card(directory: Path) -> ModelCard:
+    """Read ``model.yaml`` of a model's directory; raises ModelError with one line per problem."""
+    path = directory / CARD_FILE
+    raw = _load(path)
+    if isinstance(raw.get("classes"), str):
+        raw["classes"] = _class_names(path, directory / raw["classes"])
+    return parse_card(raw, str(path))
+
+
+def parse_card(raw: dict[str, Any], where: str) -> ModelCard:
+    """Validate a card's mapping; raises ModelError with one line per problem, each beginning with ``where``."""
+    card, problems = validate(ModelCard, raw)
+    if card is None:
+        raise ModelError("\n".join(f"{where}: {problem}" for problem in problems))
+    return card
+
+
+def write_card(directory: Path, card: ModelCard) -> None:
+    """Write ``model.yaml`` of a model's directory, leaving out what was left at its default."""
+    content = yaml.safe_dump(card.model_dump(mode="json", exclude_unset=True), sort_keys=False, width=120)
+    (directory / CARD_FILE).write_text(content, encoding="utf-8")
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
+    if not isinstance(raw, dict):
+        raise ModelError(f"{path}: must be a mapping of keys such as name, task and file")
+    return raw
+
+
+def _class_names(card: Path, file: Path) -> list[str]:
+    if file.parent != card.parent:
+        raise ModelError(f"{card}: classes: must be a file in the same directory")
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{card}: classes: cannot read {file.name} ({error})") from None
+    return [line.strip() for line in lines if line.strip()]

@@ -1,0 +1,106 @@
+"""The catalogue: finds models by name in a list of directories, and vouches for their files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from serving.catalogue.cards import CARD_FILE, ModelCard, read_card
+from serving.catalogue.public import public_models
+from serving.common.explain import choices
+from serving.errors import ModelError
+
+SHIPPED = Path(__file__).parents[1] / "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A model that was found: its card and where it lies."""
+
+    card: ModelCard
+    directory: Path
+
+    @property
+    def path(self) -> Path:
+        """The weights."""
+        return self.directory / self.card.file
+
+
+def user_models() -> Path:
+    """Where pulled models lie unless the settings name another place."""
+    return Path(platformdirs.user_data_dir("sluice")) / "models"
+
+
+def search_path(extra: Sequence[Path] = (), user: Path | None = None) -> list[Path]:
+    """Directories in the order of search: given, the user's, shipped; ModelError where a given one is absent."""
+    for directory in extra:
+        if not directory.is_dir():
+            raise ModelError(f"no such directory of models: {directory}")
+    return [*extra, user or user_models(), SHIPPED]
+
+
+class Catalogue:
+    """The models below some directories, each a folder of its own name with a ``model.yaml``; the first found wins."""
+
+    def __init__(self, directories: Sequence[Path]) -> None:
+        self.directories = tuple(directories)
+
+    def names(self) -> dict[str, Path]:
+        """Name → directory of every model, without reading the cards."""
+        found: dict[str, Path] = {}
+        for directory in self.directories:
+            for card in sorted(directory.glob(f"*/{CARD_FILE}")):
+                found.setdefault(card.parent.name, card.parent)
+        return dict(sorted(found.items()))
+
+    def find(self, name: str) -> Entry:
+        """The model of this name; raises ModelError where there is none or its card is wrong."""
+        names = self.names()
+        if name not in names:
+            raise ModelError(self._unknown(name, list(names)))
+        card = read_card(names[name])
+        if card.name != name:
+            raise ModelError(f"{names[name] / CARD_FILE}: name: is {card.name!r} but the folder is called {name!r}")
+        return Entry(card, names[name])
+
+    def list(self) -> Sequence[Entry]:
+        """All models by name; raises ModelError at the first wrong card."""
+        return [self.find(name) for name in self.names()]
+
+    def _unknown(self, name: str, names: Sequence[str]) -> str:
+        public = public_models()
+        places = ", ".join(str(directory) for directory in self.directories)
+        if name in public:
+            return f"model {name!r} is not here yet: fetch it with 'sluice models pull {name}' (looked in {places})"
+        return f"unknown model {name!r}{choices(name, [*names, *public])} (looked in {places})"
+
+
+def verify(entry: Entry) -> None:
+    """Check that the weights are the ones the card speaks of; raises ModelError, one line."""
+    card = entry.card
+    if not entry.path.is_file():
+        raise ModelError(f"model {card.name!r}: {entry.path} is missing{_remedy(card.name)}")
+    found = file_sha256(entry.path)
+    if found != card.sha256:
+        size = entry.path.stat().st_size
+        raise ModelError(
+            f"model {card.name!r}: {entry.path} ({size} bytes) is damaged or another file: "
+            f"sha256 is {found[:12]}…, the card says {card.sha256[:12]}…{_remedy(card.name)}"
+        )
+
+
+def file_sha256(path: Path) -> str:
+    """Hex digest of a file's content."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _remedy(name: str) -> str:
+    return f"; fetch it again with 'sluice models pull {name}'" if name in public_models() else ""

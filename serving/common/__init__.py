@@ -1,0 +1,7 @@
+"""Small things that every package may use: clocks, files, threads, child processes, what is tried again, what can be
+heard of networks, and the one way in for hostile bytes.
+
+Read in this order: ``clock``, ``fake_clock``, ``tensors``, ``softmax``, ``precision``, ``files``, ``threads``,
+``backoff``, ``retrying``, ``child_process``, ``parent_process``, ``pipe_messages``, ``untrusted``, ``printable``,
+``redaction``, ``explain``, ``engine_observer``.
+"""

@@ -1,0 +1,137 @@
+"""Starts, asks and kills a child process of ours; the child's side is ``parent_process``.
+
+The child runs one of our modules, found where ours are and never in the user's working directory. It gets no secrets
+from the environment and no Ctrl-C, and ends with this process, because its input closes then.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import serving
+from serving.common.pipe_messages import LENGTH, body_bytes, framed
+from serving.common.redaction import without_secrets
+from serving.errors import Malformed
+
+MAX_SENT_BYTES = 60_000
+"""A pipe takes so much at once: sending never waits for a process that hangs."""
+LAST_WORDS_BYTES = 2000
+
+
+class Silent(Exception):
+    """The process said nothing within the time allowed."""
+
+
+class Closed(Exception):
+    """The process is gone; the message says how and quotes the last line it wrote to stderr, unredacted."""
+
+
+class ChildProcess:
+    """A running process. Use as a context manager, or ``close`` it: afterwards the process is gone."""
+
+    def __init__(self, module: str, name: str) -> None:
+        """``module``: ours, with dots; ``name``: for messages, as "the decoder process". Raises OSError."""
+        self._name = name
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  this interpreter and a module of ours
+                [sys.executable, "-P", "-m", module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                bufsize=0,
+                env=environment(os.environ),
+                process_group=0,  # Ctrl-C is for us, who end it in good order
+            )
+        except BaseException:
+            self._stderr.close()
+            raise
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input = self._process.stdin.fileno()
+        self._pipe = self._process.stdout.fileno()
+        os.set_blocking(self._pipe, False)
+        self._poll = select.poll()
+        self._poll.register(self._pipe, select.POLLIN)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def send(self, body: bytes) -> None:
+        """Send a message; where the process is gone, the next ``receive`` says why."""
+        left = memoryview(framed(body, MAX_SENT_BYTES))
+        try:
+            while left:
+                left = left[os.write(self._input, left) :]
+        except BrokenPipeError:
+            self.kill()
+
+    def receive(self, timeout_s: float, largest_bytes: int) -> bytearray:
+        """The next message; raises ``Silent`` or ``Closed``."""
+        deadline_s = time.monotonic() + timeout_s
+        head = bytearray(LENGTH.size)
+        self._fill(memoryview(head), deadline_s)
+        try:
+            body = bytearray(body_bytes(head, largest_bytes))
+        except Malformed as error:
+            raise Closed(f"{self._name} sent something else than messages: {error}") from None
+        self._fill(memoryview(body), deadline_s)
+        return body
+
+    def receive_into(self, view: memoryview, timeout_s: float) -> None:
+        """Fill the view with what follows the last message; raises ``Silent`` or ``Closed``."""
+        self._fill(view, time.monotonic() + timeout_s)
+
+    def kill(self) -> None:
+        """End the process at once, from any thread; a ``receive`` under way raises ``Closed``."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Kill the process and wait for its end; nobody may be receiving."""
+        self.kill()
+        self._process.wait()
+        with self._process:  # closes the pipes
+            self._stderr.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _fill(self, view: memoryview, deadline_s: float) -> None:
+        while view:
+            if not self._poll.poll(max(0.0, deadline_s - time.monotonic()) * 1e3):
+                raise Silent
+            count = os.readv(self._pipe, [view])
+            if count == 0:
+                raise Closed(self._last_words())
+            view = view[count:]
+
+    def _last_words(self) -> str:
+        code = self._process.wait()
+        self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - LAST_WORDS_BYTES))
+        lines = self._stderr.read().decode(errors="replace").split("\n")
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        cause = f"signal {-code}" if code < 0 else f"exit status {code}"
+        return f"{self._name} died ({cause}) {said}".strip()
+
+
+def environment(ours: Mapping[str, str]) -> dict[str, str]:
+    """Our environment without secrets; the folder of our own packages comes first on the path."""
+    root = str(Path(serving.__path__[0]).resolve().parent)
+    others = [part for part in ours.get("PYTHONPATH", "").split(os.pathsep) if part]
+    return {**without_secrets(ours), "PYTHONPATH": os.pathsep.join([root, *others])}

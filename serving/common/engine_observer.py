@@ -1,0 +1,23 @@
+"""What whoever watches the networks of a process can hear of them."""
+
+from __future__ import annotations
+
+
+class EngineObserver:
+    """Every hook does nothing: override those you want. A hook must not block, and must not raise."""
+
+    def model_loaded(self, network: str, took_s: float, memory_bytes: int) -> None:
+        """A network is on the device from now on. Called on the event loop.
+
+        ``network``: its name; networks that are run as one are named together, as in ``a + b``.
+        """
+
+    def network_ran(self, network: str, items: int, took_s: float) -> None:
+        """A batch of so many items went through a network. Called by the device's thread: the next batch waits for it.
+
+        Batches that failed are not counted.
+        """
+
+
+UNOBSERVED = EngineObserver()
+"""Nobody watches."""

@@ -1,0 +1,162 @@
+"""Explains errors in a file that a person wrote, one line each: key path, what is wrong, what is allowed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+KeyPath = tuple[str | int, ...]
+M = TypeVar("M", bound=BaseModel)
+
+SHOWN = 20
+"""So many allowed words are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing to correct; ``path`` leads to the value, () is the whole file."""
+
+    path: KeyPath
+    message: str
+    line: int | None = None
+    """Where the path alone cannot say it; counts from 1."""
+
+    def __str__(self) -> str:
+        return f"{dotted(self.path)}: {self.message}" if self.path else self.message
+
+
+def dotted(path: KeyPath) -> str:
+    """``("nodes", 2, "model")`` as people write it: ``nodes[2].model``."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def choices(word: object, known: Iterable[str]) -> str:
+    """``; did you mean 'x'? allowed: x, y``: the near miss, if there is one, and what is allowed."""
+    names = list(dict.fromkeys(known))
+    close = get_close_matches(str(word), names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    more = f", … ({len(names)} in all)" if len(names) > SHOWN else ""
+    return f"; {hint}allowed: {', '.join(names[:SHOWN]) or 'none'}{more}"
+
+
+def validate(model: type[M], data: Any, context: Mapping[str, Any] | None = None) -> tuple[M | None, list[Problem]]:
+    """The model, or None and a problem for each thing that is wrong, in place of pydantic's words."""
+    try:
+        return model.model_validate(data, context=dict(context or {})), []
+    except ValidationError as error:
+        # A list of which no item is valid counts as empty, but its items say it all.
+        items = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
+        return None, [_problem(item, model, data) for item in items]
+
+
+def salvage(model: type[M], data: Any, context: Mapping[str, Any]) -> M | None:
+    """The model without the keys that are wrong, where it can do without them: to find more problems in one go."""
+    valid, problems = validate(model, data, context)
+    if valid is not None or not isinstance(data, dict):
+        return valid
+    wrong = {problem.path[0] for problem in problems if problem.path}
+    return validate(model, {key: value for key, value in data.items() if key not in wrong}, context)[0]
+
+
+def _problem(item: ErrorDetails, model: type[BaseModel], data: Any) -> Problem:
+    path, value, context = _path(item, data), item["input"], item.get("ctx", {})
+    match item["type"]:
+        case "extra_forbidden":
+            known = [key for kind in _models_at(model, item["loc"][:-1]) for key in kind.model_fields]
+            return Problem(path, f"unknown key{choices(path[-1], known)}")
+        case "missing":
+            return Problem(path, "is missing")
+        case "union_tag_not_found" | "union_tag_invalid":
+            key = context["discriminator"].strip("'")
+            known = [name for kind in _models_at(model, item["loc"]) for name in _literals(kind, key)]
+            given = f"is {context['tag']!r}{choices(context['tag'], known)}" if "tag" in context else None
+            return Problem((*path, key), given or f"is missing; allowed: {', '.join(known)}")
+        case "literal_error":
+            known = [choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")]
+            return Problem(path, f"is {_shown(value)}{choices(value, known)}")
+        case "value_error":
+            return Problem(path, str(context["error"]))
+        case kind:
+            return Problem(path, _WORDS.get(kind) or f"{_shown(value)} {_lower(item['msg'])}".strip())
+
+
+_WORDS = {
+    "model_type": "should be a mapping of keys to values",
+    "model_attributes_type": "should be a mapping of keys to values",
+    "tuple_type": "should be a list",
+    "string_type": "should be text; put it in quotes",
+    "too_short": "should not be empty",
+    "string_too_short": "should not be empty",
+}
+
+
+def _shown(value: Any) -> str:
+    """A scalar as the user wrote it, cut short; nothing for what is too large to show."""
+    if isinstance(value, dict | list):
+        return ""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _lower(message: str) -> str:
+    """Pydantic's "Input should be …" as the end of a sentence."""
+    return re.sub(r"^(Input|String|Tuple) ", "", message)
+
+
+def _path(item: ErrorDetails, data: Any) -> KeyPath:
+    """Pydantic's location without the names of the members of unions, which are not in the file."""
+    path: KeyPath = ()
+    for part in item["loc"]:
+        if _has(data, part):
+            data = data[part]
+            path = (*path, part)
+    if item["type"] == "missing":
+        path = (*path, item["loc"][-1])
+    return path
+
+
+def _has(data: Any, part: str | int) -> bool:
+    if isinstance(data, dict):
+        return part in data
+    return isinstance(data, list) and isinstance(part, int) and part < len(data)
+
+
+def _models_at(model: type[BaseModel], path: KeyPath) -> list[type[BaseModel]]:
+    """The models that may stand at a path; a tag of a union narrows them to the members that bear it."""
+    models = [model]
+    for part in path:
+        if isinstance(part, int):
+            continue
+        inner = [found for kind in models if part in kind.model_fields for found in _models_in(kind, part)]
+        tagged = [kind for kind in models if any(part in _literals(kind, field) for field in kind.model_fields)]
+        models = inner or tagged or models
+    return models
+
+
+def _models_in(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
+    pending, found = [model.model_fields[field].annotation], []
+    while pending:
+        annotation = pending.pop(0)
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            found.append(annotation)
+        pending.extend(get_args(annotation))
+    return found
+
+
+def _literals(model: type[BaseModel], field: str) -> tuple[Any, ...]:
+    annotation = model.model_fields[field].annotation if field in model.model_fields else None
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an exception's message that says something, or its kind where none does."""
+    # OpenVINO begins with the places in its source.
+    lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Exception from ")]
+    return lines[0].strip() if lines else type(error).__name__

@@ -1,0 +1,37 @@
+"""The data between networks and their callers: arrays, pictures, and the shapes that a network takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serving.errors import ModelError
+
+Array = NDArray[Any]
+Image = NDArray[np.uint8]
+"""Height × width × 3, blue-green-red."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """The dtype and shape of an input or output; None stands for any size, the first axis is the batch."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...]
+
+    def check(self, batch: Array, what: str) -> None:
+        """Raise ModelError where a batch has another shape or type; ``what`` names the network and the segment."""
+        fits = batch.ndim == len(self.shape) and all(
+            dim in (None, size) for dim, size in zip(self.shape[1:], batch.shape[1:], strict=True)
+        )
+        if not fits or batch.dtype != self.dtype:
+            given = " × ".join(str(size) for size in batch.shape)
+            raise ModelError(f"{what} takes {self}, was given {batch.dtype.name} {given}")
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name} " + " × ".join(
+            ["N", *("any" if dim is None else str(dim) for dim in self.shape[1:])]
+        )

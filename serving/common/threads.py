@@ -1,0 +1,82 @@
+"""A few threads that all parts of a process share run work of some milliseconds, so that the event loop can go on.
+
+``in_thread`` does what ``asyncio.to_thread`` does with fewer steps, because every frame uses it several times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+LEAVE_S = 5.0
+"""How long the end of the process waits for work under way."""
+_THREADS = (os.cpu_count() or 1) + 2
+_jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+_starting = threading.Lock()
+_threads: list[threading.Thread] = []
+_leaving = threading.Event()
+
+
+def in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
+    """Do the work in a thread; the future belongs to the running loop. Work is done even if nobody awaits it any more.
+
+    The work must be short, because all callers share the threads.
+    """
+    if not _threads:
+        _start()
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+    _jobs.put(partial(_do, work, loop, answer))
+    return answer
+
+
+def _start() -> None:
+    with _starting:
+        if not _threads:
+            _threads.extend(threading.Thread(target=_serve, name=f"worker-{n}", daemon=True) for n in range(_THREADS))
+            for thread in _threads:
+                thread.start()
+
+
+def _serve() -> None:
+    while not _leaving.is_set():
+        _jobs.get()()
+
+
+@atexit.register
+def _leave() -> None:
+    """Let the threads end by themselves: the interpreter ends them in mid-work, and in C++ that aborts the process."""
+    _leaving.set()
+    for _ in _threads:
+        _jobs.put(_nothing)
+    end_s = time.monotonic() + LEAVE_S
+    for thread in _threads:
+        thread.join(max(0.0, end_s - time.monotonic()))
+
+
+def _nothing() -> None:
+    """Wakes a thread."""
+
+
+def _do(work: Callable[[], T], loop: asyncio.AbstractEventLoop, answer: asyncio.Future[T]) -> None:
+    try:
+        tell: Callable[[], Any] = partial(answer.set_result, work())
+    except Exception as error:
+        tell = partial(answer.set_exception, error)
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        loop.call_soon_threadsafe(_unless_given_up, answer, tell)
+
+
+def _unless_given_up(answer: asyncio.Future[T], tell: Callable[[], Any]) -> None:
+    if not answer.cancelled():
+        tell()

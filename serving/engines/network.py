@@ -1,0 +1,81 @@
+"""An opened network: what the backend runs, whichever engine is inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from serving.common.tensors import Array
+from serving.engines.base import Engine
+from serving.engines.chain import padded
+from serving.errors import ModelError
+
+if TYPE_CHECKING:
+    import onnx
+
+
+class Network(Protocol):
+    """A network, as the backend uses it."""
+
+    @property
+    def batch_limit(self) -> int | None:
+        """The most items of one ``run``; None: any number."""
+        ...
+
+    def check(self, batch: Array) -> None:
+        """Raise ModelError where a batch has the wrong shape or type, or nothing in it."""
+        ...
+
+    def run(self, batch: Array) -> list[Array]:
+        """Outputs in the card's order, first axis as long as the batch's."""
+        ...
+
+    def memory_bytes(self) -> int:
+        """Resident memory that it took, measured."""
+        ...
+
+    def close(self) -> None:
+        """Give the memory back; it is not run again."""
+        ...
+
+
+class EngineNetwork:
+    """A graph, or a part of one, in an engine."""
+
+    def __init__(self, name: str, model: onnx.ModelProto, engine: Engine[bytes], max_batch: int | None = None) -> None:
+        """Load it; raises ModelError. ``name``: of the catalogue's model, for messages."""
+        self._name, self._engine = name, engine
+        engine.load([model.SerializeToString()])
+        fixed = model.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1
+        self.batch_limit = 1 if fixed else max_batch
+
+    def check(self, batch: Array) -> None:
+        """Raise ModelError where shape or type is not the graph's, or where there is no item."""
+        try:
+            self._engine.inputs[0].check(batch, f"model {self._name!r}")
+        except ModelError as error:
+            raise ModelError(f"{error}: check 'input' in its model.yaml") from None
+        if not len(batch):
+            raise ModelError(f"model {self._name!r} was given an empty batch")
+
+    def run(self, batch: Array) -> list[Array]:
+        """Outputs in the graph's order."""
+        return self._engine.run(0, batch)
+
+    def memory_bytes(self) -> int:
+        """Resident memory of the engine."""
+        return self._engine.memory_bytes()
+
+    def close(self) -> None:
+        """Close the engine."""
+        self._engine.close()
+
+
+def run_in_steps(run: Callable[[Array], list[Array]], batch: Array, step: int) -> list[Array]:
+    """Run a batch of any length, at most ``step`` items at a time, and join the pieces."""
+    pieces = [run(batch[start : start + step]) for start in range(0, len(batch), step)]
+    if len(pieces) == 1:
+        return pieces[0]
+    return [np.concatenate(padded(column)) for column in zip(*pieces, strict=True)]

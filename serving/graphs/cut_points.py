@@ -1,0 +1,75 @@
+"""Where a network can be cut, and where it should be: one point for each layer, with what lies before it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from math import prod
+
+import onnx
+
+from serving.graphs.dataflow import Dataflow, dataflow
+from serving.graphs.multiply_adds import multiply_adds
+
+_ROUNDING = ("QuantizeLinear", "DequantizeLinear")
+
+
+@dataclass(frozen=True, slots=True)
+class CutPoint:
+    """A tensor that all data pass."""
+
+    tensor: str
+    shape: tuple[int | None, ...]
+    """First axis: the batch, None where it is open; of the others, None where the input leaves them open."""
+    flops: int
+    """Multiply-adds up to here for one item (what the papers call FLOPs)."""
+    share: float
+    """Share of the network's multiply-adds up to here."""
+
+
+def all_cut_points(model: onnx.ModelProto) -> list[CutPoint]:
+    """Every cut vertex in dataflow order, without the input and the outputs; raises ModelError."""
+    return list(_all(dataflow(model)))
+
+
+def cut_points(model: onnx.ModelProto) -> list[CutPoint]:
+    """One cut vertex for each layer, in dataflow order, with work before it and behind it; raises ModelError.
+
+    Of a convolution and the normalisation and activation that follow it, only the last is a cut point: runtimes fuse
+    them. A mere change of shape behind it is none either, and neither is a tensor after which nothing is multiplied.
+    """
+    return recommended(dataflow(model))
+
+
+def recommended(flow: Dataflow) -> list[CutPoint]:
+    """``cut_points`` of a network whose flow is known."""
+    rounded = {name for node in flow.nodes if node.op_type in _ROUNDING for name in node.output}
+    return one_per_layer(_all(flow), rounded)
+
+
+def one_per_layer(points: Iterable[CutPoint], but: Collection[str] = ()) -> list[CutPoint]:
+    """The last point of each run of equal size with nothing multiplied in it, of those that look like its first.
+
+    Tensors of ``but`` are taken only where a run has no others.
+    """
+    between = (point for point in points if 0.0 < point.share < 1.0)
+    layers = [list(layer) for _, layer in groupby(between, lambda point: (point.flops, _elements(point)))]
+    alike = [[each for each in layer if each.shape == layer[0].shape and each.tensor not in but] for layer in layers]
+    return [(fitting or layer)[-1] for fitting, layer in zip(alike, layers, strict=True)]
+
+
+def _all(flow: Dataflow) -> Iterator[CutPoint]:
+    before, cuts = 0, dict.fromkeys(flow.cuts, 0)
+    for node in flow.nodes:
+        before += multiply_adds(node, flow.specs)
+        cuts |= {name: before for name in node.output if name in cuts}
+    batch = flow.specs[flow.source].shape[0] or 1
+    for name, flops in cuts.items():
+        yield CutPoint(name, flow.specs[name].shape, flops // batch, flops / before if before else 0.0)
+
+
+def _elements(point: CutPoint) -> int | None:
+    """Values per item; None where it is open."""
+    dims = [dim for dim in point.shape[1:] if dim is not None]
+    return prod(dims) if len(dims) == len(point.shape) - 1 else None

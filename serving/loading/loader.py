@@ -1,0 +1,214 @@
+"""Which networks are on the device: loaded when they are asked for, evicted where others need their memory."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from serving.common.clock import SYSTEM, Clock
+from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.engines.groups import Group
+from serving.errors import OutOfService, SluiceError
+from serving.loading import eviction
+from serving.loading.opening import partners
+from serving.loading.residency import NoRoom, Residency, TooLarge
+from serving.scheduling.device import Device
+from serving.scheduling.latency import LatencyEstimate, LatencyTable
+from serving.scheduling.monitor import Monitor
+from serving.scheduling.requests import Request, settle
+from serving.scheduling.schedule import Schedule, Session
+from serving.variants.artefacts import ResolvedModel
+from serving.watchdog.patience import TimeLimits
+from serving.watchdog.watched import Overran, watched
+
+log = logging.getLogger(__name__)
+
+Members = tuple[ResolvedModel, ...]
+"""Models that are loaded, run and evicted as one: a single one, or several that have a prefix in common."""
+Opener = Callable[[Sequence[ResolvedModel], int], Group]
+
+
+class Loader:
+    """Keeps the sessions of the loaded groups. Loads one at a time, so that the memory of each can be measured."""
+
+    def __init__(
+        self,
+        limits: TimeLimits,
+        memory_bytes: int | None,
+        threads: int,
+        max_batch: int,
+        opener: Opener,
+        clock: Clock = SYSTEM,
+        observer: EngineObserver = UNOBSERVED,
+    ) -> None:
+        """``memory_bytes``: what all may take together; None: no bound."""
+        self.device, self._clock = Device(limits, self._overran, clock, observer), clock
+        self._observer = observer
+        self._limits, self._threads, self._max_batch, self._opener = limits, threads, max_batch, opener
+        self._residency = Residency(memory_bytes or sys.maxsize, eviction.default())
+        self._members: dict[str, Members] = {}
+        self._sessions: dict[str, Session] = {}
+        """By key, of the loaded groups."""
+        self._out_of_service: dict[str, str] = {}
+        """By model: why it is not run again."""
+        self._one_at_a_time = asyncio.Lock()
+        self._unpinned = asyncio.Event()
+
+    def session(self, model: str) -> Session | None:
+        """The session of a model that is loaded."""
+        members = self._members.get(model)
+        return None if members is None else self._sessions.get(key_of(members))
+
+    def requested(self, model: str) -> None:
+        """A loaded model is asked once more; one that has to be loaded counts as asked by that."""
+        self._residency.requested(key_of(self._members[model]), self._clock.monotonic_s())
+
+    @contextmanager
+    def pinned(self, model: str) -> Iterator[None]:
+        """While this lasts, a loaded model stays."""
+        self._residency.pin(key_of(self._members[model]))
+        try:
+            yield
+        finally:
+            # Its group may be another one by now.
+            self._residency.unpin(key_of(self._members[model]))
+            self._unpinned.set()
+
+    async def load(self, source: ResolvedModel) -> None:
+        """Put a model on the device unless it is there; ModelError where that fails."""
+        async with self._one_at_a_time:
+            self.check_in_service(source.name)
+            if self.session(source.name) is None:
+                members = await self._members_with(source)
+                try:
+                    await self._load(members)
+                except TooLarge:
+                    if len(members) == 1:
+                        raise
+                    await self._load((source,))  # together they do not fit, but one at a time they may
+
+    def check_in_service(self, model: str) -> None:
+        """Raise OutOfService where a model did not return before."""
+        if model in self._out_of_service:
+            raise OutOfService(self._out_of_service[model])
+
+    async def _members_with(self, source: ResolvedModel) -> Members:
+        """The model together with those that it has a prefix in common with, or by itself."""
+        known = self._members.get(source.name)
+        if known and self._in_service(known):
+            return known
+        groups = [members for members in dict.fromkeys(self._members.values()) if self._in_service(members)]
+        return (*await asyncio.to_thread(partners, source, groups), source)
+
+    def _in_service(self, members: Members) -> bool:
+        return not any(member.name in self._out_of_service for member in members)
+
+    def _overran(self, requests: Sequence[Request]) -> None:
+        """A batch took too long: its models are not run again, and who waits for them or beside them is told."""
+        models = list(dict.fromkeys(request.model for request in requests))
+        items = sum(request.items for request in requests)
+        error = self._take_out(models, f"a batch of {items}", self._limits.batch_s)
+        log.error("%s", error)
+        waiting = [*requests]
+        for session in {session for model in models if (session := self.session(model)) is not None}:
+            del self._sessions[session.name]
+            self._residency.released(session.name)
+            self.device.change(partial(_remove, session=session))
+            waiting += session.waiting + session.background
+        settle(waiting, error)
+        self._unpinned.set()
+
+    def _take_out(self, models: Sequence[str], what: str, limit_s: float) -> OutOfService:
+        names = ", ".join(map(repr, models))
+        error = OutOfService(
+            f"model {names} did not return from {what} within {limit_s:g} s and is out of service until the process is "
+            "started anew: look for an endless loop in it, or set SLUICE_MODEL_TIMEOUT to more seconds"
+        )
+        self._out_of_service |= dict.fromkeys(models, str(error))
+        return error
+
+    async def _load(self, members: Members) -> None:
+        key = key_of(members)
+        self._residency.requested(key, self._clock.monotonic_s())
+        while True:
+            await self._make_room(members)
+            started = self._clock.monotonic_s()
+            group = await self._opened(members)
+            took_s, memory_bytes = self._clock.monotonic_s() - started, group.memory_bytes()
+            try:
+                evicted = self._residency.loaded(key, memory_bytes, took_s)
+            except SluiceError as error:
+                await asyncio.to_thread(group.close)
+                if not isinstance(error, NoRoom):
+                    raise
+                continue  # it is larger than was expected, and what could make room is in use: wait for that
+            await self._evict(evicted)
+            await self._enter(members, group)
+            return self._observer.model_loaded(key, took_s, memory_bytes)
+
+    async def _opened(self, members: Members) -> Group:
+        limit_s = self._limits.load_s
+        try:
+            return await watched(partial(self._opener, members, self._threads), limit_s, "loading")
+        except BaseException as error:
+            self._residency.released(key_of(members))
+            if isinstance(error, Overran):
+                raise self._take_out([members[-1].name], "being loaded and run once", limit_s) from None
+            raise
+
+    async def _make_room(self, members: Members) -> None:
+        """Evict until the group's expected memory is free, waiting for networks in use where nothing else can go."""
+        key = key_of(members)
+        expected = self._residency.expected_bytes(key, sum(source.path.stat().st_size for source in members))
+        while True:
+            self._unpinned.clear()
+            try:
+                evicted = self._residency.admit(key, expected)
+            except NoRoom:
+                await self._unpinned.wait()
+            else:
+                return await self._evict(evicted)
+
+    async def _evict(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            session = self._sessions.pop(key)
+            self.device.change(partial(_remove, session=session))
+            await asyncio.to_thread(session.group.close)
+            log.info("%s is unloaded to make room", key)
+
+    async def _enter(self, members: Members, group: Group) -> None:
+        """The group takes its place on the device, and that of the smaller group it grew from."""
+        limit = min(self._max_batch, group.batch_limit or self._max_batch)
+        # What was measured holds for a network by itself, not for several that share one.
+        known = members[0].latency_s if len(members) == 1 else {}
+        monitor = Monitor(LatencyTable(known) if known else None, limit, self._clock.monotonic_s())
+        session = Session(key_of(members), group, limit, LatencyEstimate(known), monitor)
+        smaller = key_of(members[:-1])
+        old = self._sessions.pop(smaller, None)
+        self._members |= dict.fromkeys((source.name for source in members), members)
+        self._sessions[session.name] = session
+        self.device.change(lambda schedule: _put(schedule, old, session))
+        if old is not None:
+            self._residency.merged(smaller, into=session.name)
+            await self.device.settled()
+            await asyncio.to_thread(old.group.close)
+
+
+def key_of(members: Members) -> str:
+    """The name of a group, for accounts and messages."""
+    return " + ".join(source.name for source in members)
+
+
+def _remove(schedule: Schedule, session: Session) -> None:
+    schedule.remove(session)
+
+
+def _put(schedule: Schedule, old: Session | None, new: Session) -> None:
+    if old is None:
+        schedule.add(new)
+    else:
+        schedule.replace(old, new)

@@ -1,0 +1,107 @@
+"""Opening networks: from names in the catalogue to groups on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from serving.catalogue.graph_file import read_weights
+from serving.catalogue.lookup import Entry, verify
+from serving.engines.base import Engine
+from serving.engines.groups import Group, SharedPrefix, Solo
+from serving.engines.network import EngineNetwork, Network
+from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.errors import ModelError
+from serving.variants.artefacts import ResolvedModel
+from serving.variants.variant import Variant, reference
+
+if TYPE_CHECKING:
+    import onnx
+
+WORTH_SHARING = 0.3
+"""The least share of a network's multiply-adds that must be common for it to be run in two pieces."""
+
+
+def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
+    """Load a network, or several that have a prefix in common; raises ModelError."""
+    models = [_graph(source) for source in sources]
+    if len(sources) == 1:
+        return Solo(_whole(sources[0], models[0], threads))
+    return _shared(sources, models, threads)
+
+
+def partners(new: ResolvedModel, groups: Sequence[Sequence[ResolvedModel]]) -> Sequence[ResolvedModel]:
+    """The members of the first group whose networks begin as the new one does; empty where there is none."""
+    for members in groups:
+        if all(new.could_share(member) for member in members):
+            models = [_graph(source) for source in (*members, new)]
+            if _worthwhile_prefix(models) is not None:
+                return members
+    return ()
+
+
+def open_model(entry: Entry, threads: int) -> Network:
+    """Verify and open a model as it is, in the default engine; raises ModelError."""
+    source = ResolvedModel(entry.card.name, entry, reference(entry.card.name), entry.path)
+    return _whole(source, _graph(source), threads)
+
+
+def engine_for(variant: Variant, threads: int) -> Engine[bytes]:
+    """An engine that runs a variant; ModelError where it is not installed."""
+    if variant.engine == "onnxruntime":
+        return OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)
+    if variant.engine == "openvino":
+        from serving.engines.openvino import OpenVinoEngine
+
+        return OpenVinoEngine(variant.model, threads=threads, precision=variant.precision)
+    raise ModelError(f"variant {variant.id!r}: PyTorch runs modules, not the catalogue's ONNX files")
+
+
+def _graph(source: ResolvedModel) -> onnx.ModelProto:
+    if source.path == source.entry.path:  # built files were verified by their own sum when they were found
+        verify(source.entry)
+    return read_weights(source.path, source.card)
+
+
+def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> EngineNetwork:
+    card = source.card
+    network = EngineNetwork(card.name, model, engine_for(source.variant, threads), _limit(source))
+    network.check(np.empty((1, *card.input.item_shape), np.dtype(card.input.dtype)))
+    return network
+
+
+def _limit(source: ResolvedModel) -> int | None:
+    limits = [limit for limit in (source.card.max_batch, source.variant.max_batch) if limit is not None]
+    return min(limits, default=None)
+
+
+def _shared(sources: Sequence[ResolvedModel], models: Sequence[onnx.ModelProto], threads: int) -> SharedPrefix:
+    from serving.graphs.segments import split
+
+    cuts = _worthwhile_prefix(models)
+    assert cuts is not None, "only networks that share a prefix are opened together"
+    pieces = [split(model, [cut]) for model, cut in zip(models, cuts, strict=True)]
+    names = " + ".join(source.name for source in sources)
+    limit = min((limit for source in sources if (limit := _limit(source)) is not None), default=None)
+    prefix = EngineNetwork(names, pieces[0][0], engine_for(sources[0].variant, threads), limit)
+    suffixes = {
+        source.name: EngineNetwork(source.name, suffix, engine_for(source.variant, threads))
+        for source, (_, suffix) in zip(sources, pieces, strict=True)
+    }
+    return SharedPrefix(prefix, suffixes)
+
+
+def _worthwhile_prefix(models: Sequence[onnx.ModelProto]) -> Sequence[str] | None:
+    """The cut of every model up to which all compute the same, where that is a good part of the work."""
+    from serving.graphs.segments import all_cut_points, common_prefix
+
+    cuts = common_prefix(models)
+    if cuts is None:
+        return None
+    shares = (
+        next(point.share for point in all_cut_points(model) if point.tensor == cut)
+        for model, cut in zip(models, cuts, strict=True)
+    )
+    return cuts if min(shares) >= WORTH_SHARING else None

@@ -1,0 +1,76 @@
+"""Opens variants of one network together, gives them the same input and times them in turns."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import onnx
+
+from serving.common.tensors import Array
+from serving.engines.base import Engine
+from serving.engines.network import run_in_steps
+from serving.errors import SluiceError
+from serving.loading.opening import engine_for
+from serving.profiling.segment_times import timed
+from serving.profiling.timing import take_turns
+from serving.variants.fingerprint import usable_cores
+from serving.variants.variant import Variant
+
+Engines = Mapping[Variant, Engine[bytes]]
+Seconds = Mapping[tuple[Variant, int], Sequence[Sequence[float]]]
+"""By variant and batch size, one entry per run: the time of each segment."""
+TURN_S = 0.02
+
+
+def opened(chains: Mapping[Variant, Sequence[onnx.ModelProto]]) -> tuple[Engines, Mapping[Variant, str]]:
+    """Open an engine per variant with its segments in a row; also returned is why some cannot be opened here."""
+    engines: dict[Variant, Engine[bytes]] = {}
+    refused: dict[Variant, str] = {}
+    for variant, segments in chains.items():
+        try:
+            engine = engine_for(variant, usable_cores())
+            engine.load([segment.SerializeToString() for segment in segments])
+            engines[variant] = engine
+        except SluiceError as error:
+            refused[variant] = str(error)
+    return engines, refused
+
+
+def close(engines: Engines) -> None:
+    """Close all."""
+    for engine in engines.values():
+        engine.close()
+
+
+def answers(engine: Engine[bytes], items: Array, step: int) -> list[Array]:
+    """Outputs of a whole network for any number of items."""
+    return run_in_steps(partial(engine.run, 0), items, step)
+
+
+def time_all(
+    engines: Engines, items: Array, sizes: Sequence[int], budget_s: float, report: Callable[[float], None]
+) -> Seconds:
+    """Time every engine at every batch size, in turns, for about ``budget_s``."""
+    batches = {size: items[[index % len(items) for index in range(size)]] for size in sizes}
+    turns = {
+        (variant, size): partial(_turn, engine, batch)
+        for variant, engine in engines.items()
+        for size, batch in batches.items()
+    }
+    found = take_turns(turns, budget_s, random.Random(0), time.perf_counter, report)
+    return {key: [run for turn in turns for run in turn] for key, turns in found.items()}
+
+
+def _turn(engine: Engine[bytes], batch: Array) -> list[list[float]]:
+    """Seconds of all segments for each run of a turn.
+
+    Where several runs fit in a turn, the first does not count: it finds the caches full of another network's weights.
+    """
+    started = time.perf_counter()
+    runs = [timed(engine, batch)]
+    while time.perf_counter() - started < TURN_S:
+        runs.append(timed(engine, batch))
+    return runs[1:] or runs

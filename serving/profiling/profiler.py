@@ -1,0 +1,165 @@
+"""Measures variants of one network on this machine: answers, latency whole and in segments, load and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import onnx
+
+from serving.catalogue.graph_file import read_weights
+from serving.catalogue.lookup import Entry
+from serving.common.tensors import Array
+from serving.engines.base import Engine
+from serving.graphs.segments import all_cut_points, cut_points, split
+from serving.profiling import contenders
+from serving.profiling.agreement import Agree, Right
+from serving.profiling.contenders import Engines, Seconds
+from serving.profiling.footprint import footprint
+from serving.profiling.spread import spread
+from serving.profiling.timing import batch_sizes, median, p95
+from serving.variants.fingerprint import fingerprint, usable_cores
+from serving.variants.profiles import Profile, SegmentProfile
+from serving.variants.variant import Variant, reference
+
+MOST_SEGMENTS = 8
+SEGMENTS_SHARE = 0.4
+"""Share of the time for latencies that segments get; the rest goes to whole networks."""
+
+Models = Mapping[Variant, onnx.ModelProto]
+Report = Callable[[str, float], None]
+"""Called with the name of the present measurement and the share of it that is done, 0 … 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Prepared items to compare answers on, and what is right about them."""
+
+    items: Array
+    """N × …, as the network takes them; N ≥ 1."""
+    agree: Agree
+    right: Right | None
+    """Compares with the true answers; None where they are not known."""
+    data: str
+    """A description for people."""
+    data_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """How good a variant's answers are."""
+
+    agreement: float
+    accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The profiles measured, and why other variants could not be."""
+
+    profiles: Sequence[Profile]
+    skipped: Mapping[Variant, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Profiler:
+    """Measures variants of one model. ``budget_s`` is for latencies, which are taken in turns."""
+
+    entry: Entry
+    pictures: Pictures
+    max_batch: int
+    budget_s: float
+    report: Report = lambda what, share: None
+
+    def measure(self, files: Mapping[Variant, Path]) -> Outcome:
+        """Profiles of variants that run from these ONNX files; those that this machine cannot run are skipped."""
+        models = {variant: read_weights(path, self.entry.card) for variant, path in files.items()}
+        engines, skipped = contenders.opened({variant: [model] for variant, model in models.items()})
+        if not engines:
+            return Outcome([], skipped)
+        answers = self._answers(engines)
+        whole = self._timed("latency", engines, 1 - SEGMENTS_SHARE)
+        contenders.close(engines)
+        segments = self._segments({variant: models[variant] for variant in engines})
+        profiles = [
+            self._profile(variant, files[variant], _of(whole, variant), segments.get(variant, ()), answers[variant])
+            for variant in self._each("memory", engines)
+        ]
+        return Outcome(profiles, skipped)
+
+    def _answers(self, engines: Engines) -> Mapping[Variant, Answers]:
+        first = reference(self.entry.card.name)
+        chain, _ = contenders.opened({first: [read_weights(self.entry.path, self.entry.card)]})
+        wanted = contenders.answers(chain[first], self.pictures.items, self.max_batch)
+        contenders.close(chain)
+        return {variant: self._compared(wanted, engines[variant]) for variant in self._each("answers", engines)}
+
+    def _compared(self, wanted: Sequence[Array], engine: Engine[bytes]) -> Answers:
+        agree, right = self.pictures.agree, self.pictures.right
+        outputs = contenders.answers(engine, self.pictures.items, self.max_batch)
+        return Answers(float(agree(wanted, outputs).mean()), None if right is None else float(right(outputs).mean()))
+
+    def _segments(self, models: Models) -> Mapping[Variant, tuple[SegmentProfile, ...]]:
+        """Latencies between cuts that are the same for all variants, as far as their graphs can be cut there."""
+        points = cut_points(read_weights(self.entry.path, self.entry.card))
+        cuts = {variant: _possible(model, spread(points, MOST_SEGMENTS)) for variant, model in models.items()}
+        engines, _ = contenders.opened({variant: split(model, cuts[variant]) for variant, model in models.items()})
+        seconds = self._timed("segments", engines, SEGMENTS_SHARE)
+        contenders.close(engines)
+        ends = {variant: [*cuts[variant], model.graph.output[0].name] for variant, model in models.items()}
+        return {variant: _parted(ends[variant], _of(seconds, variant)) for variant in engines}
+
+    def _timed(self, what: str, engines: Engines, share: float) -> Seconds:
+        sizes, budget_s = batch_sizes(self.max_batch), self.budget_s * share
+        return contenders.time_all(engines, self.pictures.items, sizes, budget_s, lambda done: self.report(what, done))
+
+    def _profile(
+        self,
+        variant: Variant,
+        file: Path,
+        seconds: Mapping[int, Sequence[Sequence[float]]],
+        segments: tuple[SegmentProfile, ...],
+        answers: Answers,
+    ) -> Profile:
+        cost = footprint(variant, file, usable_cores(), self.max_batch)
+        whole = {size: [sum(parts) for parts in runs] for size, runs in seconds.items()}
+        return Profile(
+            variant=variant.id,
+            model_sha256=self.entry.card.sha256,
+            fingerprint=fingerprint(variant.engine),
+            latency_s={size: median(each) for size, each in whole.items()},
+            latency_p95_s={size: p95(each) for size, each in whole.items()},
+            segments=segments,
+            load_s=cost.load_s,
+            memory_bytes=cost.memory_bytes,
+            accuracy=answers.accuracy,
+            agreement=answers.agreement,
+            items=len(self.pictures.items),
+            data=self.pictures.data,
+            data_sha256=self.pictures.data_sha256,
+            measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _each(self, what: str, engines: Engines) -> Iterator[Variant]:
+        for done, variant in enumerate(engines):
+            self.report(what, done / len(engines))
+            yield variant
+
+
+def _possible(model: onnx.ModelProto, cuts: Sequence[str]) -> list[str]:
+    can = {point.tensor for point in all_cut_points(model)}
+    return [cut for cut in cuts if cut in can]
+
+
+def _of(seconds: Seconds, wanted: Variant) -> dict[int, Sequence[Sequence[float]]]:
+    """One variant's, by batch size."""
+    return {size: runs for (variant, size), runs in seconds.items() if variant == wanted}
+
+
+def _parted(ends: Sequence[str], seconds: Mapping[int, Sequence[Sequence[float]]]) -> tuple[SegmentProfile, ...]:
+    return tuple(
+        SegmentProfile(end, {size: median([parts[index] for parts in runs]) for size, runs in seconds.items()})
+        for index, end in enumerate(ends)
+    )

@@ -1,0 +1,58 @@
+"""Timing runs in turns: nothing else is compared fairly on a machine that others use as well, or that gets warm."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+LEAST_ROUNDS, MOST_ROUNDS = 3, 200
+
+Key = TypeVar("Key", bound=Hashable)
+T = TypeVar("T")
+
+
+def take_turns(
+    runs: Mapping[Key, Callable[[], T]],
+    budget_s: float,
+    rng: random.Random,
+    clock: Callable[[], float],
+    report: Callable[[float], None] = lambda share: None,
+) -> dict[Key, list[T]]:
+    """Collect the results of every run in each round; all run once per round, in an order drawn anew.
+
+    A first round, which warms up, does not count. Rounds go on while another one fits in the budget, but there are at
+    least ``LEAST_ROUNDS``. ``report`` is told the share of the budget that is spent.
+    """
+    found: dict[Key, list[T]] = {key: [] for key in runs}
+    for run in runs.values():
+        run()
+    started, done = clock(), 0
+    while done < LEAST_ROUNDS or (done < MOST_ROUNDS and _fits(clock() - started, done, budget_s)):
+        for key in rng.sample(list(runs), len(runs)):
+            found[key].append(runs[key]())
+        done += 1
+        report(max(done / MOST_ROUNDS, min((clock() - started) / budget_s, 1.0)))
+    return found
+
+
+def batch_sizes(most: int) -> list[int]:
+    """1, 2, 4 … up to ``most``, itself included."""
+    powers = [1 << power for power in range(most.bit_length())]
+    return powers if powers[-1] == most else [*powers, most]
+
+
+def median(seconds: Sequence[float]) -> float:
+    """The median."""
+    return float(np.median(seconds))
+
+
+def p95(seconds: Sequence[float]) -> float:
+    """The time that 95 of 100 runs stay below."""
+    return float(np.quantile(seconds, 0.95))
+
+
+def _fits(spent_s: float, rounds: int, budget_s: float) -> bool:
+    return spent_s * (rounds + 1) / rounds <= budget_s

@@ -1,0 +1,204 @@
+"""The device: one thread that runs batches, one after the other, as the schedule says.
+
+A batch that takes too long fails its requests. Where the runtime can be asked to end it, the thread goes on with the
+next batch; otherwise the thread is abandoned and another one takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from serving.common.clock import SYSTEM, Clock
+from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.engines.interrupt import interrupt
+from serving.errors import SluiceError, TooLate
+from serving.scheduling.requests import Answer, Request, settle
+from serving.scheduling.schedule import Schedule, Session, Work
+from serving.watchdog.abandoned import abandon
+from serving.watchdog.patience import Patience, TimeLimits
+
+SWITCH_INTERVAL_S = 0.0002
+"""How long a busy Python thread may keep the interpreter from one that returns from a network (default 0.005)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceStats:
+    """Counters since the device was started; read by the planner."""
+
+    batches: int = 0
+    items: int = 0
+    dropped: int = 0
+    """Requests given up because it was too late for them."""
+    busy_s: float = 0.0
+    """Time inside networks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnderWay:
+    """The work that a thread is doing."""
+
+    work: Work
+    thread: threading.Thread
+
+
+class Device:
+    """Runs the schedule's batches in a thread of its own; requests come from, and answers go to, one event loop."""
+
+    def __init__(
+        self,
+        limits: TimeLimits,
+        overran: Callable[[Sequence[Request]], None],
+        clock: Clock = SYSTEM,
+        observer: EngineObserver = UNOBSERVED,
+    ) -> None:
+        """``overran`` is told on the loop of the requests whose batch took too long, while they wait."""
+        self.stats = DeviceStats()
+        self._limits, self._overran, self._clock = limits, overran, clock
+        self._observer = observer
+        self._schedule = Schedule()
+        lock = threading.RLock()
+        self._work, self._ended = threading.Condition(lock), threading.Condition(lock)
+        self._under_way: UnderWay | None = None
+        """From the decision for a batch until its answers are there."""
+        self._open = False
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start the thread; shortens the interpreter's switch interval for the whole process."""
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        self._loop, self._open = asyncio.get_running_loop(), True
+        self._serve_anew()
+        self._watch = asyncio.create_task(self._watched())
+
+    async def stop(self) -> None:
+        """Finish what was asked so far, then end the thread; later requests are refused."""
+        self.change(self._close)
+        if self._watch:
+            await asyncio.to_thread(self._until_drained)
+            self._watch.cancel()
+            self._watch = None
+
+    def submit(self, session: Session, request: Request) -> None:
+        """Queue a request; SluiceError once stopped."""
+        with self._work:
+            if not self._open:
+                raise SluiceError("the engine has stopped")
+            session.add(request, self._clock.monotonic_s())
+            self._work.notify()
+
+    def change(self, change: Callable[[Schedule], None]) -> None:
+        """Change the schedule between two decisions."""
+        with self._work:
+            change(self._schedule)
+            self._work.notify()
+
+    async def settled(self) -> None:
+        """Wait until the batch under way, if there is one, has ended or is given up."""
+        await asyncio.to_thread(self._until_ended, self._under_way)
+
+    def _until_ended(self, batch: UnderWay | None) -> None:
+        with self._ended:
+            self._ended.wait_for(lambda: batch is None or self._under_way is not batch)
+
+    def _until_drained(self) -> None:
+        with self._ended:
+            self._ended.wait_for(lambda: self._thread is None)
+
+    def _close(self, _: Schedule) -> None:
+        self._open = False
+
+    def _serve_anew(self) -> None:
+        self._thread = threading.Thread(target=self._serve, name="device", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while (batch := self._wait()) is not None:
+            work = batch.work
+            if work.dropped:
+                self._drop(work)
+            if work.run:
+                answer = self._run(work.session, work.run)
+                if not self._is_ours(batch):
+                    return
+                self._tell(work.run, answer)
+            self._end(batch)
+
+    def _wait(self) -> UnderWay | None:
+        """Block until there is something to do; None when stopped and drained."""
+        with self._work:
+            while (work := self._schedule.next(self._clock.monotonic_s())) is None:
+                if not self._open:
+                    self._thread = None
+                    self._ended.notify_all()
+                    return None
+                self._work.wait()
+            self._under_way = UnderWay(work, threading.current_thread())
+            return self._under_way
+
+    def _is_ours(self, batch: UnderWay) -> bool:
+        """Whether the thread still serves: it does not where it was abandoned while it ran the batch."""
+        with self._work:
+            return self._under_way is batch
+
+    def _end(self, batch: UnderWay) -> None:
+        with self._work:
+            if self._under_way is batch:
+                self._under_way = None
+                self._ended.notify_all()
+
+    async def _watched(self) -> None:
+        """Look after the batch under way, for as long as the device serves."""
+        patience = Patience(self._limits.batch_s)
+        while True:
+            await asyncio.sleep(patience.look_every_s)
+            batch = self._under_way
+            verdict = patience.look(batch, self._clock.monotonic_s())
+            if batch is not None and verdict == "interrupt":
+                self._overran(batch.work.run)
+                interrupt(batch.thread)
+            elif batch is not None and verdict == "abandon":
+                self._abandon(batch)
+
+    def _abandon(self, batch: UnderWay) -> None:
+        """Another thread takes over, unless the batch has just ended."""
+        with self._work:
+            if self._under_way is batch:
+                self._under_way = None
+                abandon(batch.thread)
+                self._serve_anew()
+                self._ended.notify_all()
+
+    def _drop(self, work: Work) -> None:
+        work.session.latency.doubt()
+        self.stats = replace(self.stats, dropped=self.stats.dropped + len(work.dropped))
+        self._tell(work.dropped, TooLate("it could not be answered in time"))
+
+    def _run(self, session: Session, requests: list[Request]) -> Answer:
+        """The outputs for every request, or why the batch failed."""
+        items = sum(request.items for request in requests)
+        started_s = self._clock.monotonic_s()
+        try:
+            answer = session.group.run([(each.model, each.batch) for each in requests], session.max_batch)
+        except Exception as error:  # whatever a network raises, the thread must serve the next batch
+            models = ", ".join(dict.fromkeys(repr(request.model) for request in requests))
+            failure = SluiceError(f"model {models} failed on a batch of {items}: {error}")
+            failure.__cause__ = error
+            return failure
+        took_s = self._clock.monotonic_s() - started_s
+        session.latency.observe(items, took_s)
+        session.monitor.ran(items, took_s)
+        was = self.stats
+        self.stats = replace(was, batches=was.batches + 1, items=was.items + items, busy_s=was.busy_s + took_s)
+        self._observer.network_ran(session.name, items, took_s)
+        return answer
+
+    def _tell(self, requests: list[Request], answer: Answer) -> None:
+        """One callback for the whole batch."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(settle, requests, answer)

@@ -1,0 +1,92 @@
+"""Turns of the sessions that share a device, and how long each is (Shen, 2019, §3.2.1 and §3.5.2).
+
+Sessions run one after the other, round and round, never at once: so each one's time is known. One pass over all that
+wait is a duty cycle, and nobody waits longer than that for a turn. A session's batch takes what the others leave: after
+it, each of them in its turn must still be able to answer its most urgent request in time. Background work has the
+device only while no session waits.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from serving.scheduling.waiting_line import TOLERANCE_S, Latency, Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The work that waits in one session; ``load_of`` makes it from a queue."""
+
+    name: str
+    latency: Latency
+    max_batch: int
+    waiting: int = 0
+    """Requests."""
+    due: float = inf
+    """When the most urgent of those that can still be in time must leave the network."""
+    urgent_items: int = 0
+    """The places of that request; 0 where none can be in time."""
+    background: int = 0
+    """Requests that do not hurry at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The session that runs next."""
+
+    name: str
+    places: int
+    """At most so many in its batch, or one request that is larger."""
+    background: bool = False
+    """The turn is for background work."""
+
+
+def load_of(name: str, queue: Sequence[Waiting], background: int, now: float, latency: Latency, max_batch: int) -> Load:
+    """A session's load; ``background`` requests do not hurry and are not in ``queue``."""
+    able = ((each.deadline - each.downstream_s, each.items) for each in queue)
+    due, items = min((each for each in able if now + latency(each[1]) <= each[0]), default=(inf, 0))
+    return Load(name, latency, max_batch, len(queue), due, items, background)
+
+
+def next_turn(loads: Sequence[Load], last: str | None, now: float, gap_s: float) -> Turn | None:
+    """The first session after ``last``, in the order given and round again, that has something waiting.
+
+    Where none has, background work gets a turn of ``gap_s`` seconds at most, by the same round; None where nothing is
+    to be done. ``last`` is the session of the turn before; any other name begins a round.
+    """
+    order = _after(loads, last)
+    waiting = [load for load in order if load.waiting]
+    if waiting:
+        mine = waiting[0]
+        return Turn(mine.name, _places(mine, _allowance_s(mine, waiting[1:], now)))
+    idle = next((load for load in order if load.background), None)
+    return None if idle is None else Turn(idle.name, _places(idle, gap_s), background=True)
+
+
+def _after(loads: Sequence[Load], last: str | None) -> list[Load]:
+    names = [load.name for load in loads]
+    start = names.index(last) + 1 if last in names else 0
+    return [*loads[start:], *loads[:start]]
+
+
+def _allowance_s(mine: Load, others: Iterable[Load], now: float) -> float:
+    """The longest a turn may be that lets the others, in their order, keep the deadlines which can be kept at all."""
+    least_s = mine.latency(max(1, mine.urgent_items))
+    return min((left_s for left_s in _left_s(others, now) if left_s >= least_s - TOLERANCE_S), default=inf)
+
+
+def _left_s(others: Iterable[Load], now: float) -> Iterator[float]:
+    """For each of the others, how long the turn before them all may be."""
+    before_s = 0.0
+    for load in others:
+        before_s += load.latency(max(1, load.urgent_items))
+        yield load.due - now - before_s
+
+
+def _places(load: Load, seconds: float) -> int:
+    return max(
+        1, load.urgent_items, bisect_right(range(1, load.max_batch + 1), seconds + TOLERANCE_S, key=load.latency)
+    )

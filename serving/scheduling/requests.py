@@ -1,0 +1,55 @@
+"""Requests that wait for the device, and their answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from serving.common.tensors import Array
+from serving.errors import SluiceError
+from serving.scheduling.urgency import Urgency
+
+Answer = list[list[Array]] | SluiceError
+"""The outputs for every request of a batch, or why there are none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """A batch for one model, and the future that somebody awaits."""
+
+    model: str
+    batch: Array
+    urgency: Urgency
+    answer: asyncio.Future[list[Array]]
+
+    @property
+    def items(self) -> int:
+        """Places in a batch."""
+        return len(self.batch)
+
+    @property
+    def deadline(self) -> float:
+        """The deadline of everything that follows from the answer."""
+        return self.urgency.deadline
+
+    @property
+    def droppable(self) -> bool:
+        """Whether it may be given up."""
+        return self.urgency.droppable
+
+    @property
+    def downstream_s(self) -> float:
+        """Time needed after the answer."""
+        return self.urgency.downstream_s
+
+
+def settle(requests: Sequence[Request], answer: Answer) -> None:
+    """On the loop: resolve the requests of one batch; cancelled ones are skipped."""
+    for place, request in enumerate(requests):
+        if request.answer.done():
+            continue
+        if isinstance(answer, SluiceError):
+            request.answer.set_exception(answer)
+        else:
+            request.answer.set_result(answer[place])

@@ -1,0 +1,121 @@
+"""The schedule of a device: the sessions' queues and the next batch; the time is an argument, nothing is run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from serving.engines.groups import Group
+from serving.scheduling.arrivals import Arrivals
+from serving.scheduling.batching import Decision
+from serving.scheduling.duty_cycle import Load, load_of, next_turn
+from serving.scheduling.latency import LatencyEstimate
+from serving.scheduling.look_ahead import LookAhead
+from serving.scheduling.monitor import Health, Monitor
+from serving.scheduling.requests import Request
+
+BACKGROUND_S = 0.02
+"""A background batch is no longer than this, if that leaves it one item: so long a request may have to wait for it."""
+
+
+@dataclass(eq=False, slots=True)
+class Session:
+    """A group on the device, the requests that wait for it, and what is known of its times."""
+
+    name: str
+    group: Group
+    max_batch: int
+    latency: LatencyEstimate
+    monitor: Monitor
+    waiting: list[Request] = field(default_factory=list)
+    background: list[Request] = field(default_factory=list)
+    arrivals: Arrivals = field(default_factory=Arrivals)
+
+    def add(self, request: Request, now: float) -> None:
+        """Queue a request."""
+        urgency = request.urgency
+        if urgency.background:
+            self.background.append(request)
+            return
+        self.waiting.append(request)
+        if math.isfinite(urgency.deadline):
+            self.arrivals.note(now, max(0.0, urgency.deadline - urgency.downstream_s - now))
+
+    def decide(self, now: float, max_batch: int) -> Decision[Request]:
+        """The next batch of those that wait, of so many places at most, and whom it is too late for."""
+        policy = LookAhead(self.arrivals.rate, self.arrivals.time_s)
+        return policy(self.waiting, now, self.latency.table, min(max_batch, self.max_batch))
+
+    def health(self, now: float) -> Health:
+        """The session's health."""
+        return self.monitor.health(self.latency.table, now)
+
+    def load(self, now: float) -> Load:
+        """The session's load."""
+        latency = self.latency.table
+        return load_of(self.name, self.waiting, len(self.background), now, latency, self.max_batch)
+
+    def fill_gap(self, places: int) -> list[Request]:
+        """Background requests for so many places that the idle device has, one at least."""
+        chosen, taken = self.background[:1], sum(request.items for request in self.background[:1])
+        for request in self.background[1:]:
+            taken += request.items
+            if taken > places:
+                break
+            chosen.append(request)
+        return chosen
+
+    def forget(self, requests: Iterable[Request]) -> None:
+        """Remove requests from the queues."""
+        gone = set(map(id, requests))
+        self.waiting = [request for request in self.waiting if id(request) not in gone]
+        self.background = [request for request in self.background if id(request) not in gone]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The device's next step: a batch of one session; dropped requests fail because it is too late for them."""
+
+    session: Session
+    run: list[Request]
+    dropped: list[Request]
+
+
+class Schedule:
+    """The sessions of one device, served in turn; background work only while nothing else waits."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, Session] = {}
+        self._last: str | None = None
+
+    def add(self, session: Session) -> None:
+        """A group was loaded."""
+        self._sessions[session.name] = session
+
+    def remove(self, session: Session) -> None:
+        """A group leaves the device; nothing must wait for it."""
+        del self._sessions[session.name]
+
+    def replace(self, old: Session, new: Session) -> None:
+        """A group takes the place of another, with all that waits for it."""
+        new.waiting, new.background, new.arrivals = old.waiting, old.background, old.arrivals
+        self.remove(old)
+        self.add(new)
+
+    def next(self, now: float) -> Work | None:
+        """The next work, whose requests have left their queues; None where nothing waits."""
+        for session in self._sessions.values():
+            if gone := [each for each in (*session.waiting, *session.background) if each.answer.cancelled()]:
+                session.forget(gone)
+        turn = next_turn([session.load(now) for session in self._sessions.values()], self._last, now, BACKGROUND_S)
+        if turn is None:
+            return None
+        session, self._last = self._sessions[turn.name], turn.name
+        if turn.background:
+            work = Work(session, session.fill_gap(turn.places), [])
+        else:
+            decision = session.decide(now, turn.places)
+            work = Work(session, list(decision.run), list(decision.drop))
+        session.forget([*work.run, *work.dropped])
+        return work

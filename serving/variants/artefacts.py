@@ -1,0 +1,146 @@
+"""The files that variants run from: built once, kept in a cache, and refused unless they are what was written.
+
+``CACHE/variants/<model>-<start of its sha256>/`` holds ``int8.onnx``, ``fp32-rank4.onnx`` …, beside each a note of its
+sha256, and the model's profiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import onnx
+import platformdirs
+
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.graph_file import read_weights
+from serving.catalogue.lookup import Catalogue, Entry, file_sha256, verify
+from serving.common import files as atomic
+from serving.common.tensors import Array
+from serving.common.untrusted import decode
+from serving.errors import Malformed, ModelError
+from serving.variants.variant import Variant, parse
+
+
+class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The checksums of a built file."""
+
+    sha256: str
+    data_sha256: str | None
+    """Checksum of the calibration data; None where it needed none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedModel:
+    """A model, or a variant of it, that can be opened."""
+
+    name: str
+    """The name it was asked for by."""
+    entry: Entry
+    variant: Variant
+    path: Path
+    """The ONNX file to run."""
+    latency_s: Mapping[int, float] = field(default_factory=dict, compare=False)
+    """Latency by batch size, as far as it was measured on this machine."""
+
+    @property
+    def card(self) -> ModelCard:
+        """The model's card."""
+        return self.entry.card
+
+    def could_share(self, other: ResolvedModel) -> bool:
+        """Whether both take the same pixels into the same engine: the least that a common prefix needs."""
+        mine, others = self.variant, other.variant
+        return (self.card.input, mine.engine, mine.precision) == (other.card.input, others.engine, others.precision)
+
+
+def user_cache() -> Path:
+    """Where artefacts lie unless the settings name another place."""
+    return Path(platformdirs.user_cache_dir("sluice"))
+
+
+def folder(artefacts_dir: Path, entry: Entry) -> Path:
+    """Where a model's artefacts and profiles lie; another file of weights has another folder."""
+    return artefacts_dir / "variants" / f"{entry.card.name}-{entry.card.sha256[:12]}"
+
+
+def resolve(name: str, catalogue: Catalogue, artefacts_dir: Path) -> ResolvedModel:
+    """The variant, or the model, of this name; raises ModelError where it is unknown, not built or damaged."""
+    variant = parse(name)
+    entry = catalogue.find(variant.model)
+    return ResolvedModel(name, entry, variant, artefact(entry, variant, artefacts_dir))
+
+
+def artefact(entry: Entry, variant: Variant, artefacts_dir: Path) -> Path:
+    """The file a variant runs from, whole; raises ModelError that says how to build it."""
+    path = _path(entry, variant, artefacts_dir)
+    if path == entry.path:
+        return path
+    note = _note(path)
+    if note is None or not path.is_file():
+        raise ModelError(f"variant {variant.id!r} is not built yet; {_remedy(variant)}")
+    found = file_sha256(path)
+    if found != note.sha256:
+        raise ModelError(
+            f"variant {variant.id!r}: {path} ({path.stat().st_size} bytes) is damaged: sha256 is {found[:12]}…, "
+            f"should be {note.sha256[:12]}…; {_remedy(variant, '--again')}"
+        )
+    return path
+
+
+def build(
+    entry: Entry, variant: Variant, artefacts_dir: Path, items: Array, data_sha256: str, again: bool = False
+) -> Path:
+    """The file a variant runs from, made where it is missing, damaged or calibrated on other data.
+
+    ``items``: prepared pictures (N × …) for int8. ModelError where the network cannot be changed so, BadInput where the
+    artefacts cannot be written.
+    """
+    path = _path(entry, variant, artefacts_dir)
+    if path == entry.path:
+        verify(entry)
+        return path
+    depends_on = data_sha256 if variant.precision == "int8" else None
+    note = _note(path)
+    whole = note is not None and path.is_file() and file_sha256(path) == note.sha256
+    if again or note is None or not whole or note.data_sha256 != depends_on:
+        verify(entry)
+        atomic.write(path, _made(entry, variant, items).SerializeToString())
+        atomic.write(_note_path(path), msgspec.json.encode(Note(file_sha256(path), depends_on)))
+    return path
+
+
+def _made(entry: Entry, variant: Variant, items: Array) -> onnx.ModelProto:
+    model = read_weights(entry.path, entry.card)
+    if variant.rank is not None:
+        from serving.graphs.factorise import factorised
+
+        model = factorised(model, variant.rank)
+    if variant.precision == "int8":
+        from serving.graphs.quantise import quantised
+
+        model = quantised(variant.model, model, items)
+    return model
+
+
+def _path(entry: Entry, variant: Variant, artefacts_dir: Path) -> Path:
+    stem = variant.artefact
+    return entry.path if stem is None else folder(artefacts_dir, entry) / f"{stem}.onnx"
+
+
+def _note_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
+
+
+def _note(path: Path) -> Note | None:
+    """None where there is none that can be read: its file counts as missing then."""
+    try:
+        return decode(_note_path(path).read_bytes(), Note)
+    except (OSError, Malformed):
+        return None
+
+
+def _remedy(variant: Variant, option: str = "") -> str:
+    return f"build it with: sluice models profile {variant.model} {option}".rstrip()

@@ -1,0 +1,99 @@
+"""Profiles: what was measured of a variant on this machine, kept as JSON and refused where it holds no more.
+
+Latencies are medians; those of segments add up to a little more than the whole, since every cut costs a hand-over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from serving.common import files as atomic
+from serving.common.untrusted import decode
+from serving.errors import Malformed, ModelError
+from serving.variants.fingerprint import Fingerprint
+from serving.variants.variant import Variant, parse
+
+SCHEMA = "sluice.profile/1"
+
+
+class SegmentProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of the network, from where the one before it ends."""
+
+    ends_at: str
+    """The tensor it hands on; of the last segment the network's first output."""
+    latency_s: Mapping[int, float]
+    """By batch size."""
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One variant on one machine."""
+
+    schema: str = SCHEMA
+    variant: str
+    """Its id, without a batch limit."""
+    model_sha256: str
+    """Checksum of the network's own file."""
+    fingerprint: Fingerprint
+    latency_s: Mapping[int, float]
+    """ℓ(b) for b = 1, 2, 4 …, the whole network, median."""
+    latency_p95_s: Mapping[int, float]
+    segments: tuple[SegmentProfile, ...] = ()
+    load_s: float
+    """Opening it and running it once at the largest batch."""
+    memory_bytes: int
+    """Resident, after a run at the largest batch."""
+    accuracy: float | None
+    """Share of right answers; None where the data had no labels."""
+    agreement: float
+    """Share of the reference's answers that this variant gives as well."""
+    items: int
+    """So many were compared."""
+    data: str
+    """A description of the data for people."""
+    data_sha256: str
+    """Checksum of the data for calibration and comparison."""
+    measured_at: str
+    """ISO 8601, UTC."""
+
+    @property
+    def max_batch(self) -> int:
+        """The largest batch measured."""
+        return max(self.latency_s)
+
+    def stale(self, model_sha256: str, now: Fingerprint) -> list[str]:
+        """Why these figures hold no more, as ``cores: was 4, is 2``; empty where they do."""
+        other = [] if model_sha256 == self.model_sha256 else ["model: the weights have changed"]
+        return other + self.fingerprint.differences(now)
+
+
+def path_of(directory: Path, variant: Variant) -> Path:
+    """Where a variant's profile lies among those of its model."""
+    return directory / f"{variant.profiled.id.partition('@')[2]}.json"
+
+
+def store(profile: Profile, directory: Path) -> Path:
+    """Write a profile among those of its model; raises BadInput where the directory cannot be written."""
+    path = path_of(directory, parse(profile.variant))
+    atomic.write(path, msgspec.json.format(msgspec.json.encode(profile), indent=1) + b"\n")
+    return path
+
+
+def read(directory: Path, variant: Variant) -> Profile | None:
+    """A variant's profile whether it still holds or not, None where there is none; ModelError for a damaged file."""
+    path = path_of(directory, variant)
+    try:
+        profile = decode(path.read_bytes(), Profile)
+    except FileNotFoundError:
+        return None
+    except (OSError, Malformed) as error:
+        raise ModelError(f"{path}: not a profile ({error}); {_measure(variant)}") from error
+    if profile.schema != SCHEMA or profile.variant != variant.profiled.id or not profile.latency_s:
+        raise ModelError(f"{path}: not a profile of {variant.profiled.id}; {_measure(variant)}")
+    return profile
+
+
+def _measure(variant: Variant) -> str:
+    return f"measure it with: sluice models profile {variant.model}"

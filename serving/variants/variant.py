@@ -1,0 +1,119 @@
+"""Variants: the ways in which one registered network can be run (Romero et al., 2021, §2.1 and §3.2).
+
+A variant is engine × precision × factorised weights × batch limit. A batch limit needs no artefact of its own: the same
+file runs batches of any size, and a profile holds ℓ(b) for every b measured. So ``max_batch`` is a bound on which of
+those b may be used, by default all of them, and variants that differ in nothing else share file and profile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal, TypeVar, get_args
+
+from serving.common.explain import choices
+from serving.common.precision import PRECISIONS, Precision
+from serving.errors import ModelError
+
+T = TypeVar("T", bound=str)
+
+EngineName = Literal["onnxruntime", "openvino", "pytorch"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+RANKS = (2, 4, 8)
+"""Factorised weights of ranks n/2 … n/8 are what a catalogue looks at (Shen, 2019, §4.3.1)."""
+
+RUNS: dict[EngineName, tuple[Precision, ...]] = {
+    "onnxruntime": ("fp32", "int8"),
+    "openvino": ("fp32", "bf16", "int8"),
+    "pytorch": ("fp32", "bf16"),
+}
+"""The precisions of every engine."""
+
+_FORM = re.compile(
+    r"(?P<model>[^@]+)@(?P<engine>[a-z]+)-(?P<precision>[a-z0-9]+)(-rank(?P<rank>[1-9]\d*))?(-batch(?P<batch>[1-9]\d*))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to run a network."""
+
+    model: str
+    engine: EngineName
+    precision: Precision
+    rank: int | None = None
+    """Weights of n outputs are factorised to rank n / ``rank``; None: as they are."""
+    max_batch: int | None = None
+    """The most items in one batch; None: as many as the profile has."""
+
+    @property
+    def id(self) -> str:
+        """Such as ``vehicle-type@openvino-int8`` or ``vehicle-type@onnxruntime-fp32-rank4-batch8``."""
+        batch = "" if self.max_batch is None else f"-batch{self.max_batch}"
+        return f"{self.model}@{self.engine}-{self.precision}{_rank(self.rank)}{batch}"
+
+    @property
+    def profiled(self) -> Variant:
+        """The variant whose profile holds for this one: the same without a batch limit."""
+        return replace(self, max_batch=None)
+
+    @property
+    def artefact(self) -> str | None:
+        """Stem of the file that must be built before this runs; None where the network's own file does.
+
+        Engines share files: bf16 is OpenVINO's way to run the fp32 one, and both run the same int8 one.
+        """
+        precision = "int8" if self.precision == "int8" else "fp32"
+        return None if (precision, self.rank) == ("fp32", None) else f"{precision}{_rank(self.rank)}"
+
+
+def reference(model: str) -> Variant:
+    """The variant that the others are compared with: the network as it is, in the default engine."""
+    return Variant(model, "onnxruntime", "fp32")
+
+
+def parse(name: str) -> Variant:
+    """A variant's id, or a model's name, which means its reference; raises ModelError for anything else."""
+    if "@" not in name:
+        return reference(name)
+    found = _FORM.fullmatch(name)
+    if found is None:
+        raise ModelError(f"variant {name!r}: must be MODEL@ENGINE-PRECISION[-rankN][-batchN], as model@openvino-int8")
+    engine: EngineName = _known(name, "engine", found["engine"], ENGINES)
+    precision: Precision = _known(name, "precision", found["precision"], PRECISIONS)
+    if precision not in RUNS[engine]:
+        raise ModelError(f"variant {name!r}: {engine} does not run {precision}, only {', '.join(RUNS[engine])}")
+    return Variant(found["model"], engine, precision, _number(found["rank"]), _number(found["batch"]))
+
+
+def generate(
+    model: str,
+    engines: Iterable[EngineName] = ("onnxruntime", "openvino"),
+    precisions: Iterable[Precision] = PRECISIONS,
+    ranks: Iterable[int | None] = (None, *RANKS),
+) -> list[Variant]:
+    """All variants of a model that these engines run, the reference first whether asked for or not."""
+    first = reference(model)
+    asked = (
+        Variant(model, engine, precision, rank)
+        for rank, engine, precision in product(ranks, engines, tuple(precisions))
+        if precision in RUNS[engine]
+    )
+    return list(dict.fromkeys([first, *asked]))
+
+
+def _rank(rank: int | None) -> str:
+    return "" if rank is None else f"-rank{rank}"
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _known(name: str, what: str, given: str, allowed: tuple[T, ...]) -> T:
+    for each in allowed:
+        if each == given:
+            return each
+    raise ModelError(f"variant {name!r}: unknown {what} {given!r}{choices(given, allowed)}")

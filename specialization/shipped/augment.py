@@ -1,0 +1,98 @@
+"""Makes one crop look like many: what cameras, distances, codecs and detectors do to an object."""
+
+from __future__ import annotations
+
+import math
+
+import cv2
+import numpy as np
+from numpy.random import Generator
+
+from serving.common.tensors import Image
+
+MAX_SIDE = 128
+
+
+def augment(image: Image, rng: Generator) -> Image:
+    """A changed copy, of another size; what it shows stays what it is."""
+    image = _move(image, rng)
+    image = _recolour(image, rng)
+    if rng.random() < 0.15:
+        image = _cover(image, rng)
+    return _degrade(image, rng)
+
+
+def nudge(image: Image, rng: Generator) -> Image:
+    """Mirrored or not, and cut by up to a tenth on every side: for pictures that were augmented before."""
+    height, width = image.shape[:2]
+    left, top, right, bottom = (int(length * rng.uniform(0, 0.1)) for length in (width, height, width, height))
+    cut = image[top : height - bottom, left : width - right]
+    return np.ascontiguousarray(cut[:, ::-1]) if rng.random() < 0.5 else cut
+
+
+def _move(image: Image, rng: Generator) -> Image:
+    """Turn, stretch, shift, mirror: a box that sits loosely or tightly, another angle, a view from above."""
+    height, width = image.shape[:2]
+    shrink = min(1.0, MAX_SIDE / max(height, width))
+    out_w, out_h = max(8, round(width * shrink)), max(8, round(height * shrink))
+    angle = rng.uniform(-math.pi, math.pi) if rng.random() < 0.3 else rng.normal(0, math.radians(8))
+    zoom, aspect = math.exp(rng.uniform(-0.25, 0.25)), math.exp(rng.uniform(-0.25, 0.25))
+    mirror = -1.0 if rng.random() < 0.5 else 1.0
+    cos, sin = math.cos(angle), math.sin(angle)
+    # Columns: where the picture's half axes land, in units of the output's half axes.
+    unit = np.array([[cos, -sin], [sin, cos]]) @ np.diag([mirror * zoom * aspect, zoom / aspect])
+    pixels = np.diag([out_w / 2, out_h / 2]) @ unit @ np.diag([2 / width, 2 / height])
+    centre = np.array([out_w / 2, out_h / 2]) * (1 + rng.uniform(-0.15, 0.15, 2))
+    shift = centre - pixels @ (width / 2, height / 2)
+    if shrink < 0.5:
+        image = cv2.blur(image, (int(1 / shrink),) * 2)
+    moved: Image = cv2.warpAffine(
+        image, np.column_stack([pixels, shift]), (out_w, out_h), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+    )
+    return moved
+
+
+def _recolour(image: Image, rng: Generator) -> Image:
+    """Other light, other paint, less colour."""
+    pixels = image.astype(np.float32)
+    if rng.random() < 0.1:
+        pixels = pixels[..., rng.permutation(3)]
+    grey = pixels.mean(axis=2, keepdims=True)
+    saturation = 0.0 if rng.random() < 0.1 else rng.uniform(0.4, 1.4)
+    pixels = grey + (pixels - grey) * saturation
+    pixels *= rng.uniform(0.9, 1.1, 3).astype(np.float32)
+    contrast, brightness = rng.uniform(0.6, 1.4), rng.uniform(-35, 35)
+    mean = float(pixels.mean())
+    pixels = (pixels - mean) * contrast + mean + brightness
+    clipped: Image = np.clip(pixels, 0, 255).astype(np.uint8)
+    return clipped
+
+
+def _cover(image: Image, rng: Generator) -> Image:
+    """Something stands in front."""
+    height, width = image.shape[:2]
+    w, h = (max(1, int(side * rng.uniform(0.1, 0.4))) for side in (width, height))
+    left, top = int(rng.integers(0, width - w + 1)), int(rng.integers(0, height - h + 1))
+    covered = image.copy()
+    covered[top : top + h, left : left + w] = rng.integers(0, 256, 3)
+    return covered
+
+
+def _degrade(image: Image, rng: Generator) -> Image:
+    """Few pixels, soft focus, a moving object, noise, a codec."""
+    if rng.random() < 0.5:
+        side = math.exp(rng.uniform(math.log(28), math.log(100)))
+        scale = min(1.0, side / max(image.shape[:2]))
+        size = tuple(max(4, round(length * scale)) for length in image.shape[1::-1])
+        image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    if rng.random() < 0.3:
+        image = cv2.GaussianBlur(image, (0, 0), rng.uniform(0.3, 1.2))
+    if rng.random() < 0.1:
+        image = cv2.blur(image, (int(rng.integers(2, 6)), 1))
+    if rng.random() < 0.3:
+        noise = rng.normal(0, rng.uniform(2, 10), image.shape)
+        image = np.clip(image + noise, 0, 255).astype(np.uint8)
+    if rng.random() < 0.5:
+        _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(30, 95))])
+        image = cv2.imdecode(data, cv2.IMREAD_COLOR)
+    return image

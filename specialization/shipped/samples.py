@@ -1,0 +1,133 @@
+"""Training samples of the recognisers: pictures with names, from photos, clips, CIFAR-10 and the drawn street.
+
+A name may be several, joined by ``|``, where a source cannot tell which of them is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import av
+import cv2
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from serving.common.tensors import Image
+
+Named = tuple[Image, str]
+
+OTHER = "other"
+EMPTY: Mapping[str, str] = MappingProxyType({})
+CIFAR_NAMES = {"automobile": "car", "truck": "truck|juggernaut"}
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Pictures of any size and what a network shall say of each: N × classes, every row adds up to 1."""
+
+    images: Sequence[Image]
+    targets: NDArray[np.float32]
+    chances: NDArray[np.float64]
+    """Chance of being drawn; they sum to 1."""
+
+    @classmethod
+    def of(cls, named: Iterable[Named], classes: Sequence[str], groups: Mapping[str, str] = EMPTY) -> Samples:
+        """``groups`` renames; names that are no class then count as ``other``."""
+        images, targets = [], []
+        for image, name in named:
+            row = np.zeros(len(classes), np.float32)
+            for part in (groups.get(part, part) for part in name.split("|")):
+                row[classes.index(part if part in classes else OTHER)] += 1
+            images.append(image)
+            targets.append(row / row.sum())
+        table = np.array(targets, np.float32).reshape(-1, len(classes))
+        return cls(images, table, evenly(table))
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[Samples, float]]) -> Samples:
+        """One after the other; of what is drawn each part makes up its share, given beside it."""
+        whole = sum(share for part, share in parts if len(part))
+        return cls(
+            [image for part, _ in parts for image in part.images],
+            np.concatenate([part.targets for part, _ in parts]),
+            np.concatenate([part.chances * (share / whole) for part, share in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+
+def evenly(targets: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Chances by which every different target is drawn equally often."""
+    if not len(targets):
+        return np.zeros(0)
+    _, group, sizes = np.unique(targets, axis=0, return_inverse=True, return_counts=True)
+    chances: NDArray[np.float64] = 1.0 / (len(sizes) * sizes[group.reshape(-1)])
+    return chances
+
+
+def corners(photos: Sequence[Named], count: int, rng: Generator) -> list[Named]:
+    """Small pieces cut from the corners of vehicle photos: road, shadow, and bits of vehicle too small to name."""
+    return [(_corner(photos[i][0], rng), OTHER) for i in rng.integers(0, len(photos), count)]
+
+
+def _corner(image: Image, rng: Generator) -> Image:
+    height, width = image.shape[:2]
+    w, h = (int(side * rng.uniform(0.15, 0.32)) for side in (width, height))
+    left, top = rng.choice((0, width - w)), rng.choice((0, height - h))
+    return image[top : top + h, left : left + w]
+
+
+def cifar(path: Path, per_class: int) -> list[Named]:
+    """The first pictures of every class of a CIFAR-10 archive (``jpeg``, ``offsets``, ``labels``, ``classes``)."""
+    with np.load(path) as archive:
+        jpeg, offsets, labels = archive["jpeg"], archive["offsets"], archive["labels"]
+        classes = [str(name) for name in archive["classes"]]
+    named = []
+    for number, name in enumerate(classes):
+        for i in np.flatnonzero(labels == number)[:per_class]:
+            image = cv2.imdecode(jpeg[offsets[i] : offsets[i + 1]], cv2.IMREAD_COLOR)
+            named.append((image, CIFAR_NAMES.get(name, OTHER)))
+    return named
+
+
+def frames(path: Path, every: int) -> list[Image]:
+    """Every n-th frame of a clip."""
+    with av.open(str(path)) as container:
+        return [frame.to_ndarray(format="bgr24") for i, frame in enumerate(container.decode(video=0)) if i % every == 0]
+
+
+def movers(clip: Sequence[Image], empty: Image, name: str, upright: bool) -> list[Named]:
+    """Cut out large things that the empty scene has not, scattered changes aside; ``upright``: higher than wide."""
+    ground = cv2.GaussianBlur(empty, (9, 9), 0)
+    named = []
+    for frame in clip:
+        changed = cv2.absdiff(cv2.GaussianBlur(frame, (9, 9), 0), ground).max(axis=2) > 40
+        mask = cv2.morphologyEx(changed.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((31, 19), np.uint8))
+        _, _, stats, _ = cv2.connectedComponentsWithStats(mask)
+        for left, top, width, height, area in stats[1:]:
+            whole = 0.03 * mask.size < area < 0.3 * mask.size and area > 0.55 * width * height
+            if whole and (height > width or not upright):
+                named.append((frame[top : top + height, left : left + width], name))
+    return named
+
+
+def usual(clip: Sequence[Image]) -> Image:
+    """The median picture of the clip, which it shows most of the time."""
+    median: Image = np.median(np.stack(clip[::8]), axis=0).astype(np.uint8)
+    return median
+
+
+def pieces(clip: Sequence[Image], count: int, rng: Generator) -> list[Named]:
+    """Boxes anywhere in a clip that shows nothing we know."""
+    named = []
+    for i in rng.integers(0, len(clip), count):
+        height, width = clip[i].shape[:2]
+        w, h = (int(width * rng.uniform(0.05, 0.3)) for _ in range(2))
+        left, top = rng.integers(0, width - w), rng.integers(0, height - min(h, height - 1))
+        named.append((clip[i][top : top + h, left : left + w], OTHER))
+    return named

@@ -1,0 +1,145 @@
+"""Templates: compact networks that heads can be trained for, each made for one oracle.
+
+A directory each, with a feature network (a model of the task ``embed``), ``template.json`` and, where there was a
+training set, a feature store.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from learning.array_files import FEATURES
+from serving.catalogue.cards import ModelCard, read_card
+from serving.catalogue.lookup import Entry
+from serving.common import files as atomic
+from serving.common.untrusted import decode
+from serving.errors import Malformed, ModelError
+from specialization.rates import NEVER, Measured, Template
+
+log = logging.getLogger(__name__)
+
+SHIPPED = Path(__file__).parent / "shipped"
+MANIFEST = "template.json"
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``template.json``."""
+
+    oracle: str
+    oracle_sha256: str
+    network: str
+    """The network that the feature network was cut from: the oracle itself, or a compact network."""
+    network_sha256: str
+    labels: tuple[str, ...]
+    """The oracle's classes, which the store's labels count through; empty: an oracle that names whom it was shown."""
+    cost: float
+    """Cost of one input, as a share of the oracle's."""
+    cost_is: str
+    """``latency``: measured; ``multiply-adds``: counted."""
+    measured: tuple[Measured, ...]
+    """Ascending by tolerance; empty where there was no training set: nobody knows, until a stream's samples tell."""
+    data: str = ""
+    """The source of the training set, in words."""
+    data_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTemplate:
+    """A template in its directory."""
+
+    name: str
+    directory: Path
+    labels: tuple[str, ...]
+    manifest: Manifest
+    has_store: bool
+
+    @property
+    def measured(self) -> Sequence[Measured]:
+        """Rates, ascending by tolerance."""
+        return self.manifest.measured
+
+    def at(self, tolerance: float, cost: float) -> Template:
+        """The template for WEG, from the largest measured tolerance allowed; ``cost``: as measured on this machine."""
+        # Shares of an accuracy, as 1 − 0.99, are hardly ever exact.
+        allowed = [each for each in self.measured if each.tolerance <= tolerance * (1 + 1e-9)]
+        return Template(self.name, cost, allowed[-1].rates if allowed else NEVER)
+
+    def with_rates(self, measured: Sequence[Measured]) -> StoredTemplate:
+        """The same with other rates, ascending by tolerance; with none, no head will be asked for."""
+        return replace(self, manifest=structs.replace(self.manifest, measured=tuple(measured)))
+
+
+def templates_for(directories: Sequence[Path], oracle: ModelCard) -> list[StoredTemplate]:
+    """Those made for this very file of weights, the first of each name; damaged ones are logged and left out."""
+    found: dict[str, StoredTemplate] = {}
+    for template in all_templates(directories):
+        if isinstance(template, ModelError):
+            log.warning("%s: this template is not used", template)
+        elif template.manifest.oracle_sha256 == oracle.sha256:
+            found.setdefault(template.name, template)
+    return list(found.values())
+
+
+def derived(oracle: Entry, directory: Path) -> StoredTemplate:
+    """The oracle cut early, in a folder of ``directory``: made once, without store and rates; raises ModelError."""
+    from specialization.templates.derive import derived  # brings onnx
+
+    return derived(oracle, directory)
+
+
+def all_templates(directories: Sequence[Path]) -> Iterator[StoredTemplate | ModelError]:
+    """Every template, for whichever oracle, or what is wrong with it."""
+    for directory in (path.parent for each in directories for path in sorted(each.glob(f"*/{MANIFEST}"))):
+        try:
+            yield open_template(directory)
+        except ModelError as error:
+            yield error
+
+
+def open_template(directory: Path) -> StoredTemplate:
+    """Read a template's directory; ModelError where something is missing or wrong. Weights are not verified yet."""
+    entry = feature_entry(directory)
+    if entry.card.task != "embed":
+        raise ModelError(f"{directory}: the network must be of the task embed, not {entry.card.task}")
+    if not entry.path.is_file():
+        raise ModelError(f"{directory}: {entry.card.file} is missing")
+    path = directory / MANIFEST
+    try:
+        manifest = decode(path.read_bytes(), Manifest)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+    except Malformed as error:
+        raise ModelError(f"{path}: not a template ({error})") from None
+    _check(path, manifest)
+    return StoredTemplate(directory.name, directory, manifest.labels, manifest, (directory / FEATURES).is_file())
+
+
+def feature_entry(directory: Path) -> Entry:
+    """The feature network, as a catalogue's model; ModelError where there is none."""
+    card = read_card(directory)
+    if card.name != directory.name:
+        raise ModelError(f"{directory}: the card's name is {card.name!r}, but that of the folder is another")
+    return Entry(card, directory)
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write ``template.json`` in one step: last of all files, since a directory without it is no template."""
+    atomic.write(directory / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+
+
+def _check(path: Path, manifest: Manifest) -> None:
+    shares = [share for each in manifest.measured for rates in each.rates.values() for share in structs.astuple(rates)]
+    sizes = [n for each in manifest.measured for n in each.rates]
+    tolerances = [each.tolerance for each in manifest.measured]
+    if not all(each.rates for each in manifest.measured) or not all(n >= 1 for n in sizes):
+        raise ModelError(f"{path}: every tolerance needs rates for 1 class or more")
+    if tolerances != sorted(tolerances) or not all(0 <= share <= 1 for share in shares):
+        raise ModelError(f"{path}: rates must be shares, by ascending tolerance")
+    if not manifest.cost > 0:
+        raise ModelError(f"{path}: cost must be above 0")

@@ -1,0 +1,71 @@
+"""The jobs of a specializer, and functions that do them in the calling thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.random import default_rng
+
+from learning.store import FeatureStore
+from serving.errors import SluiceError
+from specialization.heads.head import SpecialisedHead
+from specialization.rates import Measured
+
+
+class Job(msgspec.Struct, frozen=True, tag=True):
+    """Train one head."""
+
+    store: str
+    """Directory of the feature store, or of the ring of a stream's own samples."""
+    classes: tuple[int, ...]
+    training_skew: float
+    tolerance: float
+    """Share of the head's answers that may be wrong."""
+    seed: int
+    own: str | None = None
+    """Directory of the ring of a stream's own samples, where it is used together with a store."""
+
+
+class ProfileJob(msgspec.Struct, frozen=True, tag=True):
+    """Measure how well heads do that are trained from a store, for a few numbers of classes."""
+
+    store: str
+    seed: int
+
+
+def train(job: Job) -> SpecialisedHead:
+    """Train one head; raises SluiceError where the store or the samples do not allow it."""
+    # Imported with the first job, because importing the optimiser takes long.
+    from specialization.heads.train import train_head
+
+    with _one_line_errors(job.store):
+        stores = [FeatureStore.open(Path(each)) for each in (job.store, job.own) if each]
+        features = np.concatenate([store.features for store in stores])
+        labels = np.concatenate([store.labels for store in stores])
+        own = len(stores[1].labels) if job.own else 0
+        rng = default_rng(job.seed)
+        return train_head(features, labels, job.classes, job.training_skew, job.tolerance, rng, own)
+
+
+def profile(job: ProfileJob) -> tuple[Measured, ...]:
+    """Measure rates; raises SluiceError where the store or the samples do not allow it."""
+    from specialization.heads.validate import profile
+
+    with _one_line_errors(job.store):
+        store = FeatureStore.open(Path(job.store))
+        return profile(store.features, store.labels, default_rng(job.seed))
+
+
+@contextmanager
+def _one_line_errors(store: str) -> Iterator[None]:
+    """Turn any exception into a SluiceError of one line."""
+    try:
+        yield
+    except SluiceError:
+        raise
+    except Exception as error:
+        raise SluiceError(f"training from {store} failed: {type(error).__name__}: {error}") from error

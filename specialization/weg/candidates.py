@@ -1,0 +1,75 @@
+"""Finds heads that would serve, from a window of answers: template selection (Shen, 2019, §5.3.2, phase 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from specialization.rates import Rates, Template
+from specialization.weg.config import WegConfig
+from specialization.weg.state import Target, WegState
+from specialization.weg.window import Window
+
+Templates = Mapping[str, Template]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Heads that would be accurate enough, and whose training would have been paid for within the window."""
+
+    config: WegConfig
+    templates: Templates
+
+    def windows(self, state: WegState) -> Iterator[Window]:
+        """The newest answers, in windows of doubling length; the more training has cost in vain, the longer the first.
+
+        That slows down where heads do not pay: in streams of long runs of one class, say, which look skewed.
+        """
+        attempts = 1 + state.debt / max(self.config.retarget_cost, 1.0)
+        length = min(round(self.config.w_min * attempts), self.config.w_max)
+        head = state.head.target.classes if state.head else ()
+        rates = rates_of(self.templates, state.head.target) if state.head else None
+        while length <= len(state.answers):
+            yield Window(self.config, state.answers[-length:], state.sources[-length:], head, rates)
+            length *= 2
+
+    def of(self, window: Window, present_cost: float = 1.0) -> Iterator[Target]:
+        """A target for every template that serves the window's dominant classes at less than ``present_cost``."""
+        classes = window.dominant
+        if classes:
+            limit = present_cost - self.config.retarget_cost / len(window.answers)
+            yield from self._serving(self.templates.values(), classes, window.skew(classes), limit)
+
+    def better(self, window: Window, now: Target) -> Iterator[Target]:
+        """Targets that would serve better than the present head."""
+        rates = rates_of(self.templates, now)
+        return self.of(window, self.templates[now.template].cascade_cost(rates, window.skew(now.classes)))
+
+    def again(self, window: Window, target: Target) -> Target | None:
+        """The target of a known head, if it still serves."""
+        limit = 1 - self.config.retarget_cost / self.config.w_max
+        template = self.templates[target.template]
+        return next(self._serving([template], target.classes, window.skew(target.classes), limit), None)
+
+    def _serving(
+        self, templates: Iterable[Template], classes: Collection[int], skew: float, limit: float
+    ) -> Iterator[Target]:
+        for template in templates:
+            rates = template.rates(len(classes))
+            if rates is None or rates.accuracy(skew, self.config.oracle_accuracy) < self.config.least_accuracy:
+                continue
+            cost = template.cascade_cost(rates, skew)
+            if cost < limit:
+                yield Target(template.name, tuple(sorted(classes)), skew, cost)
+
+
+def rates_of(templates: Templates, target: Target) -> Rates:
+    """The rates of a head for a target that was chosen from these templates."""
+    rates = templates[target.template].rates(len(target.classes))
+    assert rates is not None
+    return rates
+
+
+def cheapest(targets: Iterable[Target | None]) -> Target | None:
+    """The target with the cheapest cascade; None where there is none."""
+    return min((target for target in targets if target), key=lambda target: target.cost, default=None)

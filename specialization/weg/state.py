@@ -1,0 +1,91 @@
+"""The state of sequential specialization on one stream and node; plain data that survives a restart or a move."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+PhaseName = Literal["initialising", "selecting", "training", "specialised"]
+
+
+Source = Literal[0, 1, 2]
+"""The source of an answer: the oracle, asked alone; a head; the oracle, after a head had said "other"."""
+ORACLE: Final = 0
+HEAD: Final = 1
+FALLBACK: Final = 2
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The classes and template that a head is, or would be, specialised to."""
+
+    template: str
+    classes: tuple[int, ...]
+    """D, ascending."""
+    skew: float
+    """p* when it was chosen."""
+    cost: float
+    """Expected cost per input, as a share of the oracle's."""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A specialised head, wanted or there."""
+
+    number: int
+    """Unique within the stream and node; ascends."""
+    target: Target
+    training_skew: float
+
+
+class Action(msgspec.Struct, frozen=True):
+    """The way to answer the next object: by the oracle, or by the cascade of a head and the oracle."""
+
+    head: Head | None = None
+    audit: bool = False
+    """Run the oracle as well if the head answers, and tell whether they agree."""
+
+
+class WegState(msgspec.Struct):
+    """Symbols as in algorithm 5.1."""
+
+    epoch: int = 1
+    """j."""
+    answers: list[int] = []
+    """S: the newest answers, of the oracle or the cascade."""
+    sources: list[Source] = []
+    """The source of each answer."""
+    previous: list[int] = []
+    """S_{j−1}: the oracle's answers of the epoch before; under a head, those of this epoch."""
+    window: int = 0
+    """w; 0 until the first window of the epoch is full."""
+    head: Head | None = None
+    """The head in use."""
+    wanted: Head | None = None
+    """The head that was asked for and has neither arrived nor failed."""
+    known: list[Head] = []
+    """Heads that arrived, the newest last."""
+    numbers: int = 0
+    """Heads asked for so far."""
+    n_c: int = 0
+    """Answers of the head alone since it is in use."""
+    n_star: int = 0
+    """n*: audits in which the oracle said something else."""
+    falling: float = 0.0
+    """Evidence that the head answers too rarely (CUSUM)."""
+    falling_for: int = 0
+    """Answers of the cascade since that evidence began."""
+    contradicted: float = 0.0
+    """Evidence that the oracle contradicts too often (CUSUM)."""
+    debt: float = 0.0
+    """Runs of the oracle that training heads has cost and they have not saved yet."""
+    caution: float = 1.0
+    """How much more evidence it takes to leave a head than if objects were independent."""
+
+    @property
+    def phase(self) -> PhaseName:
+        """The phase of algorithm 5.1; ``training`` is template selection that waits for its head."""
+        if self.head:
+            return "specialised"
+        if self.wanted:
+            return "training"
+        return "selecting" if self.window else "initialising"

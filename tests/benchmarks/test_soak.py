@@ -1,0 +1,42 @@
+"""What the soak benchmark computes, on made-up figures and on a real process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks.soak_parts.memory import Sample, mb_per_hour, samples
+
+
+def sample(time_s: float, mb: float, process: str = "worker") -> Sample:
+    return Sample(time_s, process, 1, mb, mb / 2, mb)
+
+
+def test_the_slope_is_that_of_most_samples_after_the_warm_up() -> None:
+    found = [sample(each, 100 + each) for each in range(0, 100, 5)]
+    found += [sample(each, 200 + each / 60) for each in range(100, 500, 5)]
+    found += [sample(503, 900), sample(204, 0)]
+    assert mb_per_hour(found, "rss_mb", 100)["worker"] == pytest.approx(60, rel=0.01)
+    assert mb_per_hour(found, "uss_mb", 100)["worker"] == pytest.approx(30, rel=0.01)
+
+
+def test_each_process_has_its_own_slope_and_one_that_is_gone_none() -> None:
+    found = [sample(each, 10 + each, name) for each in range(100) for name in ("worker", "watch")]
+    found.append(sample(3, 10, "capture, child 9"))
+    slopes = mb_per_hour(found, "rss_mb", 50)
+    assert slopes == {"worker": pytest.approx(3600), "watch": pytest.approx(3600)}
+
+
+def test_a_process_is_sampled_with_its_children_and_one_that_has_ended_is_not() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        found = {
+            each.process: each for each in samples({"me": os.getpid()}, 1.0) if each.pid in (os.getpid(), child.pid)
+        }
+        child.kill()
+        child.wait()
+        assert list(samples({"gone": child.pid}, 1.0)) == []
+    assert {each.pid for each in found.values()} == {os.getpid(), child.pid}
+    assert found["me"].rss_mb > found["me"].uss_mb > 10

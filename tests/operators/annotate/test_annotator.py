@@ -1,0 +1,114 @@
+"""Annotated videos and snapshots, read back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import av
+import cv2
+import pytest
+
+from operators.annotate import files as pictures
+from operators.annotate.annotator import Annotator
+from operators.wire.schema import Result
+from serving.errors import BadInput, SluiceError
+from tests.operators.publish.messages import picture, result, thing
+
+
+def annotate(target: Path, results: list[Result], streams: tuple[str, ...] = ("yard",), **size: int) -> Annotator:
+    annotator = Annotator(target, streams)
+    for each in results:
+        annotator.observe(picture(each, **size), each)
+    annotator.close()
+    return annotator
+
+
+def times(path: Path) -> list[float]:
+    with av.open(str(path)) as container:
+        return [round(float(frame.time), 3) for frame in container.decode(video=0)]
+
+
+def test_frames_stand_at_their_media_time(tmp_path: Path) -> None:
+    annotate(tmp_path / "out.mp4", [result(seq, media_time_s=at) for seq, at in enumerate([0.0, 0.08, 0.5, 2.0])])
+    assert times(tmp_path / "out.mp4") == [0.0, 0.08, 0.5, 2.0]
+
+
+def test_sizes_are_made_even_and_kept(tmp_path: Path) -> None:
+    annotator = Annotator(tmp_path / "out.mp4", ["yard"])
+    for seq, (width, height) in enumerate([(65, 49), (64, 48), (130, 99)]):
+        annotator.observe(picture(result(seq), width, height), result(seq))
+    annotator.close()
+    with av.open(str(tmp_path / "out.mp4")) as container:
+        sizes = {(frame.width, frame.height, frame.format.name) for frame in container.decode(video=0)}
+    assert sizes == {(64, 48, "yuv420p")}
+
+
+def test_a_second_run_follows_the_first(tmp_path: Path) -> None:
+    runs = [result(0, run="a"), result(1, run="a"), result(0, run="b"), result(1, run="b")]
+    annotate(tmp_path / "out.mkv", runs)
+    assert times(tmp_path / "out.mkv") == [0.0, 0.1, 0.14, 0.24]
+
+
+def test_a_repeated_time_does_not_break_the_video(tmp_path: Path) -> None:
+    annotate(tmp_path / "out.mp4", [result(seq, media_time_s=1.0) for seq in range(3)])
+    assert len(times(tmp_path / "out.mp4")) == 3
+
+
+def test_mpeg4_where_there_is_no_h264_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "ENCODERS", ("no-such-encoder", "mpeg4"))
+    annotate(tmp_path / "out.mp4", [result(seq) for seq in range(5)])
+    with av.open(str(tmp_path / "out.mp4")) as container:
+        assert container.streams.video[0].codec_context.name == "mpeg4"
+    assert len(times(tmp_path / "out.mp4")) == 5
+
+
+def test_each_of_several_streams_has_its_video(tmp_path: Path) -> None:
+    results = [result(0, stream="yard"), result(0, stream="gate"), result(1, stream="yard")]
+    annotator = annotate(tmp_path / "out.mp4", results, ("yard", "gate"))
+    assert annotator.path("gate") == tmp_path / "out-gate.mp4"
+    assert len(times(tmp_path / "out-yard.mp4")) == 2
+    assert len(times(tmp_path / "out-gate.mp4")) == 1
+
+
+def test_a_directory_takes_snapshots_of_frames_with_objects(tmp_path: Path) -> None:
+    annotate(tmp_path / "shots", [result(0), result(1, thing(1)), result(12, thing(1))])
+    assert sorted(path.name for path in (tmp_path / "shots").iterdir()) == ["yard-000001.jpg", "yard-000012.jpg"]
+    assert cv2.imread(str(tmp_path / "shots" / "yard-000001.jpg")).shape == (48, 64, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("out.gif", r"cannot annotate to .*out.gif: give a video \(.mp4, .mkv, .mov\) or a directory for snapshots"),
+        ("none/out.mp4", "there is no directory .*none"),
+        ("none/shots", "there is no directory .*none"),
+    ],
+)
+def test_a_target_that_cannot_be_is_bad_input(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        Annotator(tmp_path / name, ["yard"])
+
+
+def test_a_directory_without_permission_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)  # to root nothing is forbidden
+    with pytest.raises(BadInput, match="no permission to write in"):
+        Annotator(tmp_path / "out.mp4", ["yard"])
+
+
+def test_a_full_disk_ends_in_one_line_while_frames_go_on(tmp_path: Path) -> None:
+    (tmp_path / "out.mkv").symlink_to("/dev/full")
+    annotator = Annotator(tmp_path / "out.mkv", ["yard"])
+    for seq in range(200):
+        annotator.observe(picture(result(seq), 320, 240, grey=seq), result(seq))
+    with pytest.raises(SluiceError, match=r"cannot write .*out.mkv: No space left on device"):
+        annotator.close()
+    with pytest.raises(SluiceError, match="No space left on device"):
+        annotator.write(result(200), b"")
+
+
+def test_results_without_pictures_add_nothing(tmp_path: Path) -> None:
+    annotator = Annotator(tmp_path / "out.mp4", ["yard"])
+    annotator.write(result(0, outcome="dropped", cause="queue_full"), b"")
+    annotator.close()
+    assert list(tmp_path.iterdir()) == []

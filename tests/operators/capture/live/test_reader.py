@@ -1,0 +1,199 @@
+"""Live sources through the public door, with servers that need nothing installed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import cv2
+import pytest
+
+from operators.capture.service import CaptureSpec
+from operators.capture.sources.uri import SourceUri
+from operators.frames.frame import Frame
+from serving.common.backoff import Backoff
+from serving.errors import SourceError
+from tests.operators.capture.clips import make_clip, moving
+from tests.operators.capture.recorder import Recorder, record
+from tests.real.rtsp import free_port
+
+SOON = Backoff(first_s=0.1, max_s=0.2, persistent_first_s=0.1)
+Respond = Callable[[BaseHTTPRequestHandler], None]
+
+
+def spec(uri: str, **options: Any) -> CaptureSpec:
+    return CaptureSpec(stream="gate", uri=SourceUri(uri), **{"backoff": SOON, **options})
+
+
+@pytest.fixture
+def http_server() -> Iterator[Callable[[Respond], str]]:
+    """Starts web servers that answer GET with a function; returns their address."""
+    servers = []
+
+    def start(respond: Respond) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                try:
+                    respond(self)
+                except OSError:
+                    self.close_connection = True  # the client left
+
+            def log_message(self, *args: object) -> None:
+                """Quiet."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        return f"127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def recording(path: Path, cut_after: int | None = None) -> Respond:
+    def respond(request: BaseHTTPRequestHandler) -> None:
+        data = path.read_bytes()
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data[:cut_after])
+
+    return respond
+
+
+def motion_jpeg(frames: int) -> Respond:
+    """A camera that speaks multipart JPEG and closes after so many frames."""
+
+    def respond(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.send_header("Content-Type", "multipart/x-mixed-replace; boundary=next")
+        request.end_headers()
+        for index in range(frames):
+            jpeg = cv2.imencode(".jpg", moving(index))[1].tobytes()
+            request.wfile.write(b"--next\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(jpeg))
+            request.wfile.write(jpeg + b"\r\n")
+            time.sleep(0.04)
+
+    return respond
+
+
+def test_the_first_connect_is_retried_too() -> None:
+    with Recorder(spec(f"rtsp://127.0.0.1:{free_port()}/x")) as recorder:
+        recorder.until(lambda: len(recorder.statuses) >= 3)
+        stopped_s = time.monotonic()
+        recorder.capture.stop()
+        recorder.join()
+    assert time.monotonic() - stopped_s < 5
+    assert recorder.states[:3] == [("starting", None), ("reconnecting", "refused"), ("reconnecting", "refused")]
+    assert [status.restarts for status in recorder.statuses[:3]] == [0, 1, 2]
+    assert "next attempt in" in (recorder.statuses[1].message or "")
+    assert recorder.states[-1] == ("ended", None)
+
+
+def test_a_server_that_never_answers(silent_port: int) -> None:
+    with Recorder(spec(f"rtsp://user:secret99@127.0.0.1:{silent_port}/x", connect_timeout_s=0.5)) as recorder:
+        recorder.until(lambda: ("reconnecting", "timeout") in recorder.states)
+    assert "secret99" not in repr(recorder.statuses)
+
+
+def test_stop_interrupts_a_source_that_hangs(silent_port: int) -> None:
+    with Recorder(spec(f"rtsp://127.0.0.1:{silent_port}/x", connect_timeout_s=60)) as recorder:
+        time.sleep(0.3)
+        stopped_s = time.monotonic()
+        recorder.capture.stop()
+        recorder.join()
+    assert time.monotonic() - stopped_s < 5
+    assert recorder.states == [("starting", None), ("ended", None)]
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [("rtsp://camera.invalid/x", "unreachable"), ("v4l2:/dev/video-none", "not_found")],
+)
+def test_sources_that_are_not_there(uri: str, reason: str) -> None:
+    with Recorder(spec(uri)) as recorder:
+        recorder.until(lambda: ("reconnecting", reason) in recorder.states)
+
+
+def test_gives_up_when_told_to() -> None:
+    recorder = record(spec(f"rtsp://127.0.0.1:{free_port()}/x", give_up_after_s=0.5))
+    assert isinstance(recorder.error, SourceError)
+    assert recorder.error.reason == "refused"
+    assert recorder.states[-1] == ("failed", "refused")
+    assert "given up after 0.5 s without a frame" in str(recorder.error)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [(401, "auth_failed"), (403, "auth_failed"), (404, "not_found"), (503, "server_error")]
+)
+def test_what_web_servers_answer(http_server: Callable[[Respond], str], code: int, reason: str) -> None:
+    address = http_server(lambda request: request.send_error(code))
+    with Recorder(spec(f"http://user:secret99@{address}/v.mp4?token=tok12345")) as recorder:
+        recorder.until(lambda: len(recorder.statuses) > 1)
+    assert recorder.states[1] == ("reconnecting", reason)
+    assert "secret99" not in repr(recorder.statuses)
+    assert "tok12345" not in repr(recorder.statuses)
+
+
+def test_a_recording_on_the_web_waits_for_the_consumer_and_ends(
+    tmp_path: Path, http_server: Callable[[Respond], str]
+) -> None:
+    address = http_server(recording(make_clip(tmp_path / "a.mkv", frames=24)))
+    recorder = record(spec(f"http://{address}/a.mkv"), emit=lambda frame: time.sleep(0.02))
+    assert [frame.seq for frame in recorder.frames] == list(range(24))
+    assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
+
+
+def test_a_recording_that_breaks_off_is_not_started_over(tmp_path: Path, http_server: Callable[[Respond], str]) -> None:
+    clip = make_clip(tmp_path / "a.mkv", frames=120)
+    address = http_server(recording(clip, cut_after=clip.stat().st_size // 2))
+    recorder = record(spec(f"http://{address}/a.mkv"))
+    assert 0 < len(recorder.frames) < 120
+    assert [state for state, _ in recorder.states] == ["starting", "running", "ended"]
+    assert recorder.statuses[-1].message
+
+
+def test_pictures_that_cannot_be_decoded(http_server: Callable[[Respond], str]) -> None:
+    def respond(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.send_header("Content-Type", "multipart/x-mixed-replace; boundary=next")
+        request.end_headers()
+        while True:
+            request.wfile.write(b"--next\r\nContent-Type: image/jpeg\r\nContent-Length: 10\r\n\r\n\xff\xd8garbage!\r\n")
+
+    with Recorder(spec(f"http://{http_server(respond)}/stream", connect_timeout_s=20)) as recorder:
+        recorder.until(lambda: ("reconnecting", "decode_error") in recorder.states)
+
+
+def test_a_web_camera_that_goes_and_comes_back(http_server: Callable[[Respond], str]) -> None:
+    address = http_server(motion_jpeg(frames=12))
+    with Recorder(spec(f"http://{address}/stream")) as recorder:
+        recorder.until(lambda: recorder.states.count(("running", None)) == 3)
+    assert recorder.states[:4] == [("starting", None), ("running", None), ("reconnecting", "ended"), ("running", None)]
+    assert recorder.seqs == list(range(len(recorder.seqs)))
+    times_s = [frame.media_time_s for frame in recorder.frames]
+    assert times_s == sorted(times_s)
+    assert len({frame.run for frame in recorder.frames}) == 1
+
+
+def test_a_slow_consumer_gets_the_newest_and_the_headers_of_the_rest(http_server: Callable[[Respond], str]) -> None:
+    address = http_server(motion_jpeg(frames=1000))
+    with Recorder(spec(f"http://{address}/stream", limit=30), emit=lambda frame: time.sleep(0.2)) as recorder:
+        recorder.join()
+    assert recorder.seqs == list(range(30))
+    assert len(recorder.dropped) > 10
+    assert recorder.states[-1] == ("ended", None)
+
+
+def test_what_the_consumer_raises_ends_the_run(http_server: Callable[[Respond], str]) -> None:
+    def fail(frame: Frame) -> None:
+        raise OSError("disk full")
+
+    recorder = record(spec(f"http://{http_server(motion_jpeg(frames=1000))}/stream"), emit=fail)
+    assert isinstance(recorder.error, OSError)

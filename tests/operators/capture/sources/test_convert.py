@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import av
+import cv2
+import numpy as np
+import pytest
+
+from operators.capture.sources.convert import Converter, shrink
+from operators.frames.image_limits import fitted
+from serving.common.tensors import Image
+
+# luma weights of red and blue: ITU-R BT.709, BT.601, BT.2020 (numbers as in AVColorSpace; 2 is unspecified)
+WEIGHTS = {1: (0.2126, 0.0722), 2: (0.299, 0.114), 5: (0.299, 0.114), 6: (0.299, 0.114), 9: (0.2627, 0.0593)}
+FULL, LIMITED = 2, 1
+
+
+def patches(width: int = 64, height: int = 48) -> Image:
+    """Eight random colours, BGR."""
+    colours = np.random.default_rng(0).integers(0, 256, (2, 4, 3), dtype=np.uint8)
+    return np.repeat(np.repeat(colours, height // 2, 0), width // 4, 1)
+
+
+def encoded(bgr: Image, colorspace: int, color_range: int, pixel_format: str) -> av.VideoFrame:
+    red_weight, blue_weight = WEIGHTS[colorspace]
+    blue, green, red = np.moveaxis(bgr.astype(float), 2, 0)
+    luma = red_weight * red + (1 - red_weight - blue_weight) * green + blue_weight * blue
+    chroma_blue = (blue - luma) / (2 * (1 - blue_weight))
+    chroma_red = (red - luma) / (2 * (1 - red_weight))
+    if color_range == LIMITED:
+        luma, chroma_blue, chroma_red = 16 + luma * 219 / 255, chroma_blue * 224 / 255, chroma_red * 224 / 255
+    frame = av.VideoFrame(bgr.shape[1], bgr.shape[0], pixel_format)
+    frame.colorspace = colorspace  # type: ignore[assignment]
+    frame.color_range = color_range  # type: ignore[assignment]
+    planes = (luma, 128 + chroma_blue[::2, ::2], 128 + chroma_red[::2, ::2])
+    for plane, values in zip(frame.planes, planes, strict=True):
+        padded = np.zeros((plane.height, plane.line_size), np.uint8)
+        padded[:, : plane.width] = np.clip(np.rint(values), 0, 255)
+        plane.update(padded.tobytes())
+    return frame
+
+
+@pytest.mark.parametrize("colorspace", WEIGHTS)
+@pytest.mark.parametrize(("pixel_format", "color_range"), [("yuv420p", LIMITED), ("yuv420p", FULL), ("yuvj420p", FULL)])
+def test_colours_come_back(colorspace: int, pixel_format: str, color_range: int) -> None:
+    bgr = patches()
+    image = Converter(None).bgr(encoded(bgr, colorspace, color_range, pixel_format))
+    assert np.abs(image.astype(int) - bgr).max() <= 4
+
+
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "nv12", "yuv422p", "yuv444p", "yuv420p10le", "rgb24", "gray"])
+@pytest.mark.parametrize(("width", "height"), [(64, 48), (37, 33), (101, 2)])
+def test_every_format_and_odd_sizes(pixel_format: str, width: int, height: int) -> None:
+    grey = np.full((height, width, 3), 130, np.uint8)
+    frame = av.VideoFrame.from_ndarray(grey, format="bgr24").reformat(format=pixel_format)
+    image = Converter(None).bgr(frame)
+    assert image.shape == (height, width, 3)
+    assert image.flags.c_contiguous
+    assert np.abs(image.astype(int) - 130).max() <= 4
+
+
+def test_scales_down_and_never_up() -> None:
+    frame = encoded(patches(640, 480), 2, LIMITED, "yuv420p")
+    assert Converter(320).bgr(frame).shape == (240, 320, 3)
+    assert Converter(641).bgr(frame).shape == (480, 640, 3)
+    small = Converter(320).bgr(frame).astype(int)
+    expected = cv2.resize(patches(640, 480), (320, 240), interpolation=cv2.INTER_AREA)
+    assert np.abs(small - expected).mean() < 3
+
+
+@pytest.mark.parametrize(
+    ("size", "max_width", "expected"),
+    [
+        ((1920, 1080), 1280, (1280, 720)),
+        ((1920, 1080), None, (1920, 1080)),
+        ((4000, 1), 100, (100, 1)),
+        ((100, 1000), 200, (80, 800)),
+    ],
+)
+def test_fitted(size: tuple[int, int], max_width: int | None, expected: tuple[int, int]) -> None:
+    assert fitted(*size, max_width) == expected
+
+
+def test_shrink_leaves_small_images_alone() -> None:
+    image = patches()
+    assert shrink(image, 64) is image
+    assert shrink(image, 32).shape == (24, 32, 3)

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from operators.capture.picture import Picture
+from operators.capture.sources import decode
+from operators.capture.sources.decode import VideoReader
+from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.uri import SourceUri
+from serving.errors import SourceError
+from tests.operators.capture.clips import make_clip, make_sound, moving
+
+
+def read(
+    path: Path, sampling: Sampling | None = None, max_width: int | None = None
+) -> tuple[list[Picture], str | None]:
+    with VideoReader(SourceUri(str(path)), sampling or Sampling(), max_width) as reader:
+        return list(reader.pictures()), reader.summary()
+
+
+def refused(path: Path) -> SourceError:
+    with pytest.raises(SourceError) as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+    return caught.value
+
+
+def test_all_frames_in_order_with_their_times(tmp_path: Path) -> None:
+    pictures, summary = read(make_clip(tmp_path / "a.mp4", frames=24, fps=12))
+    assert [picture.media_time_s for picture in pictures] == pytest.approx([k / 12 for k in range(24)])
+    for index in (0, 7, 23):
+        difference = np.abs(pictures[index].image.astype(int) - moving(index))
+        assert difference.mean() < 5
+    assert all(picture.decode_ms > 0 for picture in pictures)
+    captured = [picture.captured_s for picture in pictures]
+    assert captured == sorted(captured)
+    assert summary is None
+
+
+def test_fps_and_keyframes(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mkv", frames=48, fps=12, keyframe_every=12)
+    assert len(read(clip, Sampling("fps", 3))[0]) == 12
+    pictures, summary = read(clip, Sampling("keyframes"))
+    assert [picture.media_time_s for picture in pictures] == pytest.approx([0, 1, 2, 3])
+    assert summary is None
+
+
+def test_progress_is_told_for_frames_that_are_not_sampled(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=24)
+    for sampling in (Sampling("fps", 1), Sampling("keyframes")):
+        beats: list[int] = []
+        with VideoReader(SourceUri(str(clip)), sampling) as reader:
+            assert len(list(reader.pictures(lambda beats=beats: beats.append(1)))) == 2  # type: ignore[misc]
+        assert len(beats) >= 24
+
+
+def test_larger_frames_are_scaled_down(tmp_path: Path) -> None:
+    pictures, _ = read(make_clip(tmp_path / "a.mp4", frames=3), max_width=48)
+    assert {picture.image.shape for picture in pictures} == {(32, 48, 3)}
+
+
+def test_frames_beyond_the_bound_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=3)
+    assert len(read(clip)[0]) == 3
+    monkeypatch.setattr(decode, "MAX_PIXELS", 96 * 64 - 1)
+    assert refused(clip).reason == "too_large"
+
+
+def test_the_decoder_itself_keeps_to_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=3)
+    data = clip.read_bytes()
+    at = data.index(b"avc1", data.index(b"stsd")) + 28
+    assert data[at : at + 4] == struct.pack(">HH", 96, 64)
+    clip.write_bytes(data[:at] + struct.pack(">HH", 16, 16) + data[at + 4 :])  # the header lies about the size
+    monkeypatch.setattr(decode, "MAX_PIXELS", 32 * 32)
+    assert refused(clip).reason in ("too_large", "decode_error")
+
+
+def test_a_phone_clip_stands_upright(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=2)
+    data = bytearray(clip.read_bytes())
+    matrix = data.index(b"tkhd") + 4 + 40
+    one, zero, minus_one = b"\0\1\0\0", b"\0\0\0\0", b"\xff\xff\0\0"
+    data[matrix : matrix + 20] = zero + one + zero + minus_one + zero  # the recording is turned clockwise when shown
+    clip.write_bytes(data)
+    pictures, _ = read(clip)
+    assert pictures[0].image.shape == (96, 64, 3)
+    upright = np.rot90(moving(0), k=-1)
+    assert np.abs(pictures[0].image.astype(int) - upright).mean() < 5
+    assert read(clip, max_width=32)[0][0].image.shape == (48, 32, 3)
+
+
+def test_missing_unreadable_empty(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.mp4"
+    empty.touch()
+    assert refused(tmp_path / "none.mp4").reason == "not_found"
+    assert refused(empty / "below-a-file.mp4").reason == "not_found"
+    assert refused(empty).reason == "empty"
+    assert refused(Path("/dev/null")).reason == "unreadable"
+    os.mkfifo(tmp_path / "pipe")
+    assert refused(tmp_path / "pipe").reason == "unreadable"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_permission_denied(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=2)
+    clip.chmod(0)
+    assert refused(clip).reason == "unreadable"
+
+
+def test_what_is_no_video(tmp_path: Path) -> None:
+    random_bytes = tmp_path / "random.mp4"
+    random_bytes.write_bytes(np.random.default_rng(0).bytes(50_000))
+    assert refused(random_bytes).reason == "corrupt"
+    headless = tmp_path / "headless.mp4"  # the index of an MP4 stands at its end
+    headless.write_bytes(make_clip(tmp_path / "a.mp4").read_bytes()[:-600])
+    assert refused(headless).reason == "corrupt"
+    assert refused(make_sound(tmp_path / "song.m4a")).reason == "no_video"
+
+
+def test_codec_without_decoder(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=3)
+    clip.write_bytes(clip.read_bytes().replace(b"avc1", b"zzzz"))
+    assert refused(clip).reason == "codec_unsupported"
+
+
+def test_a_clip_that_ends_early_says_so(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=48)
+    faststart = tmp_path / "b.mp4"
+    with av.open(str(clip)) as source, av.open(str(faststart), "w", options={"movflags": "faststart"}) as target:
+        stream = target.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                target.mux(packet)
+    data = faststart.read_bytes()
+    faststart.write_bytes(data[: len(data) * 3 // 4])
+    pictures, summary = read(faststart)
+    assert 0 < len(pictures) < 48
+    assert summary is not None
+    assert f"{len(pictures)} of the 48 frames" in summary
+
+
+def test_a_clip_without_frame_count_that_ends_early_says_so(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mkv", frames=120)
+    data = clip.read_bytes()
+    clip.write_bytes(data[: len(data) // 2])
+    _, summary = read(clip)
+    assert summary is not None
+    assert "of the 10.0 s its header promises" in summary
+
+
+def test_damage_inside_costs_only_the_frames_it_hits(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=60, codec="mpeg4")
+    data = bytearray(clip.read_bytes())
+    for position in range(len(data) // 3, len(data) // 2, 7):
+        data[position] ^= 0xFF
+    clip.write_bytes(data)
+    pictures, summary = read(clip)
+    assert len(pictures) > 30
+    assert summary is not None
+
+
+def test_real_clips(data_dir: Path) -> None:
+    pictures, summary = read(data_dir / "videos" / "car-detection.mp4", Sampling("fps", 1), max_width=320)
+    assert (len(pictures), pictures[0].image.shape, summary) == (31, (180, 320, 3), None)
+    pictures, summary = read(data_dir / "videos" / "person-bicycle-car-detection.mp4", Sampling("fps", 1))
+    assert summary == "459 of the 467 frames its header promises could be decoded"

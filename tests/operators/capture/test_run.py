@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from operators.capture.picture import Picture
+from operators.capture.run import CaptureRun
+from operators.capture.sources.uri import SourceUri
+from operators.capture.spec import CaptureSpec
+from operators.frames.frame import Frame
+from serving.common.fake_clock import FakeClock
+
+
+class Run:
+    """A run of a live source, fed by hand."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.frames: list[Frame] = []
+        spec = CaptureSpec(stream="gate", uri=SourceUri("rtsp://camera"))
+        self.run = CaptureRun(spec, self.frames.append, lambda status: None, lambda header: None, self.clock)
+        self.run.waits = True  # hands frames on at once
+
+    def picture(self, media_time_s: float, age_s: float = 0.0) -> Frame:
+        image = np.zeros((4, 4, 3), np.uint8)
+        self.run.accept(Picture(image, media_time_s, self.clock.monotonic_s() - age_s, 1.0))
+        return self.frames[-1]
+
+
+def test_capture_time_is_the_time_of_day_at_which_the_picture_was_decoded() -> None:
+    run = Run()
+    began = run.clock.now()
+    run.clock.advance(5)
+    assert (run.picture(0.0, age_s=0.5).captured_at - began).total_seconds() == 4.5
+
+
+@pytest.mark.parametrize("set_back_s", [7200, -7200])
+def test_a_clock_that_is_set_moves_no_media_time(set_back_s: float) -> None:
+    run = Run()
+    run.picture(0.0)
+    run.clock.advance(1)
+    run.clock.set_back(set_back_s)
+    assert run.picture(1.0).media_time_s == 1.0
+    run.run.lost()
+    run.clock.set_back(-2 * set_back_s)
+    run.clock.advance(20)  # until the source is there again, with a new clock of its own
+    assert run.picture(0.0).media_time_s == pytest.approx(21.0)
+    assert run.picture(0.1).media_time_s == pytest.approx(21.1)

@@ -1,0 +1,127 @@
+"""Frames on and off the wire."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import cv2
+import msgspec
+import numpy as np
+import pytest
+
+from operators.frames.codec import Encoding, FrameError, decode_frame, encode_frame, read_header
+from operators.frames.frame import Frame
+from operators.wire.schema import FrameHeader, to_json
+
+
+@pytest.fixture
+def frame() -> Frame:
+    image = np.zeros((48, 64, 3), np.uint8)
+    image[:, :32] = (255, 0, 0)
+    return Frame("camera", "run-1", 7, image, 0.28, datetime(2024, 5, 1, tzinfo=UTC), decode_ms=1.5)
+
+
+def test_raw_frames_come_back_as_they_were(frame: Frame) -> None:
+    header, data = encode_frame(frame, "bgr24")
+    back = decode_frame(header, data)
+    assert np.array_equal(back.image, frame.image)
+    assert (back.stream, back.run, back.seq, back.media_time_s) == ("camera", "run-1", 7, 0.28)
+    assert (back.captured_at, back.decode_ms) == (frame.captured_at, 1.5)
+
+
+def test_raw_frames_are_neither_copied_nor_to_be_changed(frame: Frame) -> None:
+    image = decode_frame(*encode_frame(frame, "bgr24")).image
+    assert np.shares_memory(image, frame.image)
+    assert not image.flags.writeable
+
+
+def test_raw_frames_may_be_parts_of_larger_ones(frame: Frame) -> None:
+    part = Frame("camera", "run-1", 7, frame.image[8:40, 16:48], 0.28, frame.captured_at)
+    assert np.array_equal(decode_frame(*encode_frame(part, "bgr24")).image, part.image)
+
+
+def test_jpeg_frames_come_back_much_the_same(frame: Frame) -> None:
+    header, data = encode_frame(frame, "jpeg")
+    assert len(data) < frame.image.nbytes / 4
+    difference = np.abs(decode_frame(header, data).image.astype(int) - frame.image)
+    assert difference.mean() < 2
+
+
+@pytest.mark.parametrize("encoding", ["jpeg", "bgr24"])
+def test_the_header_survives_the_wire(frame: Frame, encoding: Encoding) -> None:
+    header, _ = encode_frame(frame, encoding)
+    assert read_header([("traceparent", b"x"), ("frame", to_json(header))]) == header
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason", "message"),
+    [
+        ([], "bad_header", "no header 'frame'"),
+        ([("frame", b"\xff\x00")], "bad_header", "is wrong"),
+        ([("frame", b"{}")], "bad_header", "missing required field"),
+        ([("frame", b'{"schema": "sluice.frame/2"}')], "wrong_schema", "'sluice.frame/2', this worker reads"),
+        ([("frame", b'{"schema": 3}')], "bad_header", "is wrong"),
+    ],
+)
+def test_a_bad_header_has_its_reason(headers: list[tuple[str, bytes]], reason: str, message: str) -> None:
+    with pytest.raises(FrameError, match=message) as caught:
+        read_header(headers)
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize("change", [{"seq": -1}, {"width": 0}, {"height": -5}])
+def test_impossible_numbers_are_refused(frame: Frame, change: dict[str, int]) -> None:
+    header = msgspec.structs.replace(encode_frame(frame, "bgr24")[0], **change)
+    with pytest.raises(FrameError, match="the header 'frame' is wrong: Expected `int` >="):
+        read_header([("frame", to_json(header))])
+
+
+def jpeg_that_claims(data: bytes, width: int, height: int) -> bytes:
+    at = data.index(b"\xff\xc0")
+    return data[: at + 5] + height.to_bytes(2) + width.to_bytes(2) + data[at + 9 :]
+
+
+def test_a_gigantic_claim_is_refused_before_decoding(frame: Frame) -> None:
+    header, data = encode_frame(frame, "jpeg")
+    header = msgspec.structs.replace(header, width=65_500, height=65_500)
+    with pytest.raises(FrameError, match="65500×65500") as caught:
+        decode_frame(header, jpeg_that_claims(data, 65_500, 65_500))
+    assert caught.value.reason == "image_too_large"
+
+
+def test_a_jpeg_of_hundreds_of_scans_is_refused_before_decoding(frame: Frame) -> None:
+    header, _ = encode_frame(frame, "jpeg")
+    data = bytes(cv2.imencode(".jpg", frame.image, [cv2.IMWRITE_JPEG_PROGRESSIVE, 1])[1])
+    assert decode_frame(header, data).image.shape == frame.image.shape
+    last = data[data.rindex(b"\xff\xda") : -2]
+    with pytest.raises(FrameError, match="610 scans") as caught:
+        decode_frame(header, data[:-2] + 600 * last + data[-2:])
+    assert caught.value.reason == "image_too_large"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda data: b"", "undecodable_image"),
+        (lambda data: b"\x89PNG" + data, "undecodable_image"),
+        (lambda data: data[: len(data) * 2 // 3], "undecodable_image"),
+        (lambda data: jpeg_that_claims(data, 32, 48), "bad_header"),
+    ],
+)
+def test_a_spoilt_jpeg_has_its_reason(frame: Frame, spoil: object, reason: str) -> None:
+    header, data = encode_frame(frame, "jpeg")
+    with pytest.raises(FrameError) as caught:
+        decode_frame(header, spoil(data))  # type: ignore[operator]
+    assert caught.value.reason == reason
+
+
+def test_raw_bytes_of_another_size_are_refused(frame: Frame) -> None:
+    header, data = encode_frame(frame, "bgr24")
+    with pytest.raises(FrameError, match="9215 bytes are no 64×48 bgr24 image of 9216"):
+        decode_frame(header, data[:-1])
+
+
+def test_a_header_without_image_is_no_frame(frame: Frame) -> None:
+    header: FrameHeader = msgspec.structs.replace(encode_frame(frame, "bgr24")[0], encoding="none")
+    with pytest.raises(FrameError):
+        decode_frame(header, b"")

@@ -1,0 +1,408 @@
+"""A node that specialises: who answers, what is learnt from it, and that nothing waits for training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from cache_adapt.audit.state import Rule
+from operators.recognise.shortcuts.snapshot import Snapshot
+from specialization.heads.head import SpecialisedHead
+from specialization.rates import Rates
+from specialization.trainer.trainer import ThreadSpecializer
+from specialization.weg.state import Head
+from tests.operators.recognise.specialised.shades import Scene, said
+
+EAGER = Rule(0.9, probation_rate=1.0)
+
+
+@pytest.fixture
+async def specializer() -> AsyncIterator[ThreadSpecializer]:
+    made = ThreadSpecializer()
+    yield made
+    await made.close()
+
+
+async def test_the_oracle_answers_until_a_head_is_there(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    assert said(await scene.show([1, 2, 3])) == [("shade-1", "oracle"), ("shade-2", "oracle"), ("shade-3", "oracle")]
+    await scene.specialised()
+    assert scene.trained.heard == [("cam", "type", ("shade-1", "shade-2"), True)]
+    asked = len(scene.engine.asked)
+    (region,) = await scene.frame(1)
+    (answer,) = region.attributes
+    assert (answer.label, answer.provenance, answer.name) == ("shade-1", "specialised", "shade")
+    assert (answer.model.name, answer.model.version, answer.model.tier) == ("tiny", "1", "specialised")
+    assert answer.confidence > 0.5
+    assert [model for model, _, deadline in scene.engine.asked[asked:] if deadline == 7.0] == ["tiny"]
+
+
+async def test_what_the_head_does_not_know_the_oracle_answers(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    assert said(await scene.frame(1, 5, 2, 6)) == [
+        ("shade-1", "specialised"),
+        ("shade-5", "oracle"),
+        ("shade-2", "specialised"),
+        ("shade-6", "oracle"),
+    ]
+    plan = scene.plan().specialization
+    assert plan is not None
+    assert (plan.phase, plan.classes, plan.template) == ("specialised", ["shade-1", "shade-2"], "tiny")
+    assert (plan.head, plan.fallback, plan.transitions) == (2, 2, 1)
+
+
+async def test_without_skew_the_oracle_goes_on(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    answers = said(await scene.show([shade % 8 for shade in range(200)]))
+    assert {provenance for _, provenance in answers} == {"oracle"}
+
+
+async def test_a_head_is_dropped_when_the_content_changes(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised((1, 2))
+    await scene.show([5, 6] * 60)
+    await scene.specialised((5, 6))
+    plan = scene.plan().specialization
+    assert plan is not None
+    assert plan.classes == ["shade-5", "shade-6"]
+
+
+async def test_a_head_that_contradicts_the_oracle_is_dropped_and_more_is_demanded(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, Rule(0.97, probation_rate=1.0))
+    await scene.specialised()
+    scene.wrong = {2: 1}
+    assert said(await scene.show([2])) == [("shade-1", "specialised")]
+    for _ in range(100):
+        if scene.plan().phase == "off":
+            break
+        await scene.show([1, 1, 1, 1, 1, 1, 1, 2])  # too seldom for WEG, which fears what is worse
+    assert said(await scene.show([2])) == [("shade-2", "oracle")]
+    assert scene.plan().phase == "off"
+    assert scene.plan().switch_offs[0].reason.startswith("agrees too seldom")
+    cascade = scene.cascade()
+    assert (cascade.strictness, cascade.in_use, cascade.state().heads) == (1, None, {})
+    known = len(cascade.weg.state.answers)
+    await scene.show([1, 2, 1])
+    assert len(cascade.weg.state.answers) == known
+
+
+async def test_streams_specialise_each_for_itself(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised((1, 2), stream="a")
+    assert said(await scene.frame(1, stream="b")) == [("shade-1", "oracle")]
+    await scene.specialised((3, 4), stream="b")
+    assert said(await scene.frame(1, 3, stream="a")) == [("shade-1", "specialised"), ("shade-3", "oracle")]
+
+
+async def test_a_damaged_store_leaves_the_oracle_to_answer(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    (tmp_path / "tiny" / "labels.npy").write_bytes(b"\x93NUMPY")
+    with pytest.raises(AssertionError, match="no head"):
+        await scene.specialised(most=120)
+    assert said(await scene.frame(1)) == [("shade-1", "oracle")]
+
+
+async def test_known_tracks_are_not_looked_at(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, reuse_s=1.0, specialize=False)
+    answers = [said(await scene.frame(1, tracks=[7])) for _ in range(15)]
+    kinds = "".join(provenance[0] for ((_, provenance),) in answers)
+    assert kinds == "oo" + "r" * 9 + "o" + "r" * 3
+    assert {label for ((label, _),) in answers} == {"shade-1"}
+    assert [model for model, _, urgency in scene.engine.asked if urgency == 7.0] == ["big"] * 3
+
+
+async def test_reused_answers_are_audited_by_themselves(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, EAGER, reuse_s=5.0, specialize=False)
+    await scene.frame(1, tracks=[7])
+    await scene.frame(1, tracks=[7])
+    for _ in range(60):
+        await scene.frame(4, tracks=[7])
+    plan = scene.plan("reused")
+    assert plan.phase == "off"
+    assert plan.agreement.disagreements > 5
+    assert said(await scene.frame(4, tracks=[7])) == [("shade-4", "oracle")]
+
+
+async def test_tracks_of_another_run_are_others(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, reuse_s=5.0, specialize=False)
+    for _ in range(3):
+        await scene.frame(1, tracks=[7])
+    assert said(await scene.frame(2, tracks=[7], run="run-2")) == [("shade-2", "oracle")]
+
+
+async def test_a_tracked_object_is_no_new_observation_in_every_frame(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    for _ in range(30):
+        await scene.frame(1, tracks=[7])
+    cascade = scene.cascade()
+    assert 8 <= len(cascade.weg.state.answers) <= 11
+
+
+async def test_the_timeline_tells_how_far_heads_may_be_believed(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    await scene.show([1, 2] * 10)
+    (latest,) = [each.agreement for each in scene.node.timelines()["cam"].state.slices if each.agreement][-1:]
+    found = scene.plan().agreement.sequential
+    assert latest == pytest.approx((found.low, found.high), abs=1e-4)
+
+
+async def test_what_is_known_of_a_stream_moves_to_another_worker(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    await scene.show([1, 2] * 10)
+    known = scene.node.snapshot("cam")
+    assert known
+    assert len(known) < 40_000
+    other = Scene(tmp_path, specializer, EAGER)
+    other.node.restore("cam", known)
+    assert said(await other.frame(2, 3)) == [("shade-2", "specialised"), ("shade-3", "oracle")]
+    assert other.plan().answers == scene.plan().answers + 2
+    assert scene.plan().agreement.sequential.low > 0.3
+    assert other.plan().agreement.audits >= 20
+    before, after = (plan.plan().specialization for plan in (scene, other))
+    assert before
+    assert after
+    assert after.transitions == before.transitions == 1
+
+
+async def test_heads_of_another_network_are_asked_for_anew(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    known = scene.node.snapshot("cam")
+    assert known
+    other = Scene(tmp_path, specializer)
+    other.node.restore("cam", known.replace(b'"networks":{"tiny":"0', b'"networks":{"tiny":"f'))
+    assert said(await other.frame(1)) == [("shade-1", "oracle")]
+    await other.specialised()
+
+
+async def test_heads_for_other_labels_are_forgotten(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene, other = Scene(tmp_path, specializer), Scene(tmp_path, specializer)
+    await scene.specialised()
+    known = scene.node.snapshot("cam")
+    assert known
+    other.supply.labels.digest = "those of another gallery"
+    other.node.restore("cam", known)
+    assert said(await other.frame(1)) == [("shade-1", "oracle")]
+    assert len(other.cascade().weg.state.answers) == 1
+
+
+async def test_damaged_heads_are_logged_and_asked_for_anew(
+    tmp_path: Path, specializer: ThreadSpecializer, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    known = scene.node.snapshot("cam")
+    assert known
+    other = Scene(tmp_path, specializer)
+    other.node.restore("cam", known.replace(b'"heads":{"1":"', b'"heads":{"1":"AAAA'))
+    assert "a specialised head is damaged" in caplog.text
+    assert said(await other.frame(1)) == [("shade-1", "oracle")]
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"audits": 3}'])
+async def test_a_damaged_snapshot_is_logged_and_ignored(
+    tmp_path: Path, specializer: ThreadSpecializer, caplog: pytest.LogCaptureFixture, data: bytes
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    scene.node.restore("cam", data)
+    assert "stream cam, node type: the snapshot is damaged, the stream begins anew" in caplog.text
+    assert said(await scene.frame(1)) == [("shade-1", "oracle")]
+
+
+async def test_a_stream_that_is_gone_stays_in_the_report(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    await scene.frame(1)
+    scene.node.forget("cam")
+    assert scene.node.snapshot("cam") is None
+    plan = scene.plan().specialization
+    assert plan is not None
+    assert plan.transitions == 1
+    assert list(scene.node.timelines()) == ["cam"]
+    assert said(await scene.frame(1)) == [("shade-1", "oracle")]
+
+
+async def test_without_a_training_set_heads_learn_from_the_streams_own_samples(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, store=False)
+    await scene.show([1, 2] * 20)
+    assert scene.cascade().weg.state.phase == "selecting"  # nobody knows yet how well heads do
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        await scene.show(rng.choice(8, 30, p=[0.04, 0.36, 0.36, 0.05, 0.05, 0.05, 0.05, 0.04]).tolist())
+        await scene.heads.settled()
+        if scene.cascade().in_use:
+            break
+    head = scene.cascade().weg.state.head
+    assert head
+    assert {1, 2} <= set(head.target.classes)
+    other = next(shade for shade in range(8) if shade not in head.target.classes)
+    assert said(await scene.frame(1, other)) == [("shade-1", "specialised"), (f"shade-{other}", "oracle")]
+
+
+async def test_heads_are_trained_for_what_the_camera_shows_beside_the_training_set(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    scene.wrong = {1: 8}  # this camera's shade 1 looks like nothing in the training set
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        await scene.show(rng.choice(8, 30, p=[0.04, 0.36, 0.36, 0.05, 0.05, 0.05, 0.05, 0.04]).tolist())
+        await scene.heads.settled()
+    assert said(await scene.show([1, 2])) == [("shade-1", "specialised"), ("shade-2", "specialised")]
+
+
+async def test_a_head_that_turns_out_not_to_serve_is_not_used(
+    tmp_path: Path, specializer: ThreadSpecializer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    train = scene.supply.train
+
+    async def unsure(head: Head, strictness: int) -> SpecialisedHead:
+        return replace(await train(head, strictness), rates=Rates(a_in=0.0, e_in_out=1.0, a_out=1.0))
+
+    monkeypatch.setattr(scene.supply, "train", unsure)
+    with pytest.raises(AssertionError, match="no head"):
+        await scene.specialised(most=100)
+    assert said(await scene.frame(1)) == [("shade-1", "oracle")]
+    assert {used for *_, used in scene.trained.heard} == {False}
+
+
+async def test_samples_of_a_frame_are_taken_once_it_is_complete(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, store=False)
+    await scene.frame(1, 2, 3)
+    assert [(model, len(batch), deadline) for model, batch, deadline in scene.engine.asked] == [
+        ("big", 3, 7.0),
+        *[("tiny", 1, math.inf)] * 3,
+    ]
+    await scene.node.close(1.0)
+    assert scene.samples() == {1: 1, 2: 1, 3: 1}
+
+
+async def test_samples_are_what_the_oracle_said_and_what_it_audited(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, Rule(0.9, probation_rate=0.0))
+    await scene.specialised()
+    before = scene.samples()
+    await scene.show([1, 2, 1, 2, 5])
+    assert scene.samples() == {**before, 5: 1}
+    audited = Scene(tmp_path / "audited", specializer, EAGER)
+    await audited.specialised()
+    before = audited.samples()
+    await audited.show([1, 2, 1, 2])
+    await audited.frame(7)  # what was audited last is taken by now
+    assert [audited.samples()[shade] - before[shade] for shade in (1, 2)] == [2, 2]
+
+
+async def test_answers_of_a_frame_that_came_to_nothing_are_not_audited(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    scene.leaves = False
+    await scene.frame(1, 2)
+    await scene.frame()
+    scene.node.result_sent("cam")
+    await scene.node.close(1.0)
+    assert (scene.plan().audits, scene.plan().given_up) == (0, 2)
+
+
+async def test_audits_of_a_stream_that_is_gone_are_finished_and_teach_nothing(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    before, scene.leaves = scene.samples(), False
+    await scene.frame(1, 2)
+    scene.node.result_sent("cam")
+    scene.node.forget("cam")
+    await scene.node.close(1.0)
+    assert scene.plan().audits == 2
+    assert scene.samples() == before
+
+
+async def test_while_heads_are_switched_off_the_oracle_answers_and_nothing_is_learnt_of_the_stream(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene, other = Scene(tmp_path, specializer), Scene(tmp_path, specializer)
+    await scene.specialised()
+    data = scene.node.snapshot("cam")
+    assert data
+    known = msgspec.json.decode(data, type=Snapshot)
+    known.audits["specialised"].phase = "off"
+    known.audits["specialised"].rest = 3
+    other.node.restore("cam", known.to_json())
+    answers = len(other.cascade().weg.state.answers)
+    assert [by for _, by in said(await other.show([1, 2, 1]))] == ["oracle"] * 3
+    assert len(other.cascade().weg.state.answers) == answers
+    assert said(await other.frame(1)) == [("shade-1", "specialised")]
+
+
+async def test_a_track_a_head_a_variant_and_the_oracle_answer_in_this_order(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, EAGER, reuse_s=5.0, variant=True)
+    assert said(await scene.frame(1, 5)) == [("shade-1", "variant"), ("shade-5", "variant")]
+    await scene.specialised()
+    for _ in range(2):
+        await scene.frame(2, tracks=[7])
+    given = said(await scene.frame(2, 1, 5, tracks=[7]))
+    assert given == [("shade-2", "reused"), ("shade-1", "specialised"), ("shade-5", "variant")]
+    assert [plan.kind for plan in scene.node.plans()["cam"]] == ["reused", "specialised", "variant"]
+    plans = {kind: scene.plan(kind) for kind in ("reused", "specialised", "variant")}
+    assert plans["reused"].answers > plans["specialised"].answers > plans["variant"].answers
+    assert min(plan.audits for plan in plans.values()) > 0
+
+
+async def test_what_a_variant_says_is_no_sample_but_what_its_audits_say_is(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    unaudited = Scene(tmp_path / "unaudited", specializer, Rule(0.9, probation_rate=0.0), variant=True)
+    await unaudited.show([1, 2, 3])
+    assert not (unaudited.samples_at / "tiny").exists()
+    audited = Scene(tmp_path / "audited", specializer, EAGER, variant=True)
+    await audited.show([1, 2, 3])
+    await audited.frame(7)  # what was audited last is taken by now
+    assert set(audited.samples()) >= {1, 2, 3}
+
+
+async def test_a_snapshot_of_the_first_version_goes_on(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene, other = Scene(tmp_path, specializer, EAGER), Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    await scene.show([1, 2] * 10)
+    known = msgspec.json.decode(scene.node.snapshot("cam") or b"")
+    former = {"audits": known["audits"], "cascade": known["shortcuts"]["specialised"], "timeline": known["timeline"]}
+    other.node.restore("cam", msgspec.json.encode(former))
+    assert said(await other.frame(2, 3)) == [("shade-2", "specialised"), ("shade-3", "oracle")]
+    assert other.plan().answers == scene.plan().answers + 2
+
+
+async def test_a_shortcut_with_a_damaged_snapshot_begins_anew_and_the_rest_goes_on(
+    tmp_path: Path, specializer: ThreadSpecializer, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene, other = Scene(tmp_path, specializer, EAGER), Scene(tmp_path, specializer, EAGER)
+    await scene.specialised()
+    await scene.show([1, 2])
+    known = msgspec.json.decode(scene.node.snapshot("cam") or b"")
+    known["shortcuts"]["specialised"] = {"weg": 3}
+    other.node.restore("cam", msgspec.json.encode(known))
+    assert "stream cam, node type: the snapshot of 'specialised' is damaged, it begins anew" in caplog.text
+    assert said(await other.frame(1)) == [("shade-1", "oracle")]
+    assert other.plan().answers == scene.plan().answers + 1

@@ -1,0 +1,72 @@
+"""What is opened for a query is closed, whatever happens in between."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pipelines.assembly.parts import Setting, assembled
+from pipelines.environment import catalogue
+from pipelines.query.dag import compile_dag
+from serving.backend import Backend
+from serving.errors import ModelError
+from specialization.trainer.trainer import ThreadSpecializer
+from tests.pipelines.queries import DETECT, TRACK, TYPE, query
+
+ALL = TYPE | {"model": ["vehicle-type-compact", "vehicle-type"], "specialize": True, "reuse_s": 1}
+
+
+class Trainer(ThreadSpecializer):
+    """Says in which order it and the engine are closed."""
+
+    def __init__(self, closed: list[str]) -> None:
+        super().__init__()
+        self.closed = closed
+
+    async def close(self) -> None:
+        self.closed.append("trainer")
+        await super().close()
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    order: list[str] = []
+    stop = Backend.stop
+
+    async def stopped(engine: Backend) -> None:
+        order.append("engine")
+        await stop(engine)
+
+    monkeypatch.setattr(Backend, "stop", stopped)
+    return order
+
+
+async def test_a_node_with_all_shortcuts_has_one_chain_and_is_closed(closed: list[str]) -> None:
+    wanted = query(DETECT, TRACK, ALL)
+    async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))) as parts:
+        assert list(parts.shortcuts.nodes) == ["type"]
+        assert closed == []
+    assert sorted(closed) == ["engine", "trainer"]
+
+
+async def test_a_node_without_shortcuts_is_not_registered(closed: list[str]) -> None:
+    wanted = query(DETECT, TRACK, TYPE)
+    async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))) as parts:
+        assert parts.shortcuts.nodes == {}
+
+
+async def test_what_fails_inside_is_raised_when_all_is_closed(closed: list[str]) -> None:
+    wanted = query(DETECT, TRACK, ALL)
+    with pytest.raises(asyncio.CancelledError):
+        async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))):
+            raise asyncio.CancelledError
+    assert sorted(closed) == ["engine", "trainer"]
+
+
+async def test_a_model_that_is_not_there_is_an_error_and_leaves_nothing_open(closed: list[str]) -> None:
+    wanted = query(DETECT, TRACK, TYPE | {"model": "no-such-model"})
+    with pytest.raises(ModelError, match="no-such-model"):
+        async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))):
+            pass
+    assert sorted(closed) == ["engine", "trainer"]

@@ -1,0 +1,141 @@
+"""Lanes: order, one at a time, and drops at enqueue, on the timer and at dequeue. Nothing is lost silently."""
+
+import asyncio
+
+import pytest
+
+from pipelines.execute.lane import Dropped, Lane
+from pipelines.execute.overload import LATE, QUEUE_FULL, Block, DropLate, DropOldest, Waiting
+from serving.common.fake_clock import FakeClock
+
+FAR = 1e9
+
+
+class Bench:
+    """A lane whose work waits for a gate and records what ran."""
+
+    def __init__(self, policy, depth=2):
+        self.clock = FakeClock()
+        self.lane = Lane(policy, depth, self.clock)
+        self.gate = asyncio.Event()
+        self.ran = []
+
+    def soon(self):
+        return self.clock.monotonic_s() + 1
+
+    def put(self, seq, deadline=FAR):
+        async def work():
+            await self.gate.wait()
+            self.ran.append(seq)
+            return seq
+
+        return asyncio.ensure_future(self.lane.run(Waiting(seq, deadline), work))
+
+
+async def outcome(task):
+    try:
+        return await task
+    except Dropped as drop:
+        return drop.cause
+
+
+async def settle():
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_block_keeps_everything_in_order_and_makes_the_source_wait():
+    bench = Bench(Block(), depth=2)
+    tasks = [bench.put(seq, deadline=0.0) for seq in range(10)]
+    await settle()
+    assert bench.ran == []
+    bench.gate.set()
+    assert await asyncio.gather(*tasks) == list(range(10))
+    assert bench.ran == list(range(10))
+    assert bench.lane.idle
+
+
+async def test_a_frame_that_waits_for_room_is_not_overtaken():
+    lane, order = Lane(Block(), depth=1), []
+
+    async def submit(seq):
+        async def work():
+            await asyncio.sleep(0)
+            order.append(seq)
+
+        await lane.run(Waiting(seq, FAR), work)
+
+    tasks = []
+    for seq in range(30):
+        tasks.append(asyncio.ensure_future(submit(seq)))
+        await asyncio.sleep(0)
+    await asyncio.gather(*tasks)
+    assert order == list(range(30))
+
+
+async def test_drop_oldest_loses_the_oldest_waiting_when_full():
+    bench = Bench(DropOldest(), depth=2)
+    tasks = []
+    for seq in range(5):
+        tasks.append(bench.put(seq))
+        await settle()
+    bench.gate.set()
+    assert [await outcome(task) for task in tasks] == [0, QUEUE_FULL, QUEUE_FULL, 3, 4]
+
+
+async def test_drop_late_refuses_at_enqueue_what_is_already_late():
+    bench = Bench(DropLate())
+    assert await outcome(bench.put(0, deadline=0.0)) == LATE
+
+
+async def test_drop_late_drops_on_the_timer_while_the_worker_never_frees():
+    bench = Bench(DropLate())
+    running = bench.put(0)
+    await settle()
+    late = bench.put(1, deadline=bench.soon())
+    await settle()
+    assert not late.done()
+    bench.clock.advance(1.01)
+    assert await outcome(late) == LATE
+    assert bench.ran == []
+    bench.gate.set()
+    assert await running == 0
+
+
+async def test_drop_oldest_lets_a_late_frame_give_way_to_a_newer_one_only():
+    bench = Bench(DropOldest(), depth=3)
+    running = bench.put(0)
+    await settle()
+    late, newest = bench.put(1, deadline=bench.soon()), bench.put(2, deadline=bench.soon())
+    await settle()
+    bench.clock.advance(1.01)
+    assert await outcome(late) == LATE
+    bench.gate.set()
+    assert await newest == 2
+    assert await running == 0
+
+
+async def test_work_that_fails_fails_alone():
+    lane = Lane(Block())
+
+    async def fail():
+        raise ValueError("bad frame")
+
+    async def succeed():
+        return "fine"
+
+    bad, good = lane.run(Waiting(0, FAR), fail), lane.run(Waiting(1, FAR), succeed)
+    results = await asyncio.gather(bad, good, return_exceptions=True)
+    assert isinstance(results[0], ValueError)
+    assert results[1] == "fine"
+
+
+async def test_a_submitter_that_gives_up_does_not_stop_the_lane():
+    bench = Bench(Block())
+    gone, stays = bench.put(0), bench.put(1)
+    await settle()
+    gone.cancel()
+    bench.gate.set()
+    assert await stays == 1
+    with pytest.raises(asyncio.CancelledError):
+        await gone

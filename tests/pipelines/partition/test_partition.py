@@ -1,0 +1,256 @@
+"""One partition: nothing acknowledged before its result is stored, results in order, holding and releasing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+from aiokafka.errors import MessageSizeTooLargeError, TopicAuthorizationFailedError
+
+from operators.frames.frame import Frame
+from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
+from pipelines.partition.dispatch import Derive, TopicNames
+from pipelines.partition.message import Message
+from pipelines.partition.partition import HOLD_AT, HOLD_AT_BYTES, WINDOW, Partition, Valve, Work
+from pipelines.partition.publisher import Outgoing, Publisher
+from pipelines.partition.resume import NothingToResume, Tail
+from pipelines.worker.worker import NoEvents
+from serving.errors import Unavailable
+from tests.at_once import AT_ONCE
+from tests.integration.worker_parts import CountingAnalyser, OneEvent, frame_message
+
+TOPICS = TopicNames("frames", "results", "events", "dlq")
+
+
+@dataclass
+class Bench:
+    """A partition whose publishing can be held up, with a diary of what it did."""
+
+    analyser: CountingAnalyser = field(default_factory=lambda: CountingAnalyser("query"))
+    resume: NothingToResume = field(default_factory=NothingToResume)
+    derive: Derive = field(default_factory=NoEvents)
+    streams: set[str] = field(default_factory=set)
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+    diary: list[tuple[str, int]] = field(default_factory=list)
+    published: list[Outgoing] = field(default_factory=list)
+
+    def partition(self) -> Partition:
+        self.open.set()
+        work = Work(self.analyser, Publisher(self.send, AT_ONCE), TOPICS, self.resume, self.derive)
+        valve = Valve(
+            lambda message: self.diary.append(("ack", message.offset)),
+            lambda: self.diary.append(("hold", 0)),
+            lambda: self.diary.append(("release", 0)),
+        )
+        return Partition(work, valve, self.meet)
+
+    def meet(self, stream: str) -> bool:
+        new = stream not in self.streams
+        self.streams.add(stream)
+        return new
+
+    async def send(self, message: Outgoing) -> Awaitable[object]:
+        await self.open.wait()
+        self.published.append(message)
+        if message.topic == "results":
+            self.diary.append(("result", from_json(message.value, Result).seq))
+        else:
+            self.diary.append((message.topic, 0))
+        done: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        done.set_result(None)
+        return done
+
+    def of(self, kind: str) -> list[int]:
+        return [number for name, number in self.diary if name == kind]
+
+
+def message(offset: int, stream: str = "camera") -> Message:
+    sent = frame_message(stream, offset, "bgr24")
+    return Message("frames", 0, offset, 1000.0 + offset, sent.key, sent.value, sent.headers)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.005)
+            await asyncio.sleep(0)
+
+
+async def test_results_come_in_order_and_acks_behind_them() -> None:
+    bench = Bench()
+    partition = bench.partition()
+    for offset in range(20):
+        partition.take(message(offset))
+    await until(lambda: len(bench.of("ack")) == 20)
+    await partition.stop(1)
+    assert bench.of("result") == list(range(20))
+    assert bench.of("ack") == list(range(20))
+    for offset in range(20):
+        assert bench.diary.index(("result", offset)) < bench.diary.index(("ack", offset))
+    assert bench.published[3].timestamp_s == 1003.0, "the frame's time, by which a successor finds it"
+
+
+async def test_nothing_is_acknowledged_while_the_broker_is_away() -> None:
+    bench = Bench()
+    partition = bench.partition()
+    bench.open.clear()
+    for offset in range(5):
+        partition.take(message(offset))
+    await until(lambda: len(bench.analyser.seen) == 5)
+    assert not bench.of("ack")
+    await partition.stop(0.05)
+    bench.open.set()
+    await asyncio.sleep(0.05)
+    assert not bench.of("ack"), "given up, so it comes again"
+
+
+async def test_a_full_partition_is_held_and_released() -> None:
+    bench = Bench()
+    partition = bench.partition()
+    bench.open.clear()
+    for offset in range(WINDOW + HOLD_AT + 5):
+        partition.take(message(offset))
+        await asyncio.sleep(0)
+    assert bench.of("hold")
+    assert not bench.of("release")
+    bench.open.set()
+    await until(lambda: len(bench.of("ack")) == WINDOW + HOLD_AT + 5)
+    assert bench.of("release") == [0]
+    await partition.stop(1)
+
+
+async def test_a_partition_of_large_messages_is_held_long_before_it_has_many() -> None:
+    bench = Bench()
+    partition = bench.partition()
+    bench.open.clear()
+    large = bytes(HOLD_AT_BYTES // 4)
+    for offset in range(4):
+        assert not bench.of("hold")
+        partition.take(replace(message(offset), value=large))
+    assert bench.of("hold") == [0]
+    bench.open.set()
+    await until(lambda: len(bench.of("ack")) == 4)
+    assert bench.of("release") == [0]
+    await partition.stop(1)
+
+
+async def test_stopping_finishes_what_is_in_work_and_leaves_the_rest() -> None:
+    bench = Bench(analyser=CountingAnalyser("query", work_s=0.002))
+    partition = bench.partition()
+    for offset in range(WINDOW * 3):
+        partition.take(message(offset))
+    await until(lambda: len(bench.of("ack")) > 0)
+    await partition.stop(10)
+    answered = len(bench.of("ack"))
+    assert 0 < answered < WINDOW * 3
+    assert bench.of("ack") == bench.of("result") == list(range(answered))
+
+
+async def test_events_and_dead_letters_are_stored_before_the_result() -> None:
+    class Failing(CountingAnalyser):
+        async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
+            raise RuntimeError("no such thing")
+
+    bench = Bench(analyser=Failing("query"), derive=OneEvent())
+    partition = bench.partition()
+    partition.take(message(0))
+    await until(lambda: bool(bench.of("ack")))
+    await partition.stop(1)
+    assert [name for name, _ in bench.diary] == ["events", "dlq", "result", "ack"]
+    letter = from_json(bench.published[1].value, DeadLetter)
+    assert (letter.reason, letter.message) == ("failed", "RuntimeError: no such thing")
+    assert from_json(bench.published[2].value, Result).outcome == "failed"
+
+
+class Diary(NoEvents):
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def __call__(self, result: Result) -> list[Event]:
+        self.seen.append(result.seq)
+        return []
+
+
+class Remembering(NothingToResume):
+    """As after a kill: the first frames have results."""
+
+    def __init__(self, answered: int) -> None:
+        self.left = answered
+        self.covered: list[float] = []
+
+    async def cover(self, since_s: float) -> None:
+        self.covered.append(since_s)
+
+    def answered(self, header: FrameHeader) -> bool:
+        return header.seq < self.left
+
+    def recent(self, stream: str) -> list[Result]:
+        tail = Tail("query")
+        header = from_json(frame_message(stream, 2, "bgr24").headers[0][1], FrameHeader)
+        tail.add(to_json(CountingAnalyser("query").unanalysed(header, "analysed", None)))
+        return tail.recent(stream)
+
+
+async def test_what_was_answered_is_acknowledged_without_a_second_result() -> None:
+    resume, derive = Remembering(answered=3), Diary()
+    bench = Bench(resume=resume, derive=derive)
+    partition = bench.partition()
+    for offset in range(5):
+        partition.take(message(offset))
+    await until(lambda: len(bench.of("ack")) == 5)
+    await partition.stop(1)
+    assert bench.of("result") == [3, 4]
+    assert bench.of("ack") == [0, 1, 2, 3, 4]
+    assert derive.seen == [2, 3, 4], "the life cycle goes on from the last results of the earlier life"
+    assert resume.covered[0] == 1000.0
+    assert bench.streams == {"camera"}
+
+
+async def test_state_that_is_held_already_is_not_told_the_past_again() -> None:
+    derive = Diary()
+    bench = Bench(resume=Remembering(answered=3), derive=derive, streams={"camera"})
+    partition = bench.partition()
+    for offset in range(5):
+        partition.take(message(offset))
+    await until(lambda: len(bench.of("ack")) == 5)
+    await partition.stop(1)
+    assert derive.seen == [3, 4]
+
+
+async def test_a_result_that_is_too_large_becomes_a_failed_one() -> None:
+    class Strict(Bench):
+        async def send(self, message: Outgoing) -> Awaitable[object]:
+            if len(message.value) > 500:
+                raise MessageSizeTooLargeError
+            return await super().send(message)
+
+    class Wordy(CountingAnalyser):
+        async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
+            return self.unanalysed(header, "analysed", "x" * 1000)
+
+    bench = Strict(analyser=Wordy("query"))
+    partition = bench.partition()
+    partition.take(message(0))
+    await until(lambda: bool(bench.of("ack")))
+    await partition.stop(1)
+    result = from_json(bench.published[0].value, Result)
+    assert result.outcome == "failed"
+    assert result.cause is not None
+    assert "too large for topic results" in result.cause
+
+
+async def test_a_failure_to_publish_that_waiting_cannot_mend_is_told() -> None:
+    class Refusing(Bench):
+        async def send(self, message: Outgoing) -> Awaitable[object]:
+            raise TopicAuthorizationFailedError("results")
+
+    partition = Refusing().partition()
+    partition.take(message(0))
+    with pytest.raises(Unavailable, match="cannot publish to results"):
+        await asyncio.wait_for(asyncio.shield(partition.tasks[1]), 5)
+    with pytest.raises(Unavailable):
+        await partition.stop(1)

@@ -1,0 +1,144 @@
+"""What is learnt from the tail of the results topic."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from aiokafka.errors import RequestTimedOutError
+
+from operators.wire.schema import FrameHeader, FrameInfo, Plan, Result, to_json
+from pipelines.partition import resume
+from pipelines.partition.answered import RECENT_RESULTS
+from pipelines.partition.resume import KafkaResume, Tail
+from pipelines.settings import BrokerSettings
+from tests.at_once import AT_ONCE
+
+NOW = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def result(seq: int, stream: str = "camera", query: str = "vehicles") -> Result:
+    info = FrameInfo(width=64, height=48, media_time_s=0.0, captured_at=NOW)
+    plan = Plan(slo_ms=100, deadline_met=True)
+    return Result(stream=stream, run="run", seq=seq, query=query, frame=info, outcome="analysed", plan=plan)
+
+
+def header(seq: int, stream: str = "camera", run: str = "run") -> FrameHeader:
+    return FrameHeader(
+        stream=stream, run=run, seq=seq, width=64, height=48, media_time_s=0.0, captured_at=NOW, encoding="jpeg"
+    )
+
+
+def test_a_frame_with_a_result_is_known_once() -> None:
+    tail = Tail("vehicles")
+    tail.add(to_json(result(3)))
+    assert tail.answered(header(3))
+    assert not tail.answered(header(3)), "a frame comes once"
+    assert not tail.answered(header(4))
+
+
+def test_another_run_or_stream_is_another_frame() -> None:
+    tail = Tail("vehicles")
+    tail.add(to_json(result(3)))
+    assert not tail.answered(header(3, run="other"))
+    assert not tail.answered(header(3, stream="other"))
+
+
+def test_results_of_another_query_do_not_answer() -> None:
+    tail = Tail("vehicles")
+    tail.add(to_json(result(3, query="people")))
+    assert not tail.answered(header(3))
+
+
+def test_what_is_no_result_is_passed_over() -> None:
+    tail = Tail("vehicles")
+    for value in (
+        None,
+        b"",
+        b"{",
+        b"[1]",
+        b'{"query": "vehicles"}',
+        b'{"query": "\xff"}',
+        b"[" * 9999,
+        b'{"a":' * 9999,
+    ):
+        tail.add(value, "somewhere")
+    assert not len(tail)
+    assert tail.mishaps.counts.total() == 8
+
+
+def test_a_result_with_nothing_but_its_identity_answers_its_frame_and_is_not_given_out() -> None:
+    tail = Tail("vehicles")
+    tail.add(b'{"query": "vehicles", "stream": "camera", "run": "run", "seq": 3}')
+    tail.add(to_json(result(4)))
+    assert [found.seq for found in tail.recent("camera")] == [4]
+    assert tail.answered(header(3))
+
+
+def test_the_last_results_of_a_stream_are_given_once_in_order() -> None:
+    tail = Tail("vehicles")
+    for seq in range(RECENT_RESULTS + 10):
+        tail.add(to_json(result(seq)))
+    tail.add(to_json(result(0, stream="other")))
+    assert [found.seq for found in tail.recent("camera")] == list(range(10, RECENT_RESULTS + 10))
+    assert tail.recent("camera") == []
+    assert tail.recent("other") == [result(0, stream="other")]
+
+
+def test_results_of_a_later_minor_version_are_understood() -> None:
+    tail = Tail("vehicles")
+    tail.add(msgspec.json.encode({**msgspec.to_builtins(result(3)), "added_later": 1}))
+    assert tail.answered(header(3))
+
+
+class Told(KafkaResume):
+    """Reads what it is told: values, or an error that cuts the reading off."""
+
+    def __init__(self, *readings: list[bytes | Exception]) -> None:
+        super().__init__(BrokerSettings(("nowhere:1",)), "results", "vehicles", self._flushed, AT_ONCE)
+        self.readings = list(readings)
+        self.since_s: list[float] = []
+        self.log: list[str] = []
+
+    async def _flushed(self) -> None:
+        self.log.append("flush")
+
+    async def _values(self, since_ms: float) -> AsyncIterator[tuple[bytes | None, str]]:
+        self.since_s.append(since_ms / 1000)
+        self.log.append("read")
+        for value in self.readings.pop(0):
+            if isinstance(value, Exception):
+                raise value
+            yield value, "somewhere"
+
+
+async def test_what_is_on_its_way_to_the_topic_is_waited_for() -> None:
+    told = Told([to_json(result(3))])
+    await told.cover(1000.0)
+    assert told.log == ["flush", "read"]
+    assert told.answered(header(3))
+
+
+async def test_the_tail_is_read_once_unless_an_older_frame_comes() -> None:
+    told = Told([], [])
+    for since_s in (1000.0, 1001.0, 1000.0, 900.0, 950.0):
+        await told.cover(since_s)
+    assert told.since_s == [1000.0 - resume.MARGIN_S, 900.0 - resume.MARGIN_S]
+
+
+async def test_after_partitions_moved_the_tail_is_read_again() -> None:
+    told = Told([to_json(result(3))], [to_json(result(4))])
+    await told.cover(1000.0)
+    told.reset()
+    await told.cover(1000.0)
+    assert not told.answered(header(3)), "what was read before the move is forgotten"
+    assert told.answered(header(4))
+
+
+async def test_a_reading_that_is_cut_off_starts_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told([to_json(result(3)), RequestTimedOutError("nothing came")], [to_json(result(n)) for n in (3, 4)])
+    await told.cover(1000.0)
+    assert told.answered(header(3))
+    assert told.answered(header(4)), "half a tail is not taken for the whole"

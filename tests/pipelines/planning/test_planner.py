@@ -1,0 +1,41 @@
+"""The plan of a node, and its echo in the result."""
+
+from __future__ import annotations
+
+import msgspec
+
+from operators.base import Call
+from operators.plan import Decision
+from operators.testing import call
+from operators.wire.schema import NodeDecision
+from pipelines.execute.plan_echo import decisions
+from pipelines.planning.planner import FirstListed
+from serving.scheduling.urgency import Urgency
+
+
+def test_the_first_listed_model_runs_with_every_shortcut() -> None:
+    plan = FirstListed().plan("cam", "type", ["small", "big"], 87.5)
+    assert plan == Decision("small", None, 87.5, "first listed")
+    assert plan.allows("specialised")
+    assert FirstListed().plan("cam", "track", [], 1.0).variant is None
+
+
+def test_a_plan_names_the_shortcuts_that_may_answer() -> None:
+    plan = Decision("big", frozenset({"reused"}))
+    assert plan.allows("reused")
+    assert not plan.allows("variant")
+
+
+def test_the_result_repeats_what_nodes_with_a_model_were_to_do_and_did_not() -> None:
+    obeyed = Call(Decision("small", frozenset({"variant", "cached"}), 12.3456, "fits"), Urgency(0.0))
+    refused = call("big")
+    refused.decline("cached", "nothing was learnt yet")
+    found = decisions({"track": call(None), "type": obeyed, "kind": refused})
+    assert found == {
+        "type": NodeDecision(variant="small", shortcuts=["cached", "variant"], budget_ms=12.3, why="fits"),
+        "kind": NodeDecision(variant="big", declined={"cached": "nothing was learnt yet"}),
+    }
+    assert msgspec.json.decode(msgspec.json.encode(found["kind"])) == {
+        "variant": "big",
+        "declined": {"cached": "nothing was learnt yet"},
+    }

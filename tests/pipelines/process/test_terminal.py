@@ -1,0 +1,75 @@
+"""Nothing that comes from elsewhere acts upon a terminal, by whichever way it is shown."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from rich.table import Table
+
+import pipelines
+from pipelines.process.safe_console import SafeConsole
+from pipelines.process.terminal import SafeFormatter, say, show_traceback
+
+HOSTILE = "gate\x1b[2J\x9b31m\u202e\x07"
+SHOWN = "gate\\x1b[2J\\x9b31m\\u202e\\x07"
+
+
+def test_lines_are_said_without_escapes_but_in_our_own_style(capsys: pytest.CaptureFixture[str]) -> None:
+    say(f"one\n{HOSTILE}")
+    assert capsys.readouterr().out == f"one\n{SHOWN}\n"
+
+
+def test_tables_obey_neither_escapes_nor_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("name", box=None)
+    table.add_row(HOSTILE)
+    table.add_row("[link=http://elsewhere]x[/link]")
+    SafeConsole().print(table, "[red]line[/red]")
+    said = capsys.readouterr().out
+    assert SHOWN in said
+    assert "[link=http://elsewhere]x[/link]" in said
+    assert "[red]line[/red]" in said
+
+
+def test_a_log_record_is_one_line_whatever_it_quotes() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(SafeFormatter("sluice: %(message)s"))
+    log = logging.Logger("test")
+    log.addHandler(handler)
+    log.warning("stream %s: %s", HOSTILE, "first\nsluice: error: forged")
+    assert stream.getvalue() == f"sluice: stream {SHOWN}: first\\nsluice: error: forged\n"
+
+
+def test_a_logged_traceback_keeps_its_lines_and_loses_escapes() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(SafeFormatter("%(message)s"))
+    log = logging.Logger("test")
+    log.addHandler(handler)
+    try:
+        raise ValueError(HOSTILE)
+    except ValueError:
+        log.exception("failed")
+    assert stream.getvalue().startswith("failed\nTraceback")
+    assert stream.getvalue().endswith(f"ValueError: {SHOWN}\n")
+
+
+def test_the_last_traceback_loses_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        raise ValueError(HOSTILE)
+    except ValueError:
+        show_traceback(*sys.exc_info())  # type: ignore[arg-type]
+    assert f"ValueError: {SHOWN}\n" in capsys.readouterr().err
+
+
+def test_no_command_prints_past_the_safe_ways() -> None:
+    """``click.echo`` and Rich's own console print what they are given."""
+    folder = Path(pipelines.__file__).parent
+    past = re.compile(r"click\.s?echo\(|(?<!Safe)Console\(|(?<![\w.])print\(")
+    found = [path for path in sorted(folder.rglob("*.py")) if path.name not in ("terminal.py", "safe_console.py")]
+    assert [path.name for path in found if past.search(path.read_text())] == []

@@ -1,0 +1,30 @@
+"""What a worker asks of its process, and gives back."""
+
+from __future__ import annotations
+
+import gc
+
+import cv2
+import pytest
+
+from pipelines.process.tuning import tuned
+
+
+def test_what_is_loaded_is_out_of_the_collector_s_sight_while_it_lasts() -> None:
+    with tuned():
+        assert gc.get_freeze_count() > 10_000
+    assert gc.get_freeze_count() == 0
+
+
+def test_opencv_has_no_threads_of_its_own_while_it_lasts() -> None:
+    before = cv2.getNumThreads()
+    with tuned():
+        assert cv2.getNumThreads() == 1
+    assert cv2.getNumThreads() == before
+
+
+def test_an_error_leaves_nothing_behind() -> None:
+    before = cv2.getNumThreads()
+    with pytest.raises(KeyError), tuned():
+        raise KeyError
+    assert (cv2.getNumThreads(), gc.get_freeze_count()) == (before, 0)

@@ -1,0 +1,135 @@
+"""Nodes in order, their inputs, and queries that cannot be ordered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.frames.frame import Box, Region
+from operators.wire.schema import Attribute, Model
+from pipelines.query.dag import compile_dag
+from serving.errors import QueryError
+from tests.pipelines.queries import DETECT, TRACK, TYPE, query
+
+KIND = {"name": "kind", "task": "recognise", "input": "track", "model": "street-kind", "attribute": "what"}
+
+
+def region(label: str = "moving", confidence: float = 0.9, **answers: str) -> Region:
+    found = Region(0, "detect", Box(0, 0, 0.5, 0.5), label, confidence)
+    model = Model(name="m", version="1", tier="reference")
+    found.attributes += [
+        Attribute(name=name, label=said, confidence=1, provenance="oracle", model=model)
+        for name, said in answers.items()
+    ]
+    return found
+
+
+def problems(*nodes: dict[str, Any]) -> list[str]:
+    with pytest.raises(QueryError) as caught:
+        compile_dag(query(*nodes))
+    return str(caught.value).splitlines()
+
+
+@given(st.permutations([DETECT, TRACK, KIND, TYPE | {"input": "kind[kind == vehicle]"}]))
+def test_inputs_come_first_whatever_the_order_of_the_file(nodes: list[dict[str, Any]]) -> None:
+    dag = compile_dag(query(*nodes))
+    assert [node.name for node in dag.nodes] == ["detect", "track", "kind", "type"]
+    assert (dag.query, dag.slo_ms) == ("test", 250)
+
+
+def test_nodes_of_equal_rank_keep_the_order_of_the_file() -> None:
+    colour = TYPE | {"name": "colour", "input": "detect"}
+    dag = compile_dag(query(TYPE, colour, TRACK, DETECT))
+    assert [node.name for node in dag.nodes] == ["detect", "colour", "track", "type"]
+
+
+def test_what_a_node_is_to_the_executor() -> None:
+    detect, track, type_ = compile_dag(query(DETECT, TRACK, TYPE | {"model": ["a", "b"]})).nodes
+    assert [node.makes_regions for node in (detect, track, type_)] == [True, False, False]
+    assert [node.models for node in (detect, track, type_)] == [("motion",), (), ("a", "b")]
+    assert detect.select({}) == []
+
+
+def test_a_filter_selects_by_label_confidence_area_and_answers() -> None:
+    input_ = "kind[label == moving and confidence > 0.5 and area >= 0.25 and kind in (vehicle)]"
+    node = compile_dag(query(DETECT, TRACK, KIND, TYPE | {"input": input_})).nodes[-1]
+    car = region(what="vehicle")
+    others = [region(what="person"), region(), region(confidence=0.4, what="vehicle"), region("car", what="vehicle")]
+    assert node.select({"kind": [*others, car]}) == [car]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        (
+            [DETECT, TRACK | {"input": "detct"}],
+            ["nodes[1].input: there is no node 'detct'; did you mean 'detect'? allowed: detect"],
+        ),
+        (
+            [DETECT, TRACK | {"input": "detect[lable == car]"}],
+            [
+                "nodes[1].input: unknown field 'lable'; did you mean 'label'? "
+                "allowed: label, confidence, area (at character 8)"
+            ],
+        ),
+        (
+            [DETECT, TRACK, KIND, TYPE | {"input": "track[kind == vehicle]"}],
+            [
+                "nodes[3].input: unknown field 'kind'; allowed: label, confidence, area (at character 7); "
+                "'kind' has not answered there, use it as the input: kind[…]"
+            ],
+        ),
+        (
+            [DETECT, TRACK | {"input": "detect["}, TYPE | {"name": "detect"}],
+            [
+                "nodes[2].name: 'detect' is the name of nodes[0] too",
+                "nodes[1].input: expected a field, found the end (at character 8)",
+            ],
+        ),
+        (
+            [DETECT, TRACK, TYPE | {"attribute": "x"}, KIND | {"attribute": "x"}],
+            ["nodes[3].attribute: 'x' is the attribute of nodes[2] too"],
+        ),
+        (
+            [DETECT | {"name": "queue"}, TRACK | {"input": "queue"}],
+            ["nodes[0].name: 'queue' has a meaning of its own: choose another name"],
+        ),
+        (
+            [DETECT, TRACK | {"input": "type"}, TYPE, KIND | {"input": "kind"}],
+            [
+                "nodes[1].input: goes in a circle: track → type → track; one of them needs another input",
+                "nodes[3].input: goes in a circle: kind → kind; one of them needs another input",
+            ],
+        ),
+        (
+            [DETECT | {"input": "type"}, TRACK, TYPE],
+            ["nodes[0].input: goes in a circle: detect → track → type → detect; one of them needs another input"],
+        ),
+    ],
+)
+def test_what_cannot_run_is_said_by_key(nodes: list[dict[str, Any]], expected: list[str]) -> None:
+    assert problems(*nodes) == expected
+
+
+def test_a_node_that_reuses_answers_needs_tracks() -> None:
+    fine = TYPE | {"reuse_s": 2}
+    assert [node.name for node in compile_dag(query(DETECT, TRACK, fine)).nodes] == ["detect", "track", "type"]
+    untracked = fine | {"input": "detect"}
+    assert problems(DETECT, untracked) == [
+        "nodes[1].reuse_s: nothing tracks these objects: put a node with task: track before"
+    ]
+    assert compile_dag(query(DETECT, untracked | {"reuse_s": 0}))
+
+
+@pytest.mark.parametrize("model", [["vehicle-type-compact", "vehicle-type"], ["vehicle-type@openvino-int8"]])
+def test_a_node_may_have_all_shortcuts_together(model: list[str]) -> None:
+    assert compile_dag(query(DETECT, TRACK, TYPE | {"specialize": True, "reuse_s": 2, "model": model}))
+
+
+def test_parts_of_objects_do_not_inherit_answers() -> None:
+    faces = {"name": "faces", "task": "detect", "model": "faces", "input": "kind[kind == person]"}
+    late = TYPE | {"input": "faces[kind == person]"}
+    assert "unknown field 'kind'" in problems(DETECT, TRACK, KIND, faces, late)[0]

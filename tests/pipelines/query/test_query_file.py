@@ -1,0 +1,190 @@
+"""Reading query files: what they mean, and what is said of mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from operators.capture.sources.uri import SourceUri
+from operators.detect.motion import MotionSettings
+from operators.track.operator import TrackSettings
+from pipelines.query.nodes import Motion, TrackNode
+from pipelines.query.query_file import DetectNode, Fps, RecogniseNode, load_query
+from serving.errors import QueryError, SourceError
+from tests.pipelines.queries import DETECT, TRACK, TYPE, query, write
+
+GOOD = """\
+    version: 1
+    name: vehicles
+    slo_ms: 250
+    streams:
+      - uri: synthetic:street?seed=1
+      - id: yard
+        uri: rtsp://viewer:hunter2@camera.local/1
+        sample: {fps: 5}
+        max_width: 1280
+      - uri: clips/a.mp4
+        sample: keyframes
+        overload: drop_late
+    nodes:
+      - {name: detect, task: detect, model: motion, motion: {min_area: 0.01}}
+      - {name: track, task: track, input: detect}
+      - {name: type, task: recognise, input: track, model: [big, small], gallery: people}
+"""
+
+
+def problems_of(path: Path) -> list[str]:
+    with pytest.raises(QueryError) as caught:
+        load_query(path)
+    return [line.removeprefix(f"{path}") for line in str(caught.value).splitlines()]
+
+
+def test_a_file_becomes_a_query_with_defaults(tmp_path: Path) -> None:
+    found = load_query(write(tmp_path / "q.yaml", GOOD))
+    assert (found.name, found.slo_ms, found.accuracy) == ("vehicles", 250, 0.97)
+    assert [stream.id for stream in found.streams] == ["street-1", "yard", "a"]
+    assert [stream.sample for stream in found.streams] == ["all", Fps(fps=5), "keyframes"]
+    assert [stream.overload_policy for stream in found.streams] == ["block", "drop_oldest", "drop_late"]
+    detect, track, type_ = found.nodes
+    assert isinstance(detect, DetectNode)
+    assert isinstance(track, TrackNode)
+    assert isinstance(type_, RecogniseNode)
+    assert (detect.model, detect.motion.min_area) == (("motion",), 0.01)
+    assert (type_.model, type_.attribute) == (("big", "small"), "type")
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    found = load_query(write(tmp_path / "q.yaml", GOOD))
+    assert found.streams[2].uri.path == tmp_path / "clips/a.mp4"
+    assert isinstance(found.nodes[2], RecogniseNode)
+    assert found.nodes[2].gallery == tmp_path / "people"
+
+
+def test_credentials_do_not_show(tmp_path: Path) -> None:
+    assert "hunter2" not in repr(load_query(write(tmp_path / "q.yaml", GOOD)))
+
+
+def test_a_query_does_not_change() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        query().name = "other"  # type: ignore[misc]
+
+
+def test_the_defaults_are_the_operators() -> None:
+    assert MotionSettings(**Motion().model_dump()) == MotionSettings()
+    track = TrackNode.model_validate(TRACK)
+    chosen = {name: getattr(track, name) for name in ("confirm_s", "lost_after_s", "max_distance")}
+    assert TrackSettings(**chosen) == TrackSettings()
+
+
+def test_sources_replace_streams_and_take_the_settings_of_the_first() -> None:
+    streams = [{"id": "yard", "uri": "rtsp://h/1", "sample": {"fps": 5}, "max_width": 640}]
+    found = query(streams=streams).with_sources(["/x/a.mp4", "/y/a.mp4", "v4l2:0"])
+    assert [stream.id for stream in found.streams] == ["a", "a-2", "v4l2-0"]
+    assert [stream.uri for stream in found.streams] == [SourceUri(uri) for uri in ("/x/a.mp4", "/y/a.mp4", "v4l2:0")]
+    assert {(stream.sample, stream.max_width) for stream in found.streams} == {(Fps(fps=5), 640)}
+    assert [stream.overload_policy for stream in found.streams] == ["block", "block", "drop_oldest"]
+
+
+def test_no_sources_change_nothing() -> None:
+    assert query().with_sources([]) == query()
+
+
+def test_a_wrong_source_is_an_error() -> None:
+    with pytest.raises(SourceError, match="gopher"):
+        query().with_sources(["gopher://x"])
+
+
+def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "q.yaml",
+        """\
+        version: 2
+        name: Vehicles
+        slo_ms: fast
+        acuracy: 0.9
+        streams:
+          - id: "a b"
+            uri: rtsp://viewer:hunter2@:5/x
+            sample: {fps: 0}
+          - uri: synthetic:street?seed=1
+            sample: keyframe
+          - uri: synthetic:street?seed=1
+            overload: drop_oldst
+        nodes:
+          - {name: detect, task: detect, modle: motion}
+          - {name: track, task: trak, input: detect}
+          - {name: type, input: track}
+          - name: other
+            task: recognise
+            input: track
+            model: []
+            model: x
+        publish: {events: {end_after: 3}}
+        """,
+    )
+    found = problems_of(path)
+    assert found == [
+        ":1: version: is 2; allowed: 1",
+        ":2: name: 'Vehicles' should match pattern '^[a-z0-9-]{1,50}$'",
+        ":3: slo_ms: 'fast' should be a valid number, unable to parse string as a number",
+        ":4: acuracy: unknown key; did you mean 'accuracy'? "
+        "allowed: version, name, slo_ms, accuracy, streams, nodes, publish",
+        ":6: streams[0].id: 'a b' should match pattern '^[A-Za-z0-9._-]{1,100}$'",
+        ":7: streams[0].uri: source rtsp://***@:5/x: no valid host and port after ://",
+        ":8: streams[0].sample.fps: 0 should be greater than 0",
+        ":10: streams[1].sample: is 'keyframe'; did you mean 'keyframes'? allowed: all, keyframes",
+        ":11: streams[2].id: 'street-1' is the id of streams[1] too",
+        ":12: streams[2].overload: is 'drop_oldst'; did you mean 'drop_oldest'? allowed: block, drop_oldest, drop_late",
+        ":14: nodes[0].model: is missing",
+        ":14: nodes[0].modle: unknown key; did you mean 'model'? "
+        "allowed: name, task, model, input, min_confidence, labels, max_objects, motion",
+        ":15: nodes[1].task: is 'trak'; did you mean 'track'? allowed: detect, track, recognise",
+        ":16: nodes[2].task: is missing; allowed: detect, track, recognise",
+        ":21: nodes[3].model: given twice, first in line 20",
+        ":22: publish.events.end_after: unknown key; did you mean 'end_after_s'? allowed: update_every_s, end_after_s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ": is empty"),
+        ("# only a comment", ": is empty"),
+        ("- 1", ": should be a mapping of keys to values"),
+        ("nodes: 3", ":1: nodes: should be a list"),
+        ("nodes: []", ":1: nodes: should not be empty"),
+        ("nodes: [3]", ":1: nodes[0]: should be a mapping of keys to values"),
+        ("a: b: c", ":1: is not valid YAML: mapping values are not allowed here"),
+        ("a: [1, 2", "is not valid YAML"),
+        ("a: &x 1\nb: *x", ":2: is not valid YAML: aliases (*name) are not allowed"),
+        ("a: " + "[" * 5000, ":1: is not valid YAML: nested deeper than 20"),
+        ("a: !!python/object/apply:os.system [id]", "could not determine a constructor"),
+        ("a: !!int x", "is not valid YAML"),
+        ("a: \0", "is not valid YAML"),
+        ("---\na: 1\n---\nb: 1", "expected a single document"),
+        ("a: " + "x" * 300_000, ": is larger than 256 KiB"),
+        ("name: 12\nversion: 1", ":1: name: should be text; put it in quotes"),
+    ],
+)
+def test_what_is_no_query_is_one_clear_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "q.yaml"
+    path.write_text(text)
+    assert any(message in problem for problem in problems_of(path))
+
+
+def test_dates_are_text(tmp_path: Path) -> None:
+    text = "{version: 1, name: 2024-01-01, slo_ms: 1, nodes: [{name: d, task: detect, model: m}]}"
+    assert load_query(write(tmp_path / "q.yaml", text)).name == "2024-01-01"
+
+
+def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
+    assert problems_of(tmp_path / "none.yaml") == [": cannot be read (No such file or directory)"]
+    assert problems_of(tmp_path) == [": cannot be read (Is a directory)"]
+    (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9")
+    assert problems_of(tmp_path / "latin.yaml") == [": is not UTF-8 text (byte 9)"]
+
+
+def test_nodes_are_what_they_say() -> None:
+    assert [node.task for node in query(DETECT, TRACK, TYPE).nodes] == ["detect", "track", "recognise"]

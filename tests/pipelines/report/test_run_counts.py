@@ -1,0 +1,165 @@
+"""The report of a run: every frame counted once, percentiles right, memory bounded."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import astuple
+from rich.console import Console
+
+from cache_adapt.audit.audit import Audit
+from cache_adapt.audit.state import Rule
+from operators.recognise.shortcuts.audit_report import node_plan
+from operators.wire.schema import Plan, StreamPlan, StreamStatus
+from pipelines.report.percentiles import Percentiles
+from pipelines.report.run_counts import MAX_CAUSES, OTHER_CAUSES, RunCounts
+from pipelines.report.run_report import FrameCounts, Quantiles, TimeShares
+from pipelines.report.text import render
+from pipelines.report.tracks import Tracks
+from tests.operators.publish.messages import AT, result, thing
+from tests.pipelines.report import timeline_story
+
+GOLDEN = Path(__file__).with_name("run-report.json")
+STAGES = {"capture": 4.0, "queue": 100.0, "decode": 6.0, "detect": 20.0, "type": 60.0, "framework": 10.0}
+
+
+def full_counts() -> RunCounts:
+    counts = RunCounts()
+    counts.frame_analysed(result(0, thing(1, "car"), thing(2, "person"), stages_ms=STAGES))
+    counts.frame_analysed(result(1, thing(1, "truck"), thing(None, "car"), stages_ms=STAGES))
+    counts.frame_dropped(result(2, outcome="dropped", cause="queue_full"))
+    counts.frame_failed(result(0, stream="gate", outcome="failed", cause="type: boom"))
+    counts.frame_analysed(result(1, stream="gate", plan=Plan(slo_ms=250, deadline_met=False, latency_ms=400)))
+    return counts
+
+
+def test_frames_objects_tracks_and_causes_are_counted() -> None:
+    report = full_counts().report(wall_s=2.0)
+    assert report.frames == FrameCounts(sampled=5, analysed=3, dropped=1, failed=1)
+    assert (report.wall_s, report.fps, report.late) == (2.0, 1.5, 1)
+    assert report.objects == {"car": 2, "person": 1, "truck": 1}
+    assert report.tracks == {"car": 1, "person": 1}
+    assert report.causes == {"queue_full": 1, "type: boom": 1}
+    assert report.streams["gate"].frames == FrameCounts(sampled=2, analysed=1, dropped=0, failed=1)
+
+
+def test_time_is_told_per_stage_and_by_share_without_waiting() -> None:
+    report = full_counts().report(wall_s=2.0)
+    assert report.share == TimeShares(decode=0.1, inference=0.8, framework=0.1)
+    assert list(report.stages) == list(STAGES)
+    assert report.stages["type"] == Quantiles(60, 60, 60)
+    assert astuple(report.latency_ms) == pytest.approx((34, 400, 400), rel=0.01)
+
+
+def test_a_report_of_nothing_is_still_a_report() -> None:
+    report = RunCounts().report(wall_s=0.0)
+    assert report.frames == FrameCounts(0, 0, 0, 0)
+    assert report.latency_ms == Quantiles(None, None, None)
+    assert report.share == TimeShares(0, 0, 0)
+    assert json.loads(json.dumps(report.to_builtins())) == report.to_builtins()
+
+
+def test_causes_are_bounded() -> None:
+    counts = RunCounts()
+    for seq in range(3 * MAX_CAUSES):
+        counts.frame_failed(result(seq, outcome="failed", cause=f"cause {seq}"))
+    causes = counts.report(1.0).causes
+    assert len(causes) == MAX_CAUSES + 1
+    assert causes[OTHER_CAUSES] == 2 * MAX_CAUSES
+
+
+def test_tracks_are_counted_once_however_many_there_are() -> None:
+    tracks = Tracks(remembered=10)
+    for number in range(1000):
+        for _ in range(3):
+            tracks.see(("yard", "r1", number), "car")
+    assert tracks.counts() == {"car": 1000}
+
+
+def test_a_track_is_what_it_was_called_most_often() -> None:
+    tracks = Tracks()
+    for label in ("moving", "car", "car", "truck", "car", "other"):
+        tracks.see(("yard", "r1", 7), label)
+    assert tracks.counts() == {"car": 1}
+
+
+def test_people_can_read_it() -> None:
+    console = Console(file=io.StringIO(), width=120)
+    with console.capture() as captured:
+        console.print(render(full_counts().report(2.0)))
+    text = captured.get()
+    assert "5 frames in 2.0 s: 3 analysed (1.5 per second), 1 dropped, 1 failed, 1 later than the SLO" in text
+    assert "not analysed because: queue_full 1, type: boom 1" in text
+    assert "capture to result" in text
+    assert "time spent: decode 10%, inference 80%, framework 10%" in text
+
+
+def switched_off() -> StreamPlan:
+    """What is published of a shortcut that agreed in half of its audits."""
+    audit = Audit(Rule(0.97))
+    while audit.uses_shortcut:
+        ticket = audit.by_shortcut(0.0)
+        assert ticket is not None
+        audit.tell(ticket, agrees=audit.state.audits % 2 == 0)
+    audit.by_oracle(20)
+    return StreamPlan(stream="yard", query="q", at=AT, nodes=[node_plan("type", "variant", "big", ["small"], audit)])
+
+
+def test_what_the_audits_found_is_told_with_its_reasons() -> None:
+    report = full_counts().report(2.0, [switched_off()])
+    (audit,) = report.audits
+    found, agreement = audit.plan, audit.plan.agreement
+    assert (audit.stream, found.node, found.phase) == ("yard", "type", "off")
+    assert agreement.audits == found.audits == found.answers - 20
+    console = Console(file=io.StringIO(), width=80)
+    with console.capture() as captured:
+        console.print(render(report))
+    text = " ".join(captured.get().split())
+    share, low = f"{found.shortcut_share:.0%}", agreement.exact.low
+    assert f"yard type off {share} {found.audits} {agreement.found:.3f} {low:.3f}–" in text
+    assert "yard type: off after" in text
+    assert "answers: a shortcut agrees too seldom: in 0." in text
+
+
+def test_the_json_of_a_report_keeps_its_shape() -> None:
+    """People's scripts read it: keys are added, and neither renamed nor taken away."""
+    counts = full_counts()
+    counts.stream_state_changed(failed_stream())
+    told = [("gate", "kind", timeline_story.timeline())]
+    report = counts.report(2.0, [timeline_story.plan(), switched_off()], told)
+    assert json.dumps(report.to_builtins(), indent=2) + "\n" == GOLDEN.read_text()
+
+
+def failed_stream() -> StreamStatus:
+    return StreamStatus(
+        stream="yard",
+        run="r1",
+        state="failed",
+        reason="lost",
+        message="gone",
+        uri="rtsp://yard",
+        at=AT,
+        frames=3,
+        restarts=0,
+    )
+
+
+@given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=200), st.sampled_from([0.5, 0.95, 0.99, 1.0]))
+def test_percentiles_are_within_one_percent(durations: list[float], share: float) -> None:
+    percentiles = Percentiles()
+    for duration in durations:
+        percentiles.add(duration)
+    ranked = sorted(durations)
+    exact = ranked[max(0, -(-round(share * 100) * len(ranked) // 100) - 1)]
+    assert percentiles.at(share) == pytest.approx(exact, rel=0.0101)
+
+
+def test_durations_of_nothing_count() -> None:
+    percentiles = Percentiles()
+    percentiles.add(0.0)
+    assert percentiles.at(0.5) == 0.0

@@ -1,0 +1,46 @@
+"""A stream that was specialised twice, as tests of reports and pictures need it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cache_adapt.audit.audit import Audit
+from cache_adapt.audit.state import Rule
+from operators.recognise.shortcuts.audit_report import node_plan
+from operators.recognise.shortcuts.shortcut import Standing
+from operators.recognise.specialised.report import specialization
+from operators.wire.schema import NodePlan, StreamPlan
+from specialization.timeline import Timeline
+from tests.operators.publish.messages import AT
+
+
+def timeline() -> Timeline:
+    """Sixty seconds at the gate: cars and vans, then buses as well."""
+    told = Timeline()
+    told.entered(0, "initialising")
+    told.counted(5, oracle=30)
+    told.entered(6, "selecting", window=30)
+    told.counted(7, oracle=10)
+    told.entered(8, "training")
+    told.counted(9, oracle=10)
+    told.entered(10, "specialised", ["car", "van"], window=40)
+    told.counted(20, head=45, fallback=5, audits=5)
+    told.agreed(20, 0.8, 1.0)
+    told.entered(40, "initialising")
+    told.counted(45, oracle=30)
+    told.entered(50, "specialised", ["bus", "car", "van"], window=60)
+    told.counted(60, head=60, reused=20)
+    told.agreed(60, 0.92, 0.99)
+    return told
+
+
+def node() -> NodePlan:
+    """What is published of it; a run of the template costs a tenth of the oracle's."""
+    standing = Standing("specialised", 2, "compact", ("bus", "car", "van"), template_cost=0.1)
+    found = node_plan("kind", "specialised", "big", ["compact"], Audit(Rule(0.97)))
+    return msgspec.structs.replace(found, specialization=specialization(timeline(), standing))
+
+
+def plan() -> StreamPlan:
+    """The plan of the stream ``gate``."""
+    return StreamPlan(stream="gate", query="q", at=AT, nodes=[node()])

@@ -1,0 +1,75 @@
+"""``sluice run`` with networks that never return."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from pipelines.process.signals import stop_when_threads_are_lost
+from serving.errors import SluiceError
+from serving.watchdog.abandoned import MOST, abandon
+from tests.endless import looping_model, slow_to_open_model
+from tests.real.command import sluice
+
+QUERY = """\
+version: 1
+name: endless
+slo_ms: 5000
+streams:
+  - uri: "synthetic:street?seed=3&duration_s=3&fps=10&width=320&height=180"
+nodes:
+  - {name: detect, task: detect, model: motion}
+  - {name: kind, task: recognise, input: detect, model: MODEL}
+"""
+
+
+def run(tmp_path: Path, model: str) -> tuple[int, list[str]]:
+    query = tmp_path / "q.yaml"
+    query.write_text(QUERY.replace("MODEL", model))
+    said = sluice("run", query, "--models", tmp_path, env={"SLUICE_MODEL_TIMEOUT": "0.5"}, timeout_s=120)
+    return said.returncode, said.stderr.splitlines()
+
+
+def test_a_loop_that_starts_in_mid_stream_fails_its_frames_and_the_run_goes_on_to_its_end(tmp_path: Path) -> None:
+    looping_model(tmp_path, above=0.02)
+    status, errors = run(tmp_path, "endless")
+    assert status == 0, errors
+    first, *others = errors
+    assert first.startswith("sluice: model 'endless' did not return from a batch of ")
+    assert len(others) == 1, others
+    assert others[0].startswith("sluice: stream street-3: node kind: OutOfService: ")
+
+
+def test_a_loop_at_the_first_run_ends_the_command_with_one_line(tmp_path: Path) -> None:
+    looping_model(tmp_path, above=-1)
+    status, errors = run(tmp_path, "endless")
+    assert status == 2
+    assert errors[-1].startswith("sluice: error: model 'endless' did not return from being loaded and run once within")
+    assert "Traceback" not in "".join(errors)
+
+
+def test_a_thread_that_nobody_can_free_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    slow_to_open_model(tmp_path, products=4000)
+    status, errors = run(tmp_path, "slow")
+    assert (status, len([line for line in errors if "'slow' did not return" in line])) == (2, 1), errors
+
+
+async def test_with_too_many_threads_lost_the_process_is_stopped_in_good_order_and_fails() -> None:
+    gate, stop = threading.Event(), asyncio.Event()
+    threads = [threading.Thread(target=gate.wait, daemon=True) for _ in range(MOST)]
+    for thread in threads:
+        thread.start()
+        abandon(thread)
+    try:
+        with pytest.raises(SluiceError, match=r"networks did not return and keep processor cores busy"):
+            async with stop_when_threads_are_lost(stop):
+                await stop.wait()
+    finally:
+        gate.set()
+        for thread in threads:
+            thread.join()
+    async with stop_when_threads_are_lost(asyncio.Event()):
+        pass

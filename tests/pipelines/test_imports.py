@@ -1,0 +1,124 @@
+"""What each command may import by the time it tells of a typo: heavy libraries only where they are needed for that."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.endless import looping_model
+from tests.pipelines.run.test_run_query import write_clip
+
+RUN = {
+    "aiokafka",
+    "av",
+    "cv2",
+    "faust",
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "psutil",
+    "pydantic",
+    "rich",
+    "safetensors",
+    "scipy",
+}
+"""What a run needs."""
+BROKERS = {"kafka", "aiokafka.admin", "faust.transport.drivers.aiokafka", "operators.transports.kafka"}
+"""What only a broker is spoken to by. Faust itself imports ``aiokafka`` and ``aiohttp``, whatever its transport."""
+HEAVY = RUN | BROKERS | {"torch", "openvino", "sklearn", "matplotlib", "scipy.optimize", "scipy.stats"}
+
+PROBE = """
+import json, sys
+from pipelines import cli
+sys.argv[0] = "sluice"
+try:
+    cli.main()
+finally:
+    print(json.dumps(sorted(set(json.loads({heavy!r})) & sys.modules.keys())))
+"""
+
+BROKER = ("--broker", "kafka://127.0.0.1:1")
+TYPOS: list[tuple[str, Sequence[str], str]] = [
+    ("help", ["--help"], ""),
+    ("unknown command", ["rum"], ""),
+    ("health", ["health", "none"], ""),
+    ("check", ["check", "wrong.yaml"], "pydantic"),
+    ("check, missing file", ["check", "none.yaml"], "pydantic"),
+    ("check, misspelt model", ["check", "model.yaml"], "pydantic"),
+    ("run", ["run", "wrong.yaml"], "pydantic"),
+    ("run, unknown option", ["run", "right.yaml", "--sorce", "a"], "pydantic"),
+    ("run, misspelt model", ["run", "model.yaml"], "pydantic"),
+    ("run, wrong source", ["run", "right.yaml", "--source", "htp://a"], "pydantic"),
+    ("worker", ["worker", "wrong.yaml", *BROKER], "pydantic"),
+    ("worker, misspelt model", ["worker", "model.yaml", *BROKER], "pydantic"),
+    ("worker, wrong broker", ["worker", "right.yaml", "--broker", "http://a"], "pydantic"),
+    ("capture", ["capture", "wrong.yaml", *BROKER], "pydantic"),
+    ("capture, no broker", ["capture", "right.yaml"], "pydantic"),
+    ("watch", ["watch", "--nope"], "kafka pydantic"),
+    ("topics", ["topics", "create", "wrong.yaml", *BROKER], "kafka pydantic"),
+    ("demo", ["demo", "--nope"], "pydantic"),
+    ("models list", ["models", "list", "--nope"], "pydantic rich"),
+    ("models profile", ["models", "profile", "none"], "pydantic rich"),
+    ("models select", ["models", "select", "none"], "pydantic rich"),
+    ("models split", ["models", "split", "none"], "numpy onnx psutil pydantic rich"),
+    (
+        "models export",
+        ["models", "export", "resnet19", "w", "--classes=c", "--into=i", "--licence=l", "--source=s"],
+        "pydantic rich",
+    ),
+    ("specialize list", ["specialize", "list", "--nope"], "pydantic rich"),
+    ("specialize profile", ["specialize", "profile", "none"], "pydantic rich"),
+]
+
+RIGHT = """\
+version: 1
+name: imports
+slo_ms: 5000
+streams:
+  - uri: clip.mp4
+nodes:
+  - {name: detect, task: detect, model: motion}
+  - {name: track, task: track, input: detect}
+  - {name: kind, task: recognise, input: track, model: endless}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    looping_model(tmp_path, above=2)
+    (tmp_path / "right.yaml").write_text(RIGHT)
+    (tmp_path / "wrong.yaml").write_text(RIGHT.replace("nodes:", "noes:"))
+    (tmp_path / "model.yaml").write_text(RIGHT.replace("endless", "endles"))
+    return tmp_path
+
+
+def imported(folder: Path, arguments: Sequence[str]) -> tuple[int, set[str]]:
+    """The exit status of a command, and the heavy modules that it imported."""
+    probe = PROBE.format(heavy=json.dumps(sorted(HEAVY)))
+    environment = {"PATH": "", "HOME": str(folder), "SLUICE_MODELS": str(folder)}
+    command = [sys.executable, "-c", probe, *arguments]
+    said = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return said.returncode, set(json.loads(said.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(("arguments", "allowed"), [each[1:] for each in TYPOS], ids=[each[0] for each in TYPOS])
+def test_a_typo_is_told_before_anything_heavy_is_imported(folder: Path, arguments: Sequence[str], allowed: str) -> None:
+    status, found = imported(folder, arguments)
+    assert found <= set(allowed.split())
+    assert status == (0 if arguments == ["--help"] else 1 if arguments[0] == "health" else 2)
+
+
+def test_a_good_query_is_checked_without_engines(folder: Path) -> None:
+    assert imported(folder, ["check", "right.yaml"]) == (0, {"pydantic"})
+
+
+def test_a_run_imports_what_it_needs_and_no_more(folder: Path) -> None:
+    write_clip(folder / "clip.mp4")
+    status, found = imported(folder, ["run", "right.yaml"])
+    assert status == 0
+    assert found <= RUN

@@ -1,0 +1,94 @@
+"""Work in threads: answers, failures, giving up, ends of loops."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from serving.common.threads import in_thread
+
+
+async def test_work_is_done_in_another_thread() -> None:
+    assert await in_thread(threading.get_ident) != threading.get_ident()
+
+
+async def test_what_the_work_raises_is_raised() -> None:
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        await in_thread(fail)
+    assert await in_thread(lambda: 1) == 1
+
+
+async def test_the_loop_goes_on_meanwhile() -> None:
+    gate = threading.Event()
+    answer = in_thread(lambda: gate.wait(10))
+    await asyncio.sleep(0)
+    assert not answer.done()
+    gate.set()
+    assert await answer
+
+
+async def test_several_works_go_on_at_once() -> None:
+    together = threading.Barrier(2, timeout=10)
+    await asyncio.gather(in_thread(together.wait), in_thread(together.wait))
+
+
+async def test_an_answer_that_nobody_awaits_any_more_disturbs_nothing() -> None:
+    gate = threading.Event()
+    answer = in_thread(lambda: gate.wait(10))
+    answer.cancel()
+    gate.set()
+    assert await in_thread(lambda: 2) == 2
+    with pytest.raises(asyncio.CancelledError):
+        await answer
+
+
+def test_threads_outlive_the_loop_they_worked_for() -> None:
+    gate, seen = threading.Event(), threading.Event()
+
+    def work() -> None:
+        gate.wait(10)
+        seen.set()
+
+    async def begin() -> None:
+        in_thread(work)
+
+    asyncio.run(begin())
+    gate.set()
+    assert seen.wait(10)
+
+    async def again() -> int:
+        return await in_thread(lambda: 3)
+
+    assert asyncio.run(again()) == 3
+
+
+LEAVES_EARLY = """
+import asyncio
+import cv2, numpy
+from serving.common.threads import in_thread
+
+picture = numpy.random.default_rng(0).integers(0, 255, (700, 700, 3), numpy.uint8)
+
+def work():
+    for _ in range(20):
+        cv2.imencode(".jpg", cv2.GaussianBlur(picture, (3, 3), 0))
+
+async def main():
+    for _ in range(100):
+        in_thread(work)
+    await asyncio.sleep(0.03)
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_ends_while_there_is_work_ends_well() -> None:
+    ended = subprocess.run([sys.executable, "-c", LEAVES_EARLY], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

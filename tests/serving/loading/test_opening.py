@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from serving.catalogue.lookup import Catalogue, Entry
+from serving.engines.network import run_in_steps
+from serving.engines.onnxruntime import session_options
+from serving.errors import ModelError
+from serving.loading.opening import open_model
+from tests.models import UINT8, mean_model, save_graph, write_card
+
+
+def images(*levels: float) -> np.ndarray:
+    """One 4 × 4 picture per level, its three channels level, level + 1, level + 2."""
+    channels = np.array(levels, np.float32)[:, None] + np.arange(3, dtype=np.float32)
+    return np.broadcast_to(channels[:, :, None, None], (len(levels), 3, 4, 4)).copy()
+
+
+def entry_of(tmp_path: Path, **changes: object) -> Entry:
+    write_card(tmp_path / "m", **changes)
+    return Catalogue([tmp_path]).find("m")
+
+
+def test_outputs_have_a_row_per_item(tmp_path: Path) -> None:
+    network = open_model(mean_model(tmp_path).find("means"), 1)
+    assert network.batch_limit is None
+    (means,) = network.run(images(1, 5))
+    assert means.tolist() == [[1, 2, 3], [5, 6, 7]]
+
+
+def test_a_fixed_batch_of_one_takes_one_item_per_run(tmp_path: Path) -> None:
+    network = open_model(mean_model(tmp_path, batch=1).find("means"), 1)
+    assert network.batch_limit == 1
+    (means,) = run_in_steps(network.run, images(1, 5, 9), 1)
+    assert means[:, 0].tolist() == [1, 5, 9]
+
+
+def test_the_card_limits_the_batch(tmp_path: Path) -> None:
+    assert open_model(mean_model(tmp_path, max_batch=3).find("means"), 1).batch_limit == 3
+
+
+def test_another_fixed_batch_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="fixed batch of 2"):
+        open_model(mean_model(tmp_path, batch=2).find("means"), 1)
+
+
+def test_outputs_come_in_the_cards_order(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    nodes = [
+        helper.make_node("ReduceMax", ["images"], ["high"], axes=[1, 2, 3], keepdims=0),
+        helper.make_node("ReduceMin", ["images"], ["low"], axes=[1, 2, 3], keepdims=0),
+    ]
+    save_graph(tmp_path / "m" / "net.onnx", nodes, {"high": ["N"], "low": ["N"]})
+    low, high = open_model(entry_of(tmp_path, outputs=["low", "high"]), 1).run(images(4))
+    assert (low.tolist(), high.tolist()) == ([4], [6])
+
+
+def test_an_output_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no output 'logits' in the graph; it has means"):
+        open_model(mean_model(tmp_path, outputs=["logits"]).find("means"), 1)
+
+
+def test_a_card_that_disagrees_with_the_graph_is_refused(tmp_path: Path) -> None:
+    catalogue = mean_model(tmp_path, input={"width": 8, "height": 4})
+    with pytest.raises(ModelError, match="takes float32 N × 3 × 4 × 4, was given float32 1 × 3 × 4 × 8: check 'input'"):
+        open_model(catalogue.find("means"), 1)
+
+
+@pytest.mark.parametrize(
+    ("batch", "given"),
+    [
+        (np.zeros((1, 3, 4, 5), np.float32), "float32 1 × 3 × 4 × 5"),
+        (np.zeros((3, 4, 4), np.float32), "float32 3 × 4 × 4"),
+        (np.zeros((1, 3, 4, 4), np.float64), "float64 1 × 3 × 4 × 4"),
+        (np.zeros((0, 3, 4, 4), np.float32), "an empty batch"),
+    ],
+)
+def test_a_wrong_batch_is_refused_with_what_was_given(tmp_path: Path, batch: np.ndarray, given: str) -> None:
+    with pytest.raises(ModelError, match=given):
+        open_model(mean_model(tmp_path).find("means"), 1).check(batch)
+
+
+def test_damaged_weights_are_refused_before_they_are_opened(tmp_path: Path) -> None:
+    entry = mean_model(tmp_path).find("means")
+    entry.path.write_bytes(entry.path.read_bytes()[:-9])
+    with pytest.raises(ModelError, match="damaged or another file"):
+        open_model(entry, 1)
+
+
+def test_what_is_no_network_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "net.onnx").write_bytes(b"not a network")
+    with pytest.raises(ModelError, match="cannot be opened") as caught:
+        open_model(entry_of(tmp_path), 1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_graph_with_two_inputs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 3, 4, 4]) for name in ("a", "b", "c")]
+    graph = helper.make_graph([helper.make_node("Add", ["a", "b"], ["c"])], "g", value[:2], value[2:])
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), tmp_path / "m" / "net.onnx")
+    with pytest.raises(ModelError, match="must have one input"):
+        open_model(entry_of(tmp_path), 1)
+
+
+def test_a_graph_that_takes_bytes_is_given_bytes(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    nodes = [
+        helper.make_node("Cast", ["images"], ["pixels"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMean", ["pixels"], ["means"], axes=[1, 2], keepdims=0),
+    ]
+    save_graph(tmp_path / "m" / "net.onnx", nodes, {"means": ["N", 3]}, ("N", None, None, 3), dtype=UINT8)
+    size = {"width": 4, "height": 4, "layout": "nhwc", "dtype": "uint8"}
+    (means,) = open_model(entry_of(tmp_path, input=size), 1).run(np.full((2, 4, 4, 3), 7, np.uint8))
+    assert means.tolist() == [[7, 7, 7]] * 2
+
+
+def test_pieces_of_varying_length_are_padded_with_zeros(tmp_path: Path) -> None:
+    """As from graphs that suppress overlaps themselves: here the output holds the pixels above 0, flattened."""
+    (tmp_path / "m").mkdir()
+    nodes = [
+        helper.make_node("Reshape", ["images", "flat"], ["row"]),
+        helper.make_node("Greater", ["row", "zero"], ["positive"]),
+        helper.make_node("Compress", ["row", "positive"], ["found"], axis=0),
+        helper.make_node("Reshape", ["found", "one_row"], ["kept"]),
+    ]
+    constants = {"flat": np.array([-1]), "zero": np.float32(0), "one_row": np.array([1, -1])}
+    save_graph(tmp_path / "m" / "net.onnx", nodes, {"kept": [1, None]}, (1, 3, 4, 4), constants)
+    batch = np.zeros((2, 3, 4, 4), np.float32)
+    batch[0, 0, 0, :3], batch[1, 0, 0, 0] = 5, 6
+    (kept,) = run_in_steps(open_model(entry_of(tmp_path), 1).run, batch, 1)
+    assert kept.tolist() == [[5, 5, 5], [6, 0, 0]]
+
+
+def test_weights_stored_as_float16_are_folded_to_float32_once(tmp_path: Path) -> None:
+    """The graph that runs holds no cast: such a file is half as large and not slower."""
+    weights = np.random.default_rng(0).normal(size=(8, 3, 3, 3)).astype(np.float16)
+    nodes = [
+        helper.make_node("Cast", ["half"], ["kernel"], to=TensorProto.FLOAT),
+        helper.make_node("Conv", ["images", "kernel"], ["maps"]),
+    ]
+    path, optimised = tmp_path / "half.onnx", tmp_path / "optimised.onnx"
+    save_graph(path, nodes, {"maps": ["N", 8, 2, 2]}, constants={"half": weights})
+    options = session_options(1)
+    options.optimized_model_filepath = str(optimised)
+    session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    graph = onnx.load(optimised).graph
+    assert "Cast" not in [node.op_type for node in graph.node]
+    assert {numpy_helper.to_array(each).dtype.name for each in graph.initializer if len(each.dims) > 2} == {"float32"}
+
+    (halved,) = session.run(None, {"images": images(1)})
+    save_graph(path, nodes[1:], {"maps": ["N", 8, 2, 2]}, constants={"kernel": weights.astype(np.float32)})
+    (whole,) = ort.InferenceSession(str(path), session_options(1)).run(None, {"images": images(1)})
+    np.testing.assert_array_equal(halved, whole)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from serving.scheduling.arrivals import Arrivals
+
+
+def test_one_request_says_nothing_about_the_rate() -> None:
+    arrivals = Arrivals()
+    assert arrivals.rate(0.0) == 0.0
+    arrivals.note(1.0, 0.2)
+    assert (arrivals.rate(1.0), arrivals.time_s) == (0.0, 0.2)
+
+
+def test_a_steady_stream_has_its_rate_and_time() -> None:
+    arrivals = Arrivals()
+    for tick in range(20):
+        arrivals.note(tick * 0.04, 0.1)
+    assert arrivals.rate(0.76) == pytest.approx(25.0)
+    assert arrivals.time_s == pytest.approx(0.1)
+
+
+def test_a_change_is_followed() -> None:
+    arrivals = Arrivals()
+    now = 0.0
+    for gap_s in [0.04] * 20 + [0.02] * 60:
+        now += gap_s
+        arrivals.note(now, 0.1)
+    assert arrivals.rate(now) == pytest.approx(50.0, rel=0.01)
+
+
+def test_silence_lowers_the_rate() -> None:
+    arrivals = Arrivals()
+    for tick in range(5):
+        arrivals.note(tick * 0.1, 0.1)
+    assert arrivals.rate(0.4) == arrivals.rate(0.5) == pytest.approx(10.0)
+    assert arrivals.rate(1.5) == pytest.approx(5.0)
+    assert arrivals.rate(100.0) == pytest.approx(0.1, rel=0.05)
+
+
+def test_a_gap_that_chance_makes_hardly_lowers_it() -> None:
+    arrivals = Arrivals()
+    for tick in range(5):
+        arrivals.note(tick * 0.1, 0.1)
+    assert arrivals.rate(0.4 + 0.2) > 9.0
+
+
+def test_requests_of_one_moment_are_no_infinite_rate() -> None:
+    arrivals = Arrivals()
+    arrivals.note(1.0, 0.1)
+    arrivals.note(1.0, 0.1)
+    assert arrivals.rate(1.0) == 0.0

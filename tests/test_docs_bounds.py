@@ -1,0 +1,186 @@
+"""The bounds, times and numbers that the documentation gives are those of the code."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from learning.ring import SampleRing
+from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
+from operators.capture.spec import CaptureSpec
+from operators.frames.codec import JPEG_QUALITY, MAX_HEADER_BYTES
+from operators.frames.image_limits import (
+    DECODED_BYTES_PER_PIXEL,
+    DECODING_BYTES_PER_PIXEL,
+    MAX_ASPECT,
+    MAX_PIXELS,
+    MAX_SCANNED_PIXELS,
+    MAX_SCANS,
+)
+from operators.publish.kafka_frames import MAX_STATUSES
+from operators.recognise.shortcuts import backlog, node_stream, track_answers
+from operators.recognise.specialised.own_samples import FIRST_PROFILE
+from operators.transports.record_sets import MAX_SET_BYTES
+from operators.wire import bounds
+from pipelines.commands import capture
+from pipelines.execute import arrival_clock
+from pipelines.execute.lane import Lane
+from pipelines.health import heartbeat, liveness
+from pipelines.kafka.topics import FramesTopic
+from pipelines.partition import answered, dead_letters, partition
+from pipelines.query.query_file import DEFAULT_MAX_WIDTH
+from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
+from pipelines.report.tracks import REMEMBERED_TRACKS
+from pipelines.run import capture_all, feed, run_query
+from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
+from pipelines.worker import app, plan_publisher, state_topic, worker
+from serving.common import untrusted
+from serving.common.backoff import Backoff
+from serving.scheduling.schedule import BACKGROUND_S
+from serving.watchdog import abandoned, patience
+from specialization.heads.train import LEAST_OTHERS, LEAST_ROWS
+
+DOCS = Path(__file__).parents[1] / "docs"
+QUEUED = inspect.signature(Lane).parameters["depth"].default
+RING = inspect.signature(SampleRing).parameters["capacity"].default
+CAMERA = {field: CaptureSpec.__dataclass_fields__[field].default for field in ("stall_timeout_s", "freeze_timeout_s")}
+(BUFFER_MB,) = [option.default for option in capture.command.params if option.name == "buffer_mb"]
+FRAMES = FramesTopic()
+LIMITS = patience.TimeLimits()
+COUNTS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+
+def kib(size_bytes: int) -> str:
+    return f"{size_bytes / 2**10:g} KiB"
+
+
+def mib(size_bytes: int) -> str:
+    return f"{size_bytes / 2**20:g} MiB"
+
+
+def gib(size_bytes: int) -> str:
+    return f"{size_bytes / 2**30:g} GiB"
+
+
+SAID = {
+    "overload.md": [
+        f"on the way from capture to result | {feed.FRAMES_IN_FLIGHT} frames of a stream, "
+        f"{mib(feed.MAX_BYTES)} of all |",
+        f"in `sluice run` a stream has at most {feed.FRAMES_IN_FLIGHT} frames under way, so its queue of {QUEUED} does",
+        f"`--buffer-mb`, default {BUFFER_MB} |",
+        f"| an hour and {gib(FRAMES.retention_bytes or 0)} per partition; `publish.topics.frames` |",
+        f"window | {partition.WINDOW} frames in work, about {partition.HOLD_AT} waiting, "
+        f"{mib(partition.HOLD_AT_BYTES)} of both |",
+        f"| worker: a stream's queue | {QUEUED} frames |",
+    ],
+    "memory.md": [
+        f"| a {'quarter' if DECODED_SHARE == 4 else '?'} of the memory that the process may have",
+        f"and {COUNTS[MAX_ASPECT]} times as many pixels in height",
+        f"the largest `max_width` in it, or {DEFAULT_MAX_WIDTH} |",
+        f"| size of any picture that is decoded | *{MAX_PIXELS // 10**6} megapixels* |",
+        f"| scans of one JPEG | *{MAX_SCANS}*, and *{MAX_SCANNED_PIXELS // 10**6} megapixels* times scans |",
+        f"| *{COUNTS[feed.FRAMES_IN_FLIGHT]} for each stream, {mib(feed.MAX_BYTES)} in all* |",
+        f"| one for each {mib(BYTES_PER_STREAM)} of the memory, at least {LEAST_STREAMS} |",
+        f"| time without a frame | {StreamBounds().silent_s:.0f} s |",
+        f"| *{mib(state_topic.MAX_SNAPSHOT_BYTES)} for each snapshot, {mib(state_topic.MAX_BYTES)} in all* |",
+        f"tail of `results.v1` | *{answered.MAX_ANSWERED:,}* |",
+        f"| *{answered.RECENT_RESULTS} for each stream, {mib(answered.MAX_RECENT_BYTES)} in all* |",
+        f"| {BUFFER_MB} MB over all streams | `--buffer-mb` |",
+        f"| changes of streams' states that wait for the broker | *{MAX_STATUSES}* |",
+        f"read topics | *{mib(MAX_SET_BYTES)}* |",
+        f"| *{partition.WINDOW} at work, {partition.HOLD_AT} that wait; {mib(partition.HOLD_AT_BYTES)} together* |",
+        f"| waiting frames of a stream | *{QUEUED}* |",
+        f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
+        f"| *{node_stream.REMEMBERED_STREAMS} for each node that saves work* |",
+        f"| tracks of a stream whose answers are kept for reuse | *{track_answers.REMEMBERED}* |",
+        f"| tracks that `sluice run` counts | *the last {REMEMBERED_TRACKS}* |",
+        f"A decoded frame takes {COUNTS[DECODED_BYTES_PER_PIXEL]} bytes for each pixel. While it is decoded "
+        f"{'nine' if DECODING_BYTES_PER_PIXEL == 9 else '?'} are counted",
+    ],
+    "security.md": [
+        f"| a message | {mib(untrusted.LARGEST_BYTES)} (`serving/common/untrusted.py`); what brokers and "
+        f"consumers take "
+        f"is less, {mib(app.MAX_MESSAGE_BYTES)} |",
+        f"| header `frame` | one, 1 byte to {kib(MAX_HEADER_BYTES)} |",
+        f"| `stream`, `run`, `query` | 1 to {bounds.ID_CHARS} characters;",
+        f"| labels, names, versions, codes | {bounds.LABEL_CHARS} characters |",
+        f"| `cause`, `message`, `uri` | {bounds.TEXT_CHARS} characters |",
+        f"| `seq` | 0 to 2^{bounds.LARGEST_SEQ.bit_length()} - 1; other whole numbers 64 bits |",
+        f"| `width`, `height` | 1 to {bounds.LONGEST_SIDE // 1000} {bounds.LONGEST_SIDE % 1000} |",
+        f"years {bounds.FIRST_YEAR} to {bounds.LAST_YEAR} |",
+        f"| objects of a result | {bounds.MOST_OBJECTS // 1000} 000; attributes of an object "
+        f"{bounds.MOST_ATTRIBUTES} |",
+        f"| nodes of a query | {bounds.MOST_NODES} |",
+        f"key and each header {bounds.HEADER_CHARS} characters, {bounds.MOST_HEADERS} headers and "
+        f"{kib(dead_letters.HEADERS_CHARS)} of them in all, value {kib(dead_letters.DEAD_LETTER_BYTES)}, its own key "
+        f"{kib(dead_letters.KEY_BYTES)} |",
+        f"| reason in a log line | {untrusted.LONGEST_REASON} characters",
+    ],
+    "deploy.md": [
+        f"`SLUICE_MODEL_TIMEOUT` ({LIMITS.batch_s:.0f} s)",
+        f"younger than `--max-age` ({heartbeat.MAX_AGE_S:.0f} s)",
+        f"`--stalled-after` ({liveness.STALLED_AFTER_S:.0f} s)",
+        f"| {COUNTS[liveness.RESTARTS]} times in a row |",
+        f"A worker in which {COUNTS[abandoned.MOST]} networks never returned exits with 1",
+        f"that becomes larger than {mib(MAX_SET_BYTES)}) is logged",
+        f"goes on delivering for {capture_all.FLUSH_S:.0f} s",
+        f"(`publish.topics.frames.partitions`, default {FRAMES.partitions})",
+        f"A worker that dies is noticed after {app.SESSION_TIMEOUT_S:.0f} s",
+        f"at the latest every {state_topic.SNAPSHOT_EVERY_S:.0f} s",
+        f"Messages of frames: up to {mib(FRAMES.max_message_bytes)} by default",
+        f"`frames.v1` keeps at most an hour and {gib(FRAMES.retention_bytes or 0)} per partition",
+    ],
+    "life-of-a-frame.md": [
+        f"JPEG, quality {JPEG_QUALITY}",
+        f"at most {backlog.MAX_WAITING} and {mib(backlog.MAX_BYTES)} for each node",
+        f"of at most {BACKGROUND_S * 1000:.0f} ms",
+        f"finishes them within {run_query.CLOSE_S:.0f} s",
+        f"where they are at most {kib(dead_letters.DEAD_LETTER_BYTES)}",
+        f"a step forward by more than\n{MAX_BROADCAST_GAP_S:.0f} s",
+        f"than capture is willing to decode ({MAX_PIXELS // 10**6} megapixels)",
+        f"| `stalled` | no frame for {CAMERA['stall_timeout_s']:.0f} s;",
+        f"{'for a minute' if CAMERA['freeze_timeout_s'] == 60 else '?'}; the source is opened anew",
+        f"{'from about a second up to a minute' if (Backoff().first_s, Backoff().max_s) == (1, 60) else '?'}",
+        f"start at {'a quarter of a minute' if Backoff().persistent_first_s == 15 else '?'}",
+        f"takes its partitions over after {app.SESSION_TIMEOUT_S:.0f} s",
+    ],
+    "serving.md": [
+        f"in batches of {BACKGROUND_S * 1000:.0f} ms at most",
+        f"A batch may take {LIMITS.batch_s:.0f} s, loading (with the first run) "
+        f"{COUNTS[round(LIMITS.load_s / LIMITS.batch_s)]} times as long",
+        f"With {COUNTS[abandoned.MOST]} threads left behind",
+    ],
+    "consume-results.md": [
+        f"frames that come more than {arrival_clock.EARLY_S} s before they were captured",
+        f"was set by more than {arrival_clock.STEP_S} s",
+        f"until both agree to within {arrival_clock.AGREE_S:.0f} s",
+        f"{'more than a minute old' if arrival_clock.SUSPECT_S == 60 else '?'} and come for "
+        f"{arrival_clock.WATCHED_S:.0f} s",
+        f"* ages beyond {arrival_clock.LONGEST_S / 3600:.0f} hours",
+        f"else every {COUNTS[int(plan_publisher.EVERY_S)]} seconds",
+    ],
+    "query.md": [
+        f"files above {kib(MAX_QUERY_BYTES)} are refused",
+        f"| `max_width` | `{DEFAULT_MAX_WIDTH}` |",
+    ],
+    "how-to/mend-dead-letters.md": [f"up to {kib(dead_letters.DEAD_LETTER_BYTES)}, its bytes"],
+    "how-to/specialize.md": [
+        f"the newest {RING:,}, for all streams".replace(",", " ", 1),
+        f"From {FIRST_PROFILE} on",
+        f"A head needs {LEAST_ROWS} samples of each of its classes and {LEAST_OTHERS} of others",
+    ],
+}
+
+
+@pytest.mark.parametrize(("page", "said"), [(page, said) for page, lines in SAID.items() for said in lines])
+def test_what_a_page_says_of_a_bound_is_so(page: str, said: str) -> None:
+    assert said in (DOCS / page).read_text(encoding="utf-8")
+
+
+def test_a_worker_may_finish_before_its_container_is_killed() -> None:
+    compose = (DOCS.parent / "docker-compose.yml").read_text(encoding="utf-8")
+    assert "stop_grace_period: 40s" in compose
+    assert "40 s for a worker" in (DOCS / "deploy.md").read_text(encoding="utf-8")
+    assert worker.STOP_TIMEOUT_S < 40

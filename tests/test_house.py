@@ -1,0 +1,110 @@
+"""The house is in order: every room's front door names what lies in it, folders stay short, tests mirror them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from pipelines.process.shadowed import MARK, PACKAGES
+
+ROOT = Path(__file__).parents[1]
+ROOMS = sorted({file.parent for package in PACKAGES for file in (ROOT / package).rglob("*.py")})
+MOST_NAMES = 18
+WITHOUT_FOLDER_OF_TESTS = {
+    "operators/testing",  # its checks are run by the tests of every operator and shortcut
+    "datasets/street",  # whole pictures are what is tested, in tests/datasets
+    "datasets/street/actors",
+    "datasets/street/drawing",
+    "datasets/street/surroundings",
+}
+
+
+def name(folder: Path) -> str:
+    return folder.relative_to(ROOT).as_posix()
+
+
+def contents(folder: Path) -> list[str]:
+    """What one sees of a folder: its front door and what Python leaves there do not count."""
+    return sorted(entry.name for entry in folder.iterdir() if entry.name not in ("__init__.py", "__pycache__"))
+
+
+def front_door(room: Path) -> tuple[str, list[str]]:
+    """What a room says of itself, and the names in its reading order."""
+    said = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8"))) or ""
+    paragraph, _, order = said.partition("\n\nRead in this order: ")
+    return paragraph, re.findall(r"``(\w+)``", order)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name)
+def test_a_room_names_all_that_lies_in_it_and_nothing_else(room: Path) -> None:
+    modules = {file.stem for file in room.glob("*.py")} - {"__init__"}
+    rooms = {file.parent.name for file in room.glob("*/__init__.py")}
+    _, order = front_door(room)
+    assert sorted(order) == sorted(modules | rooms), f"{name(room)}: the reading order is not what lies there"
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name)
+def test_a_room_says_in_a_sentence_or_more_what_it_is_for(room: Path) -> None:
+    paragraph, _ = front_door(room)
+    assert len(paragraph.split()) >= 8, f"{name(room)}/__init__.py: say what lives there"
+    assert paragraph.endswith(".")
+
+
+@pytest.mark.parametrize("folder", ROOMS, ids=name)
+def test_a_folder_shows_few_names(folder: Path) -> None:
+    assert len(contents(folder)) <= MOST_NAMES, f"{name(folder)}: make a room of what belongs together"
+
+
+IMPURE = {
+    "asyncio",
+    "os",
+    "random",
+    "secrets",
+    "selectors",
+    "signal",
+    "socket",
+    "subprocess",
+    "threading",
+    "time",
+    "uuid",
+}
+
+
+def calls_itself_pure(module: Path) -> bool:
+    return bool(re.search(r"\b[Pp]ure\b", ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""))
+
+
+MODULES = [file for room in ROOMS for file in room.glob("*.py") if file.name != "__init__.py"]
+
+
+@pytest.mark.parametrize("module", [*filter(calls_itself_pure, MODULES)], ids=name)
+def test_what_calls_itself_pure_knows_no_clock_no_chance_no_thread_and_no_file(module: Path) -> None:
+    nodes = list(ast.walk(ast.parse(module.read_text(encoding="utf-8"))))
+    imported = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module.split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    assert imported & IMPURE == set()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name)
+def test_a_module_that_logs_calls_its_logger_log(module: Path) -> None:
+    made = re.findall(r"^(\w+)\b.*= logging\.getLogger\(__name__\)", module.read_text(encoding="utf-8"), re.M)
+    assert made in ([], ["log"])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_start_up_can_tell_our_packages_from_those_of_others(package: str) -> None:
+    assert MARK in (ROOT / package / "__init__.py").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if name(room) not in WITHOUT_FOLDER_OF_TESTS], ids=name)
+def test_every_room_has_tests(room: Path) -> None:
+    assert list((ROOT / "tests" / name(room)).rglob("test_*.py")), f"there are no tests for {name(room)}"
+
+
+def test_tests_lie_where_the_code_lies() -> None:
+    folders = {file.parent for package in PACKAGES for file in (ROOT / "tests" / package).rglob("*.py")}
+    mirrored = {(ROOT / folder.relative_to(ROOT / "tests")) for folder in folders}
+    assert sorted(map(name, mirrored - set(ROOMS))) == []
