@@ -127,6 +127,6 @@ def _seen(scene: NDArray[np.float32], rng: Generator) -> Image:
     image: Image = np.clip(scene, 0, 255).astype(np.uint8)
     if rng.random() < 0.7:
         _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(35, 92))])
-        image = cv2.imdecode(data, cv2.IMREAD_COLOR)
+        image = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
     whole: Image = cv2.resize(image, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR)
     return whole

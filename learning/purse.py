@@ -10,7 +10,6 @@ alone would have used. What shortcuts lose is counted as spent.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -40,7 +39,7 @@ class Purse:
     def __init__(self, used_s: Callable[[], float], share: float = SHARE, reinvested: float = REINVESTED) -> None:
         """``used_s``: processor seconds that the process has used so far, as ``time.process_time`` tells them."""
         self._used_s, self._share, self._reinvested = used_s, share, reinvested
-        self._spent: Counter[Expense] = Counter()
+        self._spent: dict[Expense, float] = {}
         self._saved_s = self._reserved_s = 0.0
 
     @property
@@ -71,7 +70,7 @@ class Purse:
 
     def spend(self, kind: Expense, seconds: float) -> None:
         """Work has cost so many seconds."""
-        self._spent[kind] += seconds
+        self._spent[kind] = self._spent.get(kind, 0.0) + seconds
 
     def reserve(self, estimate_s: float) -> bool:
         """Set seconds aside for work that takes a while, if there are so many; ``settle`` must follow."""

@@ -108,7 +108,7 @@ def cifar_set(seed: int) -> ImageSet:
     features = _cifar(small, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), whole=False)
     with np.load(DATA / "images" / "cifar10_jpeg_test.npz") as archive:
         jpeg, offsets, truth = archive["jpeg"], archive["offsets"], archive["labels"]
-    images = [cv2.imdecode(jpeg[a:b], cv2.IMREAD_COLOR) for a, b in pairwise(offsets)]
+    images = [np.asarray(cv2.imdecode(jpeg[a:b], cv2.IMREAD_COLOR), np.uint8) for a, b in pairwise(offsets)]
     return divided("cifar10", 10, oracle, features, images, truth.tolist(), STORED_CIFAR, seed)
 
 

@@ -94,5 +94,5 @@ def _degrade(image: Image, rng: Generator) -> Image:
         image = np.clip(image + noise, 0, 255).astype(np.uint8)
     if rng.random() < 0.5:
         _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(30, 95))])
-        image = cv2.imdecode(data, cv2.IMREAD_COLOR)
+        image = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
     return image

@@ -90,7 +90,7 @@ def cifar(path: Path, per_class: int) -> list[Named]:
     named = []
     for number, name in enumerate(classes):
         for i in np.flatnonzero(labels == number)[:per_class]:
-            image = cv2.imdecode(jpeg[offsets[i] : offsets[i + 1]], cv2.IMREAD_COLOR)
+            image = np.asarray(cv2.imdecode(jpeg[offsets[i] : offsets[i + 1]], cv2.IMREAD_COLOR), np.uint8)
             named.append((image, CIFAR_NAMES.get(name, OTHER)))
     return named
 
