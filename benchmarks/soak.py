@@ -1,8 +1,8 @@
 """Whether anything grows: a whole installation for minutes, the memory of each process, and every frame's outcome.
 
 A real broker, two RTSP cameras and a file, ``sluice capture`` with its decoders, two workers and ``sluice watch``, each
-a process of its own. After a warm-up the slope of each process's memory is taken (Theil and Sen's, which outliers do
-not move). ``--minutes 60`` says more than the ten that are committed.
+a process of its own. After a warm-up the slope of the low points of each process's memory is taken, one a minute (Theil
+and Sen's, which outliers do not move). ``--minutes 60`` says more than the ten that are committed.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from scipy.stats import theilslopes
 
 MB = 1_000_000
 HOUR_S = 3600.0
+LOW_POINT_S = 60.0
+FEWEST_LOW_POINTS = 3
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,28 @@ def samples(processes: Mapping[str, int], time_s: float) -> Iterator[Sample]:
 
 
 def mb_per_hour(found: Sequence[Sample], field: str, from_s: float) -> dict[str, float]:
-    """By process: the median of the slopes between all pairs of samples since ``from_s``, which no outlier moves."""
+    """By process: the median of the slopes between all pairs of low points since ``from_s``, which no outlier moves."""
     slopes: dict[str, float] = {}
     for name in dict.fromkeys(each.process for each in found):
-        mine = [each for each in found if each.process == name and each.time_s >= from_s]
+        mine = low_points([each for each in found if each.process == name and each.time_s >= from_s], field)
         if len(mine) > 1:
             slope = theilslopes([getattr(each, field) for each in mine], [each.time_s for each in mine]).slope
             slopes[name] = float(slope) * HOUR_S
     return slopes
+
+
+def low_points(found: Sequence[Sample], field: str) -> list[Sample]:
+    """The least sample of each full minute, or all samples where there are less than three minutes.
+
+    Workers give free memory back once a minute: what they hold above the low points is no growth, what leaks stays.
+    """
+    full = int((found[-1].time_s - found[0].time_s + 5) // LOW_POINT_S) if found else 0
+    if full < FEWEST_LOW_POINTS:
+        return list(found)
+    minutes: dict[int, list[Sample]] = {}
+    for each in found:
+        minutes.setdefault(int((each.time_s - found[0].time_s) // LOW_POINT_S), []).append(each)
+    return [min(minutes[number], key=lambda each: float(getattr(each, field))) for number in range(full)]
 
 
 def _sample(process: psutil.Process, name: str, time_s: float) -> Sample:

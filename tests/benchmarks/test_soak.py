@@ -23,6 +23,14 @@ def test_the_slope_is_that_of_most_samples_after_the_warm_up() -> None:
     assert mb_per_hour(found, "uss_mb", 100)["worker"] == pytest.approx(30, rel=0.01)
 
 
+def test_memory_that_is_given_back_each_minute_is_no_growth_and_what_stays_is() -> None:
+    saw = [sample(each, 200 + (each % 60) / 10 + each / 200, "saw") for each in range(0, 360, 5)]
+    leak = [sample(each, 200 + (each % 60) / 10 + (each // 60) / 4, "leak") for each in range(0, 360, 5)]
+    found = mb_per_hour([*saw, *leak], "rss_mb", 0)
+    assert found["saw"] == pytest.approx(18)
+    assert found["leak"] == pytest.approx(15)
+
+
 def test_each_process_has_its_own_slope_and_one_that_is_gone_none() -> None:
     found = [sample(each, 10 + each, name) for each in range(100) for name in ("worker", "watch")]
     found.append(sample(3, 10, "capture, child 9"))
