@@ -35,6 +35,10 @@ class Inference(Protocol):
         """The model's outputs for a batch, in the card's order, first axis as long as the batch's."""
         ...
 
+    def processor_s(self, model: str) -> float | None:
+        """Processor seconds of one item, all threads together; None as long as it is not known."""
+        ...
+
 
 def card_for(engine: Inference, model: str, task: Task) -> ModelCard:
     """A model's card; ModelError where the model is unknown or made for another task."""

@@ -97,6 +97,12 @@ class Backend:
         session = self._loader.session(model)
         return UNLOADED if session is None else session.health(self._clock.monotonic_s())
 
+    def processor_s(self, model: str) -> float | None:
+        """Processor seconds of one item by the newest batches; None where the model is not loaded or has not run."""
+        session = self._loader.session(model)
+        meter = None if session is None else session.processor.get(model)
+        return None if meter is None else meter.item_s
+
     def stats(self) -> DeviceStats:
         """A snapshot of the device's counters; read by the planner."""
         return self._device.stats

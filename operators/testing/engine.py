@@ -28,6 +28,8 @@ class FakeEngine:
         self.asked: list[tuple[str, NDArray[Any], float]] = []
         """Model, batch and deadline of every request."""
         self.loaded: list[str] = []
+        self.costs_s: dict[str, float] = {}
+        """Processor seconds of one item, by model; a test writes them down."""
 
     def card(self, model: str) -> ModelCard:
         """See ``Inference``."""
@@ -43,6 +45,10 @@ class FakeEngine:
         """See ``Inference``."""
         self.asked.append((model, batch, urgency.deadline))
         return self._models[model][1](batch)
+
+    def processor_s(self, model: str) -> float | None:
+        """See ``Inference``."""
+        return self.costs_s.get(model)
 
 
 def card_of(name: str, **changes: Any) -> ModelCard:

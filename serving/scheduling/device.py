@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -182,7 +183,7 @@ class Device:
     def _run(self, session: Session, requests: list[Request]) -> Answer:
         """The outputs for every request, or why the batch failed."""
         items = sum(request.items for request in requests)
-        started_s = self._clock.monotonic_s()
+        started_s, used_s = self._clock.monotonic_s(), time.process_time()
         try:
             answer = session.group.run([(each.model, each.batch) for each in requests], session.max_batch)
         except Exception as error:  # whatever a network raises, the thread must serve the next batch
@@ -193,6 +194,7 @@ class Device:
         took_s = self._clock.monotonic_s() - started_s
         session.latency.observe(items, took_s)
         session.monitor.ran(items, took_s)
+        session.used(requests, time.process_time() - used_s)
         was = self.stats
         self.stats = replace(was, batches=was.batches + 1, items=was.items + items, busy_s=was.busy_s + took_s)
         self._observer.network_ran(session.name, items, took_s)

@@ -13,6 +13,7 @@ from serving.scheduling.duty_cycle import Load, load_of, next_turn
 from serving.scheduling.latency import LatencyEstimate
 from serving.scheduling.look_ahead import LookAhead
 from serving.scheduling.monitor import Health, Monitor
+from serving.scheduling.processor_meter import ProcessorMeter
 from serving.scheduling.requests import Request
 
 BACKGROUND_S = 0.02
@@ -31,6 +32,8 @@ class Session:
     waiting: list[Request] = field(default_factory=list)
     background: list[Request] = field(default_factory=list)
     arrivals: Arrivals = field(default_factory=Arrivals)
+    processor: dict[str, ProcessorMeter] = field(default_factory=dict)
+    """By model of the group."""
 
     def add(self, request: Request, now: float) -> None:
         """Queue a request."""
@@ -46,6 +49,12 @@ class Session:
         """The next batch of those that wait, of so many places at most, and whom it is too late for."""
         policy = LookAhead(self.arrivals.rate, self.arrivals.time_s)
         return policy(self.waiting, now, self.latency.table, min(max_batch, self.max_batch))
+
+    def used(self, run: Iterable[Request], processor_s: float) -> None:
+        """A batch used so many processor seconds; one of several models at once tells nothing of either."""
+        models, items = {request.model for request in run}, sum(request.items for request in run)
+        if len(models) == 1:
+            self.processor.setdefault(models.pop(), ProcessorMeter()).ran(items, processor_s)
 
     def health(self, now: float) -> Health:
         """The session's health."""

@@ -259,6 +259,22 @@ async def test_a_real_network_answers_like_itself(tmp_path: Path) -> None:
     assert backend.stats().busy_s > 0
 
 
+async def test_what_an_item_costs_is_known_by_model_once_it_has_run(tmp_path: Path) -> None:
+    names = ["first", "second"]
+    backend = Backend(relatives(tmp_path, names), artefacts_dir=tmp_path, threads=1)
+    await backend.start()
+    item = np.zeros((1, *backend.card("first").input.item_shape), np.dtype(backend.card("first").input.dtype))
+    await backend.load("first")
+    assert backend.processor_s("first") is None
+    await backend.infer("first", item, SOON)
+    alone = backend.processor_s("first")
+    assert alone is not None
+    assert alone > 0
+    await backend.load("second")
+    assert backend.processor_s("second") is None  # it has joined the first one's group, and has not run
+    await backend.stop()
+
+
 async def test_a_droppable_request_is_told_that_it_is_too_late(tmp_path: Path) -> None:
     network = Fake()
     async with running(tmp_path, lambda _: network) as backend:

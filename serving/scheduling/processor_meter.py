@@ -1,0 +1,36 @@
+"""How much processor time one item of a network takes, all threads together. Pure.
+
+The clock is the process's, so whatever runs beside a batch is in its figure too. It can only add to it: the least of
+the newest figures is nearest to the network's own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+ROUNDS = 16
+"""Batches that are remembered: what a network takes may change, as when the machine's cores are shared anew."""
+
+
+class ProcessorMeter:
+    """Watches one session; the device's thread reports every batch, other threads read.
+
+    >>> meter = ProcessorMeter()
+    >>> meter.ran(items=4, processor_s=0.08)
+    >>> meter.ran(items=1, processor_s=0.03)
+    >>> meter.item_s
+    0.02
+    """
+
+    def __init__(self, rounds: int = ROUNDS) -> None:
+        self._newest: deque[float] = deque(maxlen=rounds)
+
+    @property
+    def item_s(self) -> float | None:
+        """Processor seconds of one item; None before the first batch."""
+        return min(tuple(self._newest), default=None)
+
+    def ran(self, items: int, processor_s: float) -> None:
+        """A batch of so many items went through while the process used so many processor seconds."""
+        if items > 0:
+            self._newest.append(max(0.0, processor_s) / items)
