@@ -11,6 +11,7 @@ from pathlib import Path
 from operators.annotate.drawing import draw
 from operators.annotate.files import PictureWriter, SnapshotWriter, VideoWriter
 from operators.frames.frame import Frame
+from operators.frames.mask import Mask, masks_of
 from operators.wire.schema import Result
 from serving.errors import BadInput, SluiceError
 
@@ -25,10 +26,10 @@ class Annotator:
     disk shows: so a run ends with one clear line instead of a failure of every frame.
     """
 
-    def __init__(self, target: Path, streams: Sequence[str]) -> None:
+    def __init__(self, target: Path, streams: Sequence[str], masks: Sequence[Mask] = ()) -> None:
         """``target``: a video (.mp4, .mkv, .mov), one for each stream if there are several, or a directory for
         snapshots of the frames in which something was found. Raises BadInput where it cannot be written."""
-        self._target, self._streams = target, streams
+        self._target, self._streams, self._masks = target, streams, masks
         self._video = _is_video(target)
         self._writers: dict[str, PictureWriter] = {}
         self._queue: queue.Queue[tuple[Frame, Result] | None] = queue.Queue(QUEUED_FRAMES)
@@ -79,7 +80,7 @@ class Annotator:
         if frame.stream not in self._writers:
             path = self.path(frame.stream)
             self._writers[frame.stream] = VideoWriter(path) if self._video else SnapshotWriter(path)
-        self._writers[frame.stream].add(draw(frame.image, result), result)
+        self._writers[frame.stream].add(draw(frame.image, result, masks_of(self._masks, frame.stream)), result)
 
 
 def _is_video(target: Path) -> bool:

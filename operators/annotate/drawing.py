@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from operators.annotate.shade import shade
 from operators.frames.frame import Box
+from operators.frames.mask import Mask
 from operators.wire.schema import Object, Result
 from serving.common.tensors import Image
 
@@ -43,9 +45,10 @@ class Style:
         return cls(font_scale=min(max(height / 1100, 0.38), 1.4), stroke=max(1, round(height / 500)))
 
 
-def draw(image: Image, result: Result) -> Image:
-    """Draw boxes, names, answers and the frame's outcome onto a copy of the picture."""
+def draw(image: Image, result: Result, masks: Sequence[Mask] = ()) -> Image:
+    """Draw the stream's masks, boxes, names, answers and the frame's outcome onto a copy of the picture."""
     canvas = image.copy()
+    shade(canvas, masks)
     style = Style.of(canvas)
     taken: list[Rectangle] = [_banner(canvas, style, result)]
     boxes = [_pixels(found, canvas) for found in result.objects]

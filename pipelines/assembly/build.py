@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from operators.base import Operator
+from operators.detect.masked import Masked
 from operators.detect.motion import MotionDetector, MotionSettings
 from operators.detect.onnx import OnnxDetector
+from operators.frames.mask import Mask
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.recognise.classifier import Classifier
@@ -21,6 +23,7 @@ from pipelines.execute.executor import Executor, FinalStep
 from pipelines.execute.frame_room import FrameRoom
 from pipelines.planning.planner import FirstListed
 from pipelines.query.dag import Dag
+from pipelines.query.nodes import MOST_OBJECTS
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, MOTION, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from pipelines.settings import decoded_memory
 from serving.common.clock import SYSTEM, Clock
@@ -35,16 +38,20 @@ class Prepares(Protocol):
         ...
 
 
-def build_operators(dag: Dag, engine: Inference, chains: Chains | None = None) -> dict[str, Operator]:
+def build_operators(
+    dag: Dag, engine: Inference, chains: Chains | None = None, masks: Sequence[Mask] = ()
+) -> dict[str, Operator]:
     """An operator for every node; raises BadInput where a node's model or gallery cannot be used."""
-    return {node.name: build_operator(node.spec, engine, chains) for node in dag.nodes}
+    return {node.name: build_operator(node.spec, engine, chains, masks) for node in dag.nodes}
 
 
-def build_operator(spec: NodeSpec, engine: Inference, chains: Chains | None = None) -> Operator:
-    """The operator of one node."""
+def build_operator(
+    spec: NodeSpec, engine: Inference, chains: Chains | None = None, masks: Sequence[Mask] = ()
+) -> Operator:
+    """The operator of one node; ``masks`` are for detectors that look at the whole frame."""
     match spec:
         case DetectNode():
-            return _detector(spec, engine)
+            return _masked(spec, engine, masks) if masks and spec.input is None else _detector(spec, engine)
         case TrackNode():
             return Track(track_settings(spec))
         case RecogniseNode():
@@ -71,7 +78,7 @@ async def build_executor(
 
     Without ``chains`` the first listed model answers whether it agrees with the oracle or not.
     """
-    operators = build_operators(dag, engine, chains)
+    operators = build_operators(dag, engine, chains, [each.mask for each in query.masks])
     await prepare(operators.values())
     policies = {stream.id: stream.overload_policy for stream in query.streams}
     if chains is not None and chains.shortcuts.nodes:
@@ -100,6 +107,11 @@ def motion_settings(spec: DetectNode) -> MotionSettings:
 def track_settings(spec: TrackNode) -> TrackSettings:
     """Return the tracker's settings from its node."""
     return TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance)
+
+
+def _masked(spec: DetectNode, engine: Inference, masks: Sequence[Mask]) -> Operator:
+    """The detector behind masks, which choose among all that it can report."""
+    return Masked(_detector(spec.model_copy(update={"max_objects": MOST_OBJECTS}), engine), masks, spec.max_objects)
 
 
 def _detector(spec: DetectNode, engine: Inference) -> Operator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pipelines.environment import catalogue
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
 from pipelines.query.dag import Dag
+from pipelines.query.masks import MaskSpec
 from pipelines.query.query_file import Query, StreamSpec
 from serving.common.explain import Problem, dotted
 
@@ -47,6 +49,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
 def _summary(query: Query, dag: Dag) -> str:
     rows = [("stream", stream.id, _source(stream)) for stream in query.streams]
     rows += [(node.spec.task, node.name, f"{node.source or 'frame'} → {_first(node.models)}") for node in dag.nodes]
+    rows += [("mask", ", ".join(mask.streams), _mask(mask, query.streams)) for mask in query.masks]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"  {kind:<{widths[0]}}  {name:<{widths[1]}}  {what}" for kind, name, what in rows]
     return "\n".join([f"ok: {query.name}, {query.slo_ms:g} ms from capture to result", *lines])
@@ -55,6 +58,13 @@ def _summary(query: Query, dag: Dag) -> str:
 def _source(stream: StreamSpec) -> str:
     sample = stream.sample if isinstance(stream.sample, str) else f"{stream.sample.fps:g} fps"
     return f"{stream.uri} ({sample}, {stream.overload_policy})"
+
+
+def _mask(mask: MaskSpec, streams: Sequence[StreamSpec]) -> str:
+    """What a mask does, and whether it lies on any stream of the query: a misspelt id is found here."""
+    what = f"{mask.mask.kind}s {' and '.join(mask.labels or ('everything',))} in {len(mask.mask.polygon)} corners"
+    nowhere = streams and not any(mask.mask.is_for(stream.id) for stream in streams)
+    return f"{what} (no stream of this query has such an id)" if nowhere else what
 
 
 def _first(models: tuple[str, ...]) -> str:

@@ -33,7 +33,7 @@ def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:
     draft = read_draft(read_yaml(path))
     problems = [*draft.problems, *node_problems(draft.nodes, draft.unread)]
     if catalogue is not None:
-        problems += model_problems(draft.nodes, catalogue)
+        problems += model_problems(draft.nodes, catalogue, draft.query.masks if draft.query else ())
     return Examined(draft, tuple(draft.document.located(problems)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from operators.recognise.identities import identities
@@ -10,6 +10,7 @@ from operators.wire.labels import MOVING, UNKNOWN
 from pipelines.query.dag import lineage
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
+from pipelines.query.masks import MaskSpec
 from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
 from serving.catalogue.cards import ModelCard, Task
 from serving.catalogue.lookup import Catalogue
@@ -23,8 +24,10 @@ Words = tuple[str, ...] | None
 _SKILLS: Mapping[Task, str] = {"detect": "finds objects", "classify": "names classes", "embed": "compares objects"}
 
 
-def model_problems(nodes: Mapping[int, NodeSpec], catalogue: Catalogue) -> list[Problem]:
-    """Unknown and unsuitable models, unusable galleries, and words in filters that no model says."""
+def model_problems(
+    nodes: Mapping[int, NodeSpec], catalogue: Catalogue, masks: Sequence[MaskSpec] = ()
+) -> list[Problem]:
+    """Unknown and unsuitable models, unusable galleries, and words in filters and masks that no model says."""
     problems: list[Problem] = []
     words: dict[str, Words] = {}
     for index, node in nodes.items():
@@ -33,7 +36,20 @@ def model_problems(nodes: Mapping[int, NodeSpec], catalogue: Catalogue) -> list[
     by_name = {node.name: node for node in nodes.values()}
     for index, node in nodes.items():
         problems += _filter_problems(("nodes", index, "input"), node, by_name, words)
-    return problems
+    finders = [words[node.name] for node in nodes.values() if isinstance(node, DetectNode) and node.input is None]
+    return [*problems, *_mask_problems(masks, finders)]
+
+
+def _mask_problems(masks: Sequence[MaskSpec], finders: Sequence[Words]) -> Iterator[Problem]:
+    """Labels of masks that no detector of whole frames says."""
+    known = [word for words in finders for word in words or ()]
+    if any(words is None for words in finders):
+        return
+    for index, mask in enumerate(masks):
+        for place, label in enumerate(mask.labels or ()):
+            if label not in known:
+                what = f"{label!r} is nothing that is found{choices(label, known)}"
+                yield Problem(("masks", index, "labels", place), what)
 
 
 def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, list[Problem]]:

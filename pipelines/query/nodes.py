@@ -10,6 +10,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 MOTION = "motion"
 """The detector that is no model of the catalogue: it needs no weights."""
 
+MOST_OBJECTS = 1000
+"""The most objects that a detect node may report of a frame."""
+
 PolicyName = Literal["block", "drop_oldest", "drop_late"]
 """What happens to frames that come faster than they can be analysed."""
 
@@ -73,7 +76,7 @@ class DetectNode(Node):
     """Default: the model card's."""
     labels: Names | None = None
     """Keep only these. Default: all that the model knows."""
-    max_objects: int = Field(default=50, ge=1, le=1000)
+    max_objects: int = Field(default=50, ge=1, le=MOST_OBJECTS)
     """The most confident ones of a frame."""
     motion: Motion = Motion()
     """Parameters of the detector ``motion``."""

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Discriminator, Field, InstanceOf, Tag, Val
 from operators.capture.sources.uri import SourceUri
 from operators.wire.bounds import MOST_NODES
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.query.masks import MOST_MASKS, MaskSpec
 from pipelines.query.nodes import (
     MOTION,
     NODE_TYPES,
@@ -133,6 +134,8 @@ class Query(Strict):
     """The sources; ``--source`` replaces them."""
     nodes: tuple[NodeSpec, ...] = Field(min_length=1, max_length=MOST_NODES)
     """What is done with each frame; in any order, inputs decide."""
+    masks: tuple[MaskSpec, ...] = Field(default=(), max_length=MOST_MASKS)
+    """Where in the pictures of streams objects count, and where not."""
     publish: Publish = Publish()
     """Where results go."""
 

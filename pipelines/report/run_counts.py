@@ -9,6 +9,7 @@ from operators.observer import Observer
 from operators.wire.schema import Result, StreamPlan, StreamStatus
 from pipelines.report.percentiles import Percentiles
 from pipelines.report.run_report import AuditReport, FrameCounts, RunReport, StreamFailure, StreamReport, TimeShares
+from pipelines.report.static_objects import StaticObjects
 from pipelines.report.timelines import Told, summaries
 from pipelines.report.tracks import Tracks
 
@@ -29,6 +30,7 @@ class RunCounts(Observer):
         self._latency_unknown = 0
         self._objects: Counter[str] = Counter()
         self._tracks = Tracks()
+        self._static = StaticObjects()
         self._latency = Percentiles()
         self._stages: defaultdict[str, Percentiles] = defaultdict(Percentiles)
         self._streams: defaultdict[str, _Stream] = defaultdict(_Stream)
@@ -58,6 +60,7 @@ class RunCounts(Observer):
             self._latency_unknown += 1
         for name, duration_ms in result.plan.stages_ms.items():
             self._stages[name].add(duration_ms)
+        self._static.see(result)
         for found in result.objects:
             self._objects[found.label] += 1
             if found.track_id is not None:
@@ -77,6 +80,7 @@ class RunCounts(Observer):
             causes=dict(self._causes.most_common()),
             objects=dict(self._objects.most_common()),
             tracks=self._tracks.counts(),
+            static_objects=self._static.found(),
             latency_ms=self._latency.quantiles(),
             stages={name: stage.quantiles() for name, stage in self._stages.items()},
             share=self._share(),

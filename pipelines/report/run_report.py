@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from operators.wire.schema import NodePlan, Specialization
+from pipelines.report.static_objects import StaticObject
 from specialization.weg.state import PhaseName
 
 
@@ -95,6 +96,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Observations by label."""
     tracks: dict[str, int]
     """Distinct tracks by label."""
+    static_objects: list[StaticObject]
+    """Objects that never moved and that the detector was never sure of."""
     latency_ms: Quantiles
     """From capture to result."""
     stages: dict[str, Quantiles]

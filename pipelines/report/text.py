@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 
 from rich.console import Group, RenderableType
@@ -11,11 +12,13 @@ from rich.text import Text
 from operators.wire.schema import Interval
 from pipelines.report import specialization_text
 from pipelines.report.run_report import AuditReport, Quantiles, RunReport, StreamReport, TimeShares
+from pipelines.report.static_objects import StaticObject
 
 
 def render(report: RunReport) -> Group:
     """The report as text and tables."""
     parts: list[RenderableType] = [Text(line) for line in _headline(report)]
+    parts += [Text(line) for line in _doubtful(report.static_objects)]
     if len(report.streams) > 1:
         parts.append(_streams(report.streams))
     if report.stages:
@@ -41,6 +44,17 @@ def _headline(report: RunReport) -> Iterable[str]:
             yield f"{title}: " + ", ".join(f"{label} {count}" for label, count in counted.items())
     for stream, failure in report.failed_streams.items():
         yield f"stream {stream} failed ({failure.reason}): {failure.message}"
+
+
+def _doubtful(found: Iterable[StaticObject]) -> Iterable[str]:
+    """What is likely no object at all, with the mask that would ignore it."""
+    for each in found:
+        corners = ", ".join(f"[{x:g}, {y:g}]" for x, y in each.polygon)
+        yield (
+            f"stream {each.stream}: a {each.label!r} never moved in {each.seen_s:.0f} s and was never surer than "
+            f"{each.confidence:.0%}; if it is none, a mask ignores it: "
+            f"{{streams: {json.dumps(each.stream)}, ignore: [{corners}], labels: {json.dumps(each.label)}}}"
+        )
 
 
 def _streams(streams: Mapping[str, StreamReport]) -> Table:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from operators.annotate.annotator import Annotator
 from operators.frames.frame import Frame
+from operators.frames.mask import Mask
 from operators.observer import Observer, Observers
 from operators.publish.jsonl import JsonLines
 from operators.wire.schema import Result, StreamPlan
@@ -72,7 +73,7 @@ def run_query(
     streams = [spec.stream for spec in specs]
     with ExitStack() as files:
         _check_writable(outputs)
-        sinks, final_steps = _open(outputs, streams, files)
+        sinks, final_steps = _open(outputs, streams, [each.mask for each in query.masks], files)
         progress = files.enter_context(RunProgress(specs, console))
         watching = Observers([counts, progress, *observers])
         run = EmbeddedRun(query.name, specs, sinks, watching)
@@ -108,7 +109,9 @@ async def _run(
     return parts.shortcuts, None
 
 
-def _open(outputs: Outputs, streams: Sequence[str], files: ExitStack) -> tuple[list[Sink], list[FinalStep]]:
+def _open(
+    outputs: Outputs, streams: Sequence[str], masks: Sequence[Mask], files: ExitStack
+) -> tuple[list[Sink], list[FinalStep]]:
     sinks: list[Sink] = []
     final_steps: list[FinalStep] = []
     if outputs.results is not None:
@@ -116,7 +119,7 @@ def _open(outputs: Outputs, streams: Sequence[str], files: ExitStack) -> tuple[l
         files.callback(lines.close)
         sinks.append(lines)
     if outputs.annotated is not None:
-        annotator = Annotator(outputs.annotated, streams)
+        annotator = Annotator(outputs.annotated, streams, masks)
         files.callback(annotator.close)
         sinks.append(annotator)
         final_steps.append(_drawn_by(annotator))

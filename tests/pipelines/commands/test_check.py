@@ -80,3 +80,27 @@ def test_a_bad_query_is_one_line_per_problem_and_exit_status_2(
     assert lines[1].startswith(f"sluice: error: {path}:3: slo: unknown key; did you mean 'slo_ms'? allowed: version,")
     assert lines[2].startswith(f"sluice: error: {path}:8: nodes[0].model[0]: unknown model 'smal'")
     assert len(lines) == 3
+
+
+MASKS = """\
+    masks:
+      - {streams: camera-local-yard, ignore: [[0, 0], [0.5, 0], [0.5, 1]], labels: moving}
+      - {streams: "gate-*", require: [[0, 0], [0.5, 0], [0.5, 1], [0, 1]]}
+"""
+
+
+def test_masks_are_shown_with_those_that_lie_on_no_stream(tmp_path: Path, models: Path) -> None:
+    path = write(tmp_path / "q.yaml", GOOD + MASKS)
+    result = CliRunner().invoke(command, [str(path), "--models", str(models)], catch_exceptions=False)
+    assert result.output.splitlines()[-2:] == [
+        "  mask       camera-local-yard  ignores moving in 3 corners",
+        "  mask       gate-*             requires everything in 4 corners (no stream of this query has such an id)",
+    ]
+
+
+def test_a_mask_for_what_no_detector_finds_is_a_problem(tmp_path: Path, models: Path) -> None:
+    path = write(tmp_path / "q.yaml", GOOD + MASKS.replace("labels: moving", "labels: person"))
+    result = CliRunner().invoke(command, [str(path), "--models", str(models), "--json"], catch_exceptions=False)
+    (problem,) = json.loads(result.output)["problems"]
+    assert problem["path"] == "masks[0].labels[0]"
+    assert problem["message"] == "'person' is nothing that is found; allowed: moving"

@@ -130,7 +130,7 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
         ":2: name: 'Vehicles' should match pattern '^[a-z0-9-]{1,50}$'",
         ":3: slo_ms: 'fast' should be a valid number, unable to parse string as a number",
         ":4: acuracy: unknown key; did you mean 'accuracy'? "
-        "allowed: version, name, slo_ms, accuracy, streams, nodes, publish",
+        "allowed: version, name, slo_ms, accuracy, streams, nodes, masks, publish",
         ":6: streams[0].id: 'a b' should match pattern '^[A-Za-z0-9._-]{1,100}$'",
         ":7: streams[0].uri: source rtsp://***@:5/x: no valid host and port after ://",
         ":8: streams[0].sample.fps: 0 should be greater than 0",
@@ -188,3 +188,46 @@ def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
 
 def test_nodes_are_what_they_say() -> None:
     assert [node.task for node in query(DETECT, TRACK, TYPE).nodes] == ["detect", "track", "recognise"]
+
+
+MASKED = """\
+    version: 1
+    name: cars
+    slo_ms: 250
+    nodes:
+      - {name: detect, task: detect, model: motion}
+    masks:
+      - {streams: yard, ignore: [[0.1, 0.1], [0.3, 0.1], [0.3, 0.6]], labels: moving}
+      - {streams: ["gate-*", door], require: [[0, 0.5], [1, 0.5], [1, 1], [0, 1]]}
+"""
+
+
+def test_masks_say_for_which_streams_and_objects_they_are(tmp_path: Path) -> None:
+    ignore, require = (spec.mask for spec in load_query(write(tmp_path / "q.yaml", MASKED)).masks)
+    assert (ignore.kind, ignore.streams, ignore.labels) == ("ignore", ("yard",), {"moving"})
+    assert (require.kind, require.streams, require.labels) == ("require", ("gate-*", "door"), None)
+    assert require.polygon == ((0, 0.5), (1, 0.5), (1, 1), (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("ignore: [[0.1, 0.1], [0.3, 0.1]]", "masks[0].ignore: has 2 corners: give 3 to 50"),
+        ("ignore: yes", "masks[0].ignore: should be a list of corners: [[0.1, 0.2], [0.4, 0.2], [0.4, 0.9]]"),
+        (
+            "ignore: [[10, 0.1], [0.3, 0.1], [0.3, 0.6]]",
+            "masks[0].ignore: corner 1 should be [x, y], shares of the frame's width and height from 0 to 1",
+        ),
+        ("ignore: [[.nan, 0.1], [0.3, 0.1], [0.3, 0.6]]", "masks[0].ignore: corner 1 should be [x, y], shares"),
+        ("ignore: [0.1, 0.1, 0.3]", "masks[0].ignore: corner 1 should be [x, y], shares"),
+        ("ignore: [[0, 0], [1, 1], [1, 0], [0, 1]]", "masks[0].ignore: sides 1 and 3 cross"),
+        ("labels: moving", "masks[0]: needs one polygon: 'ignore' or 'require'"),
+        ("{ignore: A, require: A}", "masks[0]: needs one polygon: 'ignore' or 'require'"),
+        ("igore: [[0, 0], [1, 0], [1, 1]]", "masks[0].igore: unknown key; did you mean 'ignore'?"),
+        ("{ignore: A, streams: 'a b'}", "masks[0].streams: 'a b' should match pattern"),
+    ],
+)
+def test_a_mask_that_is_none_is_one_clear_line(tmp_path: Path, given: str, said: str) -> None:
+    mask = f"{{{given.strip('{}')}}}".replace("A", "[[0, 0], [1, 0], [1, 1]]")
+    lines = problems_of(write(tmp_path / "q.yaml", MASKED.replace(MASKED.splitlines()[6].strip("- "), mask)))
+    assert len([line for line in lines if said in line]) == 1, lines

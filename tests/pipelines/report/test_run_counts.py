@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 from rich.console import Console
 
 from cache_adapt.audit.audit import Audit
@@ -163,3 +163,17 @@ def test_durations_of_nothing_count() -> None:
     percentiles = Percentiles()
     percentiles.add(0.0)
     assert percentiles.at(0.5) == 0.0
+
+
+def test_what_never_moved_and_was_never_sure_is_told_with_a_mask() -> None:
+    counts = RunCounts()
+    for seq in range(300):
+        doubtful = thing(1, "traffic light")
+        weak = replace(doubtful.detection, confidence=0.4)
+        counts.frame_analysed(result(seq, replace(doubtful, detection=weak)))
+    console = Console(file=io.StringIO(), width=400)
+    console.print(render(counts.report(wall_s=2.0)))
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "stream yard: a 'traffic light' never moved in 30 s and was never surer than 40%; if it is none, " in said
+    polygon = "[[0.225, 0.2], [0.525, 0.2], [0.525, 0.8], [0.225, 0.8]]"
+    assert f'{{streams: "yard", ignore: {polygon}, labels: "traffic light"}}' in said

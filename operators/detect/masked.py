@@ -1,0 +1,43 @@
+"""A detector behind masks: what it finds where nothing counts is dropped before anything else looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from operators.base import Call, Operator
+from operators.frames.frame import Frame, Region
+from operators.frames.mask import Mask, kept, masks_of
+from serving.common.threads import in_thread
+
+FEW = 5_000
+"""Pairs of a region and a corner that are looked at on the event loop, in less than a millisecond."""
+
+
+class Masked:
+    """Operator: what a detector finds in a whole frame, less what the masks of the stream take away."""
+
+    def __init__(self, detector: Operator, masks: Sequence[Mask], max_objects: int) -> None:
+        """``max_objects``: the first ones that are left, so that an ignored crowd takes nobody's place."""
+        self._detector, self._masks, self._max_objects = detector, masks, max_objects
+        self._of: dict[str, tuple[Mask, ...]] = {}
+
+    async def prepare(self) -> None:
+        """Make the detector ready."""
+        if (prepare := getattr(self._detector, "prepare", None)) is not None:
+            await prepare()
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Return the regions that count."""
+        found = await self._detector.process(frame, regions, call)
+        if frame.stream not in self._of:
+            self._of[frame.stream] = masks_of(self._masks, frame.stream)
+        masks = self._of[frame.stream]
+        if len(found) * sum(len(mask.polygon) for mask in masks) <= FEW:
+            return kept(masks, found)[: self._max_objects]
+        return (await in_thread(partial(kept, masks, found)))[: self._max_objects]
+
+    def forget(self, stream: str) -> None:
+        """Drop what is known of a stream."""
+        self._of.pop(stream, None)
+        self._detector.forget(stream)
