@@ -97,7 +97,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     tracks: dict[str, int]
     """Distinct tracks by label."""
     static_objects: list[StaticObject]
-    """Objects that never moved and that the detector was never sure of."""
+    """Objects that never moved and that the detector was seldom sure of."""
     latency_ms: Quantiles
     """From capture to result."""
     stages: dict[str, Quantiles]

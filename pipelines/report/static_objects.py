@@ -1,8 +1,8 @@
-"""Objects that never moved and of which the detector was never sure: likely a sign post, not a person. Pure."""
+"""Objects that never moved and of which the detector was seldom sure: likely a sign post, not a person. Pure."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
 
 import msgspec
@@ -21,20 +21,20 @@ LONG_S = 20.0
 OFTEN = 40
 """Observations that the judgement needs."""
 SURE = 0.6
-"""Confidence that a detector reaches sooner or later for what it knows."""
+"""Confidence that a detector has in at least half of its looks at what it knows."""
 MOST_TOLD = 20
 WIDER = 0.1
 """Share of a box's size by which the suggested polygon is larger on every side."""
 
 
 class StaticObject(msgspec.Struct, frozen=True):
-    """An object that never moved and that the detector was never sure of."""
+    """An object that never moved and that the detector was seldom sure of."""
 
     stream: str
-    label: str
-    """The detector's word."""
+    labels: list[str]
+    """The detector's words, the most frequent first."""
     confidence: float
-    """The highest."""
+    """On average."""
     seen_s: float
     """Media time for which it was tracked."""
     polygon: list[tuple[float, float]]
@@ -46,12 +46,14 @@ class _Stand:
     """A track, or several that followed each other at one place."""
 
     stream: str
-    label: str
     box: BoundingBox
-    confidence: float
     first_s: float
     last_s: float
-    seen: int = 1
+    labels: Counter[str]
+    total: float = 0.0
+    """Sum of the confidences."""
+    sure: int = 0
+    """Looks at which the detector was sure."""
     moved: bool = False
     before_s: float = 0.0
     """Time of the tracks before."""
@@ -59,6 +61,10 @@ class _Stand:
     @property
     def seen_s(self) -> float:
         return self.before_s + max(0.0, self.last_s - self.first_s)
+
+    @property
+    def looks(self) -> int:
+        return self.labels.total()
 
     def is_at(self, box: BoundingBox) -> bool:
         """Whether a box has its centre where this one has it."""
@@ -97,12 +103,12 @@ class StaticObjects:
         detection = found.detection
         track = self._tracks.pop(key, None)
         if track is None:
-            stream, box = key[0], detection.bounding_box
-            track = _Stand(stream, detection.label, box, detection.confidence, at_s, at_s)
-        else:
-            track.moved = track.moved or not track.is_at(detection.bounding_box)
-            track.confidence = max(track.confidence, detection.confidence)
-            track.last_s, track.seen = at_s, track.seen + 1
+            track = _Stand(key[0], detection.bounding_box, at_s, at_s, Counter())
+        track.moved = track.moved or not track.is_at(detection.bounding_box)
+        track.labels[detection.label] += 1
+        track.total += detection.confidence
+        track.sure += detection.confidence >= SURE
+        track.last_s = at_s
         self._tracks[key] = track
 
 
@@ -111,7 +117,7 @@ def _with(places: list[_Stand], track: _Stand) -> list[_Stand]:
     if track.moved:
         return places
     for number, place in enumerate(places):
-        if (place.stream, place.label) == (track.stream, track.label) and place.is_at(track.box):
+        if place.stream == track.stream and place.is_at(track.box):
             return [*places[:number], *places[number + 1 :], _joined(place, track)]
     return [*places, track]
 
@@ -119,18 +125,18 @@ def _with(places: list[_Stand], track: _Stand) -> list[_Stand]:
 def _joined(place: _Stand, track: _Stand) -> _Stand:
     return _Stand(
         place.stream,
-        place.label,
         place.box,
-        max(place.confidence, track.confidence),
         track.first_s,
         track.last_s,
-        place.seen + track.seen,
+        place.labels + track.labels,
+        place.total + track.total,
+        place.sure + track.sure,
         before_s=place.seen_s + track.before_s,
     )
 
 
 def _is_doubtful(place: _Stand) -> bool:
-    return place.confidence < SURE and place.seen >= OFTEN and place.seen_s >= LONG_S
+    return place.sure * 2 < place.looks >= OFTEN and place.seen_s >= LONG_S
 
 
 def _told(place: _Stand) -> StaticObject:
@@ -138,4 +144,5 @@ def _told(place: _Stand) -> StaticObject:
     wide = widened(Box(box.x_min, box.y_min, box.x_max, box.y_max), WIDER)
     left, top, right, bottom = (round(side, 3) for side in (wide.x_min, wide.y_min, wide.x_max, wide.y_max))
     polygon = [(left, top), (right, top), (right, bottom), (left, bottom)]
-    return StaticObject(place.stream, place.label, round(place.confidence, 3), round(place.seen_s, 1), polygon)
+    labels = [label for label, _ in place.labels.most_common()]
+    return StaticObject(place.stream, labels, round(place.total / place.looks, 3), round(place.seen_s, 1), polygon)

@@ -51,9 +51,9 @@ def _doubtful(found: Iterable[StaticObject]) -> Iterable[str]:
     for each in found:
         corners = ", ".join(f"[{x:g}, {y:g}]" for x, y in each.polygon)
         yield (
-            f"stream {each.stream}: a {each.label!r} never moved in {each.seen_s:.0f} s and was never surer than "
-            f"{each.confidence:.0%}; if it is none, a mask ignores it: "
-            f"{{streams: {json.dumps(each.stream)}, ignore: [{corners}], labels: {json.dumps(each.label)}}}"
+            f"stream {each.stream}: a {each.labels[0]!r} never moved in {each.seen_s:.0f} s, {each.confidence:.0%} "
+            f"sure on average; if it is none, a mask ignores it: {{streams: {json.dumps(each.stream)}, ignore: [{corners}], "
+            f"labels: {json.dumps(each.labels)}}}"
         )
 
 
