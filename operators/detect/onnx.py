@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from operators.base import Call
 from operators.detect.decoding import Detections, decode, one_per_place
 from operators.frames.crops import Crop, cut
-from operators.frames.frame import Box, Frame, Region
+from operators.frames.frame import WHOLE, Box, Frame, Region
 from operators.inference import Inference, card_for, prepared
 from serving import preprocess
 from serving.catalogue.cards import ModelCard
 from serving.common.explain import choices
 from serving.common.threads import in_thread
 from serving.errors import ModelError
-
-WHOLE = Box(0.0, 0.0, 1.0, 1.0)
 
 
 class OnnxDetector:

@@ -62,6 +62,10 @@ class Box:
         return image[top:bottom, left:right]
 
 
+WHOLE = Box(0.0, 0.0, 1.0, 1.0)
+"""The frame itself."""
+
+
 @dataclass(slots=True)
 class Region:
     """An object of a frame while operators work on it: track sets ``track_id``, recognise appends to ``attributes``."""

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.frames.frame import Region
-from operators.frames.polygon import Polygon, inside_shares
+from operators.frames.inside import inside_shares
+from operators.frames.polygon import Polygon
 
 INSIDE = 0.5 - 1e-9
 """Share of a box that lies in the polygon of a mask where the object is in it: half, but for rounding."""

@@ -1,13 +1,9 @@
-"""Polygons in a frame: how much of a box lies inside, and whether a list of corners is a polygon at all. Pure."""
+"""Polygons in a frame: whether a list of corners is a polygon at all. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 Point = tuple[float, float]
 """Shares of the frame's width and height, 0…1, from the top left."""
@@ -28,45 +24,6 @@ def polygon_fault(corners: Sequence[Point]) -> str | None:
         if not neighbours and _meet(one, other):
             return f"sides {i + 1} and {j + 1} cross: list the corners in the order in which one walks round"
     return None if abs(_signed_area(corners)) > FLAT else "its corners lie on one line: no object can be inside"
-
-
-def inside_shares(polygon: Sequence[Point], boxes: NDArray[Any]) -> NDArray[np.float64]:
-    """K × 4 boxes (x_min, y_min, x_max, y_max) → the share of each box's area that lies in the polygon, 0…1.
-
-    Exact, by Green's theorem: the area under each side, cut to the box, is summed with the side's sign.
-    """
-    corners = np.asarray(polygon, np.float64)
-    start, end = corners[None], np.roll(corners, -1, axis=0)[None]
-    left, top, right, bottom = (np.asarray(boxes, np.float64)[:, None, side] for side in range(4))
-    x0, x1 = np.clip(start[..., 0], left, right), np.clip(end[..., 0], left, right)
-    y0, y1 = _height_at(x0, start, end), _height_at(x1, start, end)
-    under = (x1 - x0) * _mean_clipped(y0, y1, top, bottom)
-    area = np.maximum((right - left) * (bottom - top), FLAT)[:, 0]
-    shares: NDArray[np.float64] = np.clip(np.abs(under.sum(axis=1)) / area, 0.0, 1.0)
-    return shares
-
-
-def _height_at(x: NDArray[Any], start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
-    """The height of each side's line at ``x``; of an upright side its first corner's, where it adds nothing."""
-    run, rise = end[..., 0] - start[..., 0], end[..., 1] - start[..., 1]
-    slope = np.divide(rise, run, out=np.zeros_like(run), where=np.abs(run) > FLAT)
-    return np.asarray(start[..., 1] + slope * (x - start[..., 0]))
-
-
-def _mean_clipped(y0: NDArray[Any], y1: NDArray[Any], top: NDArray[Any], bottom: NDArray[Any]) -> NDArray[Any]:
-    """The mean over a side of its height within the box, measured from the box's top."""
-    rise = y1 - y0
-    integral = _integral(y1, top, bottom) - _integral(y0, top, bottom)
-    level = np.clip(y0, top, bottom) - top
-    slopes = np.abs(rise) > FLAT
-    mean: NDArray[np.float64] = np.where(slopes, integral / np.where(slopes, rise, 1.0), level)
-    return mean
-
-
-def _integral(y: NDArray[Any], top: NDArray[Any], bottom: NDArray[Any]) -> NDArray[Any]:
-    """The integral from ``top`` to ``y`` of the height, cut to the box."""
-    within, below = np.clip(y, top, bottom) - top, np.maximum(y - bottom, 0.0)
-    return np.asarray(within * within / 2 + below * (bottom - top))
 
 
 def _signed_area(corners: Sequence[Point]) -> float:

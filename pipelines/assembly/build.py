@@ -16,6 +16,7 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.roles import Roles
+from operators.recognise.whole_frame import WholeFrame
 from operators.track.operator import Track, TrackSettings
 from pipelines.assembly.chains import Chains
 from pipelines.execute.byte_budget import ByteBudget
@@ -23,7 +24,7 @@ from pipelines.execute.executor import Executor, FinalStep
 from pipelines.execute.frame_room import FrameRoom
 from pipelines.planning.planner import FirstListed
 from pipelines.query.dag import Dag
-from pipelines.query.nodes import MOST_OBJECTS
+from pipelines.query.nodes import MOST_OBJECTS, takes_frame
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, MOTION, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from pipelines.settings import decoded_memory
 from serving.common.clock import SYSTEM, Clock
@@ -51,7 +52,7 @@ def build_operator(
     """The operator of one node; ``masks`` are for detectors that look at the whole frame."""
     match spec:
         case DetectNode():
-            return _masked(spec, engine, masks) if masks and spec.input is None else _detector(spec, engine)
+            return _masked(spec, engine, masks) if masks and takes_frame(spec) else _detector(spec, engine)
         case TrackNode():
             return Track(track_settings(spec))
         case RecogniseNode():
@@ -121,7 +122,7 @@ def _detector(spec: DetectNode, engine: Inference) -> Operator:
         engine,
         spec.name,
         spec.model,
-        inside=spec.input is not None,
+        inside=not takes_frame(spec),
         labels=spec.labels,
         min_confidence=spec.min_confidence,
         max_objects=spec.max_objects,
@@ -130,7 +131,8 @@ def _detector(spec: DetectNode, engine: Inference) -> Operator:
 
 def _recognise(spec: RecogniseNode, engine: Inference, chains: Chains | None) -> Operator:
     recogniser = _recogniser(spec, engine, Roles.of(spec.model, engine.card))
-    return recogniser if chains is None else chains.operator(spec, engine, recogniser)
+    operator = recogniser if chains is None else chains.operator(spec, engine, recogniser)
+    return WholeFrame(spec.name, operator) if takes_frame(spec) else operator
 
 
 def _recogniser(spec: RecogniseNode, engine: Inference, roles: Roles) -> Recogniser:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.query.filter_parser import FilterError, UnknownField, parse_selection, source_name
 from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, Facts, Selection
+from pipelines.query.nodes import FRAME, takes_frame
 from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from serving.common.explain import Problem, choices
 from serving.errors import QueryError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 STAGES = ("capture", "queue", "decode", "framework")
 """Stages of every frame in a result's ``plan``, beside the nodes: nodes cannot have these names."""
-RESERVED = (*STAGES, *TEXT_FIELDS, *NUMBER_FIELDS, "and", "or", "not", "in")
+RESERVED = (FRAME, *STAGES, *TEXT_FIELDS, *NUMBER_FIELDS, "and", "or", "not", "in")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class DagNode:
     @property
     def makes_regions(self) -> bool:
         """Whether the node's output is regions it makes, and not those it was given."""
-        return self.spec.task == "detect"
+        return self.spec.task == "detect" or self.source is None
 
     def select(self, outputs: Mapping[str, Sequence[Region]]) -> list[Region]:
         """The regions the node works on, from the output of every node before it; none for the frame itself."""
@@ -85,9 +86,9 @@ def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -
 
 
 def _compiled(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> DagNode:
-    if spec.input is None:
+    if takes_frame(spec):
         return DagNode(spec, None, {})
-    source = parse_selection(spec.input)
+    source = parse_selection(spec.input or "")
     return DagNode(spec, source, _answers(source.node, by_name) or {})
 
 
@@ -102,11 +103,11 @@ def _ordered(specs: Sequence[NodeSpec]) -> Iterator[NodeSpec]:
 
 
 def _source(spec: NodeSpec) -> str | None:
-    return None if spec.input is None else source_name(spec.input)
+    return None if spec.input is None or takes_frame(spec) else source_name(spec.input)
 
 
 def lineage(node: str | None, by_name: Mapping[str, NodeSpec]) -> list[NodeSpec]:
-    """The node and those before it, back to the detector that made its regions; it ends early in a broken query."""
+    """The node and those before it, back to that which made its regions; it ends early in a broken query."""
     found: list[NodeSpec] = []
     while node is not None and node in by_name and by_name[node] not in found:
         found.append(by_name[node])
@@ -114,10 +115,14 @@ def lineage(node: str | None, by_name: Mapping[str, NodeSpec]) -> list[NodeSpec]
     return found
 
 
+def _makes_regions(spec: NodeSpec) -> bool:
+    return isinstance(spec, DetectNode) or takes_frame(spec)
+
+
 def _answers(node: str | None, by_name: Mapping[str, NodeSpec]) -> dict[str, str] | None:
     """Recognise nodes that have answered by the end of ``node``, with their attributes; None where nobody can know."""
     before = lineage(node, by_name)
-    if not before or not isinstance(before[-1], DetectNode):
+    if not before or not _makes_regions(before[-1]):
         return None
     return {spec.name: spec.attribute for spec in before if isinstance(spec, RecogniseNode)}
 
@@ -138,7 +143,10 @@ def _name_problems(specs: Mapping[int, NodeSpec]) -> Iterator[Problem]:
 def _input_problems(
     index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec], unread: Collection[str]
 ) -> Iterator[Problem]:
-    if spec.input is None:
+    if spec.input is None or (takes_frame(spec) and not isinstance(spec, TrackNode)):
+        return
+    if source_name(spec.input) == FRAME:
+        yield Problem(("nodes", index, "input"), _no_node(spec))
         return
     path, source = ("nodes", index, "input"), _source(spec)
     if source is not None and source not in by_name and source not in unread:
@@ -154,12 +162,19 @@ def _input_problems(
         yield Problem(path, str(error))
 
 
+def _no_node(spec: NodeSpec) -> str:
+    """Why a node's input cannot be the frame as it says."""
+    if isinstance(spec, TrackNode):
+        return f"{FRAME!r} is no object that could be tracked: name a node that detects"
+    return f"{FRAME!r} is all of the frame and has no filter: write input: {FRAME}"
+
+
 def _reuse_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
     """What a node that reuses answers needs."""
     if not isinstance(spec, RecogniseNode):
         return
     before = lineage(spec.name, by_name)
-    if spec.reuse_s and isinstance(before[-1], DetectNode) and not any(isinstance(node, TrackNode) for node in before):
+    if spec.reuse_s and _makes_regions(before[-1]) and not any(isinstance(node, TrackNode) for node in before):
         yield Problem(("nodes", index, "reuse_s"), "nothing tracks these objects: put a node with task: track before")
 
 

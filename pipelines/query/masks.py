@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from operators.frames.mask import Mask
 from operators.frames.polygon import Polygon, polygon_fault
 from pipelines.query.nodes import Names, Share, Strict
+
+if TYPE_CHECKING:
+    from operators.frames.mask import Mask
 
 MOST_CORNERS = 50
 MOST_MASKS = 100
@@ -75,6 +77,8 @@ class MaskSpec(Strict):
     @property
     def mask(self) -> Mask:
         """The mask that operators work with."""
+        from operators.frames.mask import Mask  # brings numpy, which a query with a mistake does without
+
         labels = None if self.labels is None else frozenset(self.labels)
         if self.ignore is not None:
             return Mask(self.ignore, "ignore", self.streams, labels)

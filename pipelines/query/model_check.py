@@ -11,6 +11,7 @@ from pipelines.query.dag import lineage
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
 from pipelines.query.masks import MaskSpec
+from pipelines.query.nodes import FRAME, takes_frame
 from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
 from serving.catalogue.cards import ModelCard, Task
 from serving.catalogue.lookup import Catalogue
@@ -36,7 +37,7 @@ def model_problems(
     by_name = {node.name: node for node in nodes.values()}
     for index, node in nodes.items():
         problems += _filter_problems(("nodes", index, "input"), node, by_name, words)
-    finders = [words[node.name] for node in nodes.values() if isinstance(node, DetectNode) and node.input is None]
+    finders = [words[node.name] for node in nodes.values() if isinstance(node, DetectNode) and takes_frame(node)]
     return [*problems, *_mask_problems(masks, finders)]
 
 
@@ -135,7 +136,12 @@ def _filter_problems(
     for leaf in leaves(selection.where):
         if leaf.field in NUMBER_FIELDS or not before:
             continue
-        known = words.get(before[-1].name if leaf.field == "label" else leaf.field)
+        known = _labels(before[-1], words) if leaf.field == "label" else words.get(leaf.field)
         for word in (leaf.value,) if isinstance(leaf, Compare) else leaf.values:
             if known is not None and word not in known:
                 yield Problem(path, f"{leaf.field} is never {word!r}{choices(word, known)}")
+
+
+def _labels(first: NodeSpec, words: Mapping[str, Words]) -> Words:
+    """The detector's words; an object that is the whole frame has no other than that."""
+    return (FRAME,) if isinstance(first, RecogniseNode) else words.get(first.name)

@@ -13,6 +13,9 @@ MOTION = "motion"
 MOST_OBJECTS = 1000
 """The most objects that a detect node may report of a frame."""
 
+FRAME = "frame"
+"""The input that is the frame itself, and no node."""
+
 PolicyName = Literal["block", "drop_oldest", "drop_late"]
 """What happens to frames that come faster than they can be analysed."""
 
@@ -64,6 +67,11 @@ class Node(Strict):
     """Unique; names the node's input to other nodes, its time in reports, and its answer in filters."""
 
 
+def takes_frame(node: DetectNode | TrackNode | RecogniseNode) -> bool:
+    """Whether the node works on the frame itself and makes the first objects."""
+    return node.input is None or node.input.strip() == FRAME
+
+
 class DetectNode(Node):
     """Finds objects in the frame, or in the crop of each object that ``input`` selects."""
 
@@ -71,7 +79,7 @@ class DetectNode(Node):
     model: Names
     """``motion``, or detectors by name: the first is used."""
     input: str | None = Field(default=None, max_length=1000)
-    """Default: the frame. Otherwise objects, whose parts are found: ``detect[label == person]``."""
+    """Default: ``frame``. Otherwise objects, whose parts are found: ``detect[label == person]``."""
     min_confidence: Share | None = None
     """Default: the model card's."""
     labels: Names | None = None
@@ -101,7 +109,7 @@ class RecogniseNode(Node):
 
     task: Literal["recognise"]
     input: str = Field(max_length=1000)
-    """The objects to look at: ``track[label in (car, truck) and area >= 0.002]``."""
+    """The objects to look at: ``track[label in (car, truck) and area >= 0.002]``; or ``frame``, all of it."""
     model: Names
     """Classifiers, or embedders where there is a ``gallery``, by name: the first is used."""
     attribute: NodeName = Field(default_factory=lambda valid: valid.get("name", "unknown"))

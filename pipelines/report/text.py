@@ -50,10 +50,10 @@ def _doubtful(found: Iterable[StaticObject]) -> Iterable[str]:
     """What is likely no object at all, with the mask that would ignore it."""
     for each in found:
         corners = ", ".join(f"[{x:g}, {y:g}]" for x, y in each.polygon)
+        mask = f"{{streams: {json.dumps(each.stream)}, ignore: [{corners}], labels: {json.dumps(each.labels)}}}"
         yield (
             f"stream {each.stream}: a {each.labels[0]!r} never moved in {each.seen_s:.0f} s, {each.confidence:.0%} "
-            f"sure on average; if it is none, a mask ignores it: {{streams: {json.dumps(each.stream)}, ignore: [{corners}], "
-            f"labels: {json.dumps(each.labels)}}}"
+            f"sure on average; if it is none, a mask ignores it: {mask}"
         )
 
 

@@ -133,3 +133,34 @@ def test_parts_of_objects_do_not_inherit_answers() -> None:
     faces = {"name": "faces", "task": "detect", "model": "faces", "input": "kind[kind == person]"}
     late = TYPE | {"input": "faces[kind == person]"}
     assert "unknown field 'kind'" in problems(DETECT, TRACK, KIND, faces, late)[0]
+
+
+SCENE = {"name": "scene", "task": "recognise", "input": "frame", "model": "street-kind"}
+
+
+def test_a_recogniser_may_look_at_the_frame_itself_and_others_at_what_it_said() -> None:
+    colour = TYPE | {"name": "colour", "input": "scene[scene == street and label == frame]"}
+    scene, second = compile_dag(query(colour, SCENE)).nodes
+    assert (scene.name, scene.source, scene.makes_regions, scene.select({})) == ("scene", None, True, [])
+    assert (second.makes_regions, second.answers) == (False, {"scene": "scene"})
+    whole = region("frame", scene="street")
+    assert second.select({"scene": [whole, region("frame", scene="yard")]}) == [whole]
+
+
+def test_a_detector_may_say_that_it_looks_at_the_frame() -> None:
+    said, default = compile_dag(query(DETECT | {"input": "frame"})).nodes[0], compile_dag(query(DETECT)).nodes[0]
+    assert (said.source, said.makes_regions) == (default.source, default.makes_regions) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ([SCENE | {"input": "frame[area > 0.5]"}], "nodes[0].input: 'frame' is all of the frame and has no filter"),
+        ([DETECT, TRACK | {"input": "frame"}], "nodes[1].input: 'frame' is no object that could be tracked"),
+        ([SCENE | {"reuse_s": 2}], "nodes[0].reuse_s: nothing tracks these objects"),
+        ([DETECT | {"name": "frame"}], "nodes[0].name: 'frame' has a meaning of its own"),
+    ],
+)
+def test_what_cannot_be_done_with_the_frame_is_one_line(nodes: list[dict[str, Any]], said: str) -> None:
+    (line,) = problems(*nodes)
+    assert line.startswith(said)

@@ -1,0 +1,32 @@
+"""A recogniser of whole frames: a scene, or one of many pictures, is the one object of its frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from operators.base import Call, Operator
+from operators.frames.frame import WHOLE, Frame, Region
+from operators.wire.labels import FRAME
+
+
+class WholeFrame:
+    """Operator: one region, the frame, with the recogniser's answer, which is also what the object is called."""
+
+    def __init__(self, node: str, recogniser: Operator) -> None:
+        """``recogniser``: alone or with shortcuts."""
+        self._node, self._recogniser = node, recogniser
+
+    async def prepare(self) -> None:
+        """Make the models ready."""
+        if (prepare := getattr(self._recogniser, "prepare", None)) is not None:
+            await prepare()
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Return the frame as a region that has been recognised."""
+        whole = Region(0, self._node, WHOLE, FRAME, 1.0, class_agnostic=True)
+        await self._recogniser.process(frame, [whole], call)
+        return [whole]
+
+    def forget(self, stream: str) -> None:
+        """Drop what the recogniser knows of a stream."""
+        self._recogniser.forget(stream)

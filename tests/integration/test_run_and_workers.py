@@ -1,0 +1,83 @@
+"""``sluice run`` and ``sluice capture`` with ``sluice worker`` say the same: of whole pictures, and behind masks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.kafka_side import read_all
+from tests.models import mean_model
+from tests.pipelines.run.test_masks import write_clip
+from tests.pipelines.run.test_whole_frames import PICTURES, write_pictures
+from tests.real.kafka import KafkaBroker
+from tests.real.process import Sluice, until
+
+pytestmark = pytest.mark.kafka
+
+ALBUM = """\
+version: 1
+name: album
+slo_ms: 60000
+streams: [{id: album, uri: album}]
+nodes:
+  - {name: colour, task: recognise, input: frame, model: means}
+"""
+YARD = """\
+version: 1
+name: yard
+slo_ms: 60000
+streams: [{id: yard, uri: clip.mp4}]
+nodes:
+  - {name: detect, task: detect, model: motion, motion: {warmup_s: 0}}
+  - {name: track, task: track, input: detect}
+masks:
+  - {streams: "ya*", ignore: [[0, 0], [0.5, 0], [0.5, 1], [0, 1]]}
+"""
+
+
+def by_run(query: Path, models: Path) -> list[dict[str, Any]]:
+    out = query.with_suffix(".jsonl")
+    run = Sluice(query.parent / "run", "run", query, "--models", models, "--out", out)
+    assert run.wait() == 0, run.errors
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def by_worker(query: Path, models: Path, broker: KafkaBroker, prefix: str, count: int) -> list[dict[str, Any]]:
+    home, at = query.parent / "kafka", broker.bootstrap
+    with Sluice(home, "worker", query, "--models", models, "--prefix", prefix, broker=at) as worker:
+        capture = Sluice(home, "capture", query, "--prefix", prefix, broker=at)
+        assert capture.wait() == 0, capture.errors
+
+        def results() -> list[dict[str, Any]]:
+            return [json.loads(record.value) for record in read_all(at, f"{prefix}results.v1")]
+
+        until(lambda: len(results()) >= count, f"{count} results", worker)
+        found = results()
+        assert worker.terminate() == 0, worker.errors
+    return found
+
+
+def test_forty_pictures_have_one_answer_each(kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path) -> None:
+    shown = write_pictures(tmp_path / "album")
+    mean_model(tmp_path / "models")
+    query = tmp_path / "album.yaml"
+    query.write_text(ALBUM)
+    alone = by_run(query, tmp_path / "models")
+    apart = by_worker(query, tmp_path / "models", kafka_broker, topic_prefix, PICTURES)
+    for results in (alone, apart):
+        assert [[each["label"] for each in result["objects"]] for result in results] == [[word] for word in shown]
+
+
+def test_what_a_mask_takes_away_is_gone_for_both(kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path) -> None:
+    write_clip(tmp_path / "clip.mp4")
+    query = tmp_path / "yard.yaml"
+    query.write_text(YARD)
+    alone = by_run(query, tmp_path)
+    apart = by_worker(query, tmp_path, kafka_broker, topic_prefix, len(alone))
+    for results in (alone, apart):
+        boxes = [each["detection"]["bounding_box"] for result in results for each in result["objects"]]
+        assert len(boxes) > 15
+        assert all(box["x_min"] > 0.4 for box in boxes)
