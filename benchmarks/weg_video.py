@@ -2,9 +2,8 @@
 
 Each clip is analysed as ``examples/vehicles.yaml`` does it (motion, tracks, ``vehicle-type``), in a process of its own:
 
-``oracle``               every object is looked at by the network in every frame
-``specialised``          the node says ``specialize: true``
-``specialised, reused``  and ``reuse_s: 2``
+``oracle``       all looks at an object are the network's
+``specialised``  the node says ``specialize: true``
 
 ``recognition_s`` is the time that frames spent in the recognise node, audits that were in their way included; ``cpu_s``
 the processor time of the whole process, with decoding, detection, audits and training in the background. Agreement is
@@ -41,7 +40,6 @@ CLIPS = {
 MODES: Mapping[str, Mapping[str, Any]] = {
     "oracle": {},
     "specialised": {"specialize": True},
-    "specialised, reused": {"specialize": True, "reuse_s": 2.0},
 }
 ACCURACY = 0.95
 ROUNDS = 2

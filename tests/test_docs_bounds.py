@@ -20,7 +20,8 @@ from operators.frames.image_limits import (
     MAX_SCANS,
 )
 from operators.publish.kafka_frames import MAX_STATUSES
-from operators.recognise.shortcuts import backlog, node_stream, track_answers
+from operators.recognise.objects import look_rule, pool
+from operators.recognise.shortcuts import backlog, node_stream
 from operators.recognise.specialised.own_samples import FIRST_PROFILE
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import bounds
@@ -94,7 +95,9 @@ SAID = {
         f"| waiting frames of a stream | *{QUEUED}* |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| *{node_stream.REMEMBERED_STREAMS} for each node that saves work* |",
-        f"| tracks of a stream whose answers are kept for reuse | *{track_answers.REMEMBERED}* |",
+        f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
+        f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
+        f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
         f"| tracks that `sluice run` counts | *the last {REMEMBERED_TRACKS}* |",
         f"A decoded frame takes {COUNTS[DECODED_BYTES_PER_PIXEL]} bytes for each pixel. While it is decoded "
         f"{'nine' if DECODING_BYTES_PER_PIXEL == 9 else '?'} are counted",
@@ -162,6 +165,11 @@ SAID = {
         f"else every {COUNTS[int(plan_publisher.EVERY_S)]} seconds",
     ],
     "query.md": [
+        f"up to {COUNTS[look_rule.LOOK_RULE.most_looks]} times, {f'{look_rule.LOOK_RULE.look_every_s:g}'[1:]} s apart, "
+        f"until the answer is at least {f'{look_rule.LOOK_RULE.sure:g}'[1:]} certain; "
+        f"then it is checked after {f'{look_rule.LOOK_RULE.recheck_s:g}'[1:]}, 1,",
+        f"{COUNTS[look_rule.LOOK_RULE.contradictions].capitalize()} looks in a row, "
+        f"{f'{look_rule.LOOK_RULE.doubt_every_s:g}'[1:]} s apart,",
         f"files above {kib(MAX_QUERY_BYTES)} are refused",
         f"| `max_width` | `{DEFAULT_MAX_WIDTH}` |",
     ],

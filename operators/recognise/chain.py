@@ -1,4 +1,5 @@
-"""The operator of a recognise node that has shortcuts: each link answers what it can, the oracle the rest."""
+"""The operator of a recognise node that answers for tracks or has shortcuts: of the objects that are to be looked at
+each link answers for those it can, the oracle for the rest."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from cache_adapt.audit.state import Rule
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
+from operators.recognise.objects.answer import ObjectAnswer
+from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.audit_report import node_plan
 from operators.recognise.shortcuts.auditor import Auditor
 from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
@@ -40,11 +43,15 @@ class Chain:
         rule: Rule,
         changed: Callable[[str], None],
         observer: Observer = UNOBSERVED,
+        objects: Objects | None = None,
     ) -> None:
-        """``rule``: what audits demand. ``changed`` is called with a stream whose phase changed."""
+        """``rule``: what audits demand. ``changed`` is called with a stream whose phase changed.
+
+        ``objects``: the node answers for tracks; None: every look is an answer.
+        """
         self.node, self.links = node, links
         self._oracle, self._rule, self._changed = oracle, rule, changed
-        self._observer = observer
+        self._observer, self._objects = observer, objects
         self._auditor = Auditor(node, oracle, self._on_outcome)
         self._streams = NodeStreams(self._fresh)
 
@@ -57,10 +64,23 @@ class Chain:
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Append one attribute to every region; makes no regions."""
         self._auditor.discard(frame.stream)
-        if not regions:
+        if self._objects is None:
+            await self._look(frame, regions, call)
+            self._oracle.accept(regions)
             return []
-        stream, rest = self._streams.enter(frame.stream), regions
-        stream.at_s = frame.media_time_s
+        looked, gone = self._objects.due(frame, regions)
+        self._conclude(frame.stream, gone)
+        await self._look(frame, looked, call)
+        if self.links and len(looked) < len(regions):
+            self._note(self._entered(frame), {"reused": len(regions) - len(looked)})
+        self._conclude(frame.stream, self._objects.answer(frame, regions, looked))
+        return []
+
+    async def _look(self, frame: Frame, regions: Sequence[Region], call: Call) -> None:
+        """Append a look to every region."""
+        if not regions:
+            return
+        stream, rest = self._entered(frame), regions
         turns: list[Turn] = []
         for link in self.links:
             turns.append(await self._turn(link, stream, frame, rest, call))
@@ -73,7 +93,17 @@ class Chain:
             if turn.answered:
                 self._observer.shortcut_answered(stream.name, self.node, link.kind, len(turn.answered))
         self._note(stream, tally(regions, {link.kind: turn for link, turn in zip(self.links, turns, strict=True)}))
-        return []
+
+    def _entered(self, frame: Frame) -> NodeStream:
+        stream = self._streams.enter(frame.stream)
+        stream.at_s = frame.media_time_s
+        return stream
+
+    def _conclude(self, stream: str, answers: Sequence[ObjectAnswer]) -> None:
+        """Tell the links what was found out of objects."""
+        for answer in answers:
+            for link in self.links:
+                link.concluded(stream, answer)
 
     def result_sent(self, stream: str) -> None:
         """The result of the stream's latest frame has been sent: background work for it may begin."""
@@ -84,6 +114,8 @@ class Chain:
     def forget(self, stream: str) -> None:
         """Drop a stream; its history stays in the report."""
         self._auditor.discard(stream)
+        if self._objects is not None:
+            self._conclude(stream, self._objects.forget(stream))
         if (known := self._streams.here(stream)) is not None:
             self._note_standings(known)
         self._streams.leave(stream)
@@ -107,7 +139,7 @@ class Chain:
 
     def snapshot(self, stream: str) -> bytes | None:
         """Return the state that must survive a restart, as JSON; None for an unknown stream."""
-        if (known := self._streams.here(stream)) is None:
+        if not self.links or (known := self._streams.here(stream)) is None:
             return None
         made = ((link.kind, link.snapshot(stream)) for link in self.links)
         raw: dict[str, msgspec.Raw] = {kind: msgspec.Raw(data) for kind, data in made if data is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,9 +19,6 @@ from serving.common.softmax import softmax
 from serving.common.tensors import Image
 from serving.errors import ModelError
 from serving.scheduling.urgency import Urgency
-
-SURE = 0.9
-"""Probability from which answers are reused: on real clips later looks seldom contradicted two such answers."""
 
 
 class Classifier(Recogniser):
@@ -60,15 +58,16 @@ class Classifier(Recogniser):
         unsure = (card.other_label or UNKNOWN,) if self._min_confidence else ()
         return tuple(dict.fromkeys((*card.classes, *unsure)))
 
-    def sure(self, model: str) -> float:
-        """Return the probability from which an answer is sure."""
-        return SURE
+    def accepted(self, answer: Attribute) -> Attribute:
+        """Return the answer, or the label of an unsure one."""
+        if answer.confidence >= self._min_confidence:
+            return answer
+        other = self._engine.card(self.roles.oracle).other_label or UNKNOWN
+        return msgspec.structs.replace(answer, label=other)
 
     def _answer(self, card: ModelCard, model: str, row: NDArray[np.float32]) -> Attribute:
         best = int(row.argmax())
-        confidence = float(row[best])
-        unsure = confidence < self._min_confidence
-        return self._attribute_of(model, (card.other_label or UNKNOWN) if unsure else card.classes[best], confidence)
+        return self._attribute_of(model, card.classes[best], float(row[best]))
 
 
 def probabilities(card: ModelCard, scores: NDArray[Any]) -> NDArray[np.float32]:

@@ -39,19 +39,43 @@ class Recogniser(ABC):
     def labels(self, model: str) -> tuple[str, ...]:
         """Return all words that a model may answer."""
 
-    @abstractmethod
-    def sure(self, model: str) -> float:
-        """Return the confidence from which a model's answer will hardly change at the next look."""
+    @property
+    def pixels(self) -> int:
+        """Number of pixels that the oracle takes of an object."""
+        size = self._engine.card(self.roles.oracle).input
+        return size.width * size.height
+
+    def certainty(self, look: Attribute) -> float:
+        """Return the probability that a look is right, 0…1."""
+        return look.confidence
+
+    def pooled_confidence(self, posterior: float, mean: float) -> float:
+        """Return the confidence to publish for pooled looks; ``mean``: of the looks that gave this answer."""
+        return share(posterior)
+
+    def accepted(self, answer: Attribute) -> Attribute:
+        """Return an answer as it is published: another word where it is not sure enough."""
+        return answer
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Append one attribute to every region; makes no regions."""
+        await self.look(frame, regions, call)
+        self.accept(regions)
+        return []
+
+    def accept(self, regions: Sequence[Region]) -> None:
+        """Turn the last attribute of every region, which is a look, into an answer to publish."""
+        for region in regions:
+            region.attributes.append(self.accepted(region.attributes.pop()))
+
+    async def look(self, frame: Frame, regions: Sequence[Region], call: Call) -> None:
+        """Append to every region what the called model says, sure or not."""
         if not regions:
-            return []
+            return
         assert call.model is not None
         crops = self.crops(call.model, frame, regions)
         for region, answer in zip(regions, await self.name(call.model, crops, call.urgency), strict=True):
             region.attributes.append(answer)
-        return []
 
     def crops(self, model: str, frame: Frame, regions: Sequence[Region]) -> list[Image]:
         """Return a model's crop of each region, as views into the frame's image."""

@@ -12,7 +12,8 @@ from operators.wire.bounds import Corner, Count, Id, Label, MediaTime, Milliseco
 
 RESULT_SCHEMA: Final = "sluice.result/1"
 Outcome = Literal["analysed", "dropped", "failed"]
-Provenance = Literal["oracle", "variant", "specialised", "cached", "reused"]
+Provenance = Literal["oracle", "variant", "specialised", "cached", "track", "reused"]
+"""``track``: the pooled looks at the object. ``reused`` is written no longer, but read in results that are older."""
 ShortcutKind = Literal["variant", "specialised", "cached", "reused"]
 """The provenances that are audited, each by itself."""
 
@@ -44,7 +45,7 @@ class Model(msgspec.Struct, kw_only=True, frozen=True):
     """Engine and precision, where the query named them: ``openvino-bf16``."""
 
 
-class Attribute(msgspec.Struct, kw_only=True, frozen=True):
+class Attribute(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """What a recogniser said of one object, and where the answer came from."""
 
     name: Label
@@ -52,6 +53,10 @@ class Attribute(msgspec.Struct, kw_only=True, frozen=True):
     confidence: Share
     provenance: Provenance
     model: Model
+    looks: Count | None = None
+    """Number of looks that were pooled; given where the answer is the track's."""
+    looked: Provenance | None = None
+    """Who looked at the object in this frame; None where nobody did, or the answer is no track's."""
 
 
 class Object(msgspec.Struct, kw_only=True, frozen=True):

@@ -9,9 +9,9 @@ from operators.base import Operator
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.recognise.chain import Chain
+from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.reuse import Reuse, one_epoch
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
 from operators.recognise.specialised.heads import Heads
@@ -22,7 +22,7 @@ from pipelines.query.nodes import RecogniseNode
 
 @dataclass(frozen=True)
 class Chains:
-    """Makes the operators of all nodes that have shortcuts."""
+    """Makes the operators of all nodes that answer for tracks or have shortcuts."""
 
     shortcuts: Shortcuts
     """The registry of the operators."""
@@ -33,21 +33,19 @@ class Chains:
     observer: Observer = UNOBSERVED
 
     def operator(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser) -> Operator:
-        """The recogniser itself where the node has no shortcut."""
+        """The recogniser itself where every look is an answer and the node has no shortcut."""
         links = self._links(spec, engine, recogniser)
-        if not links:
+        objects = Objects(recogniser) if spec.answer == "track" else None
+        if not links and objects is None:
             return recogniser
-        chain = Chain(spec.name, links, Oracle(recogniser), self.rule, self._changed, self.observer)
+        chain = Chain(spec.name, links, Oracle(recogniser), self.rule, self._changed, self.observer, objects)
         self.shortcuts.add(chain)
         return chain
 
     def _links(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser) -> list[Shortcut]:
         """Return the links in the order in which they are asked; a new kind is one more line."""
-        heads = self._heads(spec, engine, recogniser) if spec.specialize else None
-        epoch, sure = heads.epoch if heads else one_epoch, recogniser.sure(recogniser.roles.oracle)
         links: list[Shortcut | None] = [
-            Reuse(spec.reuse_s, sure, epoch) if spec.reuse_s else None,
-            heads,
+            self._heads(spec, engine, recogniser) if spec.specialize else None,
             Variant(recogniser) if recogniser.roles.shortcuts else None,
         ]
         return [link for link in links if link is not None]

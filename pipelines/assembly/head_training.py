@@ -37,18 +37,15 @@ class HeadTraining:
     def supply(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, rule: Rule) -> HeadSupply:
         """For one node; ModelError where the oracle has no template and none can be made of it."""
         oracle = recogniser.roles.oracle
-        templates, labels = self._templates(spec, oracle), Labels(recogniser.labels(oracle))
+        templates, labels = self._templates(oracle), Labels(recogniser.labels(oracle))
         features = Features(engine, recogniser, [template.name for template in templates])
         samples = NodeSamples(self.samples / spec.name, templates, features, labels)
         return HeadSupply(labels, features, samples, self.trainer, rule)
 
-    def _templates(self, spec: RecogniseNode, oracle: str) -> list[StoredTemplate]:
-        """Those with a training set where there are any; else one cut from the oracle itself.
-
-        A training set knows what the network says, not what the node makes of it where that is unsure.
-        """
+    def _templates(self, oracle: str) -> list[StoredTemplate]:
+        """Those with a training set where there are any; else one cut from the oracle itself."""
         entry = self.catalogue.find(parse(oracle).model)
-        found = [] if spec.min_confidence else templates_for(self.templates, entry.card)
+        found = templates_for(self.templates, entry.card)
         return [each for each in found if each.has_store] or [derived(entry, self.templates[0])]
 
 

@@ -81,13 +81,15 @@ def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -
     """What is wrong between nodes, given by their place in the file; of nodes ``unread`` only the name is known."""
     by_name = {spec.name: spec for spec in reversed(list(specs.values()))}
     inputs = [problem for index, spec in specs.items() for problem in _input_problems(index, spec, by_name, unread)]
-    reuse = [problem for index, spec in specs.items() for problem in _reuse_problems(index, spec, by_name)]
-    return [*_name_problems(specs), *inputs, *reuse, *_cycle_problems(specs, by_name)]
+    untracked = [problem for index, spec in specs.items() for problem in _answer_problems(index, spec, by_name)]
+    return [*_name_problems(specs), *inputs, *untracked, *_cycle_problems(specs, by_name)]
 
 
 def _compiled(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> DagNode:
     if takes_frame(spec):
         return DagNode(spec, None, {})
+    if isinstance(spec, RecogniseNode) and spec.answer is None:
+        spec = spec.model_copy(update={"answer": "track" if _tracked(spec, by_name) else "look"})
     source = parse_selection(spec.input or "")
     return DagNode(spec, source, _answers(source.node, by_name) or {})
 
@@ -169,13 +171,18 @@ def _no_node(spec: NodeSpec) -> str:
     return f"{FRAME!r} is all of the frame and has no filter: write input: {FRAME}"
 
 
-def _reuse_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
-    """What a node that reuses answers needs."""
-    if not isinstance(spec, RecogniseNode):
+def _answer_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
+    """What a node that answers for tracks needs."""
+    if not isinstance(spec, RecogniseNode) or spec.answer != "track":
         return
-    before = lineage(spec.name, by_name)
-    if spec.reuse_s and _makes_regions(before[-1]) and not any(isinstance(node, TrackNode) for node in before):
-        yield Problem(("nodes", index, "reuse_s"), "nothing tracks these objects: put a node with task: track before")
+    if _makes_regions(lineage(spec.name, by_name)[-1]) and not _tracked(spec, by_name):
+        yield Problem(
+            ("nodes", index, "answer"), "nothing tracks these objects: put a node with task: track before, or say look"
+        )
+
+
+def _tracked(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> bool:
+    return any(isinstance(node, TrackNode) for node in lineage(spec.name, by_name))
 
 
 def _cycle_problems(specs: Mapping[int, NodeSpec], by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 MOTION = "motion"
 """The detector that is no model of the catalogue: it needs no weights."""
@@ -122,8 +122,15 @@ class RecogniseNode(Node):
     """A directory with one folder of pictures per identity."""
     specialize: bool = False
     """Train a small head for the classes that a stream shows most, and ask the model about the others only."""
-    reuse_s: Seconds = 0.0
-    """So long the answer for a tracked object is given again before it is looked at anew. 0: never."""
+    answer: Literal["track", "look"] | None = None
+    """``track``: for the object, by all looks at it; ``look``: for each frame. Default: ``track`` if it is tracked."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reuse_is_gone(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "reuse_s" in given:
+            raise ValueError("reuse_s is gone: a tracked object is looked at as often as needed (answer: track)")
+        return given
 
 
 NodeSpec = Annotated[DetectNode | TrackNode | RecogniseNode, Field(discriminator="task")]

@@ -37,7 +37,7 @@ slo_ms: 200
 nodes:
   - {name: find, task: detect, model: motion}
   - {name: track, task: track, input: find}
-  - {name: type, task: recognise, input: track, model: vehicle-type-compact, attribute: type, reuse_s: 5}
+  - {name: type, task: recognise, input: track, model: vehicle-type-compact, attribute: type}
 """
 STREAMS = 4
 WARM_UP = 100

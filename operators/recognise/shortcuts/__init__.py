@@ -1,6 +1,6 @@
 """Kinds of shortcuts that answer before the oracle, what all of them have in common, and their audits. A new kind is
 one file that keeps the contract in ``shortcut``, and one line in ``pipelines/assembly/chains.py``.
 
-Read in this order: ``shortcut``, ``reuse``, ``track_answers``, ``variant``, ``oracle``, ``node_stream``, ``auditor``,
+Read in this order: ``shortcut``, ``variant``, ``oracle``, ``node_stream``, ``auditor``,
 ``stream_audits``, ``backlog``, ``tally``, ``snapshot``, ``audit_report``.
 """

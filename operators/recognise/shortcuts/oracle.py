@@ -24,10 +24,14 @@ class Oracle:
         await self._recogniser.prepare()
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> None:
-        """Append one attribute to every region."""
+        """Append to every region what the oracle says, sure or not."""
         if regions:
             plan = replace(call.plan, variant=self._model(call))
-            await self._recogniser.process(frame, regions, replace(call, plan=plan))
+            await self._recogniser.look(frame, regions, replace(call, plan=plan))
+
+    def accept(self, regions: Sequence[Region]) -> None:
+        """Turn the last attribute of every region, which is a look, into an answer to publish."""
+        self._recogniser.accept(regions)
 
     def crops(self, frame: Frame, regions: Sequence[Region]) -> list[Image]:
         """Return the oracle's crop of each region, as views into the frame's image."""

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
+from operators.recognise.objects.answer import ObjectAnswer
 from operators.wire.schema import NodePlan, ShortcutKind
 from serving.common.tensors import Image
 from specialization.timeline import Timeline
@@ -94,6 +95,13 @@ class Shortcut(Protocol):
 
     def audited(self, outcome: Outcome) -> None:
         """Take an outcome: the oracle has checked an answer of this shortcut or of a later link, for a known stream."""
+        return
+
+    def concluded(self, stream: str, answer: ObjectAnswer) -> None:
+        """Take what the looks at a tracked object say together; called once for each pool that the node publishes.
+
+        It is called when the pool is sure or has all looks that are made to become sure, else when its track is over.
+        """
         return
 
     def result_sent(self, stream: str) -> None:

@@ -27,5 +27,5 @@ class Variant(Shortcut):
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         """See ``Shortcut``."""
-        await self._recogniser.process(frame, regions, call)
+        await self._recogniser.look(frame, regions, call)
         return Turn(regions, ())

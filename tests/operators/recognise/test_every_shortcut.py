@@ -15,7 +15,6 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.reuse import Reuse
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
 from operators.recognise.shortcuts.variant import Variant
 from operators.recognise.specialised.heads import Heads
@@ -75,15 +74,10 @@ async def trainer() -> AsyncIterator[ThreadSpecializer]:
 @pytest.fixture
 def cases(tmp_path: Path, trainer: ThreadSpecializer) -> dict[str, Case]:
     return {
-        "reuse": Case(reuse),
         "variant": Case(variant, model="small"),
         "heads": heads(tmp_path, trainer),
         "places": Case(lambda: Link(Places(), fake_oracle())),
     }
-
-
-def reuse() -> Link:
-    return Link(Reuse(2.0, 0.5), fake_oracle())
 
 
 def variant() -> Link:
@@ -112,7 +106,7 @@ def shades(seq: int) -> tuple[Frame, list[Region]]:
     return make_frame(seq, seq / 10, picture), [make_region(0, 0, 1, 1)]
 
 
-@pytest.mark.parametrize("name", ["reuse", "variant", "heads", "places"])
+@pytest.mark.parametrize("name", ["variant", "heads", "places"])
 @pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
 async def test_it_does_what_every_shortcut_has_to(check: Check, name: str, cases: dict[str, Case]) -> None:
     await check(cases[name])
@@ -159,17 +153,17 @@ async def passes(check: Check, case: Case) -> bool:
 
 async def test_another_kind_is_plugged_in_by_one_line_and_audited_like_the_others() -> None:
     oracle = fake_oracle()
-    chain = Chain("type", [Reuse(2.0, 0.5), Places()], oracle, Rule(0.5, probation_rate=1.0), lambda stream: None)
+    chain = Chain("type", [Places()], oracle, Rule(0.5, probation_rate=1.0), lambda stream: None)
     given = []
     for seq in range(10):
-        regions = [make_region(0.1, id=0, track_id=1), make_region(0.2, id=1), make_region(0.7, id=2)]
+        regions = [make_region(0.1, id=0), make_region(0.7, id=1)]
         await chain.process(make_frame(seq, seq / 10), regions, call(oracle.name))
         chain.result_sent("cam")
         given.append([region.attributes[-1].provenance for region in regions])
     await chain.close(10)
-    assert given[0] == ["oracle"] * 3
-    assert given[-1] == ["reused", "cached", "oracle"]
-    plans = {plan.kind: plan for plan in chain.plans()["cam"]}
-    assert set(plans) == {"reused", "cached"}
-    assert plans["cached"].audits > 5
-    assert plans["cached"].agreement.disagreements == 0
+    assert given[0] == ["oracle"] * 2
+    assert given[-1] == ["cached", "oracle"]
+    (plan,) = chain.plans()["cam"]
+    assert plan.kind == "cached"
+    assert plan.audits > 5
+    assert plan.agreement.disagreements == 0

@@ -10,6 +10,7 @@ from operators.recognise.gallery import Gallery, GalleryRecogniser, unit
 from operators.recognise.identities import identities
 from operators.recognise.roles import Roles
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
+from operators.wire.schema import Model
 from serving.errors import BadInput, ModelError
 
 CALL = call("look", 7.0)
@@ -153,10 +154,21 @@ def test_a_model_that_is_no_embedder_is_refused(tmp_path: Path) -> None:
         GalleryRecogniser(engine, Roles.of(["colours"], engine.card), "who", enrolled(tmp_path, ada=[BLUE]))
 
 
-async def test_what_may_be_said_and_when_it_is_sure(tmp_path: Path) -> None:
+def test_what_may_be_said(tmp_path: Path) -> None:
     gallery = enrolled(tmp_path, bob=[GREEN], ada=[BLUE])
-    recogniser = GalleryRecogniser(look(), LOOK, "who", gallery)
-    assert recogniser.labels("look") == ("ada", "bob", "unknown")
-    assert recogniser.sure("look") == pytest.approx(0.95)
-    lenient = GalleryRecogniser(look(), LOOK, "who", gallery, min_similarity=0.5)
-    assert lenient.sure("look") == pytest.approx(0.75)
+    assert GalleryRecogniser(look(), LOOK, "who", gallery).labels("look") == ("ada", "bob", "unknown")
+
+
+def test_a_look_is_certain_by_its_distance_from_the_least_similarity(tmp_path: Path) -> None:
+    recogniser = GalleryRecogniser(look(), LOOK, "who", enrolled(tmp_path, ada=[BLUE]), min_similarity=0.5)
+    model = Model(name="look", version="1", tier="reference")
+    certain = [
+        recogniser.certainty(recogniser.answer(label, similarity, "oracle", model))
+        for label, similarity in (("ada", 0.5), ("ada", 0.6), ("ada", 0.9), ("unknown", 0.4), ("unknown", 0.0))
+    ]
+    assert certain == pytest.approx([0.5, 0.88, 1.0, 0.88, 1.0], abs=0.01)
+
+
+def test_the_confidence_of_pooled_looks_is_their_mean_similarity(tmp_path: Path) -> None:
+    recogniser = GalleryRecogniser(look(), LOOK, "who", enrolled(tmp_path, ada=[BLUE]))
+    assert recogniser.pooled_confidence(0.99, 0.71) == 0.71

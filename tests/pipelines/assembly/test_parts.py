@@ -14,7 +14,7 @@ from serving.errors import ModelError
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 
-ALL = TYPE | {"model": ["vehicle-type-compact", "vehicle-type"], "specialize": True, "reuse_s": 1}
+ALL = TYPE | {"model": ["vehicle-type-compact", "vehicle-type"], "specialize": True}
 
 
 class Trainer(ThreadSpecializer):
@@ -50,8 +50,15 @@ async def test_a_node_with_all_shortcuts_has_one_chain_and_is_closed(closed: lis
     assert sorted(closed) == ["engine", "trainer"]
 
 
-async def test_a_node_without_shortcuts_is_not_registered(closed: list[str]) -> None:
+async def test_a_node_that_answers_for_tracks_is_registered_without_shortcuts_too(closed: list[str]) -> None:
     wanted = query(DETECT, TRACK, TYPE)
+    async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))) as parts:
+        assert list(parts.shortcuts.nodes) == ["type"]
+
+
+@pytest.mark.parametrize("change", [{"input": "detect"}, {"answer": "look"}])
+async def test_a_node_of_looks_without_shortcuts_is_not_registered(closed: list[str], change: dict[str, str]) -> None:
+    wanted = query(DETECT, TRACK, TYPE | change)
     async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))) as parts:
         assert parts.shortcuts.nodes == {}
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from operators.frames.frame import Box, Region
 from operators.wire.schema import Attribute, Model
 from pipelines.query.dag import compile_dag
+from pipelines.query.query_file import Query, RecogniseNode
+from serving.common.explain import validate
 from serving.errors import QueryError
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 
@@ -114,19 +116,40 @@ def test_what_cannot_run_is_said_by_key(nodes: list[dict[str, Any]], expected: l
     assert problems(*nodes) == expected
 
 
-def test_a_node_that_reuses_answers_needs_tracks() -> None:
-    fine = TYPE | {"reuse_s": 2}
-    assert [node.name for node in compile_dag(query(DETECT, TRACK, fine)).nodes] == ["detect", "track", "type"]
-    untracked = fine | {"input": "detect"}
-    assert problems(DETECT, untracked) == [
-        "nodes[1].reuse_s: nothing tracks these objects: put a node with task: track before"
+@pytest.mark.parametrize(
+    ("change", "answer"),
+    [({}, "track"), ({"answer": "look"}, "look"), ({"input": "detect"}, "look"), ({"answer": "track"}, "track")],
+)
+def test_a_node_answers_for_tracks_where_its_input_is_tracked(change: dict[str, Any], answer: str) -> None:
+    (spec,) = [node.spec for node in compile_dag(query(DETECT, TRACK, TYPE | change)).nodes if node.name == "type"]
+    assert isinstance(spec, RecogniseNode)
+    assert spec.answer == answer
+
+
+def test_a_node_behind_one_that_is_tracked_answers_for_tracks_and_parts_of_objects_do_not() -> None:
+    parts = {"name": "parts", "task": "detect", "model": "faces", "input": "kind"}
+    face = TYPE | {"name": "face", "input": "parts", "attribute": "face"}
+    dag = compile_dag(query(DETECT, TRACK, KIND, TYPE | {"input": "kind"}, parts, face))
+    answers = {node.name: node.spec.answer for node in dag.nodes if isinstance(node.spec, RecogniseNode)}
+    assert answers == {"kind": "track", "type": "track", "face": "look"}
+
+
+def test_a_node_that_answers_for_tracks_needs_them() -> None:
+    assert problems(DETECT, TYPE | {"input": "detect", "answer": "track"}) == [
+        "nodes[1].answer: nothing tracks these objects: put a node with task: track before, or say look"
     ]
-    assert compile_dag(query(DETECT, untracked | {"reuse_s": 0}))
+
+
+def test_reuse_says_what_has_taken_its_place() -> None:
+    _, (problem,) = validate(Query, {"version": 1, "name": "q", "slo_ms": 1, "nodes": [DETECT, TYPE | {"reuse_s": 2}]})
+    assert str(problem) == (
+        "nodes[1]: reuse_s is gone: a tracked object is looked at as often as needed (answer: track)"
+    )
 
 
 @pytest.mark.parametrize("model", [["vehicle-type-compact", "vehicle-type"], ["vehicle-type@openvino-int8"]])
 def test_a_node_may_have_all_shortcuts_together(model: list[str]) -> None:
-    assert compile_dag(query(DETECT, TRACK, TYPE | {"specialize": True, "reuse_s": 2, "model": model}))
+    assert compile_dag(query(DETECT, TRACK, TYPE | {"specialize": True, "model": model}))
 
 
 def test_parts_of_objects_do_not_inherit_answers() -> None:

@@ -104,7 +104,7 @@ def test_shortcuts_answer_under_audit_and_the_report_tells_how_far_they_agree(tm
     assert audit["audits"] > 0
 
 
-def test_a_node_may_reuse_specialise_and_list_variants(tmp_path: Path) -> None:
+def test_a_node_may_answer_for_tracks_specialise_and_list_variants(tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
     kind = {
         "name": "kind",
@@ -112,21 +112,21 @@ def test_a_node_may_reuse_specialise_and_list_variants(tmp_path: Path) -> None:
         "input": "track",
         "model": ["vehicle-type-compact", "vehicle-type"],
         "specialize": True,
-        "reuse_s": 2,
     }
     street = "synthetic:street?duration_s=8&width=320&height=180&seed=3"
     summary = run(query(street, nodes=[*NODES, kind], accuracy=0.5), results=str(out))
     found = lines(out)
     answers = [each["attributes"] for result in found for each in result["objects"]]
     assert {len(attributes) for attributes in answers} == {1}
-    by = Counter(attributes[0]["provenance"] for attributes in answers)
-    assert {"reused", "variant"} <= set(by) <= {"reused", "specialised", "variant", "oracle"}
+    tracked = [each["attributes"][0] for result in found for each in result["objects"] if each["track_id"] is not None]
+    assert {each["provenance"] for each in tracked} == {"track"}
+    by = Counter(each.get("looked") if "looks" in each else each["provenance"] for (each,) in answers)
+    assert {None, "variant"} <= set(by) <= {None, "specialised", "variant", "oracle"}
     audits = {audit["kind"]: audit for audit in summary["audits"]}
-    assert list(audits) == ["reused", "specialised", "variant"]
-    assert audits["reused"]["answers"] == len(answers)
-    assert audits["variant"]["answers"] == len(answers) - by["reused"] - by["specialised"]
+    assert list(audits) == ["specialised", "variant"]
+    assert audits["variant"]["answers"] == len(answers) - by[None] - by["specialised"]
     (timeline,) = summary["specialization"]
-    assert (timeline["reused"], timeline["head"]) == (by["reused"], by["specialised"])
+    assert (timeline["reused"], timeline["head"]) == (by[None], by["specialised"])
     (planned,) = {result["plan"]["nodes"]["kind"]["variant"] for result in found}
     assert planned == "vehicle-type-compact"
 

@@ -15,9 +15,9 @@ from operators.frames.frame import Region
 from operators.observer import Observer, Observers
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.objects.objects import Objects
 from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.reuse import Reuse
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
 from operators.recognise.specialised.cascade import Cascade
@@ -79,12 +79,12 @@ class Scene:
         directory: Path,
         trainer: Specializer,
         rule: Rule | None = None,
-        reuse_s: float = 0.0,
         store: bool = True,
         specialize: bool = True,
         variant: bool = False,
+        per_track: bool = False,
     ) -> None:
-        """``variant``: the node lists ``small`` as well, and the plan names it."""
+        """``variant``: the node lists ``small`` too, and the plan names it; ``per_track``: it answers for tracks."""
         self.wrong: dict[int, int] = {}
         self.engine = FakeEngine(
             big=(card_of("big", classes=list(SHADES)), self._shades),
@@ -100,11 +100,11 @@ class Scene:
         self.supply = self._supply(recogniser, template(directory / "tiny", store), trainer, rule)
         self.trained = TrainedHeads()
         self.heads = Heads("type", recogniser, self.supply, self.changed.append, Observers([self.trained]))
-        links: list[Shortcut] = [Reuse(reuse_s, recogniser.sure("big"), self.heads.epoch)] if reuse_s else []
-        links += [self.heads] if specialize else []
+        links: list[Shortcut] = [self.heads] if specialize else []
         links += [Variant(recogniser)] if variant else []
         self.oracle = Oracle(recogniser)
-        self.node = Chain("type", links, self.oracle, rule, self.changed.append)
+        objects = Objects(recogniser) if per_track else None
+        self.node = Chain("type", links, self.oracle, rule, self.changed.append, objects=objects)
         self.seq = 0
         self.leaves = True
         """Whether results are complete before the next frame comes."""

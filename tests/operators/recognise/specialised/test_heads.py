@@ -111,32 +111,19 @@ async def test_a_damaged_store_leaves_the_oracle_to_answer(tmp_path: Path, speci
     assert said(await scene.frame(1)) == [("shade-1", "oracle")]
 
 
-async def test_known_tracks_are_not_looked_at(tmp_path: Path, specializer: ThreadSpecializer) -> None:
-    scene = Scene(tmp_path, specializer, reuse_s=1.0, specialize=False)
-    answers = [said(await scene.frame(1, tracks=[7])) for _ in range(15)]
-    kinds = "".join(provenance[0] for ((_, provenance),) in answers)
-    assert kinds == "oo" + "r" * 9 + "o" + "r" * 3
-    assert {label for ((label, _),) in answers} == {"shade-1"}
-    assert [model for model, _, urgency in scene.engine.asked if urgency == 7.0] == ["big"] * 3
-
-
-async def test_reused_answers_are_audited_by_themselves(tmp_path: Path, specializer: ThreadSpecializer) -> None:
-    scene = Scene(tmp_path, specializer, EAGER, reuse_s=5.0, specialize=False)
-    await scene.frame(1, tracks=[7])
-    await scene.frame(1, tracks=[7])
-    for _ in range(60):
-        await scene.frame(4, tracks=[7])
-    plan = scene.plan("reused")
-    assert plan.phase == "off"
-    assert plan.agreement.disagreements > 5
-    assert said(await scene.frame(4, tracks=[7])) == [("shade-4", "oracle")]
-
-
-async def test_tracks_of_another_run_are_others(tmp_path: Path, specializer: ThreadSpecializer) -> None:
-    scene = Scene(tmp_path, specializer, reuse_s=5.0, specialize=False)
-    for _ in range(3):
-        await scene.frame(1, tracks=[7])
-    assert said(await scene.frame(2, tracks=[7], run="run-2")) == [("shade-2", "oracle")]
+async def test_looks_of_heads_and_of_the_oracle_are_pooled_to_the_tracks_answer(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, per_track=True)
+    await scene.specialised()
+    answers = [(await scene.frame(0, 1, 5, tracks=[6, 7, 8]))[1:] for _ in range(10)]
+    looked = [[region.attributes[0].looked for region in regions] for regions in answers]
+    assert looked[0] == ["specialised", "oracle"]
+    assert {said([first])[0] for first, _ in answers} == {("shade-1", "track")}
+    assert {said([second])[0] for _, second in answers} == {("shade-5", "track")}
+    specialization = scene.plan().specialization
+    assert specialization is not None
+    assert specialization.reused >= 20
 
 
 async def test_a_tracked_object_is_no_new_observation_in_every_frame(
@@ -355,19 +342,20 @@ async def test_while_heads_are_switched_off_the_oracle_answers_and_nothing_is_le
     assert said(await other.frame(1)) == [("shade-1", "specialised")]
 
 
-async def test_a_track_a_head_a_variant_and_the_oracle_answer_in_this_order(
+async def test_a_head_a_variant_and_the_oracle_look_in_this_order(
     tmp_path: Path, specializer: ThreadSpecializer
 ) -> None:
-    scene = Scene(tmp_path, specializer, EAGER, reuse_s=5.0, variant=True)
+    scene = Scene(tmp_path, specializer, EAGER, variant=True)
     assert said(await scene.frame(1, 5)) == [("shade-1", "variant"), ("shade-5", "variant")]
     await scene.specialised()
-    for _ in range(2):
-        await scene.frame(2, tracks=[7])
-    given = said(await scene.frame(2, 1, 5, tracks=[7]))
-    assert given == [("shade-2", "reused"), ("shade-1", "specialised"), ("shade-5", "variant")]
-    assert [plan.kind for plan in scene.node.plans()["cam"]] == ["reused", "specialised", "variant"]
-    plans = {kind: scene.plan(kind) for kind in ("reused", "specialised", "variant")}
-    assert plans["reused"].answers > plans["specialised"].answers > plans["variant"].answers
+    assert said(await scene.frame(2, 1, 5)) == [
+        ("shade-2", "specialised"),
+        ("shade-1", "specialised"),
+        ("shade-5", "variant"),
+    ]
+    assert [plan.kind for plan in scene.node.plans()["cam"]] == ["specialised", "variant"]
+    plans = {kind: scene.plan(kind) for kind in ("specialised", "variant")}
+    assert plans["specialised"].answers > plans["variant"].answers
     assert min(plan.audits for plan in plans.values()) > 0
 
 

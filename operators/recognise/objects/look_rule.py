@@ -1,0 +1,42 @@
+"""The figures of the rule by which looks are pooled and made. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LookRule:
+    """Times are media seconds. ``docs/decisions/0021-answers-per-track.md`` says where the figures come from."""
+
+    correlation: float = 0.6
+    """Intraclass correlation of the looks at one object: their errors have the same causes."""
+    border_strength: float = 0.4
+    """What a look at an object that the frame's border cuts off is worth, beside a look at a whole one."""
+    sure: float = 0.85
+    """Posterior from which the answer is known. Correlated looks hardly ever bring it above .95."""
+    most_looks: int = 4
+    """So many looks are made to become sure; more of the same object tell nothing new."""
+    look_every_s: float = 0.35
+    """Time between these; looks that follow closer upon each other make the same errors."""
+    recheck_s: float = 0.5
+    """Time until the answer is checked for the first time; each later one comes after twice the time."""
+    longest_recheck_s: float = 60.0
+    """Longest time between two of them."""
+    doubt_every_s: float = 0.2
+    """Time between looks while it is in doubt whether this is still the same object."""
+    contradictions: int = 3
+    """So many looks in a row that say one other word are another object."""
+    least_certainty: float = 0.5
+    """Certainty from which a look contradicts."""
+    resized: float = 1.4
+    """A box whose area changes by this factor from one frame to the next may hold another object."""
+    jumped: float = 0.5
+    """So may a box that lies this far, in shares of its size, from where its motion would have brought it."""
+    closed_after_s: float = 10.0
+    """A track that was not seen this long is over."""
+
+
+LOOK_RULE = LookRule()
+REMEMBERED = 4096
+"""Objects of a stream whose looks are kept: those that were seen last."""

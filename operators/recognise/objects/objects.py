@@ -1,0 +1,89 @@
+"""Gives tracked regions the answers of their objects, and says which of them are to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from operators.frames.frame import Frame, Region
+from operators.recognise.objects.answer import ObjectAnswer
+from operators.recognise.objects.look_rule import LOOK_RULE, LookRule
+from operators.recognise.objects.pool import Look
+from operators.recognise.objects.run_objects import RunObjects
+from operators.recognise.recogniser import Recogniser
+from operators.wire.schema import Attribute, Provenance
+
+LEAST_WEIGHT = 1e-3
+"""The weight of a look at a box without area."""
+
+
+class Objects:
+    """The objects of all streams of a node.
+
+    They are part of no snapshot: another worker, which knows nothing of the tracks' boxes, looks at the objects anew.
+    """
+
+    def __init__(self, recogniser: Recogniser, rule: LookRule = LOOK_RULE) -> None:
+        self._recogniser, self._rule = recogniser, rule
+        self._runs: dict[str, tuple[str, RunObjects]] = {}
+
+    def due(self, frame: Frame, regions: Sequence[Region]) -> tuple[list[Region], list[ObjectAnswer]]:
+        """Return the regions to look at, those without a track among them, and what was found out of objects gone."""
+        objects, gone = self._run(frame)
+        gone += objects.frame(frame.media_time_s)
+        is_due = objects.is_due
+        return [each for each in regions if each.track_id is None or is_due(each.track_id, each.box)], gone
+
+    def answer(self, frame: Frame, regions: Sequence[Region], looked: Sequence[Region]) -> list[ObjectAnswer]:
+        """Give every region the answer of its object; the last attribute of those ``looked`` at is the look.
+
+        Returns the conclusions of this frame.
+        """
+        _, objects = self._runs[frame.stream]
+        concluded: list[ObjectAnswer] = []
+        by_track: dict[int, Provenance] = {}
+        for region in looked:
+            look = region.attributes.pop()
+            if region.track_id is None:
+                region.attributes.append(self._recogniser.accepted(look))
+                continue
+            by_track[region.track_id] = look.provenance
+            if (answer := objects.look(region.track_id, self._look(frame, region, look))) is not None:
+                concluded.append(answer)
+        for region in regions:
+            if region.track_id is not None:
+                region.attributes.append(self._published(objects, region.track_id, by_track.get(region.track_id)))
+        return concluded
+
+    def forget(self, stream: str) -> list[ObjectAnswer]:
+        """Drop a stream; returns what was found out of objects without a conclusion yet."""
+        _, objects = self._runs.pop(stream, (None, None))
+        return objects.close() if objects is not None else []
+
+    def _run(self, frame: Frame) -> tuple[RunObjects, list[ObjectAnswer]]:
+        """Return the objects of the frame's run; a new run of the source has other tracks."""
+        run, objects = self._runs.get(frame.stream, (None, None))
+        if objects is not None and run == frame.run:
+            return objects, []
+        gone = self.forget(frame.stream)
+        objects = RunObjects(len(self._recogniser.labels(self._recogniser.roles.oracle)), self._rule)
+        self._runs[frame.stream] = frame.run, objects
+        return objects, gone
+
+    def _look(self, frame: Frame, region: Region, said: Attribute) -> Look:
+        """Weigh a look by its pixels, up to those that the network takes."""
+        share = region.box.area * frame.width * frame.height / self._recogniser.pixels
+        return Look(said, self._recogniser.certainty(said), min(max(share, LEAST_WEIGHT), 1.0))
+
+    def _published(self, objects: RunObjects, track: int, looked: Provenance | None) -> Attribute:
+        known = objects[track]
+        if looked is None and known.published is not None:
+            return known.published
+        assert known.belief is not None
+        assert known.pool is not None
+        said, posterior, score = known.belief
+        confidence = self._recogniser.pooled_confidence(posterior, score)
+        pooled = msgspec.structs.replace(said, confidence=confidence, provenance="track", looks=known.pool.looks)
+        known.published = self._recogniser.accepted(pooled)
+        return msgspec.structs.replace(known.published, looked=looked)

@@ -1,0 +1,77 @@
+"""The objects of one run of a stream, by track. Pure; bounded."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from operators.frames.frame import Box
+from operators.frames.media_stopwatch import MediaStopwatch
+from operators.recognise.objects.answer import ObjectAnswer
+from operators.recognise.objects.look_rule import LOOK_RULE, REMEMBERED, LookRule
+from operators.recognise.objects.pool import Look
+from operators.recognise.objects.tracked_object import TrackedObject
+
+
+class RunObjects:
+    """The objects that were seen last. Time is media time that passed, whatever single frames claim of it."""
+
+    def __init__(self, words: int, rule: LookRule = LOOK_RULE) -> None:
+        """``words``: how many a look may say."""
+        self._words, self._rule = max(2, words), rule
+        self._objects: OrderedDict[int, TrackedObject] = OrderedDict()
+        self._clock = MediaStopwatch()
+
+    def frame(self, media_time_s: float) -> list[ObjectAnswer]:
+        """Take the time of the next frame; returns what was found out of objects that have gone."""
+        self._clock.move(media_time_s)
+        return list(self._gone())
+
+    def is_due(self, track: int, box: Box) -> bool:
+        """Take an object of the frame; returns whether it should be looked at."""
+        known = self._objects.get(track)
+        if known is None:
+            known = self._objects[track] = TrackedObject(box, self._clock.now_s, self._words, self._rule)
+        else:
+            self._objects.move_to_end(track)
+        return known.is_due(box, self._clock.now_s)
+
+    def look(self, track: int, look: Look) -> ObjectAnswer | None:
+        """Take a look at an object of the frame; returns the pool's conclusion, the first time that there is one."""
+        known = self._objects[track]
+        known.look(look, self._clock.now_s)
+        if known.concluded or not known.conclusive:
+            return None
+        known.concluded = True
+        return _answer(track, known)
+
+    def __getitem__(self, track: int) -> TrackedObject:
+        """Return an object of the frame."""
+        return self._objects[track]
+
+    def close(self) -> list[ObjectAnswer]:
+        """Forget all objects: the run is over; returns what was found out of those without a conclusion yet."""
+        left = [answer for track, each in self._objects.items() if (answer := _last(track, each))]
+        self._objects.clear()
+        return left
+
+    def _gone(self) -> Iterator[ObjectAnswer]:
+        since_s = self._clock.now_s - self._rule.closed_after_s
+        while self._objects:
+            track, oldest = next(iter(self._objects.items()))
+            if oldest.seen_s >= since_s and len(self._objects) <= REMEMBERED:
+                return
+            del self._objects[track]
+            if (answer := _last(track, oldest)) is not None:
+                yield answer
+
+
+def _last(track: int, gone: TrackedObject) -> ObjectAnswer | None:
+    return None if gone.concluded or gone.belief is None else _answer(track, gone)
+
+
+def _answer(track: int, known: TrackedObject) -> ObjectAnswer:
+    assert known.belief is not None
+    assert known.pool is not None
+    said, posterior, _ = known.belief
+    return ObjectAnswer(track, said.label, posterior, known.pool.looks, known.sure, dict(known.pool.looked))

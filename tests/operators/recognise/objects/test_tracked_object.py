@@ -1,0 +1,140 @@
+"""When an object is looked at: schedules by hand, and two objects in turn on one track."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import cycle, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.frames.frame import Box
+from operators.recognise.objects.look_rule import LOOK_RULE
+from operators.recognise.objects.pool import Look
+from operators.recognise.objects.tracked_object import TrackedObject
+from tests.operators.recognise.objects.looks import box, look
+
+WORDS = 7
+FPS = 20
+CUT = Box(0.0, 0.3, 0.2, 0.5)
+Said = Callable[[float], Look]
+
+
+class Life:
+    """An object that is seen for some time; ``looks`` at (seconds), and what was ``shown`` at each frame."""
+
+    def __init__(self, says: Said, seconds: float, where: Callable[[float], Box] = lambda at_s: box()) -> None:
+        self.known = TrackedObject(where(0.0), 0.0, WORDS)
+        self.looks: list[float] = []
+        self.shown: list[tuple[float, str]] = []
+        for number in range(round(seconds * FPS)):
+            at_s = number / FPS
+            if self.known.is_due(where(at_s), at_s):
+                self.known.look(says(at_s), at_s)
+                self.looks.append(at_s)
+            assert self.known.belief is not None
+            self.shown.append((at_s, self.known.belief.said.label))
+
+    @property
+    def changes(self) -> list[float]:
+        return [at_s for (_, before), (at_s, label) in pairwise(self.shown) if label != before]
+
+
+def test_a_sure_look_is_checked_at_growing_intervals() -> None:
+    life = Life(lambda at_s: look(certainty=0.95), 9)
+    assert life.looks == pytest.approx([0, 0.5, 1.5, 3.5, 7.5])
+    assert life.known.sure
+    assert life.known.conclusive
+
+
+def test_an_unsure_object_has_four_looks_and_is_then_left_alone() -> None:
+    life = Life(lambda at_s: look(certainty=0.4), 6)
+    assert life.looks == pytest.approx([0, 0.35, 0.7, 1.05, 1.55, 2.55, 4.55])
+    assert life.known.conclusive
+    assert not life.known.sure
+
+
+def test_checks_are_at_most_a_minute_apart() -> None:
+    life = Life(lambda at_s: look(certainty=0.95), 400)
+    gaps = [after - before for before, after in pairwise(life.looks)]
+    assert max(gaps) == pytest.approx(60)
+
+
+def test_a_part_is_looked_at_ever_more_rarely_and_the_whole_drops_it() -> None:
+    life = Life(lambda at_s: look("car" if at_s >= 3 else "bike", 0.9), 6, lambda at_s: box() if at_s >= 3 else CUT)
+    assert life.looks[:4] == pytest.approx([0, 0.35, 1.05, 2.45])
+    assert life.looks[4] == pytest.approx(3)
+    assert life.changes == [3.0]
+    assert life.known.pool is not None
+    assert set(life.known.pool.known) == {"car"}
+
+
+def test_the_first_clear_look_drops_the_parts_though_they_were_many_and_certain() -> None:
+    parts = Life(
+        lambda at_s: look("bike", 0.99) if at_s < 20 else look("car", 0.5),
+        20.1,
+        lambda at_s: box() if at_s >= 20 else CUT,
+    )
+    assert parts.shown[-1][1] == "car"
+
+
+def test_a_part_is_never_conclusive() -> None:
+    assert not Life(lambda at_s: look(certainty=0.99), 5, lambda at_s: CUT).known.conclusive
+
+
+def test_once_the_whole_was_seen_a_part_is_not_looked_at() -> None:
+    life = Life(lambda at_s: look(certainty=0.95), 9, lambda at_s: box() if at_s < 1 else CUT)
+    assert life.looks == pytest.approx([0, 0.5])
+
+
+@pytest.mark.parametrize(
+    "jump", [lambda at_s: box(x=0.3 if at_s < 5 else 0.6), lambda at_s: box(w=0.2 if at_s < 5 else 0.1)]
+)
+@pytest.mark.parametrize("certainty", [0.6, 0.95])
+def test_two_objects_in_turn_have_the_new_answer_within_two_seconds(
+    jump: Callable[[float], Box], certainty: float
+) -> None:
+    life = Life(lambda at_s: look("car" if at_s < 5 else "truck", certainty), 9, jump)
+    (at_s,) = life.changes
+    assert 5 <= at_s <= 7
+    assert life.known.pool is not None
+    assert set(life.known.pool.known) == {"truck"}
+
+
+def test_two_objects_that_nothing_tells_apart_have_the_new_answer_with_the_next_check() -> None:
+    life = Life(lambda at_s: look("car" if at_s < 5 else "truck", 0.9), 12)
+    (at_s,) = life.changes
+    assert at_s <= 7.5 + 2 * LOOK_RULE.doubt_every_s + 0.1
+
+
+@pytest.mark.parametrize("odd", [1, 2])
+def test_looks_that_contradict_once_or_twice_do_not_change_the_answer(odd: int) -> None:
+    seen: list[float] = []
+
+    def says(at_s: float) -> Look:
+        seen.append(at_s)
+        return look("truck", 0.6) if 3 < len(seen) <= 3 + odd else look("car", 0.95)
+
+    assert Life(says, 9).changes == []
+
+
+def test_unsure_looks_contradict_nothing() -> None:
+    life = Life(lambda at_s: look("car", 0.95) if at_s < 2 else look("truck", 0.3), 9)
+    assert life.changes == []
+    assert len(life.looks) == 5
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), min_size=1, max_size=60),
+    st.lists(st.tuples(st.floats(0, 0.7), st.floats(0, 0.7), st.floats(0.05, 0.3)), min_size=1, max_size=40),
+)
+def test_looks_are_bounded_whatever_they_say_and_wherever_the_box_is(
+    said: Sequence[tuple[str, float]], places: Sequence[tuple[float, float, float]]
+) -> None:
+    """At most one each .2 s, but for the first look at the whole; and there is an answer from the first frame on."""
+    words, boxes = cycle(said), [box(x, y, w, w) for x, y, w in places]
+    life = Life(lambda at_s: look(*next(words)), 8, lambda at_s: boxes[round(at_s * FPS) % len(boxes)])
+    assert len(life.looks) <= 8 / LOOK_RULE.doubt_every_s + 2
+    assert life.known.pool is not None
+    assert 1 <= life.known.pool.looks <= len(life.looks)
