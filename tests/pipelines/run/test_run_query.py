@@ -91,6 +91,7 @@ def test_shortcuts_answer_under_audit_and_the_report_tells_how_far_they_agree(tm
         "name": "kind",
         "task": "recognise",
         "input": "track",
+        "answer": "look",
         "model": ["vehicle-type-compact", "vehicle-type"],
     }
     summary = run(query(STREET, nodes=[*NODES, kind]), results=str(out))
