@@ -180,7 +180,7 @@ def test_a_detector_may_say_that_it_looks_at_the_frame() -> None:
     [
         ([SCENE | {"input": "frame[area > 0.5]"}], "nodes[0].input: 'frame' is all of the frame and has no filter"),
         ([DETECT, TRACK | {"input": "frame"}], "nodes[1].input: 'frame' is no object that could be tracked"),
-        ([SCENE | {"reuse_s": 2}], "nodes[0].reuse_s: nothing tracks these objects"),
+        ([SCENE | {"answer": "track"}], "nodes[0].answer: nothing tracks these objects"),
         ([DETECT | {"name": "frame"}], "nodes[0].name: 'frame' has a meaning of its own"),
     ],
 )
