@@ -2,5 +2,5 @@
 one file that keeps the contract in ``shortcut``, and one line in ``pipelines/assembly/chains.py``.
 
 Read in this order: ``shortcut``, ``variant``, ``oracle``, ``node_stream``, ``auditor``,
-``stream_audits``, ``backlog``, ``tally``, ``snapshot``, ``audit_report``.
+``stream_audits``, ``tally``, ``snapshot``, ``audit_report``.
 """

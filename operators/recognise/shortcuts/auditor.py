@@ -8,8 +8,8 @@ from functools import partial
 
 from cache_adapt.audit.audit import Ticket
 from cache_adapt.audit.coin import coin
+from operators.background import Backlog, PendingLook
 from operators.frames.frame import Frame, Region
-from operators.recognise.shortcuts.backlog import Backlog, PendingLook
 from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Outcome, Turn

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learning.store import SampleRing
+from operators.background import Backlog, PendingLook
 from operators.frames.frame import Frame, Region
-from operators.recognise.shortcuts.backlog import Backlog, PendingLook
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.labels import Labels
 from serving.common.tensors import Image

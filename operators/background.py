@@ -1,4 +1,4 @@
-"""The crops that wait for an audit, and the task that runs them without delaying frames."""
+"""The pictures that wait for a second look, and the task that looks at them without delaying frames."""
 
 from __future__ import annotations
 
