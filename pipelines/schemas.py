@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ import msgspec
 
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, StreamPlan, StreamStatus
 from pipelines.query.query_file import Query
+from serving.common.strict import Strict
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MESSAGES: Mapping[str, type[msgspec.Struct]] = {
@@ -25,9 +30,39 @@ MESSAGES: Mapping[str, type[msgspec.Struct]] = {
 
 def schemas() -> dict[str, dict[str, Any]]:
     """File name → JSON Schema."""
-    found = {"query.schema.json": {"$schema": DIALECT, **Query.model_json_schema()}}
+    found = {"query.schema.json": {"$schema": DIALECT, **_query_schema()}}
     for name, kind in MESSAGES.items():
         found[f"{name}.schema.json"] = {"$schema": DIALECT, **msgspec.json.schema(kind)}
+    return found
+
+
+def _query_schema() -> dict[str, Any]:
+    """The schema of query files, each key described by the docstring below its field."""
+    schema = Query.model_json_schema()
+    models = {model.__name__: model for model in _below(Strict)}
+    for name, part in (("Query", schema), *schema["$defs"].items()):
+        for key, value in part["properties"].items():
+            if said := field_docs(models[name]).get(key):
+                part["properties"][key] = dict(sorted((value | {"description": said}).items()))
+    return schema
+
+
+def _below(model: type[Strict]) -> Iterator[type[Strict]]:
+    for each in model.__subclasses__():
+        yield each
+        yield from _below(each)
+
+
+def field_docs(model: type) -> dict[str, str]:
+    """The docstrings of a class's fields, its own and those it inherits."""
+    found: dict[str, str] = {}
+    for each in reversed(model.__mro__):
+        if issubclass(each, Strict):
+            body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0].body  # type: ignore[attr-defined]
+            for field, said in pairwise(body):
+                match field, said:
+                    case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=ast.Constant(value=str(words))):
+                        found[key] = inspect.cleandoc(words)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from operators.base import Operator
 from operators.detect.masked import Masked
@@ -18,7 +18,6 @@ from operators.recognise.recogniser import Recogniser
 from operators.recognise.roles import Roles
 from operators.recognise.whole_frame import WholeFrame
 from operators.track.operator import Track, TrackSettings
-from pipelines.assembly.chains import Chains
 from pipelines.execute.byte_budget import ByteBudget
 from pipelines.execute.executor import Executor, FinalStep
 from pipelines.execute.frame_room import FrameRoom
@@ -28,6 +27,9 @@ from pipelines.query.nodes import MOST_OBJECTS, takes_frame
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, MOTION, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from pipelines.settings import decoded_memory
 from serving.common.clock import SYSTEM, Clock
+
+if TYPE_CHECKING:
+    from pipelines.assembly.chains import Chains
 
 
 @runtime_checkable

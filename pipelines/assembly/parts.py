@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cache_adapt.audit.state import Rule
 from operators.observer import UNOBSERVED, Observers
 from pipelines.assembly.build import build_executor
-from pipelines.assembly.chains import Chains
-from pipelines.assembly.head_training import head_training
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.environment import backend
 from pipelines.execute.executor import Executor, FinalStep
 from pipelines.query.dag import Dag
-from pipelines.query.query_file import Query
+from pipelines.query.query_file import Query, RecogniseNode
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 from specialization.trainer.trainer import Specializer
+
+if TYPE_CHECKING:
+    from pipelines.assembly.chains import Chains
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,29 @@ class Setting:
 async def assembled(query: Query, dag: Dag, catalogue: Catalogue, setting: Setting) -> AsyncIterator[Parts]:
     """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
     shortcuts, engine, watching = Shortcuts(query.name), backend(catalogue, setting.observers), setting.observers
-    async with head_training(catalogue, setting.trainer) as training:
+    async with _chains(query, dag, catalogue, setting, shortcuts) as chains:
         await engine.start()
         try:
-            chains = Chains(shortcuts, setting.rule or Rule(query.accuracy), training, watching)
             steps, clock = setting.final_steps, setting.clock
             yield Parts(await build_executor(query, dag, engine, steps, chains, clock, watching), shortcuts)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()
+
+
+@asynccontextmanager
+async def _chains(
+    query: Query, dag: Dag, catalogue: Catalogue, setting: Setting, shortcuts: Shortcuts
+) -> AsyncIterator[Chains | None]:
+    """What makes the chains of recognise nodes, and None where the query has no such node; closes the trainer."""
+    if not any(isinstance(node.spec, RecogniseNode) for node in dag.nodes):
+        try:
+            yield None
+        finally:
+            await setting.trainer.close()
+        return
+    from pipelines.assembly.chains import Chains  # brings statistics: not for those who only detect and track
+    from pipelines.assembly.head_training import head_training
+
+    async with head_training(catalogue, setting.trainer) as training:
+        yield Chains(shortcuts, setting.rule or Rule(query.accuracy), training, setting.observers)

@@ -37,6 +37,9 @@ def command(out: Path, limit: int | None) -> None:
     results, video, report = out / "results.jsonl", out / "street.mp4", out / "report.json"
     known = catalogue([])
     query, dag = open_query(QUERY, known)
+    from operators.transports.faust_import import import_faust
+
+    import_faust()
     from pipelines.run.run_query import Outputs, run_query  # the engines
 
     say(f"analysing {query.streams[0].uri}")

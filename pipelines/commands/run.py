@@ -37,6 +37,9 @@ def command(
     """Analyse the streams of QUERY in this process, without a broker."""
     known = catalogue(models)
     wanted, dag = open_query(query, known, sources)
+    from operators.transports.faust_import import import_faust
+
+    import_faust()
     from pipelines.run.run_query import Outputs, run_query  # the engines, which a wrong query need not wait for
 
     run_query(wanted, dag, known, Outputs(out, annotate, report, plots), limit, give_up_s)

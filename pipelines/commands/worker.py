@@ -58,6 +58,9 @@ def command(
     wanted, dag = open_query(query, known, sources)
     topics = wanted.publish.topics.with_prefix(prefix)
     # Engines and Faust, which a wrong query need not wait for.
+    from operators.transports.faust_import import import_faust
+
+    import_faust()
     from pipelines.partition.dispatch import TopicNames
     from pipelines.process.heap import few_arenas
     from pipelines.worker.kafka_transport import KafkaTransport

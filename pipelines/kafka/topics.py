@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from serving.common.strict import Strict
 from serving.errors import BadInput
 
 Kind = Literal["frames", "results", "streams", "plans", "state", "events", "dlq"]
@@ -27,10 +28,8 @@ MIB = 1 << 20
 DAY_S = 86_400.0
 
 
-class TopicSettings(BaseModel):
+class TopicSettings(Strict):
     """How one topic is made."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     partitions: int = Field(default=4, ge=1, le=10_000)
     """Workers share a topic by partitions: at most so many workers have something to do."""
@@ -102,28 +101,26 @@ class DeadLettersTopic(TopicSettings):
     max_message_bytes: int = Field(default=8 * MIB, ge=1024)
 
 
-class TopicsConfig(BaseModel):
+class TopicsConfig(Strict):
     """All topics of one installation."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     prefix: str = Field(default="sluice.", pattern=PREFIX)
     """Begins the name of every topic."""
     replication: int | None = Field(default=None, ge=1)
     """Copies of every partition; null leaves it to the broker's default."""
-    frames: FramesTopic = FramesTopic()
+    frames: FramesTopic = FramesTopic.model_construct()
     """Images on their way to the workers."""
-    results: TopicSettings = TopicSettings()
+    results: TopicSettings = TopicSettings.model_construct()
     """One message per sampled frame."""
-    streams: StreamsTopic = StreamsTopic()
+    streams: StreamsTopic = StreamsTopic.model_construct()
     """The state of every stream."""
-    plans: PlansTopic = PlansTopic()
+    plans: PlansTopic = PlansTopic.model_construct()
     """Who answers for every stream, and what audits have found."""
-    state: StateTopic = StateTopic()
+    state: StateTopic = StateTopic.model_construct()
     """What workers have learnt of every stream."""
-    events: TopicSettings = TopicSettings()
+    events: TopicSettings = TopicSettings.model_construct()
     """The life cycle of tracks."""
-    dlq: DeadLettersTopic = DeadLettersTopic()
+    dlq: DeadLettersTopic = DeadLettersTopic.model_construct()
     """Messages that could not be processed."""
 
     def name(self, kind: Kind) -> str:

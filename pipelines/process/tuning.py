@@ -19,7 +19,6 @@ def tuned() -> Iterator[None]:
     """
     opencv_threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
-    gc.collect()
     gc.freeze()
     try:
         yield

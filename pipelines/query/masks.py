@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from operators.frames.polygon import Polygon, polygon_fault
-from pipelines.query.nodes import Names, Share, Strict
+from pipelines.query.nodes import Names, Share
+from serving.common.strict import Strict
 
 if TYPE_CHECKING:
     from operators.frames.mask import Mask

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+
+from serving.common.strict import Strict
 
 MOTION = "motion"
 """The detector that is no model of the catalogue: it needs no weights."""
@@ -34,12 +36,6 @@ Names = Annotated[
     BeforeValidator(_listed, json_schema_input_type=str | list[str]),
 ]
 """A name or a list of names."""
-
-
-class Strict(BaseModel):
-    """Immutable, and refuses keys it does not know."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 def _beside_the_query(path: Path, info: ValidationInfo) -> Path:
@@ -86,7 +82,7 @@ class DetectNode(Node):
     """Keep only these. Default: all that the model knows."""
     max_objects: int = Field(default=50, ge=1, le=MOST_OBJECTS)
     """The most confident ones of a frame."""
-    motion: Motion = Motion()
+    motion: Motion = Motion.model_construct()
     """Parameters of the detector ``motion``."""
 
 

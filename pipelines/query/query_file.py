@@ -23,11 +23,11 @@ from pipelines.query.nodes import (
     PolicyName,
     RecogniseNode,
     Seconds,
-    Strict,
     TrackNode,
 )
 from pipelines.query.yaml_file import Document, read_yaml
 from serving.common.explain import Problem, salvage, validate
+from serving.common.strict import Strict
 from serving.errors import QueryError, SourceError
 
 __all__ = [
@@ -113,9 +113,9 @@ class Events(Strict):
 class Publish(Strict):
     """Where results go."""
 
-    topics: TopicsConfig = TopicsConfig()
+    topics: TopicsConfig = TopicsConfig.model_construct()
     """Their names, partitions, retention and limits."""
-    events: Events = Events()
+    events: Events = Events.model_construct()
     """When events about tracks are published."""
 
 
@@ -136,7 +136,7 @@ class Query(Strict):
     """What is done with each frame; in any order, inputs decide."""
     masks: tuple[MaskSpec, ...] = Field(default=(), max_length=MOST_MASKS)
     """Where in the pictures of streams objects count, and where not."""
-    publish: Publish = Publish()
+    publish: Publish = Publish.model_construct()
     """Where results go."""
 
     def with_sources(self, uris: Sequence[str]) -> Query:

@@ -51,7 +51,9 @@ class FrameAgent:
         """Whether partitions have been assigned, be it none."""
         self._topic = work.topics.frames
         topic = app.topic(self._topic, key_serializer="raw", value_serializer="raw")
-        app.agent(topic, name="frames")(self._consume)
+        # Not by the decorator, which searches the files of all modules for where it stands.
+        agent = app.conf.Agent(self._consume, name="frames", app=app, channel=topic)
+        app.agents[agent.name] = agent
         app.on_partitions_revoked.connect(self._revoked)
         app.on_partitions_assigned.connect(self._assigned)
 

@@ -42,6 +42,7 @@ def make_app(
         autodiscover=False,
         datadir=datadir or Path(tempfile.gettempdir()) / f"sluice-{name}",
         web_enabled=False,
+        HttpClient=object,  # there is none: Faust would import aiohttp for its default
         topic_disable_leader=True,
         topic_partitions=partitions,
         table_standby_replicas=0,

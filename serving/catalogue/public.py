@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import Field
 
-from serving.catalogue.cards import FileName, ModelCard, Strict, parse_card
+from serving.catalogue.cards import FileName, ModelCard, parse_card, safe_load
 from serving.common.explain import choices
+from serving.common.strict import Strict
 from serving.errors import ModelError
 
 PUBLIC = Path(__file__).parents[1] / "public.yaml"
@@ -54,7 +54,7 @@ class PublicModel(Strict):
 @cache
 def public_models() -> dict[str, PublicModel]:
     """All by name."""
-    raw = yaml.safe_load(PUBLIC.read_text(encoding="utf-8"))["models"]
+    raw = safe_load(PUBLIC.read_text(encoding="utf-8"))["models"]
     return {name: PublicModel(name=name, **model) for name, model in sorted(raw.items())}
 
 

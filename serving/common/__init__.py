@@ -3,5 +3,5 @@ heard of networks, and the one way in for hostile bytes.
 
 Read in this order: ``clock``, ``fake_clock``, ``tensors``, ``softmax``, ``precision``, ``files``, ``threads``,
 ``backoff``, ``retrying``, ``child_process``, ``parent_process``, ``pipe_messages``, ``untrusted``, ``printable``,
-``redaction``, ``explain``, ``engine_observer``.
+``redaction``, ``strict``, ``explain``, ``engine_observer``.
 """

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-import onnx
 import platformdirs
 
 from serving.catalogue.cards import ModelCard
@@ -22,6 +22,9 @@ from serving.common.tensors import Array
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
 from serving.variants.variant import Variant, parse
+
+if TYPE_CHECKING:
+    import onnx
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

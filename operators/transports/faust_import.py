@@ -1,0 +1,26 @@
+"""Imports Faust without ``aiohttp``, a good part of its import time, of which it names one type.
+
+The type is that of ``App.http_client``, which nothing of ours uses; Faust imports the real one should anybody ask.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+
+WEB = ("aiohttp", "aiohttp.client")
+
+
+def import_faust() -> None:
+    """Call before the first import of Faust; later it does nothing."""
+    if "faust" in sys.modules or "aiohttp" in sys.modules:
+        return
+    stand_ins = {name: ModuleType(name) for name in WEB}
+    stand_ins["aiohttp.client"].ClientSession = object  # type: ignore[attr-defined]
+    sys.modules.update(stand_ins)
+    try:
+        importlib.import_module("faust.types.web")
+    finally:
+        for name in WEB:
+            del sys.modules[name]
