@@ -48,11 +48,10 @@ class Timeline:
         self._move(at_s)
         self._slice().agreement = (low, high)
 
-    def statistics(self, template_cost: float) -> Statistics:
-        """Totals so far; ``template_cost``: the cost of one run of the compact network, as a share of the oracle's."""
+    def statistics(self) -> Statistics:
+        """Totals so far."""
         state, total = self.state, self.state.total
         asked = total.answers - total.reused
-        cost = total.oracle + total.fallback + total.audits + template_cost * total.cascaded
         return Statistics(
             counts=Counts(total.oracle, total.head, total.fallback, total.reused, total.audits),
             special_rate=total.cascaded / asked if asked else 0.0,
@@ -60,9 +59,6 @@ class Timeline:
             transitions=state.transitions,
             mean_dominant=_ratio(state.dominant, state.heads),
             mean_window=_ratio(state.windows, state.heads),
-            cost=cost,
-            saving=1 - cost / total.answers if total.answers else None,
-            speedup=_ratio(total.answers, cost),
         )
 
     def _move(self, at_s: float) -> None:

@@ -79,7 +79,7 @@ class TimelineState(msgspec.Struct):
 
 
 class Statistics(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of table 5.4 (Shen, 2019), and what the cascade spared."""
+    """The columns of table 5.4 (Shen, 2019)."""
 
     counts: Counts
     special_rate: float
@@ -92,9 +92,3 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     """Mean number of classes of all heads put in use."""
     mean_window: float | None
     """Mean number of answers in the windows that spoke for heads."""
-    cost: float
-    """Cost of all answers and audits, in runs of the oracle."""
-    saving: float | None
-    """Saving against asking the oracle for every answer: 1 − cost / answers."""
-    speedup: float | None
-    """Answers / cost."""

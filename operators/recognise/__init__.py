@@ -2,5 +2,5 @@
 cheaply and are audited.
 
 Read in this order: ``recogniser``, ``classifier``, ``gallery``, ``identities``, ``enrolment``, ``whole_frame``,
-``roles``, ``chain``, ``objects``, ``shortcuts``, ``specialised``.
+``roles``, ``account``, ``chain``, ``objects``, ``shortcuts``, ``specialised``.
 """

@@ -13,6 +13,7 @@ from cache_adapt.audit.state import Rule
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
+from operators.recognise.account.books import Books
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.audit_report import node_plan
@@ -44,6 +45,7 @@ class Chain:
         changed: Callable[[str], None],
         observer: Observer = UNOBSERVED,
         objects: Objects | None = None,
+        books: Books | None = None,
     ) -> None:
         """``rule``: what audits demand. ``changed`` is called with a stream whose phase changed.
 
@@ -51,7 +53,7 @@ class Chain:
         """
         self.node, self.links = node, links
         self._oracle, self._rule, self._changed = oracle, rule, changed
-        self._observer, self._objects = observer, objects
+        self._observer, self._objects, self.books = observer, objects, books or Books(oracle.name)
         self._auditor = Auditor(node, oracle, self._on_outcome)
         self._streams = NodeStreams(self._fresh)
 
@@ -86,6 +88,7 @@ class Chain:
             turns.append(await self._turn(link, stream, frame, rest, call))
             rest = turns[-1].rest
         await self._oracle.answer(frame, rest, call)
+        self._book(stream.name, turns, len(rest))
         for link, turn in zip(self.links, turns, strict=True):
             link.learned(frame, turn)
         for link, turn in zip(self.links, turns, strict=True):
@@ -168,6 +171,12 @@ class Chain:
         if not (planned and allowed):
             return Turn((), regions, allowed=False)
         return await link.answer(frame, regions, call) if regions else Turn((), ())
+
+    def _book(self, stream: str, turns: Sequence[Turn], by_oracle: int) -> None:
+        """Enter what a frame's looks have cost and spared."""
+        by_shortcuts = sum(len(turn.answered) for turn in turns)
+        shortcuts_s = sum(link.cost_s(turn) for link, turn in zip(self.links, turns, strict=True))
+        self.books.of(stream).answered(by_oracle, by_shortcuts, self.books.oracle_s, shortcuts_s)
 
     def _on_outcome(self, stream: NodeStream, outcome: Outcome) -> None:
         """Report the outcome to the link that had answered, and to those before it, which may learn from it too."""

@@ -48,6 +48,21 @@ class SwitchOff(msgspec.Struct, kw_only=True, frozen=True):
 SpecializationPhase = Literal["initialising", "selecting", "training", "specialised"]
 
 
+class ProcessorSeconds(msgspec.Struct, kw_only=True, frozen=True):
+    """What looks have cost on a stream at one node: processor seconds, all threads and children of the worker."""
+
+    oracle: Real
+    """The oracle's, for its answers."""
+    shortcuts: Real
+    """Those of the networks that heads read from, for their answers."""
+    avoided: Real
+    """What the oracle would have taken for the answers of heads."""
+    spent: Real
+    """What was spent on it: samples, shadows, audits, training, profiling, and the algorithm itself."""
+    saved: Real
+    """``avoided`` − ``shortcuts`` − ``spent``; below 0 where all of it has cost more than the oracle alone."""
+
+
 class Specialization(msgspec.Struct, kw_only=True, frozen=True):
     """What specialization does for a stream at one node, and has done so far."""
 
@@ -77,9 +92,13 @@ class Specialization(msgspec.Struct, kw_only=True, frozen=True):
     mean_window: Real | None
     """Mean number of answers in the windows that the heads were chosen by."""
     saving: Real | None
-    """Share of the oracle's cost that was saved, after the cost of audits."""
+    """``processor_s.saved`` as a share of what the oracle alone would have taken; below 0 where nothing was saved."""
     speedup: Real | None
-    """The saving as a ratio of costs."""
+    """What the oracle alone would have taken ÷ what everything together has taken."""
+    processor_s: ProcessorSeconds | None = None
+    """The account; None from workers that do not keep one."""
+    reason: Text | None = None
+    """Why no head answers, in one sentence, where that is known."""
 
 
 class NodePlan(msgspec.Struct, kw_only=True, frozen=True):

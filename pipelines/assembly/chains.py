@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 from cache_adapt.audit.state import Rule
+from learning.purse import Purse
 from operators.base import Operator
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
+from operators.recognise.account.books import Books
+from operators.recognise.account.unit_costs import UnitCosts
 from operators.recognise.chain import Chain
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
@@ -31,29 +35,32 @@ class Chains:
     training: HeadTraining | None = None
     """The training of heads, for nodes that specialise."""
     observer: Observer = UNOBSERVED
+    purse: Purse = field(default_factory=lambda: Purse(time.process_time))
+    """What finding out what can be saved may cost, of all nodes together."""
 
     def operator(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser) -> Operator:
         """The recogniser itself where every look is an answer and the node has no shortcut."""
-        links = self._links(spec, engine, recogniser)
+        books = Books(recogniser.roles.oracle, UnitCosts(engine), self.purse)
+        links = self._links(spec, engine, recogniser, books)
         objects = Objects(recogniser) if spec.answer == "track" else None
         if not links and objects is None:
             return recogniser
-        chain = Chain(spec.name, links, Oracle(recogniser), self.rule, self._changed, self.observer, objects)
+        chain = Chain(spec.name, links, Oracle(recogniser), self.rule, self._changed, self.observer, objects, books)
         self.shortcuts.add(chain)
         return chain
 
-    def _links(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser) -> list[Shortcut]:
+    def _links(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> list[Shortcut]:
         """Return the links in the order in which they are asked; a new kind is one more line."""
         links: list[Shortcut | None] = [
-            self._heads(spec, engine, recogniser) if spec.specialize else None,
-            Variant(recogniser) if recogniser.roles.shortcuts else None,
+            self._heads(spec, engine, recogniser, books) if spec.specialize else None,
+            Variant(recogniser, books.costs) if recogniser.roles.shortcuts else None,
         ]
         return [link for link in links if link is not None]
 
-    def _heads(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser) -> Heads:
+    def _heads(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Heads:
         assert self.training is not None
-        supply = self.training.supply(spec, engine, recogniser, self.rule)
-        return Heads(spec.name, recogniser, supply, self._changed, self.observer)
+        supply = self.training.supply(spec, engine, recogniser, self.rule, books)
+        return Heads(spec.name, recogniser, supply, self._changed, self.observer, spec.answer == "track")
 
     def _changed(self, stream: str) -> None:
         self.shortcuts.news.notify()

@@ -6,20 +6,23 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from cache_adapt.audit.state import Rule
 from operators.inference import Inference
+from operators.recognise.account.books import Books
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.labels import Labels
 from operators.recognise.specialised.own_samples import NodeSamples
+from operators.wire.labels import UNKNOWN
 from pipelines.environment import template_dirs
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import Catalogue
 from serving.variants.variant import parse
-from specialization.templates.stored import StoredTemplate, derived, templates_for
+from specialization.templates.stored import derived, templates_for, to_derive
 from specialization.trainer.trainer import Specializer
 
 
@@ -34,19 +37,19 @@ class HeadTraining:
     samples: Path
     """The directory of the streams' own samples while the process runs."""
 
-    def supply(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, rule: Rule) -> HeadSupply:
-        """For one node; ModelError where the oracle has no template and none can be made of it."""
+    def supply(
+        self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, rule: Rule, books: Books
+    ) -> HeadSupply:
+        """For one node, whose ``books`` tell what may be paid."""
         oracle = recogniser.roles.oracle
-        templates, labels = self._templates(oracle), Labels(recogniser.labels(oracle))
-        features = Features(engine, recogniser, [template.name for template in templates])
-        samples = NodeSamples(self.samples / spec.name, templates, features, labels)
-        return HeadSupply(labels, features, samples, self.trainer, rule)
-
-    def _templates(self, oracle: str) -> list[StoredTemplate]:
-        """Those with a training set where there are any; else one cut from the oracle itself."""
         entry = self.catalogue.find(parse(oracle).model)
-        found = templates_for(self.templates, entry.card)
-        return [each for each in found if each.has_store] or [derived(entry, self.templates[0])]
+        stored = [each for each in templates_for(self.templates, entry.card) if each.has_store]
+        templates = stored or [to_derive(entry, self.templates[0])]
+        make = None if stored else partial(derived, entry, self.templates[0])
+        features = Features(engine, recogniser, {each.name: each.manifest.cost for each in templates}, make)
+        labels = Labels(recogniser.labels(oracle), (entry.card.other_label or UNKNOWN, UNKNOWN))
+        samples = NodeSamples(self.samples / spec.name, templates, features, labels)
+        return HeadSupply(labels, features, samples, self.trainer, rule, books)
 
 
 @asynccontextmanager

@@ -18,10 +18,16 @@ from serving.errors import BadInput, ModelError
 from serving.graphs.segments import CutPoint, all_cut_points
 from serving.graphs.shapes import with_item_size
 from specialization.templates.feature_network import FEATURES, before_last_layer, early, feature_network
-from specialization.templates.stored import Manifest, StoredTemplate, feature_entry, open_template, write_manifest
+from specialization.templates.stored import (
+    EARLY,
+    Manifest,
+    StoredTemplate,
+    early_name,
+    feature_entry,
+    open_template,
+    write_manifest,
+)
 
-EARLY = 0.2
-"""Share of the oracle's multiply-adds that its early cut may take."""
 FILE = "model.onnx"
 
 Cut = Callable[[onnx.ModelProto], CutPoint]
@@ -32,8 +38,7 @@ def derived(entry: Entry, directory: Path) -> StoredTemplate:
 
     Without store and rates. Raises ModelError where the network cannot be cut so, BadInput where it cannot be written.
     """
-    folder = directory / f"{entry.card.name}-early{round(EARLY * 100)}"
-    return _template(entry, entry, folder, lambda model: early(model, EARLY))
+    return _template(entry, entry, directory / early_name(entry.card.name), lambda model: early(model, EARLY))
 
 
 def compact(oracle: Entry, entry: Entry, directory: Path) -> StoredTemplate:

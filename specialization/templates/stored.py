@@ -21,11 +21,14 @@ from serving.common import files as atomic
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
 from specialization.rates import NEVER, Measured, Template
+from specialization.templates.prospects import at_most
 
 log = logging.getLogger(__name__)
 
 SHIPPED = Path(__file__).parent / "shipped"
 MANIFEST = "template.json"
+EARLY = 0.2
+"""Share of the oracle's multiply-adds that its early cut may take."""
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,9 +69,8 @@ class StoredTemplate:
 
     def at(self, tolerance: float, cost: float) -> Template:
         """The template for WEG, from the largest measured tolerance allowed; ``cost``: as measured on this machine."""
-        # Shares of an accuracy, as 1 − 0.99, are hardly ever exact.
-        allowed = [each for each in self.measured if each.tolerance <= tolerance * (1 + 1e-9)]
-        return Template(self.name, cost, allowed[-1].rates if allowed else NEVER)
+        allowed = at_most(self.measured, tolerance)
+        return Template(self.name, cost, allowed.rates if allowed else NEVER)
 
     def with_rates(self, measured: Sequence[Measured]) -> StoredTemplate:
         """The same with other rates, ascending by tolerance; with none, no head will be asked for."""
@@ -84,6 +86,18 @@ def templates_for(directories: Sequence[Path], oracle: ModelCard) -> list[Stored
         elif template.manifest.oracle_sha256 == oracle.sha256:
             found.setdefault(template.name, template)
     return list(found.values())
+
+
+def to_derive(oracle: Entry, directory: Path) -> StoredTemplate:
+    """What ``derived`` will give, before it was made: nothing is read or written."""
+    name, card = early_name(oracle.card.name), oracle.card
+    manifest = Manifest(card.name, card.sha256, card.name, card.sha256, card.classes, EARLY, "multiply-adds", ())
+    return StoredTemplate(name, directory / name, card.classes, manifest, has_store=False)
+
+
+def early_name(oracle: str) -> str:
+    """The name of the template that an oracle is cut to."""
+    return f"{oracle}-early{round(EARLY * 100)}"
 
 
 def derived(oracle: Entry, directory: Path) -> StoredTemplate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,17 @@ from learning.store import FeatureStore
 from serving.errors import SluiceError
 from specialization.heads.head import SpecialisedHead
 from specialization.rates import Measured
+
+DRAWS = 3
+"""Heads that are tried for each number of classes: fewer than for a template, since it is done again later."""
+
+
+Paid = Callable[[float], None]
+"""Called with the processor seconds that a job has taken."""
+
+
+def unpaid(processor_s: float) -> None:
+    """Do nothing: whoever asked does not keep accounts."""
 
 
 class Job(msgspec.Struct, frozen=True, tag=True):
@@ -35,6 +46,8 @@ class ProfileJob(msgspec.Struct, frozen=True, tag=True):
 
     store: str
     seed: int
+    draws: int = DRAWS
+    """Heads to try for each number of classes."""
 
 
 def train(job: Job) -> SpecialisedHead:
@@ -57,7 +70,7 @@ def profile(job: ProfileJob) -> tuple[Measured, ...]:
 
     with _one_line_errors(job.store):
         store = FeatureStore.open(Path(job.store))
-        return profile(store.features, store.labels, default_rng(job.seed))
+        return profile(store.features, store.labels, default_rng(job.seed), draws=job.draws)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from serving.common.untrusted import decode
 from serving.errors import Malformed, SluiceError
 from specialization.heads.head import SpecialisedHead
 from specialization.rates import Measured
-from specialization.trainer.job import Job, ProfileJob
+from specialization.trainer.job import Job, Paid, ProfileJob, unpaid
 
 CHILD = "specialization.trainer.child"
 NAME = "the process that trains heads"
@@ -26,6 +26,8 @@ class JobAnswer(msgspec.Struct, frozen=True):
     """Base64 of ``SpecialisedHead.to_bytes``."""
     measured: tuple[Measured, ...] = ()
     error: str = ""
+    processor_s: float = 0.0
+    """What the job took."""
 
 
 class ProcessSpecializer:
@@ -39,28 +41,29 @@ class ProcessSpecializer:
         """The process id; None while there is no process."""
         return self._runner.pid
 
-    async def train(self, job: Job) -> SpecialisedHead:
+    async def train(self, job: Job, paid: Paid = unpaid) -> SpecialisedHead:
         """See ``Specializer``; SluiceError also where the process dies."""
-        answer = await self._answer(job)
+        answer = await self._answer(job, paid)
         try:
             return SpecialisedHead.from_bytes(base64.b64decode(answer.head, validate=True))
         except binascii.Error as error:
             raise SluiceError(f"{NAME} sent a damaged one: {error}") from None
 
-    async def profile(self, job: ProfileJob) -> tuple[Measured, ...]:
+    async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[Measured, ...]:
         """See ``train``."""
-        return (await self._answer(job)).measured
+        return (await self._answer(job, paid)).measured
 
     async def close(self) -> None:
         """End the process, whatever it is doing."""
         await self._runner.close()
 
-    async def _answer(self, job: Job | ProfileJob) -> JobAnswer:
+    async def _answer(self, job: Job | ProfileJob, paid: Paid) -> JobAnswer:
         said = await self._runner.run(msgspec.json.encode(job))
         try:
             answer = decode(said, JobAnswer, LARGEST_BYTES)
         except Malformed as error:
             raise SluiceError(f"{NAME} sent something else than an answer: {error}") from None
+        paid(max(0.0, answer.processor_s))
         if answer.error:
             raise SluiceError(answer.error)
         return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -12,7 +13,7 @@ from learning.job_child import give_way
 from serving.errors import SluiceError
 from specialization.heads.head import SpecialisedHead
 from specialization.rates import Measured
-from specialization.trainer.job import Job, ProfileJob, profile, train
+from specialization.trainer.job import Job, Paid, ProfileJob, profile, train, unpaid
 from specialization.trainer.process import ProcessSpecializer
 
 __all__ = ["Job", "ProcessSpecializer", "ProfileJob", "Specializer", "ThreadSpecializer"]
@@ -23,12 +24,15 @@ T = TypeVar("T")
 class Specializer(Protocol):
     """Trains heads."""
 
-    async def train(self, job: Job) -> SpecialisedHead:
-        """Train a head once earlier jobs are done; raises SluiceError where that is impossible."""
+    async def train(self, job: Job, paid: Paid = unpaid) -> SpecialisedHead:
+        """Train a head once earlier jobs are done; raises SluiceError where that is impossible.
+
+        ``paid`` is called with the job's processor seconds, whether it succeeds or not, unless its process has died.
+        """
         ...
 
-    async def profile(self, job: ProfileJob) -> tuple[Measured, ...]:
-        """Measure rates by tolerance and number of classes once earlier jobs are done."""
+    async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[Measured, ...]:
+        """Measure rates by tolerance and number of classes once earlier jobs are done; ``paid``: as above."""
         ...
 
     async def close(self) -> None:
@@ -43,20 +47,37 @@ class ThreadSpecializer:
         self._thread = ThreadPoolExecutor(1, "specializer", initializer=give_way)
         self._closed = False
 
-    async def train(self, job: Job) -> SpecialisedHead:
+    async def train(self, job: Job, paid: Paid = unpaid) -> SpecialisedHead:
         """See ``Specializer``."""
-        return await self._in_thread(partial(train, job))
+        return await self._in_thread(partial(train, job), paid)
 
-    async def profile(self, job: ProfileJob) -> tuple[Measured, ...]:
+    async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[Measured, ...]:
         """See ``Specializer``."""
-        return await self._in_thread(partial(profile, job))
+        return await self._in_thread(partial(profile, job), paid)
 
     async def close(self) -> None:
         """Refuse later jobs; the result of the job under way is lost."""
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
+    async def _in_thread(self, work: Callable[[], T], paid: Paid) -> T:
         if self._closed:
             raise SluiceError("no more heads are trained: the specializer is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        took = _Took()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, took.of, work)
+        finally:
+            paid(took.processor_s)
+
+
+class _Took:
+    """Measures the processor time of work in the thread that does it."""
+
+    processor_s = 0.0
+
+    def of(self, work: Callable[[], T]) -> T:
+        started_s = time.thread_time()
+        try:
+            return work()
+        finally:
+            self.processor_s = time.thread_time() - started_s

@@ -94,6 +94,20 @@ class Adaptive:
         return Candidates(self.config, self.templates)
 
 
+@dataclass(frozen=True)
+class KnownHeadsOnly(Adaptive):
+    """The same while no head may be trained."""
+
+    def target(self, state: WegState) -> Target | None:
+        """The cheapest known head that serves."""
+        window = None if is_new(state) or not state.known else next(self._candidates.windows(state), None)
+        return cheapest(self._candidates.again(window, head.target) for head in state.known) if window else None
+
+    def retarget(self, state: WegState) -> Target | None:
+        """None: it would have to be trained."""
+        return None
+
+
 def is_new(state: WegState) -> bool:
     """Whether the newest answer was not given before: it cannot make any target better."""
     return state.answers[-1] not in state.answers[:-1]

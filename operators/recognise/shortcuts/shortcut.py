@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from learning.account import Seconds
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.objects.answer import ObjectAnswer
@@ -57,8 +58,10 @@ class Standing:
     classes: tuple[str, ...] = ()
     window: int = 0
     """Number of answers by which the classes were chosen."""
-    template_cost: float = 0.0
-    """One run of the compact network as a share of the oracle's."""
+    seconds: Seconds = field(default_factory=Seconds)
+    """What it has cost and saved."""
+    reason: str | None = None
+    """Why it does not answer, in one sentence, where that is known."""
 
 
 class Shortcut(Protocol):
@@ -88,6 +91,10 @@ class Shortcut(Protocol):
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         """Append one attribute, with ``kind`` as its provenance, to some regions, and pass the others on."""
         ...
+
+    def cost_s(self, turn: Turn) -> float:
+        """Return the processor seconds of the networks that it ran for a turn; 0 as long as they are not known."""
+        return 0.0
 
     def learned(self, frame: Frame, turn: Turn) -> None:
         """Learn from a frame whose regions all have answers now, those of ``turn.rest`` from later links."""

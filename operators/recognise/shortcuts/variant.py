@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
+from operators.recognise.account.unit_costs import UnitCosts
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
 from operators.wire.schema import ShortcutKind
@@ -17,7 +18,9 @@ class Variant(Shortcut):
     kind: ShortcutKind = "variant"
     follows_content = False
 
-    def __init__(self, recogniser: Recogniser) -> None:
+    def __init__(self, recogniser: Recogniser, costs: UnitCosts | None = None) -> None:
+        """Without ``costs`` nobody knows what its models take."""
+        self._costs = costs
         self.models = sorted(recogniser.roles.shortcuts)
         self._recogniser = recogniser
 
@@ -28,4 +31,10 @@ class Variant(Shortcut):
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         """See ``Shortcut``."""
         await self._recogniser.look(frame, regions, call)
-        return Turn(regions, ())
+        return Turn(regions, (), token=call.model)
+
+    def cost_s(self, turn: Turn) -> float:
+        """See ``Shortcut``."""
+        if self._costs is None or not isinstance(turn.token, str):
+            return 0.0
+        return (self._costs.look_s(turn.token) or 0.0) * len(turn.answered)

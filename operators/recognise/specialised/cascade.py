@@ -9,7 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from learning.account import Seconds
+from operators.recognise.account.books import Ledger
+from operators.recognise.account.demand import Demand
 from operators.recognise.shortcuts.shortcut import Standing
+from operators.recognise.specialised.earnings import Earnings
 from operators.recognise.specialised.head_supply import HeadSupply
 from serving.errors import ModelError, SluiceError
 from specialization.heads.head import SpecialisedHead
@@ -33,6 +37,9 @@ class CascadeState(msgspec.Struct):
     labels: str
     """The digest of the labels that the class numbers stand for."""
     strictness: int = 0
+    earnings: Earnings = msgspec.field(default_factory=Earnings)
+    seconds: Seconds = msgspec.field(default_factory=Seconds)
+    """The stream's account."""
 
 
 class InUse(NamedTuple):
@@ -50,17 +57,22 @@ class Cascade:
         self,
         name: str,
         supply: HeadSupply,
+        ledger: Ledger,
         changed: Callable[[], None],
         trained: Callable[[Classes, bool], None],
     ) -> None:
-        """``name``: for log lines. ``changed`` is called when a head begins or ceases to answer.
+        """``name``: for log lines; ``ledger``: the stream's.
 
-        ``trained`` is called with the classes of every head that was trained, and whether it is used.
+        ``changed`` is called when a head begins or ceases to answer; ``trained`` with the classes of every head that
+        was trained, and whether it is used.
         """
         self.strictness = 0
         """Number of times that heads agreed too seldom; each time later heads may err half as often."""
         self._name, self._supply, self._changed, self._trained = name, supply, changed, trained
         self._labels = supply.labels
+        self._ledger, self.demand = ledger, Demand()
+        self._earnings = Earnings()
+        self._reason: str | None = None
         self._heads: dict[int, SpecialisedHead] = {}
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self.weg = Weg(supply.rules(0))
@@ -87,20 +99,41 @@ class Cascade:
         """The phase, the head in use, and the figures by which it was chosen."""
         state = self.weg.state
         template = state.head.target.template if state.head else None
-        cost = self._supply.features.typical_cost
-        return Standing(state.phase, state.epoch, template, self.classes(), len(state.previous), cost)
+        seconds, reason = self._ledger.seconds, None if state.head else self._reason
+        return Standing(state.phase, state.epoch, template, self.classes(), len(state.previous), seconds, reason)
+
+    def explain(self) -> None:
+        """Find out anew why no head answers."""
+        looks, supply = self.demand.looks_per_hour, self._supply
+        self._reason = supply.why_not(looks, self.strictness) or (None if self.weg.state.known else supply.waits_for())
 
     def answered(self, used: InUse | None, said: str, by_head: bool) -> None:
-        """Take an answer: of the head that was ``used``, or of the oracle, alone or after the head said "other"."""
+        """Take an object's answer: of the head that was ``used``, or of the oracle, alone or after "other"."""
         label = self._labels.number(said)
         if label is None:
             return  # a variant's label that the oracle does not know
+        nameless = said in self._labels.nameless
+        self._earnings.saw(named=not nameless)
+        if nameless:
+            return  # it tells nothing of the classes that the stream shows
+        self.weg.rules = self._supply.rules(self.strictness, self._may_train())
         if used is None:
-            self.weg.rules = self._supply.rules(self.strictness)
             self.weg.oracle_answered(label)
         else:
             self._log_departure(self.weg.cascade_answered(used.number, label, by_head))
         self._follow()
+
+    def looked(self, used: InUse, avoided_s: float, own_s: float) -> None:
+        """Note what the head that was ``used`` has spared the oracle, and cost; it is left where it does not pay."""
+        head = self.weg.state.head
+        if (
+            head
+            and head.number == used.number
+            and self._earnings.looked(avoided_s, own_s, self._supply.features.oracle_s)
+        ):
+            self.weg.head_failed(used.number)
+            self._log_departure("it costs more than it saves")
+            self._follow()
 
     def audited(self, number: int, agrees: bool) -> None:
         """Take an audit of a head's answer by the oracle."""
@@ -135,6 +168,8 @@ class Cascade:
             {head.target.template: self._supply.features.sha256(head.target.template) for head in known},
             self._labels.digest,
             self.strictness,
+            self._earnings,
+            self._ledger.seconds,
         )
 
     def restore(self, state: CascadeState) -> None:
@@ -145,6 +180,7 @@ class Cascade:
         if state.labels != self._labels.digest:
             return
         self.strictness = state.strictness
+        self._earnings = state.earnings
         self._heads = {}
         for head in state.weg.known:
             name = head.target.template
@@ -163,40 +199,51 @@ class Cascade:
 
     def _follow(self) -> None:
         """Train the wanted head, once, and keep no weights that are no longer needed."""
-        state = self.weg.state
-        wanted = state.wanted
-        if wanted and wanted.number not in self._jobs:
+        wanted = self.weg.state.wanted
+        if wanted and not self._supply.worth_it(wanted.target, None, self.strictness, self._earnings.named):
+            self.weg.head_failed(wanted.number)
+            self._earnings.failed()
+        elif wanted and wanted.number not in self._jobs:
             self._jobs[wanted.number] = asyncio.create_task(self._train(wanted))
-        kept = {head.number for head in state.known}
+        kept = {head.number for head in self.weg.state.known}
         for number in self._heads.keys() - kept:
             del self._heads[number]
 
     async def _train(self, wanted: Head) -> None:
+        before_s = self._ledger.seconds.training
         try:
-            head = await self._supply.train(wanted, self.strictness)
+            head = await self._supply.train(wanted, self.strictness, self._ledger)
         except SluiceError as error:
             log.info("%s: no head for %s: %s", self._name, self._labels.named(wanted.target.classes), error)
             self.weg.head_failed(wanted.number)
+            self._earnings.failed()
         else:
-            self._arrived(wanted, head)
+            self._arrived(wanted, head, self._ledger.seconds.training - before_s)
         finally:
             del self._jobs[wanted.number]
         self._follow()
         self._changed()
 
-    def _arrived(self, wanted: Head, head: SpecialisedHead) -> None:
+    def _arrived(self, wanted: Head, head: SpecialisedHead, price_s: float) -> None:
         """Use the head, unless its validation shows that it does not serve."""
         classes = self._labels.named(wanted.target.classes)
-        serves = self._supply.serves(wanted.target, head.rates, self.strictness)
+        serves = self._supply.worth_it(wanted.target, head.rates, self.strictness, self._earnings.named)
         self._trained(classes, serves)
         if not serves:
             log.info("%s: a head for %s would not serve", self._name, classes)
             self.weg.head_failed(wanted.number)
+            self._earnings.failed()
             return
+        self._earnings.arrived(price_s)
         self._heads[wanted.number] = head
         self.weg.head_arrived(wanted.number)
 
     def _log_departure(self, why: str | None) -> None:
         if why:
             log.info("%s: a head is dropped: %s", self._name, why)
+            self._earnings.left()
             self._changed()
+
+    def _may_train(self) -> bool:
+        looks = self.demand.looks_per_hour
+        return self._earnings.may_try and self._supply.may_train(looks, self.strictness)

@@ -1,40 +1,65 @@
-"""Runs the compact networks whose features heads are trained on, and measures their cost."""
+"""Runs the compact networks whose features heads are trained on; each is made and loaded when it is first worth it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import fmean
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from operators.frames.frame import Frame, Region
 from operators.inference import Inference, prepared
+from operators.recognise.account.unit_costs import HANDLING_S, UnitCosts
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.specialised.relative_cost import relative_cost
 from serving.common.tensors import Image
+from serving.common.threads import in_thread
 from serving.scheduling.urgency import BACKGROUND, Urgency
 
 
 class Features:
     """The feature networks of a node, by the names of their templates."""
 
-    def __init__(self, engine: Inference, recogniser: Recogniser, networks: Sequence[str]) -> None:
-        self.networks = tuple(networks)
-        self.costs: dict[str, float] = {}
-        """Cost of one input of each network as a share of the oracle's; measured by ``prepare``."""
-        self._engine, self._recogniser, self._oracle = engine, recogniser, recogniser.roles.oracle
+    def __init__(
+        self,
+        engine: Inference,
+        recogniser: Recogniser,
+        shares: Mapping[str, float],
+        make: Callable[[], object] | None = None,
+    ) -> None:
+        """``shares``: cost of one input by network, as a share of the oracle's, as far as their templates know.
 
-    async def prepare(self) -> None:
-        """Load the networks and measure what they cost; ModelError where one cannot be loaded."""
-        for name in self.networks:
-            await self._engine.load(name)
-            self.costs[name] = await relative_cost(self._engine, name, self._oracle)
+        ``make``: makes the network's files where they are missing, in a thread; raises SluiceError.
+        """
+        self.networks = tuple(shares)
+        self.costs = UnitCosts(engine)
+        self._engine, self._recogniser, self._oracle = engine, recogniser, recogniser.roles.oracle
+        self._shares, self._make = shares, make
+        self._opened: set[str] = set()
+
+    def is_open(self, network: str) -> bool:
+        """Whether the network is ready."""
+        return network in self._opened
+
+    async def open(self, network: str) -> None:
+        """Make and load a network; SluiceError where that fails."""
+        if self._make is not None:
+            await in_thread(self._make)
+        await self._engine.load(network)
+        self._opened.add(network)
+
+    def look_s(self, network: str) -> float:
+        """Processor seconds of one look: as observed, or as its template thinks."""
+        known = self.costs.look_s(network)
+        return known if known is not None else self._shares[network] * self.oracle_s + HANDLING_S
 
     @property
-    def typical_cost(self) -> float:
-        """The mean cost of the networks."""
-        return fmean(self.costs.values()) if self.costs else 1.0
+    def oracle_s(self) -> float:
+        """Processor seconds of one look of the oracle; 0 as long as that is not known."""
+        return self.costs.look_s(self._oracle) or 0.0
+
+    def cost(self, network: str) -> float:
+        """Cost of one look as a share of the oracle's."""
+        return self.look_s(network) / self.oracle_s if self.oracle_s else self._shares[network]
 
     def sha256(self, network: str) -> str:
         """Return the digest of the network."""

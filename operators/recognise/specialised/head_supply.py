@@ -1,115 +1,266 @@
-"""Supplies the heads of a node: from templates for its oracle, samples, and a trainer."""
+"""Supplies the heads of a node: from templates for its oracle, samples, and a trainer; the node's purse pays."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Sequence
 
 from cache_adapt.audit.state import Rule
+from operators.recognise.account.books import Books, Ledger
+from operators.recognise.account.estimate import Estimate
+from operators.recognise.account.outlook import Outlook, waiting
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.labels import Labels
-from operators.recognise.specialised.own_samples import NodeSamples
-from serving.errors import SluiceError
+from operators.recognise.specialised.own_samples import FIRST_PROFILE, NodeSamples
+from serving.errors import ModelError, SluiceError
 from specialization.heads.head import SpecialisedHead
 from specialization.rates import Rates
+from specialization.templates import prospects
+from specialization.templates.prospects import LEAST_ANSWERED
 from specialization.trainer.trainer import Job, ProfileJob, Specializer
-from specialization.weg.adaptive import Adaptive
+from specialization.weg.adaptive import Adaptive, KnownHeadsOnly
 from specialization.weg.config import WegConfig
 from specialization.weg.state import Head, Target
 
 log = logging.getLogger(__name__)
 
-TOLERATED = 0.5
-"""Share of the allowed disagreement that a head may reach, so that audits can prove it good enough."""
-
-AUDITED = 0.25
-"""Share of a head's answers that are audited while it is on probation: its first thousand or two."""
+AUDITED = 0.04
+"""Runs of the oracle for audits, as a share of a head's answers: one track in a hundred, looked at four times."""
+OPENING_S, TRAINING_S, PROFILING_S = 0.3, 0.7, 0.8
+"""First guesses of the processor time; the optimiser that training imports is in them."""
+GROWTH = 2.0
+"""A profile is made of twice as many samples as the one before."""
 
 
 class HeadSupply:
     """Supplies the heads of all streams of a node."""
 
     def __init__(
-        self, labels: Labels, features: Features, samples: NodeSamples, trainer: Specializer, rule: Rule
+        self,
+        labels: Labels,
+        features: Features,
+        samples: NodeSamples,
+        trainer: Specializer,
+        rule: Rule,
+        books: Books | None = None,
     ) -> None:
-        """``rule``: the rule of the audit."""
+        """``rule``: the rule of the audit. Without ``books`` everything may be spent."""
         self.labels, self.features, self.samples = labels, features, samples
+        self.books = books or Books("")
         self._trainer, self._rule = trainer, rule
         self._templates = {
             name: template if template.has_store else template.with_rates(())  # until they are measured on samples
             for name, template in samples.templates.items()
         }
-        self._rules: dict[int, Adaptive] = {}
+        self._rules: dict[tuple[int, bool], Adaptive] = {}
         self._profiling: dict[str, asyncio.Task[None]] = {}
+        self._opening: dict[str, asyncio.Task[None]] = {}
+        self._unusable: dict[str, str] = {}
+        """By template: why it can be used no more."""
+        self._opening_s, self._training_s = Estimate(OPENING_S), Estimate(TRAINING_S)
+        self._profiling_s = Estimate(PROFILING_S)
 
-    def rules(self, strictness: int) -> Adaptive:
+    def rules(self, strictness: int, may_train: bool = True) -> Adaptive:
         """Return WEG's configuration for a stream whose heads failed so many times."""
-        if strictness not in self._rules:
-            tolerance, costs = self._tolerance(strictness), self.features.costs
-            templates = {name: stored.at(tolerance, costs.get(name, 1.0)) for name, stored in self._templates.items()}
+        key = strictness, may_train
+        if key not in self._rules:
+            tolerance = self._tolerance(strictness)
+            templates = {
+                name: stored.at(tolerance, self.features.cost(name)) for name, stored in self._templates.items()
+            }
             config = WegConfig(classes=len(self.labels.words), tau_a=-self._rule.tolerance)
-            self._rules[strictness] = Adaptive(config, templates)
-        return self._rules[strictness]
+            self._rules[key] = (Adaptive if may_train else KnownHeadsOnly)(config, templates)
+        return self._rules[key]
 
-    def serves(self, target: Target, rates: Rates, strictness: int) -> bool:
-        """Whether a head does what WEG expects of heads of its template, and pays for its training and its audits."""
+    def worth_it(self, target: Target, rates: Rates | None, strictness: int, named: float = 1.0) -> bool:
+        """Whether a head does what WEG expects of heads of its template, and pays for its training and its audits.
+
+        ``rates``: the head's own, or None before it is trained. ``named``: share of the objects that have a name at
+        all; on the rest the head says "other".
+        """
         rules = self.rules(strictness)
         template, config = rules.templates[target.template], rules.config
-        cascaded = rates.cascaded(target.skew)
+        expected = template.rates(len(target.classes))
+        found = rates or expected
+        if expected is None or found is None:
+            return False
+        cascaded = found.cascaded(target.skew * named)
         cost = template.cost + cascaded + AUDITED * (1 - cascaded)
         return (
-            template.rates(len(target.classes)) is not None
-            and rates.accuracy(target.skew, config.oracle_accuracy) >= config.least_accuracy
+            found.accuracy(target.skew, config.oracle_accuracy) >= config.least_accuracy
+            and cascaded <= 1 - LEAST_ANSWERED
             and cost < 1 - config.retarget_cost / config.w_max
         )
 
-    async def train(self, head: Head, strictness: int) -> SpecialisedHead:
-        """Have a head trained; raises SluiceError where that is not possible."""
-        target = head.target
-        stored, own = self._templates[target.template], str(self.samples.directory(target.template))
-        return await self._trainer.train(
-            Job(
-                str(stored.directory) if stored.has_store else own,
-                target.classes,
-                head.training_skew,
-                self._tolerance(strictness),
-                seed=head.number,
-                own=own if stored.has_store and self.samples.taken(target.template) else None,
-            )
+    def may_train(self, looks_per_hour: float | None, strictness: int) -> bool:
+        """Whether a head for a stream that is looked at so often would pay, and its training can be paid now."""
+        ready = any(self.features.is_open(name) for name in self._usable())
+        return (
+            ready
+            and self.why_not(looks_per_hour, strictness) is None
+            and self.books.purse.may_spend(self._training_s.seconds)
         )
 
-    def profile_where_due(self) -> None:
-        """Begin to validate heads once there are enough samples, and whenever there are twice as many."""
-        for name, stored in self._templates.items():
-            if not stored.has_store and self.samples.profile_is_due(name) and name not in self._profiling:
-                self._profiling[name] = asyncio.create_task(self._profile(name))
+    async def train(self, head: Head, strictness: int, ledger: Ledger) -> SpecialisedHead:
+        """Have a head trained; raises SluiceError where that is not possible, or cannot be paid."""
+        target, estimate_s = head.target, self._training_s.seconds
+        stored, own = self._templates[target.template], str(self.samples.directory(target.template))
+        job = Job(
+            str(stored.directory) if stored.has_store else own,
+            target.classes,
+            head.training_skew,
+            self._tolerance(strictness),
+            seed=head.number,
+            own=own if stored.has_store and self.samples.taken(target.template) else None,
+        )
+        if not ledger.purse.reserve(estimate_s):
+            raise SluiceError("its training cannot be paid yet")
+        bill = _Bill(estimate_s)
+        try:
+            return await self._trainer.train(job, bill.paid)
+        finally:
+            ledger.settle("training", estimate_s, bill.seconds)
+            self._training_s.took(bill.seconds)
+
+    def prepare_where_due(self, looks_per_hour: float | None, ledger: Ledger) -> None:
+        """Open networks, and validate heads on the samples whenever there are twice as many, if that can be paid."""
+        for name in self._usable():
+            if self.why_not(looks_per_hour, 0) is not None:
+                return
+            if not self.features.is_open(name):
+                self._open_where_due(name, ledger)
+            elif not self._templates[name].has_store and name not in self._profiling:
+                self._profile_where_due(name, ledger)
+
+    def sampled(self, looks_per_hour: float | None) -> list[str]:
+        """The templates that samples are worth taking for."""
+        if self.why_not(looks_per_hour, 0) is not None:
+            return []
+        return [name for name in self._usable() if self.features.is_open(name)]
+
+    def why_not(self, looks_per_hour: float | None, strictness: int) -> str | None:
+        """Why no head can be used at this accuracy, on a stream that is looked at so often; None where one might."""
+        usable = self._usable()
+        if not usable:
+            return self._at_accuracy("; ".join(self._unusable.values()) or "there is no template")
+        templates = {name: (self.features.cost(name), self._templates[name].measured) for name in usable}
+        by_rates = prospects.why_not(templates, self._rule.accuracy)
+        if not self.features.oracle_s:
+            return by_rates
+        outlooks = [self._outlook(name, looks_per_hour, strictness) for name in usable]
+        causes = [each.why_not() for each in outlooks]
+        by_costs = None if None in causes else self._at_accuracy(str(causes[0]))
+        return by_costs if by_costs and all(each.gain_s <= 0 for each in outlooks) else by_rates or by_costs
+
+    def waits_for(self) -> str | None:
+        """What cannot be paid yet, though it might pay."""
+        purse, (what, estimate) = self.books.purse, self._next_step()
+        if purse.may_spend(estimate.seconds):
+            return None
+        return self._at_accuracy(waiting(purse.left_s, estimate.seconds, what), "are not used yet")
 
     def fits(self, template: str, sha256: str | None) -> bool:
         """Whether heads that were trained on this network's features can be used here."""
-        return template in self._templates and sha256 == self.features.sha256(template)
+        return template in self._templates and sha256 == self._sha256(template)
 
     async def settled(self) -> None:
-        """Return when nothing is being measured."""
-        while self._profiling:
-            await asyncio.wait(self._profiling.values())
+        """Return when nothing is being opened or measured."""
+        while tasks := [*self._profiling.values(), *self._opening.values()]:
+            await asyncio.wait(tasks)
 
     async def close(self) -> None:
         """Stop measuring and taking samples."""
-        for profiling in self._profiling.values():
-            profiling.cancel()
+        for task in [*self._profiling.values(), *self._opening.values()]:
+            task.cancel()
         await self.samples.close()
 
     def _tolerance(self, strictness: int) -> float:
-        return float(self._rule.tolerance * TOLERATED / 2**strictness)
+        return prospects.tolerance(float(self._rule.accuracy), strictness)
 
-    async def _profile(self, template: str) -> None:
-        """Validate heads on the samples; after that the template may be chosen."""
+    def _usable(self) -> Sequence[str]:
+        return [name for name in self._templates if name not in self._unusable]
+
+    def _is_measured(self, template: str) -> bool:
+        return bool(self._templates[template].measured)
+
+    def _sha256(self, template: str) -> str | None:
         try:
-            measured = await self._trainer.profile(ProfileJob(str(self.samples.directory(template)), seed=0))
+            return self.features.sha256(template)
+        except ModelError:
+            return None  # it has not been made on this machine
+
+    def _at_accuracy(self, cause: str, what: str = "will not be used") -> str:
+        return f"heads {what} at accuracy {self._rule.accuracy:g}: {cause}"
+
+    def _next_step(self) -> tuple[str, Estimate]:
+        usable = self._usable()
+        if not any(map(self.features.is_open, usable)):
+            return "loading a compact network", self._opening_s
+        if not any(map(self._is_measured, usable)):
+            return "measuring heads on samples", self._profiling_s
+        return "training a head", self._training_s
+
+    def _outlook(self, template: str, looks_per_hour: float | None, strictness: int) -> Outlook:
+        features, measured = self.features, self._is_measured(template)
+        look_s, steps_s = features.look_s(template), self._training_s.seconds
+        if not measured:
+            steps_s += self._profiling_s.seconds + FIRST_PROFILE * look_s
+        if not features.is_open(template):
+            steps_s += self._opening_s.seconds
+        share = prospects.answered_share(self._templates[template].measured, self._tolerance(strictness))
+        return Outlook(features.oracle_s, look_s, share, looks_per_hour, steps_s)
+
+    def _open_where_due(self, template: str, ledger: Ledger) -> None:
+        """Open a network once the oracle's cost is known."""
+        estimate_s = self._opening_s.seconds
+        known = self.features.oracle_s > 0
+        if known and template not in self._opening and ledger.purse.reserve(estimate_s):
+            self._opening[template] = asyncio.create_task(self._open(template, ledger, estimate_s))
+
+    async def _open(self, template: str, ledger: Ledger, estimate_s: float) -> None:
+        started_s = time.process_time()
+        try:
+            await self.features.open(template)
+        except SluiceError as error:
+            self._unusable[template] = str(error)
+            log.warning("no heads: %s", error)
+        finally:
+            took_s = time.process_time() - started_s
+            ledger.settle("training", estimate_s, took_s)
+            self._opening_s.took(took_s)
+            del self._opening[template]
+
+    def _profile_where_due(self, template: str, ledger: Ledger) -> None:
+        """Measure on the samples how well heads do; after that the template may be chosen."""
+        estimate_s = self._profiling_s.seconds
+        if ledger.purse.may_spend(estimate_s) and self.samples.profile_is_due(template):
+            ledger.purse.reserve(estimate_s)
+            self._profiling[template] = asyncio.create_task(self._profile(template, ledger, estimate_s))
+
+    async def _profile(self, template: str, ledger: Ledger, estimate_s: float) -> None:
+        bill = _Bill(estimate_s)
+        try:
+            job = ProfileJob(str(self.samples.directory(template)), seed=0)
+            measured = await self._trainer.profile(job, bill.paid)
         except SluiceError as error:
             log.info("%s: heads cannot be judged yet: %s", template, error)
         else:
             self._templates[template] = self._templates[template].with_rates(measured)
             self._rules.clear()
         finally:
+            ledger.settle("profiling", estimate_s, bill.seconds)
+            self._profiling_s.took(GROWTH * bill.seconds)
             del self._profiling[template]
+
+
+class _Bill:
+    """What a job has taken; the estimate as long as nobody has said it."""
+
+    def __init__(self, estimate_s: float) -> None:
+        self.seconds = estimate_s
+
+    def paid(self, processor_s: float) -> None:
+        """The job tells."""
+        self.seconds = processor_s

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import msgspec
@@ -10,16 +12,21 @@ import msgspec
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
+from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Standing, Turn
 from operators.recognise.specialised.cascade import Cascade, CascadeState, InUse
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.report import specialization
-from operators.recognise.specialised.sightings import Sightings
 from operators.wire.schema import Model, NodePlan, ShortcutKind
 from serving.common.untrusted import decode
 from specialization.heads.head import OTHER
 from specialization.timeline import Timeline
+
+REMEMBERED = 4096
+"""Tracks without a conclusion that are kept: those that were looked at last."""
+EXPLAINED_EVERY = 50
+"""Frames after which it is found out anew why no head answers."""
 
 
 class HeadStream:
@@ -27,14 +34,22 @@ class HeadStream:
 
     def __init__(self, cascade: Cascade) -> None:
         self.cascade = cascade
-        self._run: str | None = None
-        self._sightings = Sightings()
+        self.frames = 0
+        self.allowed = True
+        """Whether heads may answer at present."""
+        self._asked: OrderedDict[int, InUse] = OrderedDict()
 
-    def news(self, frame: Frame, regions: Sequence[Region]) -> list[Region]:
-        """The sightings that count as observations; a new run of the source has other tracks."""
-        if frame.run != self._run:
-            self._run, self._sightings = frame.run, Sightings()
-        return [region for region in regions if self._sightings.is_news(region.track_id, frame.media_time_s)]
+    def asked(self, tracks: Iterable[int], used: InUse) -> None:
+        """Note that a head was asked for these tracks."""
+        for track in tracks:
+            self._asked[track] = used
+            self._asked.move_to_end(track)
+        while len(self._asked) > REMEMBERED:
+            self._asked.popitem(last=False)
+
+    def asked_for(self, track: int) -> InUse | None:
+        """The head that was asked last for a track that is over; None if the oracle was asked alone."""
+        return self._asked.pop(track, None)
 
 
 class Heads(Shortcut):
@@ -49,16 +64,16 @@ class Heads(Shortcut):
         supply: HeadSupply,
         changed: Callable[[str], None],
         observer: Observer = UNOBSERVED,
+        per_track: bool = False,
     ) -> None:
-        """``changed`` is called with a stream whose head began or ceased to answer."""
+        """``changed`` is called with a stream whose head began or ceased to answer.
+
+        ``per_track``: WEG hears of a tracked object once, when the looks at it are ``concluded``, else of every look.
+        """
         self.models = supply.features.networks
         self._node, self._recogniser, self._supply, self._changed = node, recogniser, supply, changed
-        self._observer = observer
+        self._observer, self._per_track = observer, per_track
         self._streams: dict[str, HeadStream] = {}
-
-    async def prepare(self) -> None:
-        """Make all feature networks ready."""
-        await self._supply.features.prepare()
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         """See ``Shortcut``."""
@@ -78,23 +93,63 @@ class Heads(Shortcut):
             answered.append(region)
         return Turn(answered, others, used)
 
+    def cost_s(self, turn: Turn) -> float:
+        """See ``Shortcut``."""
+        used = turn.token
+        if not isinstance(used, InUse):
+            return 0.0
+        return self._supply.features.look_s(used.template) * (len(turn.answered) + len(turn.rest))
+
     def learned(self, frame: Frame, turn: Turn) -> None:
-        """Take samples, and feed WEG with the answers."""
-        cascade, news = self.cascade(frame.stream), self._streams[frame.stream].news
-        by_head, by_others = news(frame, turn.answered), news(frame, turn.rest)
-        self._supply.samples.collect(frame, [each for each in by_others if each.attributes[-1].provenance == "oracle"])
-        self._supply.profile_where_due()
+        """Take samples, and feed WEG with the answers; what that takes is paid for like everything else."""
+        started_s = time.thread_time()
+        self._learn(frame, turn)
+        self._supply.books.of(frame.stream).spend("algorithm", time.thread_time() - started_s)
+
+    def _learn(self, frame: Frame, turn: Turn) -> None:
+        cascade, stream = self.cascade(frame.stream), self._streams[frame.stream]
+        cascade.demand.looked(frame.media_time_s, len(turn.answered) + len(turn.rest))
+        stream.frames += 1
+        if stream.frames % EXPLAINED_EVERY == 1:
+            cascade.explain()
+        self._prepare(frame, cascade, [each for each in turn.rest if each.attributes[-1].provenance == "oracle"])
+        stream.allowed = turn.allowed
         if not turn.allowed:
             return
         used = turn.token if isinstance(turn.token, InUse) else None
-        for region in by_head:
-            cascade.answered(used, region.attributes[-1].label, by_head=True)
-        for region in by_others:
-            cascade.answered(used, region.attributes[-1].label, by_head=False)
+        if used is not None:
+            avoided_s = len(turn.answered) * self._supply.features.oracle_s
+            cascade.looked(used, avoided_s, self.cost_s(turn))
+            if self._per_track:
+                tracks = (each.track_id for each in (*turn.answered, *turn.rest) if each.track_id is not None)
+                stream.asked(tracks, used)
+        for regions, by_head in ((turn.answered, True), (turn.rest, False)):
+            for region in regions:
+                if not (self._per_track and region.track_id is not None):
+                    cascade.answered(used, region.attributes[-1].label, by_head)
+
+    def concluded(self, stream: str, answer: ObjectAnswer) -> None:
+        """Feed WEG with what all looks at an object say together: objects are independent, looks at one are not."""
+        known = self._streams.get(stream)
+        if known is None or not known.allowed:
+            return
+        started_s = time.thread_time()
+        by_head = answer.looked.get(self.kind, 0)
+        known.cascade.answered(known.asked_for(answer.track_id), answer.label, 2 * by_head > answer.looks)
+        self._supply.books.of(stream).spend("algorithm", time.thread_time() - started_s)
+
+    def _prepare(self, frame: Frame, cascade: Cascade, named: Sequence[Region]) -> None:
+        """Take samples of what the oracle has named, and get everything ready for heads, where that may pay."""
+        supply, looks = self._supply, cascade.demand.looks_per_hour
+        ledger = supply.books.of(frame.stream)
+        supply.prepare_where_due(looks, ledger)
+        supply.samples.collect(frame, named, supply.sampled(looks), ledger)
 
     def audited(self, outcome: Outcome) -> None:
         """Take the oracle's answer as a sample; WEG gets it if a head had answered."""
-        self._supply.samples.collect_audited(outcome.stream, outcome.crop, outcome.label)
+        supply, looks = self._supply, self.cascade(outcome.stream).demand.looks_per_hour
+        ledger = supply.books.of(outcome.stream)
+        supply.samples.collect_audited(outcome.stream, outcome.crop, outcome.label, supply.sampled(looks), ledger)
         if outcome.kind != self.kind:
             return
         cascade = self.cascade(outcome.stream)
@@ -112,7 +167,9 @@ class Heads(Shortcut):
         if stream not in self._streams:
             where = f"stream {stream}, node {self._node}"
             trained = partial(self._observer.head_trained, stream, self._node)
-            self._streams[stream] = HeadStream(Cascade(where, self._supply, lambda: self._changed(stream), trained))
+            ledger = self._supply.books.of(stream)
+            cascade = Cascade(where, self._supply, ledger, lambda: self._changed(stream), trained)
+            self._streams[stream] = HeadStream(cascade)
         return self._streams[stream].cascade
 
     def epoch(self, stream: str) -> int:
@@ -134,7 +191,9 @@ class Heads(Shortcut):
 
     def restore(self, stream: str, data: bytes) -> None:
         """See ``Shortcut``."""
-        self.cascade(stream).restore(decode(data, CascadeState))
+        state = decode(data, CascadeState)
+        self._supply.books.restore(stream, state.seconds)
+        self.cascade(stream).restore(state)
 
     def forget(self, stream: str) -> None:
         """Drop the heads; a head that is being trained is ignored."""

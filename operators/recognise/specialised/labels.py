@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 
 class Labels:
     """Words are numbered in the order in which the oracle lists them."""
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = tuple(words)
+    def __init__(self, words: Sequence[str], nameless: Collection[str] = ()) -> None:
+        """``nameless``: words that name no class, as "other" and "unknown"."""
+        self.words, self.nameless = tuple(words), frozenset(nameless)
         self.digest = hashlib.sha256("\0".join(words).encode()).hexdigest()
         self._numbers = {word: number for number, word in enumerate(words)}
 

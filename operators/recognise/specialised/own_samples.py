@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from learning.store import SampleRing
 from operators.background import Backlog, PendingLook
 from operators.frames.frame import Frame, Region
+from operators.recognise.account.books import Ledger
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.labels import Labels
 from serving.common.tensors import Image
@@ -22,6 +23,14 @@ ENOUGH = 300
 RARELY = 10
 FIRST_PROFILE = 150
 """Number of samples after which heads are first validated."""
+
+
+Afford = Callable[[], bool]
+
+
+def always() -> bool:
+    """Whatever it costs."""
+    return True
 
 
 class OwnSamples:
@@ -41,10 +50,14 @@ class OwnSamples:
         """The number of samples so far."""
         return sum(self._counts.values())
 
-    def offer(self, stream: str, crops: Sequence[Image], labels: Sequence[int]) -> None:
-        """Offer crops of a frame that the oracle has named; some are taken once the frame's result was sent."""
+    def offer(self, stream: str, crops: Sequence[Image], labels: Sequence[int], afford: Afford = always) -> None:
+        """Offer crops of a frame that the oracle has named; some are taken once the frame's result was sent.
+
+        ``afford`` pays for one more sample, or says that there is no money for it.
+        """
         if self._backlog.has_room:
-            taken = [(crop, label) for crop, label in zip(crops, labels, strict=True) if self._wanted(label)]
+            named = zip(crops, labels, strict=True)
+            taken = [(crop, label) for crop, label in named if self._wanted(label) and afford()]
             self._backlog.hold(
                 stream, [PendingLook(crop.copy(), partial(self._add, label), _nothing) for crop, label in taken]
             )
@@ -89,22 +102,23 @@ class NodeSamples:
         self._features, self._labels = features, labels
         self._own = {name: OwnSamples(directory / name, partial(features.of_crop, name)) for name in self.templates}
 
-    def collect(self, frame: Frame, regions: Sequence[Region]) -> None:
-        """Offer objects that the oracle has named, as samples for later heads."""
+    def collect(self, frame: Frame, regions: Sequence[Region], templates: Sequence[str], ledger: Ledger) -> None:
+        """Offer objects that the oracle has named, as samples for later heads of some templates; ``ledger`` pays."""
         known = [(region, number) for region in regions if (number := self._number(region)) is not None]
         if not known:
             return
         named, labels = [region for region, _ in known], [number for _, number in known]
-        for name, samples in self._own.items():
-            samples.offer(frame.stream, self._features.crops(name, frame, named), labels)
+        for name in templates:
+            crops = self._features.crops(name, frame, named)
+            self._own[name].offer(frame.stream, crops, labels, partial(self._afford, name, ledger))
 
-    def collect_audited(self, stream: str, crop: Image, label: str) -> None:
+    def collect_audited(self, stream: str, crop: Image, label: str, templates: Sequence[str], ledger: Ledger) -> None:
         """Offer an audited object, so that the samples of frequent classes stay fresh."""
         number = self._labels.number(label)
-        for name, samples in self._own.items():
+        for name in templates:
             if number is not None and self._features.sees_as_the_oracle(name):
-                samples.offer(stream, [crop], [number])
-                samples.result_sent(stream)
+                self._own[name].offer(stream, [crop], [number], partial(self._afford, name, ledger))
+                self._own[name].result_sent(stream)
 
     def result_sent(self, stream: str) -> None:
         """The result of the stream's latest frame has been sent: from now on its samples do not delay it."""
@@ -127,6 +141,13 @@ class NodeSamples:
         """Take no more samples."""
         for samples in self._own.values():
             await samples.close()
+
+    def _afford(self, template: str, ledger: Ledger) -> bool:
+        look_s = self._features.look_s(template)
+        if not ledger.purse.may_spend(look_s):
+            return False
+        ledger.spend("samples", look_s)
+        return True
 
     def _number(self, region: Region) -> int | None:
         return self._labels.number(region.attributes[-1].label)

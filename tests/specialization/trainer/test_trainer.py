@@ -63,6 +63,27 @@ async def test_it_measures_rates_of_a_store(specializer: Specializer, job: Job) 
     assert list(measured[0].rates) == [1, 2, 3, 5]
 
 
+async def test_every_job_says_what_it_took_even_one_that_fails(specializer: Specializer, job: Job) -> None:
+    bills: list[float] = []
+    await specializer.train(job, bills.append)
+    await specializer.profile(ProfileJob(job.store, seed=1), bills.append)
+    with pytest.raises(SluiceError):
+        await specializer.train(Job(job.store, (17,), 0.6, 0.02, 1), bills.append)
+    assert len(bills) == 3
+    assert bills[0] > 0 < bills[1]
+    assert bills[2] >= 0
+
+
+async def test_the_first_job_pays_for_the_start_of_the_process(job: Job) -> None:
+    specializer, bills = ProcessSpecializer(), list[float]()
+    await specializer.train(job, bills.append)
+    await specializer.train(job, bills.append)
+    assert specializer.pid is not None
+    used = psutil.Process(specializer.pid).cpu_times()
+    assert sum(bills) == pytest.approx(used.user + used.system, abs=0.1)
+    await specializer.close()
+
+
 async def test_a_closed_one_trains_no_more(specializer: Specializer, job: Job) -> None:
     await specializer.close()
     with pytest.raises(SluiceError, match="closed"):

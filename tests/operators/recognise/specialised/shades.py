@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from cache_adapt.audit.state import Rule
+from learning.purse import Purse
 from learning.store import FeatureStore, write_store
 from operators.frames.frame import Region
 from operators.observer import Observer, Observers
+from operators.recognise.account.books import Books
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
@@ -83,14 +85,21 @@ class Scene:
         specialize: bool = True,
         variant: bool = False,
         per_track: bool = False,
+        purse: Purse | None = None,
+        nameless: Sequence[str] = (),
     ) -> None:
-        """``variant``: the node lists ``small`` too, and the plan names it; ``per_track``: it answers for tracks."""
+        """``variant``: the node lists ``small`` too, and the plan names it; ``per_track``: it answers for tracks.
+
+        Without a ``purse`` money is no object.
+        """
+        self.purse, self.nameless = purse, nameless
         self.wrong: dict[int, int] = {}
         self.engine = FakeEngine(
             big=(card_of("big", classes=list(SHADES)), self._shades),
             small=(card_of("small", classes=list(SHADES), tier="compact"), self._shades),
             tiny=(card_of("tiny", task="embed", classes=[]), self._features),
         )
+        self.engine.costs_s = {"big": 0.02, "small": 0.005, "tiny": 0.0015}
         self.model = "small" if variant else "big"
         roles = Roles.of(["small", "big"] if variant else ["big"], self.engine.card)
         recogniser = Classifier(self.engine, roles, "shade")
@@ -99,20 +108,25 @@ class Scene:
         self.samples_at = directory / "samples"
         self.supply = self._supply(recogniser, template(directory / "tiny", store), trainer, rule)
         self.trained = TrainedHeads()
-        self.heads = Heads("type", recogniser, self.supply, self.changed.append, Observers([self.trained]))
+        observers = Observers([self.trained])
+        self.heads = Heads("type", recogniser, self.supply, self.changed.append, observers, per_track)
         links: list[Shortcut] = [self.heads] if specialize else []
-        links += [Variant(recogniser)] if variant else []
+        links += [Variant(recogniser, self.supply.books.costs)] if variant else []
         self.oracle = Oracle(recogniser)
         objects = Objects(recogniser) if per_track else None
-        self.node = Chain("type", links, self.oracle, rule, self.changed.append, objects=objects)
+        self.node = Chain(
+            "type", links, self.oracle, rule, self.changed.append, objects=objects, books=self.supply.books
+        )
         self.seq = 0
         self.leaves = True
         """Whether results are complete before the next frame comes."""
 
     def _supply(self, recogniser: Classifier, made: StoredTemplate, trainer: Specializer, rule: Rule) -> HeadSupply:
-        labels, features = Labels(recogniser.labels("big")), Features(self.engine, recogniser, ["tiny"])
-        features.costs["tiny"] = 0.1
-        return HeadSupply(labels, features, NodeSamples(self.samples_at, [made], features, labels), trainer, rule)
+        labels = Labels(recogniser.labels("big"), self.nameless)
+        features = Features(self.engine, recogniser, {"tiny": 0.1})
+        samples = NodeSamples(self.samples_at, [made], features, labels)
+        books = Books("big", features.costs, self.purse)
+        return HeadSupply(labels, features, samples, trainer, rule, books)
 
     def _shades(self, batch: np.ndarray) -> list[np.ndarray]:
         return [one_hot(shades_of(batch)) * 9]

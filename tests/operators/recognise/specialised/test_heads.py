@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from cache_adapt.audit.state import Rule
+from learning.purse import Purse
+from operators.recognise.account.books import Ledger
 from operators.recognise.shortcuts.snapshot import Snapshot
 from specialization.heads.head import SpecialisedHead
 from specialization.rates import Rates
 from specialization.trainer.trainer import ThreadSpecializer
-from specialization.weg.state import Head
+from specialization.weg.state import HEAD, ORACLE, Head
 from tests.operators.recognise.specialised.shades import Scene, said
 
 EAGER = Rule(0.9, probation_rate=1.0)
@@ -126,14 +128,29 @@ async def test_looks_of_heads_and_of_the_oracle_are_pooled_to_the_tracks_answer(
     assert specialization.reused >= 20
 
 
+async def test_a_head_of_tracks_follows_what_objects_turned_out_to_be(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, per_track=True)
+    for track in range(80):
+        await scene.frame(1 + track % 2, tracks=[track], at_s=20.0 * track)  # the one before is over
+        await scene.heads.settled()
+    state = scene.cascade().weg.state
+    assert state.head
+    assert state.head.target.classes == (1, 2)
+    assert state.sources.count(ORACLE) == 30
+    assert set(state.sources) == {ORACLE, HEAD}
+    assert len(state.answers) == 78  # one was looked at before the head was there, and the last is not over
+
+
 async def test_a_tracked_object_is_no_new_observation_in_every_frame(
     tmp_path: Path, specializer: ThreadSpecializer
 ) -> None:
-    scene = Scene(tmp_path, specializer)
+    scene = Scene(tmp_path, specializer, per_track=True, nameless=["shade-3"])
     for _ in range(30):
-        await scene.frame(1, tracks=[7])
-    cascade = scene.cascade()
-    assert 8 <= len(cascade.weg.state.answers) <= 11
+        await scene.frame(1, 2, 3, tracks=[7, 8, 9])
+    await scene.frame(tracks=[], at_s=60.0)  # the tracks are over
+    assert sorted(scene.cascade().weg.state.answers) == [1, 2]  # what has no name tells nothing of the classes
 
 
 async def test_the_timeline_tells_how_far_heads_may_be_believed(tmp_path: Path, specializer: ThreadSpecializer) -> None:
@@ -261,8 +278,8 @@ async def test_a_head_that_turns_out_not_to_serve_is_not_used(
     scene = Scene(tmp_path, specializer)
     train = scene.supply.train
 
-    async def unsure(head: Head, strictness: int) -> SpecialisedHead:
-        return replace(await train(head, strictness), rates=Rates(a_in=0.0, e_in_out=1.0, a_out=1.0))
+    async def unsure(head: Head, strictness: int, ledger: Ledger) -> SpecialisedHead:
+        return replace(await train(head, strictness, ledger), rates=Rates(a_in=0.0, e_in_out=1.0, a_out=1.0))
 
     monkeypatch.setattr(scene.supply, "train", unsure)
     with pytest.raises(AssertionError, match="no head"):
@@ -273,6 +290,8 @@ async def test_a_head_that_turns_out_not_to_serve_is_not_used(
 
 async def test_samples_of_a_frame_are_taken_once_it_is_complete(tmp_path: Path, specializer: ThreadSpecializer) -> None:
     scene = Scene(tmp_path, specializer, store=False)
+    await scene.frame(4)  # what its look costs says that heads may pay, and the compact network is loaded
+    scene.engine.asked.clear()
     await scene.frame(1, 2, 3)
     assert [(model, len(batch), deadline) for model, batch, deadline in scene.engine.asked] == [
         ("big", 3, 7.0),
@@ -394,3 +413,56 @@ async def test_a_shortcut_with_a_damaged_snapshot_begins_anew_and_the_rest_goes_
     assert "stream cam, node type: the snapshot of 'specialised' is damaged, it begins anew" in caplog.text
     assert said(await other.frame(1)) == [("shade-1", "oracle")]
     assert other.plan().answers == scene.plan().answers + 1
+
+
+async def test_what_has_no_name_is_no_observation(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, nameless=["shade-3"])
+    await scene.show([3] * 40)
+    assert scene.cascade().weg.state.answers == []
+    await scene.show([1, 3, 2, 3])
+    assert scene.cascade().weg.state.answers == [1, 2]
+
+
+async def test_looks_of_heads_are_in_the_account_and_the_plan_says_what_was_saved(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    account = scene.node.books.of("cam").seconds
+    before_s = account.avoided
+    await scene.frame(1, 2, 5)
+    assert account.avoided - before_s == pytest.approx(2 * 0.0205)
+    plan = scene.plan().specialization
+    assert plan is not None
+    assert plan.processor_s is not None
+    assert plan.processor_s.spent > 0
+    assert plan.processor_s.oracle > 0.6  # thirty looks of 20.5 ms
+    assert plan.reason is None
+
+
+async def test_a_stream_without_a_head_says_what_it_waits_for(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer, purse=Purse(lambda: 1.0))
+    await scene.show([1, 2] * 40)
+    assert scene.engine.loaded == []
+    assert scene.trained.heard == []
+    plan = scene.plan().specialization
+    assert plan is not None
+    assert "heads are not used yet" in (plan.reason or "")
+
+
+async def test_a_head_that_costs_more_than_it_saves_is_left(tmp_path: Path, specializer: ThreadSpecializer) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    scene.engine.costs_s = {"big": 0.0015, "tiny": 0.03}
+    await scene.show([1, 2] * 10)
+    assert scene.cascade().in_use is None
+    assert said(await scene.frame(1)) == [("shade-1", "oracle")]
+
+
+async def test_what_a_variant_takes_is_deducted_from_what_it_spares(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer, specialize=False, variant=True)
+    await scene.frame(1, 2)
+    account = scene.node.books.of("cam").seconds
+    assert (account.avoided, account.shortcuts) == (pytest.approx(2 * 0.0205), pytest.approx(2 * 0.0055))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
+from learning.account import Seconds
 from operators.recognise.shortcuts.shortcut import Standing
 from operators.recognise.specialised.report import specialization
-from operators.wire.schema import Specialization
+from operators.wire.schema import ProcessorSeconds, Specialization
 from specialization.timeline import Timeline
 
-STANDING = Standing("specialised", 2, "compact", ("bus", "van"), window=30, template_cost=0.1)
+FRIENDS = {"special": 0.88, "cascade": 0.075, "speedup": 4.8}
+HUNTING = {"special": 0.959, "cascade": 0.034, "speedup": 11.2}
+OCEANS = {"special": 0.801, "cascade": 0.18, "speedup": 2.6}
+ACCOUNT = Seconds(oracle=4.0, shortcuts=0.7, avoided=6.0, samples=0.1, training=0.3, audits=0.1)
+STANDING = Standing("specialised", 2, "compact", ("bus", "van"), 30, ACCOUNT)
 
 
 def test_a_head_in_use_is_told_of_with_its_classes() -> None:
@@ -33,8 +39,9 @@ def test_a_head_in_use_is_told_of_with_its_classes() -> None:
         transitions=1,
         mean_dominant=2.0,
         mean_window=30.0,
-        saving=0.5514,
-        speedup=2.2292,
+        saving=0.48,
+        speedup=1.9231,
+        processor_s=ProcessorSeconds(oracle=4.0, shortcuts=0.7, avoided=6.0, spent=0.5, saved=4.8),
     )
     assert msgspec.json.decode(msgspec.json.encode(found), type=Specialization) == found
 
@@ -43,3 +50,19 @@ def test_before_the_first_head_there_is_little_to_tell() -> None:
     found = specialization(Timeline(), Standing("initialising", epoch=1))
     assert (found.phase, found.template, found.classes) == ("initialising", None, [])
     assert (found.special_rate, found.cascade_rate, found.saving) == (0.0, None, None)
+
+
+def test_where_nothing_pays_it_is_said_why_and_the_saving_is_below_zero() -> None:
+    standing = Standing("selecting", 1, seconds=Seconds(oracle=10.0, samples=0.1), reason="heads will not be used")
+    found = specialization(Timeline(), standing)
+    assert (found.reason, found.saving, found.speedup) == ("heads will not be used", -0.01, 0.9901)
+
+
+@pytest.mark.parametrize("row", [FRIENDS, HUNTING, OCEANS])
+def test_table_5_3_follows_from_it(row: dict[str, float]) -> None:
+    """Faces on a CPU: 40.4 ms of F2 against 2 576 ms (Shen, 2019, table 5.1)."""
+    seconds, under_head = Seconds(), round(1e5 * row["special"])
+    by_head = round(under_head * (1 - row["cascade"]))
+    seconds.answered(100_000 - by_head, by_head, oracle_s=2.576, shortcuts_s=under_head * 0.0404)
+    found = specialization(Timeline(), Standing("specialised", 1, seconds=seconds))
+    assert found.speedup == pytest.approx(row["speedup"], rel=0.1)

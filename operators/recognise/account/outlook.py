@@ -1,0 +1,58 @@
+"""Whether heads can pay at a node: what they could soon save, against what it takes to get them. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HORIZON_H = 1.0
+"""Hours within which an investment must come back: what a camera shows changes with the day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is known of a node; all seconds are processor seconds."""
+
+    oracle_s: float
+    """One look of the oracle."""
+    head_s: float
+    """One look of the compact network."""
+    share: float
+    """Share of the looks that heads could answer at best."""
+    looks_per_hour: float | None
+    """None as long as nobody knows."""
+    investment_s: float
+    """What is still to be spent before a head answers."""
+
+    @property
+    def gain_s(self) -> float:
+        """What a head would save at each look."""
+        return self.share * self.oracle_s - self.head_s
+
+    def why_not(self) -> str | None:
+        """Why heads cannot pay; None where they can, or nobody knows yet."""
+        if self.gain_s <= 0:
+            return (
+                f"a look of the oracle takes {_ms(self.oracle_s)} of processor time, and that of a head, which could "
+                f"answer {self.share:.0%} at best, {_ms(self.head_s)}"
+            )
+        if self.looks_per_hour is None:
+            return None
+        earned_s = self.gain_s * self.looks_per_hour * HORIZON_H
+        if earned_s >= self.investment_s:
+            return None
+        return (
+            f"at {self.looks_per_hour:.0f} looks an hour heads could save {earned_s:.1f} s of processor time in it, "
+            f"and getting them takes {self.investment_s:.1f} s"
+        )
+
+
+def waiting(left_s: float, needed_s: float, what: str) -> str:
+    """Say that the purse does not allow the next step yet."""
+    return (
+        f"{what} takes {needed_s:.1f} s of processor time; {max(left_s, 0.0):.1f} s may be spent so far "
+        "(1% of what this process has used, and half of what was saved)"
+    )
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:.2f} ms"

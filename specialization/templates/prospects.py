@@ -1,0 +1,70 @@
+"""Whether heads of a template can pay at an accuracy, as far as its measured rates tell. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from specialization.rates import Measured
+
+TOLERATED = 0.5
+"""Share of the allowed disagreement that a head may reach, so that audits can prove it good enough."""
+FAVOURABLE_SKEW = 0.95
+"""A stream that suits heads well: so many of its objects are of the classes that a head is for."""
+LEAST_SAVING = 0.05
+"""Share of the oracle's work that must be saved on such a stream."""
+LEAST_ANSWERED = 0.5
+"""A head that answers less often is not used: it would say "other" most of the time."""
+UNMEASURED = 0.8
+"""Share of the objects that heads are thought to answer at best before anybody has measured it."""
+
+
+def tolerance(accuracy: float, strictness: int = 0) -> float:
+    """The share of its answers in which a head may be wrong; halved each time that heads agreed too seldom."""
+    return (1 - accuracy) * TOLERATED * 0.5**strictness
+
+
+def at_most(measured: Sequence[Measured], allowed: float) -> Measured | None:
+    """The rates of the largest measured tolerance that is allowed; None where all are larger."""
+    # Shares of an accuracy, as 1 − 0.99, are hardly ever exact.
+    return next((each for each in reversed(measured) if each.tolerance <= allowed * (1 + 1e-9)), None)
+
+
+def answered_share(measured: Sequence[Measured], allowed: float) -> float:
+    """Share of the objects that the best heads answer on a favourable stream."""
+    if not measured:
+        return UNMEASURED
+    found = at_most(measured, allowed)
+    return max((1 - rates.cascaded(FAVOURABLE_SKEW) for rates in found.rates.values()), default=0.0) if found else 0.0
+
+
+def why_not(templates: Mapping[str, tuple[float, Sequence[Measured]]], accuracy: float) -> str | None:
+    """Why no head will be used, in one sentence; None where one might be.
+
+    ``templates``: by name the cost of one input, as a share of the oracle's, and the rates, ascending by tolerance;
+    without any rates they are measured on the stream.
+    """
+    causes = [_cause(name, cost, measured, accuracy) for name, (cost, measured) in templates.items()]
+    found = [cause for cause in causes if cause]
+    if not found or len(found) < len(causes):
+        return None
+    return f"heads will not be used at accuracy {accuracy:g}: {'; '.join(found)}"
+
+
+def _cause(name: str, cost: float, measured: Sequence[Measured], accuracy: float) -> str | None:
+    allowed = tolerance(accuracy)
+    if accuracy >= 1:
+        return "it allows for no disagreement at all"
+    if measured and at_most(measured, allowed) is None:
+        strictest = measured[0].tolerance
+        return (
+            f"those of {name} may be wrong in {allowed:.2%} of their answers, and nobody has measured how well heads "
+            f"do that may be wrong in less than {strictest:.1%}; {1 - strictest / TOLERATED:g} is possible"
+        )
+    share = answered_share(measured, allowed)
+    if share >= max(LEAST_ANSWERED, cost + LEAST_SAVING):
+        return None
+    return (
+        f"those of {name} that are wrong in {allowed:.1%} of their answers at most answer {share:.0%} of the objects "
+        f"even on a stream that suits them, and looking costs {cost:.0%} of the oracle; "
+        "more or better pictures may help"
+    )
