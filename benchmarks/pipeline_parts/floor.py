@@ -22,7 +22,8 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.classifier import probabilities
 from operators.track.tracker import KalmanTracker
 from operators.wire.labels import MOVING
-from pipelines.assembly.build import motion_settings, track_settings
+from pipelines.assembly.build import track_settings
+from pipelines.assembly.detectors import motion_settings
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import DetectNode, RecogniseNode, TrackNode
 from serving import preprocess

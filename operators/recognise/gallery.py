@@ -7,8 +7,9 @@ identity whose nearest picture is the most similar, if similar enough.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,18 +20,19 @@ from numpy.typing import NDArray
 from operators.inference import Inference, prepared
 from operators.recognise.enrolment import read_picture
 from operators.recognise.identities import identities
+from operators.recognise.portraits import Finder, Portrait, Whole
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.roles import Roles
 from operators.wire.bounds import share
 from operators.wire.labels import UNKNOWN
 from operators.wire.schema import Attribute
-from serving import preprocess
-from serving.catalogue.cards import ModelCard
 from serving.common.tensors import Image
 from serving.scheduling.urgency import Urgency
 
+log = logging.getLogger(__name__)
+
 CHUNK = 16
-"""Number of pictures that are decoded and embedded at once while enrolling."""
+"""Number of pictures that are embedded at once while enrolling."""
 SPREAD = 0.05
 """How far the similarity of one face differs between pictures; .1 above the least accepted an answer is .88 certain."""
 
@@ -40,6 +42,7 @@ class Gallery:
     """One unit vector per enrolled picture, and whose picture it is."""
 
     names: tuple[str, ...]
+    paths: tuple[Path, ...]
     vectors: NDArray[np.float32]
 
     def match(self, vectors: NDArray[np.float32]) -> list[tuple[str, float]]:
@@ -61,25 +64,57 @@ class GalleryRecogniser(Recogniser):
         *,
         min_similarity: float | None = None,
         margin: float | None = None,
+        finder: Finder | None = None,
     ) -> None:
-        """None: the card's. Raises ModelError for an unknown model, BadInput for a gallery that cannot be used."""
+        """None: the card's; without ``finder`` pictures are enrolled whole.
+
+        Raises ModelError for an unknown model, BadInput for a gallery that cannot be used.
+        """
         super().__init__(engine, roles, attribute, margin, "embed")
         self._min_similarity = min_similarity
         self._pictures = identities(gallery)
+        self._finder = finder or Whole()
+        self._portraits: dict[Path, Portrait] = {}
         self._galleries: dict[str, Gallery] = {}
 
     async def prepare(self) -> None:
         """Load the models and enrol every picture with each; ModelError or BadInput where one cannot be used."""
+        for _, path in self.pictures():
+            if (found := (await self.portrait(path)).found) > 1:
+                log.warning("gallery picture %s shows %d objects: the largest is enrolled", path, found)
         for model in self.roles.models:
-            self._galleries[model] = await enrol(self._engine, model, self._pictures)
+            await self.gallery(model)
 
     async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
         """The enrolled identity that each crop is most similar to."""
+        gallery = await self.gallery(model)
+        return [self._answer(model, *match) for match in gallery.match(await self.embed(model, crops, urgency))]
+
+    async def gallery(self, model: str) -> Gallery:
+        """The gallery as a model sees it, enrolled when it is first asked for; BadInput where that fails."""
         if model not in self._galleries:
-            self._galleries[model] = await enrol(self._engine, model, self._pictures)
+            self._galleries[model] = await self._enrolled(model)
+        return self._galleries[model]
+
+    def pictures(self) -> list[tuple[str, Path]]:
+        """All pictures of the gallery, each with its identity."""
+        return [(name, path) for name, paths in self._pictures.items() for path in paths]
+
+    async def portrait(self, path: Path) -> Portrait:
+        """What is enrolled of a picture; BadInput where it cannot be read or shows nothing to recognise."""
+        if path not in self._portraits:
+            self._portraits[path] = await self.find(path, await asyncio.to_thread(read_picture, path))
+        return self._portraits[path]
+
+    async def find(self, path: Path, picture: Image) -> Portrait:
+        """What would be enrolled of a picture, were it this one; BadInput where it shows nothing to recognise."""
+        return await self._finder.find(path, picture)
+
+    async def embed(self, model: str, crops: Sequence[Image], urgency: Urgency) -> NDArray[np.float32]:
+        """Unit vectors of crops, one row each."""
         batch, _ = await prepared(self._engine.card(model).input, crops)
         (vectors, *_) = await self._engine.infer(model, batch, urgency)
-        return [self._answer(model, *match) for match in self._galleries[model].match(unit(vectors))]
+        return unit(vectors)
 
     def labels(self, model: str) -> tuple[str, ...]:
         """Return the identities, and ``unknown``."""
@@ -87,30 +122,34 @@ class GalleryRecogniser(Recogniser):
 
     def certainty(self, look: Attribute) -> float:
         """Return a logistic function of the distance from the least similarity that is accepted: ½ at that."""
-        return 1 / (1 + math.exp(-abs(look.confidence - self._least(self.roles.oracle)) / SPREAD))
+        return 1 / (1 + math.exp(-abs(look.confidence - self.least(self.roles.oracle)) / SPREAD))
 
     def pooled_confidence(self, posterior: float, mean: float) -> float:
         """Return the mean similarity: a gallery's confidence is a cosine, not a probability."""
         return share(mean)
 
-    def _least(self, model: str) -> float:
+    async def _enrolled(self, model: str) -> Gallery:
+        """Embed every picture; BadInput for one that cannot be read, or on which there is nothing to recognise."""
+        flat = self.pictures()
+        vectors = []
+        for start in range(0, len(flat), CHUNK):
+            crops = [await self._crop(model, path) for _, path in flat[start : start + CHUNK]]
+            vectors.append(await self.embed(model, crops, Urgency(math.inf)))
+        return Gallery(tuple(name for name, _ in flat), tuple(path for _, path in flat), np.concatenate(vectors))
+
+    async def _crop(self, model: str, path: Path) -> Image:
+        portrait = await self.portrait(path)
+        picture = await asyncio.to_thread(read_picture, path)
+        return self.cut_out(model, picture, portrait.box).copy()  # without the rest of a large picture
+
+    def least(self, model: str) -> float:
+        """Return the similarity from which a model's answer is an identity."""
         return self._engine.card(model).min_similarity if self._min_similarity is None else self._min_similarity
 
     def _answer(self, model: str, name: str, similarity: float) -> Attribute:
         return self._attribute_of(
-            model, name if similarity >= self._least(model) else UNKNOWN, min(max(similarity, 0.0), 1.0)
+            model, name if similarity >= self.least(model) else UNKNOWN, min(max(similarity, 0.0), 1.0)
         )
-
-
-async def enrol(engine: Inference, model: str, pictures: Mapping[str, Sequence[Path]]) -> Gallery:
-    """Embed every picture; raises BadInput for one that cannot be read."""
-    flat = [(name, path) for name, paths in pictures.items() for path in paths]
-    card, vectors = engine.card(model), []
-    for start in range(0, len(flat), CHUNK):
-        paths = [path for _, path in flat[start : start + CHUNK]]
-        batch = await asyncio.to_thread(_batch, card, paths)
-        vectors.append(unit((await engine.infer(model, batch, Urgency(math.inf)))[0]))
-    return Gallery(tuple(name for name, _ in flat), np.concatenate(vectors))
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
@@ -118,7 +157,3 @@ def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
     rows = vectors.reshape(len(vectors), -1).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
-
-
-def _batch(card: ModelCard, paths: Sequence[Path]) -> NDArray[Any]:
-    return preprocess.batch(card.input, [read_picture(path) for path in paths])[0]

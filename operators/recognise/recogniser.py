@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from operators.base import Call
 from operators.frames.crops import cut
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Box, Frame, Region
 from operators.inference import Inference, answered_by, card_for
 from operators.recognise.roles import Roles
 from operators.wire.bounds import share, word
@@ -79,8 +79,12 @@ class Recogniser(ABC):
 
     def crops(self, model: str, frame: Frame, regions: Sequence[Region]) -> list[Image]:
         """Return a model's crop of each region, as views into the frame's image."""
+        return [self.cut_out(model, frame.image, region.box) for region in regions]
+
+    def cut_out(self, model: str, image: Image, box: Box) -> Image:
+        """Return what a model is shown of a box, a view into the image."""
         margin = self._engine.card(model).input.margin if self._margin is None else self._margin
-        return [cut(frame.image, region.box, margin).pixels for region in regions]
+        return cut(image, box, margin).pixels
 
     def forget(self, stream: str) -> None:  # noqa: B027 - a default, not a gap
         """Do nothing: no state is kept between frames."""

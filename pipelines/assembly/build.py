@@ -6,25 +6,23 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from operators.base import Operator
-from operators.detect.masked import Masked
-from operators.detect.motion import MotionDetector, MotionSettings
-from operators.detect.onnx import OnnxDetector
 from operators.frames.mask import Mask
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.recognise.classifier import Classifier
-from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.roles import Roles
 from operators.recognise.whole_frame import WholeFrame
 from operators.track.operator import Track, TrackSettings
+from pipelines.assembly.detectors import detector
+from pipelines.assembly.galleries import Around, gallery_recogniser
 from pipelines.execute.byte_budget import ByteBudget
 from pipelines.execute.executor import Executor, FinalStep
 from pipelines.execute.frame_room import FrameRoom
 from pipelines.planning.planner import FirstListed
 from pipelines.query.dag import Dag
-from pipelines.query.nodes import MOST_OBJECTS, takes_frame
-from pipelines.query.query_file import DEFAULT_MAX_WIDTH, MOTION, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
+from pipelines.query.nodes import takes_frame
+from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from pipelines.settings import decoded_memory
 from serving.common.clock import SYSTEM, Clock
 
@@ -45,20 +43,22 @@ def build_operators(
     dag: Dag, engine: Inference, chains: Chains | None = None, masks: Sequence[Mask] = ()
 ) -> dict[str, Operator]:
     """An operator for every node; raises BadInput where a node's model or gallery cannot be used."""
-    return {node.name: build_operator(node.spec, engine, chains, masks) for node in dag.nodes}
+    around = Around(masks, {node.name: node for node in dag.nodes})
+    return {node.name: build_operator(node.spec, engine, chains, around) for node in dag.nodes}
 
 
 def build_operator(
-    spec: NodeSpec, engine: Inference, chains: Chains | None = None, masks: Sequence[Mask] = ()
+    spec: NodeSpec, engine: Inference, chains: Chains | None = None, around: Around | None = None
 ) -> Operator:
-    """The operator of one node; ``masks`` are for detectors that look at the whole frame."""
+    """The operator of one node; without ``around`` there are no masks, and galleries are enrolled whole."""
+    around = around or Around()
     match spec:
         case DetectNode():
-            return _masked(spec, engine, masks) if masks and takes_frame(spec) else _detector(spec, engine)
+            return detector(spec, engine, around.masks)
         case TrackNode():
             return Track(track_settings(spec))
         case RecogniseNode():
-            return _recognise(spec, engine, chains)
+            return _recognise(spec, engine, chains, around)
 
 
 async def prepare(operators: Iterable[Operator]) -> None:
@@ -95,56 +95,19 @@ def frame_room(query: Query) -> FrameRoom:
     return FrameRoom(ByteBudget(decoded_memory()), widths, max(widths.values(), default=DEFAULT_MAX_WIDTH))
 
 
-def motion_settings(spec: DetectNode) -> MotionSettings:
-    """Return the motion detector's settings from its node."""
-    motion = spec.motion
-    return MotionSettings(
-        min_area=motion.min_area,
-        max_area=motion.max_area,
-        absorb_s=motion.absorb_s,
-        warmup_s=motion.warmup_s,
-        max_objects=spec.max_objects,
-    )
-
-
 def track_settings(spec: TrackNode) -> TrackSettings:
     """Return the tracker's settings from its node."""
     return TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance)
 
 
-def _masked(spec: DetectNode, engine: Inference, masks: Sequence[Mask]) -> Operator:
-    """The detector behind masks, which choose among all that it can report."""
-    return Masked(_detector(spec.model_copy(update={"max_objects": MOST_OBJECTS}), engine), masks, spec.max_objects)
-
-
-def _detector(spec: DetectNode, engine: Inference) -> Operator:
-    if spec.model[0] == MOTION:
-        return MotionDetector(spec.name, motion_settings(spec))
-    return OnnxDetector(
-        engine,
-        spec.name,
-        spec.model,
-        inside=not takes_frame(spec),
-        labels=spec.labels,
-        min_confidence=spec.min_confidence,
-        max_objects=spec.max_objects,
-    )
-
-
-def _recognise(spec: RecogniseNode, engine: Inference, chains: Chains | None) -> Operator:
-    recogniser = _recogniser(spec, engine, Roles.of(spec.model, engine.card))
+def _recognise(spec: RecogniseNode, engine: Inference, chains: Chains | None, around: Around) -> Operator:
+    recogniser = _recogniser(spec, engine, around)
     operator = recogniser if chains is None else chains.operator(spec, engine, recogniser)
     return WholeFrame(spec.name, operator) if takes_frame(spec) else operator
 
 
-def _recogniser(spec: RecogniseNode, engine: Inference, roles: Roles) -> Recogniser:
+def _recogniser(spec: RecogniseNode, engine: Inference, around: Around) -> Recogniser:
     if spec.gallery is not None:
-        return GalleryRecogniser(
-            engine,
-            roles,
-            spec.attribute,
-            spec.gallery,
-            min_similarity=spec.min_confidence,
-            margin=spec.margin,
-        )
+        return gallery_recogniser(spec, engine, around)
+    roles = Roles.of(spec.model, engine.card)
     return Classifier(engine, roles, spec.attribute, min_confidence=spec.min_confidence or 0.0, margin=spec.margin)

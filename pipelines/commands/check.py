@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,10 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
-from pipelines.query.dag import Dag
+from pipelines.query.dag import Dag, compile_dag
 from pipelines.query.masks import MaskSpec
-from pipelines.query.query_file import Query, StreamSpec
+from pipelines.query.query_file import Query, RecogniseNode, StreamSpec
+from serving.catalogue.lookup import Catalogue
 from serving.common.explain import Problem, dotted
 
 
@@ -26,20 +29,38 @@ from serving.common.explain import Problem, dotted
 @click.pass_context
 def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: bool) -> None:
     """Validate the file QUERY: every problem with its line, key and what is allowed."""
-    examined = examine(query, catalogue(models))
+    known = catalogue(models)
+    examined, doubts = _with_galleries(examine(query, known), known)
     if as_json:
-        say(json.dumps(_as_json(examined), indent=2))
+        say(json.dumps(_as_json(examined, doubts), indent=2))
         ctx.exit(2 if examined.problems else 0)
-    say(_summary(*examined.require()))
+    say("\n".join([_summary(*examined.require()), *(f"  look at  {doubt}" for doubt in doubts)]))
 
 
-def _as_json(examined: Examined) -> dict[str, Any]:
+def _with_galleries(examined: Examined, known: Catalogue) -> tuple[Examined, list[str]]:
+    """The same with what is wrong with galleries, and what is worth a look; only for queries without problems."""
+    query = examined.draft.query
+    if examined.problems or query is None:
+        return examined, []
+    places = {node.name: n for n, node in enumerate(query.nodes) if isinstance(node, RecogniseNode) and node.gallery}
+    if not places:
+        return examined, []
+    from pipelines.assembly.galleries import gallery_reports  # the engines, which other queries do without
+
+    reports = asyncio.run(gallery_reports(compile_dag(query), known))
+    problems = [Problem(("nodes", places[name], "gallery"), each) for name in reports for each in reports[name].faults]
+    located = tuple(examined.draft.document.located(problems))
+    return replace(examined, problems=located), [doubt for report in reports.values() for doubt in report.doubts]
+
+
+def _as_json(examined: Examined, doubts: Sequence[str]) -> dict[str, Any]:
     if examined.problems:
         return {"ok": False, "problems": [_problem(problem) for problem in examined.problems]}
     query, dag = examined.require()
     streams = [{"id": each.id, "uri": str(each.uri), "overload": each.overload_policy} for each in query.streams]
     nodes = [{"name": n.name, "task": n.spec.task, "input": n.spec.input, "models": n.models} for n in dag.nodes]
-    return {"ok": True, "name": query.name, "slo_ms": query.slo_ms, "streams": streams, "nodes": nodes}
+    said = {"ok": True, "name": query.name, "slo_ms": query.slo_ms, "streams": streams, "nodes": nodes}
+    return {**said, "doubts": list(doubts)}
 
 
 def _problem(problem: Problem) -> dict[str, Any]:

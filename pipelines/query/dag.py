@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.query.filter_parser import FilterError, UnknownField, parse_selection, source_name
-from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, Facts, Selection
+from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, Facts, Selection, leaves
 from pipelines.query.nodes import FRAME, takes_frame
 from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from serving.common.explain import Problem, choices
@@ -52,6 +52,12 @@ class DagNode:
             return []
         regions, where = outputs[self.source.node], self.source.where
         return [region for region in regions if where is None or where.matches(self._facts(region))]
+
+    def lets_pass(self, region: Region) -> bool:
+        """Whether an object passes the filter, as far as one can know before recognisers have answered."""
+        where = None if self.source is None else self.source.where
+        asks = any(leaf.field in self.answers for leaf in leaves(where))
+        return where is None or asks or where.matches(self._facts(region))
 
     def _facts(self, region: Region) -> Facts:
         said = {attribute.name: attribute.label for attribute in region.attributes}
@@ -119,6 +125,20 @@ def lineage(node: str | None, by_name: Mapping[str, NodeSpec]) -> list[NodeSpec]
 
 def _makes_regions(spec: NodeSpec) -> bool:
     return isinstance(spec, DetectNode) or takes_frame(spec)
+
+
+def way_to(node: DagNode | None, nodes: Mapping[str, DagNode]) -> list[DagNode]:
+    """The node and those before it, back to that which makes its objects."""
+    found = []
+    while node is not None:
+        found.append(node)
+        node = None if node.makes_regions or node.source is None else nodes.get(node.source.node)
+    return found
+
+
+def passes(way: Sequence[DagNode], region: Region) -> bool:
+    """Whether an object on which no recogniser has answered yet may come through the filters of these nodes."""
+    return all(node.lets_pass(region) for node in way)
 
 
 def _answers(node: str | None, by_name: Mapping[str, NodeSpec]) -> dict[str, str] | None:

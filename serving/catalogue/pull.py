@@ -48,9 +48,9 @@ def pull(
 ) -> Path:
     """Fetch a model into ``into/<name>`` and return that folder; what is there and right is not fetched again.
 
-    ``mirror``: a base URL that holds the file, by its URL's path or directly by its name. Raises Unavailable where no
-    server has it or the connection stays broken (the part is kept), ModelError for wrong content (the part is removed),
-    BadInput where the folder cannot be written.
+    ``mirror``: a base URL that holds the file, by its URL's path, by its name, or by its whole URL.
+    Raises Unavailable where no server has it or the connection stays broken (the part is kept), ModelError for wrong
+    content (the part is removed), BadInput where the folder cannot be written.
     """
     folder = into / model.name
     target, part = folder / model.file, folder / f"{model.file}.part"
@@ -58,8 +58,7 @@ def pull(
         folder.mkdir(parents=True, exist_ok=True)
         build = _present(model, target)
         if build is None:
-            _fetch(model, candidates(model, mirror), part, progress, sleep)
-            build = _accepted(model, part)
+            build = _fetch(model, candidates(model, mirror), part, progress, sleep)
             os.replace(part, target)
         _write_card(model, build, folder)
     except OSError as error:
@@ -74,7 +73,8 @@ def candidates(model: PublicModel, mirror: str | None) -> list[str]:
     if urlsplit(mirror).scheme not in ("http", "https"):
         raise BadInput(f"mirror {mirror!r} must begin with http:// or https://")
     base = mirror.rstrip("/")
-    return [*(base + urlsplit(url).path for url in model.urls), f"{base}/{model.file}"]
+    by_path = [base + urlsplit(url).path for url in model.urls]
+    return [*by_path, f"{base}/{model.file}", *(f"{base}/{url}" for url in model.urls)]
 
 
 def _present(model: PublicModel, target: Path) -> Build | None:
@@ -86,17 +86,20 @@ def _present(model: PublicModel, target: Path) -> Build | None:
 
 def _fetch(
     model: PublicModel, urls: Sequence[str], part: Path, progress: Progress, sleep: Callable[[float], None]
-) -> None:
-    """Bring the part to one of the builds' sizes, from the first URL that has the file."""
-    reasons = []
+) -> Build:
+    """Bring the part to one of the builds, from the first URL that has it: others are tried where one is of no use."""
+    reasons, wrong = list[str](), None
     for url in urls:
         try:
             _fetch_from(url, model, part, progress, sleep)
+            return _accepted(model, part)
         except _NotThere as absent:
             reasons.append(f"{url}: {absent.reason}")
-        else:
-            return
-    raise Unavailable(f"model {model.name!r} cannot be fetched: {'; '.join(reasons)}")
+        except Unavailable as error:
+            reasons.append(str(error))
+        except ModelError as error:
+            wrong = wrong or error
+    raise wrong or Unavailable(f"model {model.name!r} cannot be fetched: {'; '.join(reasons)}")
 
 
 def _fetch_from(url: str, model: PublicModel, part: Path, progress: Progress, sleep: Callable[[float], None]) -> None:

@@ -53,7 +53,9 @@ def list_models(models: tuple[Path, ...], as_json: bool) -> None:
 @click.argument("names", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Pull every public model.")
 @click.option(
-    "--mirror", metavar="URL", help="Fetch from this server instead: by the same path, or by the file's name."
+    "--mirror",
+    metavar="URL",
+    help="Fetch from this server instead: by path, file name, or whole URL.",
 )
 @click.option("--into", metavar="DIR", type=click.Path(path_type=Path), help="Where to put them. Default: the user's.")
 def pull_models(names: Sequence[str], everything: bool, mirror: str | None, into: Path | None) -> None:

@@ -84,7 +84,7 @@ async def test_a_large_gallery_is_enrolled_in_pieces(tmp_path: Path) -> None:
 
 
 def test_the_nearest_picture_decides() -> None:
-    gallery = Gallery(("ada", "bob"), unit(np.array([[1.0, 0.0], [0.0, 1.0]])))
+    gallery = Gallery(("ada", "bob"), (Path("a.jpg"), Path("b.jpg")), unit(np.array([[1.0, 0.0], [0.0, 1.0]])))
     ((name, similarity),) = gallery.match(unit(np.array([[3.0, 4.0]])))
     assert (name, similarity) == ("bob", pytest.approx(0.8))
 

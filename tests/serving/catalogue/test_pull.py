@@ -4,12 +4,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from serving.catalogue.cards import read_card
 from serving.catalogue.lookup import Catalogue, verify
-from serving.catalogue.public import Build, PublicModel
+from serving.catalogue.public import Build, PublicModel, public_models
 from serving.catalogue.pull import pull
 from serving.errors import BadInput, ModelError, Unavailable
 from tests.real.http_files import FileServer, serve_files
@@ -156,6 +157,33 @@ def test_the_next_url_is_tried_where_the_first_has_nothing(tmp_path: Path, serve
     model = public(server.url + "/gone").model_copy(update={"urls": (server.url + "/gone", server.url + PATH)})
     pull(model, tmp_path)
     assert (tmp_path / "tiny" / "net.onnx").read_bytes() == CONTENT
+
+
+def test_the_next_url_is_tried_where_nobody_listens_at_the_first(tmp_path: Path, server: FileServer) -> None:
+    with serve_files({}) as gone:
+        away = gone.url + PATH
+    model = public(away).model_copy(update={"urls": (away, server.url + PATH)})
+    pull(model, tmp_path, sleep=lambda seconds: None)
+    assert (tmp_path / "tiny" / "net.onnx").read_bytes() == CONTENT
+
+
+def test_the_next_url_is_tried_where_the_first_has_another_file(tmp_path: Path, server: FileServer) -> None:
+    with serve_files({PATH: CONTENT[::-1]}) as wrong:
+        model = public(wrong.url).model_copy(update={"urls": (wrong.url + PATH, server.url + PATH)})
+        pull(model, tmp_path)
+    assert (tmp_path / "tiny" / "net.onnx").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("name", ["ultraface", "sface"])
+def test_the_face_models_come_from_mirrors_of_their_hubs(tmp_path: Path, name: str) -> None:
+    """By the path that a mirror of the model's hub has, and by the whole URL, as proxies have it."""
+    original = public_models()[name]
+    model = original.model_copy(update={"builds": (build_of(CONTENT),)})
+    for number, url in enumerate(original.urls):
+        for place in (urlsplit(url).path, "/" + url):
+            with serve_files({place: CONTENT}) as mirror:
+                folder = pull(model, tmp_path / f"{number}{len(place)}", mirror=mirror.url)
+            assert read_card(folder).name == name
 
 
 def test_nobody_listens(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""Checks a gallery before it is used: is everybody recognised on their own pictures, and can all be told apart?"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from operators.recognise.enrolment import read_picture
+from operators.recognise.gallery import Gallery, GalleryRecogniser
+from operators.recognise.portraits import bordered
+from serving.errors import BadInput
+from serving.scheduling.urgency import Urgency
+
+BORDER = 0.125
+"""Share of its size that a picture gets on every side before it is looked at: so detector and crop see it anew."""
+MOST_PAIRS = 20
+"""Pairs that are named, the most similar first."""
+
+
+@dataclass(frozen=True)
+class GalleryReport:
+    """What a gallery needs."""
+
+    faults: tuple[str, ...]
+    """Pictures that are of no use, one line each."""
+    doubts: tuple[str, ...]
+    """What may be right but is worth a look, one line each."""
+
+
+async def checked(recogniser: GalleryRecogniser, model: str) -> GalleryReport:
+    """Look at every picture of a gallery as at a frame; ModelError where a model cannot be opened."""
+    faults, doubts = list[str](), list[str]()
+    for _, path in recogniser.pictures():
+        try:
+            found = await recogniser.portrait(path)
+        except BadInput as error:
+            faults.append(str(error))
+            continue
+        if found.found > 1:
+            doubts.append(f"{_name(path)} shows {found.found} objects: the largest is enrolled")
+    if faults:
+        return GalleryReport(tuple(faults), tuple(doubts))
+    gallery = await recogniser.gallery(model)
+    own = zip(gallery.names, gallery.paths, gallery.match(gallery.vectors), strict=True)
+    faults += [_double(path, name, other) for name, path, (other, _) in own if other != name]
+    doubts += [said for name, path in recogniser.pictures() if (said := await _stranger(recogniser, model, name, path))]
+    return GalleryReport(tuple(faults), (*doubts, *alike(gallery, recogniser.least(model))))
+
+
+def alike(gallery: Gallery, least: float) -> list[str]:
+    """Pictures of different identities that are as similar as pictures of one, the most similar pairs first."""
+    similarity = gallery.vectors @ gallery.vectors.T
+    pairs = [
+        (float(similarity[i, j]), i, j)
+        for i, j in combinations(range(len(gallery.names)), 2)
+        if gallery.names[i] != gallery.names[j] and similarity[i, j] >= least
+    ]
+    told = [
+        f"{_name(gallery.paths[i])} and {_name(gallery.paths[j])} look alike: similarity {found:.2f}, "
+        f"from {least:.2f} on they count as the same"
+        for found, i, j in sorted(pairs, reverse=True)[:MOST_PAIRS]
+    ]
+    return told if len(pairs) <= MOST_PAIRS else [*told, f"{len(pairs) - MOST_PAIRS} more pairs look alike"]
+
+
+def _double(path: Path, name: str, other: str) -> str:
+    return f"gallery picture {path}: it is {other!r} as much as {name!r}, or more: remove it from one of the two"
+
+
+async def _stranger(recogniser: GalleryRecogniser, model: str, name: str, path: Path) -> str | None:
+    """What a picture is taken for when it is seen a little farther away; None if for its own identity."""
+    frame = bordered(await asyncio.to_thread(read_picture, path), BORDER)
+    try:
+        found = await recogniser.find(path, frame)
+    except BadInput:
+        return f"{_name(path)} shows nothing to recognise when it is seen a little farther away"
+    crop = recogniser.cut_out(model, frame, found.box)
+    (answer,) = await recogniser.name(model, [crop], Urgency(math.inf))
+    if answer.label == name:
+        return None
+    what = f"{answer.label!r} (similarity {answer.confidence:.2f})"
+    return f"{_name(path)} is {what} when it is seen a little farther away"
+
+
+def _name(path: Path) -> str:
+    """A picture as people name it: folder and file."""
+    return f"{path.parent.name}/{path.name}"

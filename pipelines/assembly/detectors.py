@@ -1,0 +1,46 @@
+"""Builds the operators of detect nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from operators.base import Operator
+from operators.detect.masked import Masked
+from operators.detect.motion import MotionDetector, MotionSettings
+from operators.detect.onnx import OnnxDetector
+from operators.frames.mask import Mask
+from operators.inference import Inference
+from pipelines.query.nodes import MOST_OBJECTS, MOTION, DetectNode, takes_frame
+
+
+def detector(spec: DetectNode, engine: Inference, masks: Sequence[Mask] = ()) -> Operator:
+    """The operator of a detect node; masks choose among all that it can report of a whole frame."""
+    if not masks or not takes_frame(spec):
+        return _unmasked(spec, engine)
+    return Masked(_unmasked(spec.model_copy(update={"max_objects": MOST_OBJECTS}), engine), masks, spec.max_objects)
+
+
+def _unmasked(spec: DetectNode, engine: Inference) -> Operator:
+    if spec.model[0] == MOTION:
+        return MotionDetector(spec.name, motion_settings(spec))
+    return OnnxDetector(
+        engine,
+        spec.name,
+        spec.model,
+        inside=not takes_frame(spec),
+        labels=spec.labels,
+        min_confidence=spec.min_confidence,
+        max_objects=spec.max_objects,
+    )
+
+
+def motion_settings(spec: DetectNode) -> MotionSettings:
+    """Return the motion detector's settings from its node."""
+    motion = spec.motion
+    return MotionSettings(
+        min_area=motion.min_area,
+        max_area=motion.max_area,
+        absorb_s=motion.absorb_s,
+        warmup_s=motion.warmup_s,
+        max_objects=spec.max_objects,
+    )
