@@ -73,7 +73,7 @@ class OnnxDetector:
     def _regions(
         self, card: ModelCard, crop: Crop, placement: preprocess.Placement, parent: int | None, found: Detections
     ) -> list[Region]:
-        found = one_per_place(found[self._wanted(card, found)])
+        found = one_per_place(found[self._wanted(card, found)], card.classes)
         shares = placement.to_image(found.boxes)
         labels = [card.classes[index] for index in found.classes]
         return [

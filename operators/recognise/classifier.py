@@ -30,15 +30,13 @@ class Classifier(Recogniser):
         roles: Roles,
         attribute: str,
         *,
-        min_confidence: float = 0.0,
+        min_confidence: float | None = None,
         margin: float | None = None,
     ) -> None:
-        """See ``Recogniser``.
-
-        Below ``min_confidence`` the answer is the card's ``other_label``, or ``unknown`` where it has none.
-        """
+        """See ``Recogniser``. ``min_confidence``: below it the answer is ``unknown``; None: the oracle's card's."""
         super().__init__(engine, roles, attribute, margin, "classify")
-        self._min_confidence = min_confidence
+        card = engine.card(roles.oracle)
+        self._min_confidence = card.min_confidence if min_confidence is None else min_confidence
 
     async def prepare(self) -> None:
         """Load the models; ModelError where one cannot be opened."""
@@ -53,17 +51,12 @@ class Classifier(Recogniser):
         return [self._answer(card, model, row) for row in probabilities(card, scores)]
 
     def labels(self, model: str) -> tuple[str, ...]:
-        """Return the card's classes, and the label of an unsure answer."""
-        card = self._engine.card(model)
-        unsure = (card.other_label or UNKNOWN,) if self._min_confidence else ()
-        return tuple(dict.fromkeys((*card.classes, *unsure)))
+        """Return the card's classes."""
+        return self._engine.card(model).classes
 
     def accepted(self, answer: Attribute) -> Attribute:
-        """Return the answer, or the label of an unsure one."""
-        if answer.confidence >= self._min_confidence:
-            return answer
-        other = self._engine.card(self.roles.oracle).other_label or UNKNOWN
-        return msgspec.structs.replace(answer, label=other)
+        """Return the answer, ``unknown`` where it is not sure enough."""
+        return answer if answer.confidence >= self._min_confidence else msgspec.structs.replace(answer, label=UNKNOWN)
 
     def _answer(self, card: ModelCard, model: str, row: NDArray[np.float32]) -> Attribute:
         best = int(row.argmax())
@@ -71,10 +64,10 @@ class Classifier(Recogniser):
 
 
 def probabilities(card: ModelCard, scores: NDArray[Any]) -> NDArray[np.float32]:
-    """Return N × classes whose rows sum to 1, by softmax if the card says logits; ModelError on another width."""
+    """Return N × classes whose rows sum to 1; logits go through softmax. ModelError on another width."""
     rows = scores.reshape(len(scores), -1).astype(np.float32)
     if rows.shape[1] != len(card.classes):
         raise ModelError(f"model {card.name!r} scores {rows.shape[1]} classes, its card lists {len(card.classes)}")
     if card.scores == "probabilities":
         return rows
-    return softmax(rows)
+    return softmax(rows / card.temperature)

@@ -37,7 +37,7 @@ class Recogniser(ABC):
 
     @abstractmethod
     def labels(self, model: str) -> tuple[str, ...]:
-        """Return all words that a model may answer."""
+        """Return all words that a look of a model may say."""
 
     @property
     def pixels(self) -> int:

@@ -110,4 +110,4 @@ def _recogniser(spec: RecogniseNode, engine: Inference, around: Around) -> Recog
     if spec.gallery is not None:
         return gallery_recogniser(spec, engine, around)
     roles = Roles.of(spec.model, engine.card)
-    return Classifier(engine, roles, spec.attribute, min_confidence=spec.min_confidence or 0.0, margin=spec.margin)
+    return Classifier(engine, roles, spec.attribute, min_confidence=spec.min_confidence, margin=spec.margin)

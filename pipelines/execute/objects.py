@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from operators.frames.frame import Box, Region
 from operators.wire.bounds import corner, share, word
+from operators.wire.labels import UNKNOWN
 from operators.wire.schema import BoundingBox, Detection, Object
 
 OTHER = "other"
@@ -37,13 +38,16 @@ def _object(region: Region) -> Object:
 def name_of(region: Region) -> tuple[str, float]:
     """What to call the object, and how sure of it.
 
-    The detector names it, unless it is class-agnostic: then the last recogniser that knows it does, and an object that
-    recognisers saw but none knows is ``other``.
+    The detector names it, unless it is class-agnostic: then the last recogniser that is sure of a name does. Where one
+    is sure that none of its names fits, the object is ``other``; where none is sure the detector's word stays.
     """
-    if not region.class_agnostic or not region.attributes:
+    if not region.class_agnostic:
         return region.label, region.confidence
-    known = [attribute for attribute in region.attributes if attribute.label != OTHER]
-    answer = known[-1] if known else region.attributes[-1]
+    sure = [attribute for attribute in region.attributes if attribute.label != UNKNOWN]
+    names = [attribute for attribute in sure if attribute.label != OTHER]
+    if not sure:
+        return region.label, region.confidence
+    answer = (names or sure)[-1]
     return answer.label, answer.confidence
 
 

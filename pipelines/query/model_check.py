@@ -68,7 +68,7 @@ def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, 
         return None, problems
     if isinstance(node, DetectNode):
         return node.labels or classes, _label_problems(path, node, classes)
-    return (*classes, *(UNKNOWN for card in cards if card.other_label is None)), []
+    return (*classes, UNKNOWN), []
 
 
 def _gallery(path: KeyPath, gallery: Path) -> tuple[Words, list[Problem]]:

@@ -111,7 +111,7 @@ class RecogniseNode(Node):
     attribute: NodeName = Field(default_factory=lambda valid: valid.get("name", "unknown"))
     """The name of the answer in results. Default: the node's name."""
     min_confidence: Share | None = None
-    """Less certain answers become the model's "other" or ``unknown``. Default: 0; with a gallery the model card's."""
+    """Less certain answers become ``unknown``. Default: the model card's."""
     margin: float | None = Field(default=None, ge=0, le=2)
     """Widens the box before cropping, as a share of its size on every side. Default: the model card's."""
     gallery: Annotated[Path, AfterValidator(_beside_the_query)] | None = None

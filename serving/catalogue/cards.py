@@ -117,6 +117,13 @@ class ModelCard(Strict):
     classes: tuple[Word, ...] = ()
     scores: Literal["logits", "probabilities"] = "logits"
     """The kind of values in a classifier's output."""
+    temperature: float = Field(default=1.0, gt=0.0, le=100.0)
+    """Logits are divided by it: with the right one, answers of confidence c are right in a share c of the cases (Guo et
+    al., 2017, section 4.2)."""
+    min_confidence: Share = 0.0
+    """A classifier's answers that are less certain become ``unknown``, unless a query says otherwise."""
+    views: str = ""
+    """How the camera stands to the objects in the pictures learnt from: other views are not known."""
     other_label: str | None = None
     """The class that means "none of these"."""
     decoding: Decoding | None = None
@@ -140,6 +147,8 @@ class ModelCard(Strict):
             raise ValueError("'classes' is missing: a list of names, or the name of a file with one on each line")
         if self.other_label is not None and self.other_label not in self.classes:
             raise ValueError(f"other_label {self.other_label!r} is not one of the classes")
+        if self.temperature != 1.0 and self.scores != "logits":
+            raise ValueError("'temperature' is for logits: remove it, or say scores: logits")
         return self
 
 

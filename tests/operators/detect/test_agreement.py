@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from operators.detect.agreement import f1, iou, same_objects
+from operators.detect.agreement import f1, same_objects
 from operators.detect.decoding import Detections
 from serving.catalogue.cards import parse_card
 
@@ -35,12 +35,6 @@ CAR, NEAR, FAR = (0, 0, 10, 10, 0.9, 0), (1, 0, 11, 10, 0.8, 0), (50, 50, 60, 60
 def test_f1_of_boxes(wanted: Detections, got: Detections, share: float) -> None:
     assert f1(wanted, got) == pytest.approx(share)
     assert f1(got, wanted) == pytest.approx(share)
-
-
-def test_overlap_is_intersection_in_union() -> None:
-    boxes = np.array([[0, 0, 2, 2], [1, 1, 3, 3], [5, 5, 6, 6]], np.float32)
-    np.testing.assert_allclose(iou(boxes, boxes)[0], [1.0, 1 / 7, 0.0])
-    assert iou(np.zeros((1, 4)), np.zeros((1, 4))).tolist() == [[0.0]]
 
 
 def test_outputs_are_decoded_as_the_card_says() -> None:

@@ -61,13 +61,23 @@ async def test_without_regions_nothing_is_asked() -> None:
     assert engine.asked == []
 
 
-@pytest.mark.parametrize(("card", "label"), [({}, "unknown"), ({"other_label": "green"}, "green")])
-async def test_below_the_least_confidence_it_is_other(card: dict[str, Any], label: str) -> None:
+@pytest.mark.parametrize("card", [{}, {"other_label": "green"}])
+async def test_below_the_least_confidence_it_is_unknown(card: dict[str, Any]) -> None:
     region = make_region()
     await classifier(colour(**card), "colour", min_confidence=0.5).process(make_frame(), [region], CALL)
     (attribute,) = region.attributes
-    assert attribute.label == label
+    assert attribute.label == "unknown"
     assert attribute.confidence == pytest.approx(1 / 3, abs=1e-4)  # grey: all colours alike
+
+
+@pytest.mark.parametrize(
+    ("option", "in_card", "label"), [(None, 0.5, "unknown"), (0.2, 0.5, "blue"), (0.5, 0.2, "unknown")]
+)
+async def test_the_least_confidence_is_the_nodes_or_the_cards(option: float | None, in_card: float, label: str) -> None:
+    region = make_region()
+    made = classifier(colour(min_confidence=in_card), "colour", min_confidence=option)
+    await made.process(make_frame(), [region], CALL)
+    assert region.attributes[0].label == label
 
 
 @pytest.mark.parametrize(("option", "in_card", "red"), [(None, 0.5, True), (0.0, 0.5, False), (0.5, 0.0, True)])
@@ -102,6 +112,11 @@ def test_softmax_of_large_scores_is_finite_and_sums_to_one() -> None:
     np.testing.assert_allclose(rows, [[0.7310586, 0.2689414, 0.0]], atol=1e-6)
 
 
+def test_logits_are_divided_by_the_temperature() -> None:
+    rows = probabilities(card_of("c", temperature=2.0), np.array([[2.0, 0.0, -2.0]]))
+    np.testing.assert_allclose(rows, [[0.66524096, 0.24472847, 0.09003057]], atol=1e-6)
+
+
 def test_probabilities_are_taken_as_they_are() -> None:
     rows = probabilities(card_of("c", scores="probabilities"), np.array([[[[0.2]], [[0.3]], [[0.5]]]]))
     np.testing.assert_allclose(rows, [[0.2, 0.3, 0.5]], rtol=1e-6)
@@ -118,13 +133,5 @@ def test_a_model_that_is_no_classifier_is_refused() -> None:
         classifier(engine, "face")
 
 
-@pytest.mark.parametrize(
-    ("card", "least", "labels"),
-    [
-        ({}, 0.0, ("blue", "green", "red")),
-        ({}, 0.5, ("blue", "green", "red", "unknown")),
-        ({"other_label": "red"}, 0.5, ("blue", "green", "red")),
-    ],
-)
-def test_what_may_be_said(card: dict[str, Any], least: float, labels: tuple[str, ...]) -> None:
-    assert classifier(colour(**card), "colour", min_confidence=least).labels("colour") == labels
+def test_looks_say_the_cards_classes_whatever_is_withheld() -> None:
+    assert classifier(colour(), "colour", min_confidence=0.5).labels("colour") == ("blue", "green", "red")

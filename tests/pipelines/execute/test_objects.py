@@ -29,6 +29,9 @@ def answer(label, confidence=0.8):
         (True, ["vehicle", "pickup"], "pickup"),
         (True, ["person", "other"], "person"),
         (True, ["other"], "other"),
+        (True, ["unknown"], "moving"),
+        (True, ["car", "unknown"], "car"),
+        (True, ["other", "unknown"], "other"),
     ],
 )
 def test_who_names_the_object(class_agnostic, answers, label):

@@ -53,6 +53,11 @@ def test_a_file_of_classes_that_is_absent_or_elsewhere_is_refused(tmp_path: Path
             r"decoding\.box_oder: unknown key; did you mean 'box_order'\?",
         ),
         ({"classes": None}, "'classes' is missing"),
+        ({"temperature": 0.0}, "temperature"),
+        (
+            {"temperature": 2.0, "scores": "probabilities"},
+            "'temperature' is for logits: remove it, or say scores: logits",
+        ),
         ({"other_label": "purple"}, "other_label 'purple' is not one of the classes"),
         ({"file": "net.pkl"}, r"file: must be an \.onnx file"),
         ({"file": "../net.onnx"}, "file: "),
