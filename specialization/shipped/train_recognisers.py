@@ -92,6 +92,9 @@ def _card(recipe: Recipe, network: ResNet, directory: Path, figures: list[Accura
         outputs=(OUTPUT,),
         classes=recipe.classes,
         scores="logits",
+        temperature=recipe.temperature,
+        min_confidence=recipe.min_confidence,
+        views=recipe.views,
         other_label="other",
         accuracy=tuple(figures),
     )

@@ -15,7 +15,7 @@ from serving.catalogue.cards import Accuracy, ModelCard
 from serving.catalogue.lookup import SHIPPED, Catalogue, verify
 from specialization.shipped.collect import DRAWN_SIZE, UNSEEN_SEED
 from specialization.shipped.measure import predictor
-from specialization.shipped.recipes import RECIPES
+from specialization.shipped.recipes import RECIPES, Recipe
 from specialization.shipped.samples import Named, Samples
 
 NAMES = [recipe.name for recipe in RECIPES]
@@ -61,6 +61,18 @@ def test_cards_speak_of_these_weights(name: str) -> None:
     verify(entry)
     assert entry.card.other_label == "other"
     assert {figure.dataset for figure in entry.card.accuracy} >= {"vehicle6 photos", "drawn street crops"}
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=NAMES)
+def test_cards_say_how_far_they_can_be_trusted(recipe: Recipe) -> None:
+    card = _card(recipe.name)
+    assert (card.views, card.temperature, card.min_confidence) == (
+        recipe.views,
+        recipe.temperature,
+        recipe.min_confidence,
+    )
+    assert "not at eye level" in card.views
+    assert card.min_confidence >= 0.5
 
 
 def test_all_weights_together_are_small() -> None:

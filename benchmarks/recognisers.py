@@ -1,0 +1,149 @@
+"""How far the recognisers that ship can be trusted on cameras that they have not seen.
+
+Objects of three clips and of photos by many cameras, labelled by eye (``recogniser_parts/objects.csv``), beside what
+the recognisers know: photos of the camera that they learnt from, and drawn streets. A row is a recogniser on a view,
+per look or per track (looks pooled as a recognise node pools them), at one least confidence:
+
+``right``        share of right answers, "other" among them, whatever their confidence
+``ece``          expected calibration error of the confidences, at the card's temperature
+``ece_unseen``   the same at the temperature that the other views of ``FITTED`` give, this one left out
+``right_given``  share of right ones among the answers that name something and are certain enough
+``given``        share of the objects that have a name for which such an answer is given
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import harness
+from benchmarks.recogniser_parts.calibration import Answers, Scored, calibration_error, temperature
+from benchmarks.recogniser_parts.looks import CLIPS, frame_s
+from benchmarks.recogniser_parts.views import View, labelled_views, learnt_views, per_look, pooled
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.common.tensors import Image
+from serving.engines.network import run_in_steps
+from serving.loading.opening import open_model
+from serving.preprocess import batch
+from specialization.shipped.recipes import RECIPES
+
+FITTED = ("street level", "car park", "drawn streets")
+"""Views that give the temperature. No picture of them was learnt from, but streets drawn like the last ones were."""
+LEAST = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
+STEP = 32
+LOOK, TRACK = "look", "track"
+
+Logits = NDArray[np.float32]
+
+
+def measure(quick: bool) -> harness.Outcome:
+    """All recognisers on all views; ``quick``: the smallest one on what is labelled by eye."""
+    recipes = RECIPES[-1:] if quick else RECIPES
+    views = labelled_views(recipes[0].input(recipes[0].side).margin)
+    views += [] if quick else learnt_views()
+    seconds = {clip: frame_s(clip) for clip in CLIPS}
+    rows: list[harness.Row] = []
+    found: dict[str, float] = {}
+    for recipe in recipes:
+        card, logits = _seen(recipe.name, views)
+        scored = {view.name: view.scored(card, logits[view.name]) for view in views}
+        found[card.name] = round(temperature(_fitted(scored)), 3)
+        for view in views:
+            rows += _rows(card, view, logits[view.name], temperature(_fitted(scored, view.name)), seconds)
+    return harness.Outcome(rows, headline(rows, found), partial(_draw, rows))
+
+
+def headline(rows: Sequence[harness.Row], temperatures: Mapping[str, float]) -> Mapping[str, Any]:
+    """By recogniser: the fitted temperature, and what its card's least confidence gives on views not learnt from."""
+    return {
+        name: {
+            "temperature": heat,
+            **{
+                row["view"]: {"right_given": row["right_given"], "given": row["given"]}
+                for row in rows
+                if row["model"] == name and row["shipped"] and row["view"] in FITTED
+            },
+        }
+        for name, heat in temperatures.items()
+    }
+
+
+def _seen(name: str, views: Sequence[View]) -> tuple[ModelCard, Mapping[str, Logits]]:
+    entry = Catalogue([SHIPPED]).find(name)
+    network = open_model(entry, threads=1)
+
+    def logits(images: Sequence[Image]) -> Logits:
+        found: Logits = run_in_steps(network.run, batch(entry.card.input, images)[0], STEP)[0]
+        return found
+
+    return entry.card, {view.name: logits(view.pictures) for view in views}
+
+
+def _fitted(scored: Mapping[str, Scored], without: str = "") -> list[Scored]:
+    return [scored[name] for name in FITTED if name in scored and name != without]
+
+
+def _rows(
+    card: ModelCard, view: View, logits: Logits, unseen: float, seconds: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    other = replace_temperature(card, unseen)
+    units = {LOOK: per_look} | ({TRACK: partial(pooled, seconds=seconds)} if view.looks else {})
+    rows = []
+    for unit, answers in units.items():
+        said = answers(view, card, logits)
+        elsewhere = answers(view, other, logits)
+        for least in sorted({*LEAST, card.min_confidence}):
+            row = _row(said, least)
+            row["ece_unseen"] = round(calibration_error(elsewhere.confidence, elsewhere.right), 3)
+            shipped = least == card.min_confidence and (unit == TRACK or not view.looks)
+            rows.append({"model": card.name, "view": view.name, "unit": unit, "shipped": shipped, **row})
+    return rows
+
+
+def replace_temperature(card: ModelCard, heat: float) -> ModelCard:
+    """The card with another temperature."""
+    return card.model_copy(update={"temperature": heat})
+
+
+def _row(said: Answers, least: float) -> dict[str, Any]:
+    return {
+        "least_confidence": least,
+        "n": len(said.said),
+        "named": int((said.targets != said.other).sum()),
+        "right": round(float(said.right.mean()), 3),
+        "ece": round(calibration_error(said.confidence, said.right), 3),
+        "right_given": round(said.precision(least), 3),
+        "given": round(said.coverage(least), 3),
+        "answers": int(said.given(least).sum()),
+    }
+
+
+def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
+    names = list(dict.fromkeys(row["model"] for row in rows))
+    axes = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    for ax, name in zip(axes, names, strict=True):
+        mine = [row for row in rows if row["model"] == name]
+        for view in dict.fromkeys(row["view"] for row in mine):
+            best = [row for row in mine if row["view"] == view]
+            unit = TRACK if any(row["unit"] == TRACK for row in best) else LOOK
+            line = [row for row in best if row["unit"] == unit and row["answers"] >= 3]
+            marks = ax.plot([row["given"] for row in line], [row["right_given"] for row in line], ".-", label=view)
+            shipped = [row for row in line if row["shipped"]]
+            ax.plot([r["given"] for r in shipped], [r["right_given"] for r in shipped], "o", color=marks[0].get_color())
+        ax.axhline(0.85, color="grey", linewidth=0.8)
+        ax.set_title(name, fontsize=9)
+        ax.set_xlabel("objects with an answer", fontsize=8)
+        ax.set_xlim(-0.03, 1.03)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("right answers among these", fontsize=8)
+    axes[0].set_ylim(-0.03, 1.03)
+    axes[0].legend(frameon=False, fontsize=6)
+
+
+if __name__ == "__main__":
+    harness.run("recognisers", measure, __doc__ or "")

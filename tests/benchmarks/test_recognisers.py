@@ -1,0 +1,123 @@
+"""The labelled objects and what is computed of them."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.harness import RESULTS
+from benchmarks.recogniser_parts.calibration import Answers, Scored, calibration_error, temperature
+from benchmarks.recogniser_parts.looks import CLIPS, LABELLED, PHOTOS, UNCLEAR, by_track, read, write
+from benchmarks.recogniser_parts.views import labelled_views
+from benchmarks.recognisers import FITTED, measure
+from serving.catalogue.lookup import SHIPPED, Catalogue
+from specialization.shipped.recipes import RECIPES, VEHICLE_TYPES, Recipe
+
+TYPES = {*VEHICLE_TYPES, "person", "other", UNCLEAR}
+
+
+def test_every_object_has_one_type() -> None:
+    looks = read()
+    assert {look.clip for look in looks} == {*CLIPS, PHOTOS}
+    assert {look.kind for look in looks} <= TYPES
+    for track in by_track(looks).values():
+        assert len({look.kind for look in track}) == 1
+        assert [look.frame for look in track] == sorted({look.frame for look in track})
+
+
+def test_boxes_lie_in_the_frame() -> None:
+    for look in read():
+        box = look.box
+        assert 0 <= box.x_min < box.x_max <= 1.0001
+        assert 0 <= box.y_min < box.y_max <= 1.0001
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    write(read(), tmp_path / "copy.csv")
+    assert (tmp_path / "copy.csv").read_bytes() == LABELLED.read_bytes()
+
+
+def test_the_temperature_undoes_what_the_logits_were_multiplied_by() -> None:
+    rng = np.random.default_rng(3)
+    logits = rng.normal(0, 2, (20_000, 4))
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    targets = (rng.random((20_000, 1)) > shares.cumsum(axis=1)).sum(axis=1)
+    for factor in (0.5, 1.0, 3.0):
+        assert temperature([Scored((logits * factor).astype(np.float32), targets)]) == pytest.approx(factor, rel=0.05)
+
+
+def test_each_view_counts_alike_for_the_temperature() -> None:
+    sure = Scored(np.tile(np.float32([4.0, 0.0]), (1000, 1)), np.zeros(1000, np.intp))
+    wrong = Scored(np.tile(np.float32([4.0, 0.0]), (10, 1)), np.ones(10, np.intp))
+    assert temperature([sure]) < 0.2
+    assert temperature([sure, wrong]) > 9
+
+
+def test_calibration_error_against_its_definition() -> None:
+    rng = np.random.default_rng(4)
+    confidence, right = rng.random(500), rng.random(500) < 0.5
+    bins = defaultdict(list)
+    for value, hit in zip(confidence, right, strict=True):
+        bins[min(int(value * 10), 9)].append((value, hit))
+    expected = sum(abs(sum(v for v, _ in each) - sum(h for _, h in each)) for each in bins.values()) / 500
+    assert calibration_error(confidence, right) == pytest.approx(expected)
+    assert calibration_error(np.array([1.0, 1.0]), np.array([True, True])) == 0.0
+
+
+def test_answers_that_name_nothing_are_no_answers() -> None:
+    said, confidence = np.array([0, 0, 2, 1, 0]), np.array([0.9, 0.4, 0.95, 0.8, 0.7])
+    answers = Answers(said, confidence, np.array([0, 0, 1, 0, 2]), other=2)
+    assert answers.given(0.5).tolist() == [True, False, False, True, True]
+    assert answers.precision(0.5) == pytest.approx(1 / 3)
+    assert answers.coverage(0.5) == pytest.approx(2 / 4)
+    assert np.isnan(answers.precision(0.99))
+    assert np.isnan(Answers(said, confidence, np.full(5, 2), other=2).coverage(0.0))
+
+
+def committed() -> list[dict[str, str]]:
+    """The rows at which answers are given as the cards say."""
+    with (RESULTS / "recognisers.csv").open(newline="") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return [row for row in rows if row["shipped"] == "True"]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_the_committed_figures_are_those_of_the_cards(recipe: Recipe) -> None:
+    rows = [row for row in committed() if row["model"] == recipe.name]
+    assert {float(row["least_confidence"]) for row in rows} == {
+        Catalogue([SHIPPED]).find(recipe.name).card.min_confidence
+    }
+    assert {row["view"] for row in rows} >= {*FITTED}
+
+
+@pytest.mark.parametrize("view", ["car park", "drawn streets", "photos of the camera learnt from"])
+def test_answers_on_oblique_views_are_right_in_the_promised_share(view: str) -> None:
+    assert all(float(row["right_given"]) >= 0.85 for row in committed() if row["view"] == view)
+
+
+def test_types_are_hardly_named_at_eye_level_which_was_not_learnt() -> None:
+    rows = [row for row in committed() if row["view"] == "street level" and row["model"] != "street-kind"]
+    assert len(rows) == 2
+    assert all(float(row["given"]) <= 1 / 8 for row in rows)
+
+
+@pytest.mark.data
+def test_views_hold_what_the_file_says(data_dir: Path) -> None:
+    views = {view.name: view for view in labelled_views(0.08)}
+    assert {"street level", "car park", "any view"} <= set(views)
+    for view in views.values():
+        assert len(view.pictures) == len(view.kinds)
+        assert UNCLEAR not in view.kinds
+    assert not views["any view"].looks
+
+
+@pytest.mark.data
+def test_the_smallest_recogniser_is_measured_per_look_and_per_track(data_dir: Path) -> None:
+    outcome = measure(quick=True)
+    assert {row["unit"] for row in outcome.rows if row["view"] == "street level"} == {"look", "track"}
+    (name,) = outcome.headline
+    assert set(outcome.headline[name]) == {"temperature", *FITTED} - {"drawn streets"}
