@@ -68,6 +68,7 @@ def command(
     # Decoders and the broker's client, which a wrong query need not wait for.
     from operators.observer import Observers
     from operators.publish.kafka_frames import KafkaFrames
+    from operators.publish.producer import CaptureTopics
     from pipelines.kafka.sync_clients import frames_producer
     from pipelines.run.capture_all import Capturing
     from pipelines.run.state_lines import StateLines
@@ -75,7 +76,8 @@ def command(
     with stop_on_signals() as stop:
         _ensure_topics(settings, topics, broker_timeout_s, stop)
         producer = frames_producer(settings, broker_timeout_s, stop)
-        sink = KafkaFrames(producer, topics.name("frames"), topics.name("streams"), buffer_mb * 1_000_000)
+        names = CaptureTopics(topics.name("frames"), topics.name("streams"))
+        sink = KafkaFrames(producer, names, buffer_mb * 1_000_000)
         capturing = Capturing(specs, droppable, sink, Observers([StateLines()]))
         try:
             capturing.run(stop, partial(_feel, heart, sink), broker_timeout_s)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from operators.publish.kafka_frames import KafkaFrames
+from operators.publish.producer import CaptureTopics
 from operators.testing import make_frame
 from pipelines.kafka.sync_clients import frames_producer
 from tests.integration.kafka_side import create_topic, read_frames
@@ -26,7 +27,9 @@ def test_a_sender_of_droppable_frames_keeps_none_that_has_arrived(kafka_broker: 
     for kind in ("frames", "streams"):
         create_topic(kafka_broker.bootstrap, f"{topic_prefix}{kind}.v1")
     noise = np.random.default_rng(0).integers(0, 256, (270, 480, 3), np.uint8)
-    sink = KafkaFrames(frames_producer(plain(kafka_broker), 20), frames_topic, f"{topic_prefix}streams.v1")
+    sink = KafkaFrames(
+        frames_producer(plain(kafka_broker), 20), CaptureTopics(frames_topic, f"{topic_prefix}streams.v1")
+    )
     try:
         sink.emit(make_frame(image=noise), droppable=True)
         assert sink.drained(20)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,10 +13,13 @@ import pytest
 from kafka.errors import KafkaTimeoutError, MessageSizeTooLargeError
 from kafka.future import Future
 
-from operators.publish import kafka_frames
 from operators.publish.kafka_frames import KafkaFrames
+from operators.publish.producer import CaptureTopics
+from operators.publish.send_log import SILENT_S
 from operators.testing import make_frame
 from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, from_json
+from serving.common.clock import SYSTEM, Clock
+from serving.common.fake_clock import FakeClock
 from tests.at_once import AT_ONCE
 from tests.operators.publish.test_frame_buffer import message
 
@@ -30,6 +33,8 @@ class ScriptedProducer:
         self.answer = answer
         self.sent: list[tuple[str, bytes, FrameHeader | None, bytes]] = []
         self.silent: list[Future] = []
+        self.asked = threading.Semaphore(0)
+        """Counts the messages that are left unanswered."""
         self.closed = False
 
     def send(self, topic: str, value: bytes, key: bytes, headers: list[tuple[str, bytes]] | None = None) -> Future:
@@ -38,6 +43,7 @@ class ScriptedProducer:
         reply = self.answer(topic, value)
         if reply is ...:
             self.silent.append(future)
+            self.asked.release()
         elif reply is None:
             self.sent.append((topic, key, header, value))
             future.success(None)
@@ -59,9 +65,11 @@ class ScriptedProducer:
 def open_frames() -> Iterator[Callable[..., tuple[KafkaFrames, ScriptedProducer]]]:
     opened: list[KafkaFrames] = []
 
-    def open_(answer: Callable[[str, bytes], Any], max_bytes: int = 1 << 20) -> tuple[KafkaFrames, ScriptedProducer]:
+    def open_(
+        answer: Callable[[str, bytes], Any], max_bytes: int = 1 << 20, clock: Clock = SYSTEM
+    ) -> tuple[KafkaFrames, ScriptedProducer]:
         producer = ScriptedProducer(answer)
-        opened.append(KafkaFrames(producer, "frames.v1", "streams.v1", max_bytes, AT_ONCE))
+        opened.append(KafkaFrames(producer, CaptureTopics("frames.v1", "streams.v1"), max_bytes, AT_ONCE, clock))
         return opened[-1], producer
 
     yield open_
@@ -107,7 +115,7 @@ def test_a_topic_too_small_for_a_header_loses_the_frame_and_counts_it(open_frame
     assert frames.close() == 1
 
 
-def test_a_failed_frame_is_sent_again_before_the_next(open_frames: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_frame_is_sent_again_before_the_next(open_frames: Open) -> None:
     replies = iter([KafkaTimeoutError(), KafkaTimeoutError()])
     frames, producer = open_frames(lambda topic, value: next(replies, None))
     for seq in range(3):
@@ -117,17 +125,25 @@ def test_a_failed_frame_is_sent_again_before_the_next(open_frames: Open, monkeyp
 
 
 def test_a_silent_broker_is_told_and_images_go_when_the_buffer_is_full(
-    open_frames: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    open_frames: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kafka_frames, "SILENT_S", 0.0)
-    silent = True
-    frames, producer = open_frames(lambda topic, value: ... if silent else None, max_bytes=20_000)
+    warned = threading.Event()
+
+    def hear(record: logging.LogRecord) -> bool:
+        if "does not answer" in record.getMessage():
+            warned.set()
+        return True
+
+    caplog.handler.addFilter(hear)
+    silent, clock = True, FakeClock()
+    frames, producer = open_frames(lambda topic, value: ... if silent else None, 20_000, clock)
     frames.emit(make_frame(seq=0), droppable=True)
-    while not producer.silent:
-        time.sleep(0.01)
+    producer.asked.acquire()
+    clock.advance(SILENT_S + 1)
     for seq in range(1, 12):
         frames.emit(make_frame(seq=seq), droppable=True)
-    assert not frames.drained(1.5)
+    assert not frames.drained(0)
+    assert warned.wait(WAIT_S)
     silent = False
     producer.silent.pop().success(None)
     assert frames.drained(WAIT_S)
@@ -140,14 +156,14 @@ def test_a_silent_broker_is_told_and_images_go_when_the_buffer_is_full(
 
 
 def test_emit_waits_for_room_where_nothing_may_be_dropped_and_is_let_go_at_the_end(open_frames: Open) -> None:
-    frames, _ = open_frames(lambda topic, value: ..., max_bytes=3000)
+    frames, producer = open_frames(lambda topic, value: ..., max_bytes=3000)
     emitter = threading.Thread(
         target=lambda: [frames.emit(make_frame(seq=seq), droppable=False) for seq in range(3)], daemon=True
     )
     emitter.start()
-    emitter.join(0.5)
+    producer.asked.acquire()
     assert emitter.is_alive()
-    frames.give_up_after(0.2)
+    frames.give_up_after(0.0)
     emitter.join(WAIT_S)
     assert not emitter.is_alive()
     assert frames.drained(WAIT_S)
@@ -173,36 +189,39 @@ def test_states_go_to_their_topic(open_frames: Open) -> None:
 
 
 def test_a_slow_broker_is_waited_for_as_long_as_it_answers(open_frames: Open) -> None:
-    frames, producer = open_frames(lambda topic, value: ...)
+    clock = FakeClock()
+    frames, producer = open_frames(lambda topic, value: ..., clock=clock)
     for seq in range(4):
         frames.emit(make_frame(seq=seq), droppable=False)
     frames.give_up_when_silent(1.0)
     for _ in range(4):
-        assert not frames.drained(0.4)
+        producer.asked.acquire()
+        clock.advance(0.9)
+        assert not frames.drained(0)
         producer.silent[-1].success(None)
     assert frames.drained(WAIT_S)
     assert frames.close() == 0
 
 
 def test_a_silent_broker_is_given_up(open_frames: Open) -> None:
-    frames, _ = open_frames(lambda topic, value: ...)
+    clock = FakeClock()
+    frames, _ = open_frames(lambda topic, value: ..., clock=clock)
     frames.emit(make_frame(), droppable=False)
     frames.give_up_when_silent(0.2)
-    assert not frames.drained(0.1)
-    assert frames.drained(WAIT_S)
+    assert not frames.drained(0)
+    clock.advance(0.2)
+    assert frames.drained(0)
     assert frames.close() == 1
 
 
 def test_frames_that_nobody_takes_show_for_how_long(open_frames: Open) -> None:
-    silent = True
-    frames, producer = open_frames(lambda topic, value: ... if silent else None)
+    silent, clock = True, FakeClock()
+    frames, producer = open_frames(lambda topic, value: ... if silent else None, clock=clock)
     assert frames.stuck_s == 0.0
     frames.emit(make_frame(seq=0), droppable=True)
-    while not producer.silent:
-        time.sleep(0.01)
-    first = frames.stuck_s
-    time.sleep(0.05)
-    assert frames.stuck_s >= first + 0.05
+    producer.asked.acquire()
+    clock.advance(7)
+    assert frames.stuck_s == 7
     silent = False
     producer.silent.pop().success(None)
     assert frames.drained(WAIT_S)
