@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.transports.window import OrderedWindow
+from tests.turns import turns
 
 Batch = list[tuple[int, str]]
 
@@ -63,7 +64,7 @@ async def test_what_is_done_meanwhile_is_finished_together() -> None:
     window = OrderedWindow[int, str](8, finish)
     for number in range(5):
         await window.put(number, partial(after, 0 if number else 1, ""))
-    await asyncio.sleep(0.01)
+    await turns()
     gate.set()
     await window.drain()
     await window.abandon()
@@ -80,7 +81,7 @@ async def test_an_item_stays_inside_until_it_is_finished() -> None:
     window = OrderedWindow[int, str](1, finish)
     await window.put(0, partial(after, 0, ""))
     second = asyncio.create_task(window.put(1, partial(after, 0, "")))
-    await asyncio.sleep(0.01)
+    await turns()
     assert not second.done()
     gate.set()
     await second
@@ -132,7 +133,7 @@ async def test_abandoning_cancels_the_work_and_finishes_nothing() -> None:
 
     async def work() -> str:
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             cancelled.set()
             raise

@@ -24,6 +24,7 @@ from pipelines.execute.frame_room import FrameRoom
 from pipelines.planning.planner import FirstListed
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query, load_query
+from tests.turns import turns
 
 WIDTH, HEIGHT = 640, 480
 ONE_FRAME = WIDTH * HEIGHT * DECODING_BYTES_PER_PIXEL
@@ -38,7 +39,7 @@ class Counts:
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         self.now += 1
         self.most = max(self.most, self.now)
-        await asyncio.sleep(0.01)
+        await turns()
         self.now -= 1
         return []
 

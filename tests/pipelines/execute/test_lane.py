@@ -7,6 +7,7 @@ import pytest
 from pipelines.execute.lane import Dropped, Lane
 from pipelines.execute.overload import LATE, QUEUE_FULL, Block, DropLate, DropOldest, Waiting
 from serving.common.fake_clock import FakeClock
+from tests.turns import turns
 
 FAR = 1e9
 
@@ -39,15 +40,10 @@ async def outcome(task):
         return drop.cause
 
 
-async def settle():
-    for _ in range(10):
-        await asyncio.sleep(0)
-
-
 async def test_block_keeps_everything_in_order_and_makes_the_source_wait():
     bench = Bench(Block(), depth=2)
     tasks = [bench.put(seq, deadline=0.0) for seq in range(10)]
-    await settle()
+    await turns()
     assert bench.ran == []
     bench.gate.set()
     assert await asyncio.gather(*tasks) == list(range(10))
@@ -78,7 +74,7 @@ async def test_drop_oldest_loses_the_oldest_waiting_when_full():
     tasks = []
     for seq in range(5):
         tasks.append(bench.put(seq))
-        await settle()
+        await turns()
     bench.gate.set()
     assert [await outcome(task) for task in tasks] == [0, QUEUE_FULL, QUEUE_FULL, 3, 4]
 
@@ -91,9 +87,9 @@ async def test_drop_late_refuses_at_enqueue_what_is_already_late():
 async def test_drop_late_drops_on_the_timer_while_the_worker_never_frees():
     bench = Bench(DropLate())
     running = bench.put(0)
-    await settle()
+    await turns()
     late = bench.put(1, deadline=bench.soon())
-    await settle()
+    await turns()
     assert not late.done()
     bench.clock.advance(1.01)
     assert await outcome(late) == LATE
@@ -105,9 +101,9 @@ async def test_drop_late_drops_on_the_timer_while_the_worker_never_frees():
 async def test_drop_oldest_lets_a_late_frame_give_way_to_a_newer_one_only():
     bench = Bench(DropOldest(), depth=3)
     running = bench.put(0)
-    await settle()
+    await turns()
     late, newest = bench.put(1, deadline=bench.soon()), bench.put(2, deadline=bench.soon())
-    await settle()
+    await turns()
     bench.clock.advance(1.01)
     assert await outcome(late) == LATE
     bench.gate.set()
@@ -133,7 +129,7 @@ async def test_work_that_fails_fails_alone():
 async def test_a_submitter_that_gives_up_does_not_stop_the_lane():
     bench = Bench(Block())
     gone, stays = bench.put(0), bench.put(1)
-    await settle()
+    await turns()
     gone.cancel()
     bench.gate.set()
     assert await stays == 1

@@ -20,6 +20,7 @@ from pipelines.worker.worker import NoEvents
 from serving.errors import Unavailable
 from tests.at_once import AT_ONCE
 from tests.integration.worker_parts import CountingAnalyser, OneEvent, frame_message
+from tests.turns import turns, until
 
 TOPICS = TopicNames("frames", "results", "events", "dlq")
 
@@ -71,13 +72,6 @@ def message(offset: int, stream: str = "camera") -> Message:
     return Message("frames", 0, offset, 1000.0 + offset, sent.key, sent.value, sent.headers)
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.005)
-            await asyncio.sleep(0)
-
-
 async def test_results_come_in_order_and_acks_behind_them() -> None:
     bench = Bench()
     partition = bench.partition()
@@ -102,7 +96,7 @@ async def test_nothing_is_acknowledged_while_the_broker_is_away() -> None:
     assert not bench.of("ack")
     await partition.stop(0.05)
     bench.open.set()
-    await asyncio.sleep(0.05)
+    await turns()
     assert not bench.of("ack"), "given up, so it comes again"
 
 

@@ -16,6 +16,7 @@ from operators.wire.schema import NodePlan
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.worker.plan_publisher import PlanPublisher
+from tests.turns import turns, until
 
 
 class Node:
@@ -23,10 +24,12 @@ class Node:
 
     def __init__(self, **plans: NodePlan) -> None:
         self.found = plans
+        self.asked = 0
 
     node = "type"
 
     def plans(self, gone: bool) -> dict[str, list[NodePlan]]:
+        self.asked += 1
         return {stream: [plan] for stream, plan in self.found.items()}
 
 
@@ -68,7 +71,8 @@ async def test_each_stream_has_its_message_and_only_news_are_told() -> None:
     _, plans = publishing(node, every_s=0.01)
     async with plans.publishing(Publisher(topic.send)):
         await topic.until(2)
-        await asyncio.sleep(0.1)
+        asked = node.asked
+        await until(lambda: node.asked > asked + 2)
         assert len(topic.stored) == 2
         node.found["yard"] = plan(answers=7)
         await topic.until(3)
@@ -97,7 +101,7 @@ async def test_a_stream_that_came_back_is_told_of_again() -> None:
             node.found = found
             shortcuts.news.notify()
             await topic.until(count)
-            await asyncio.sleep(0.01)
+            await turns()
     assert [key for key, _ in topic.stored] == ["yard", "yard"]
 
 
@@ -109,7 +113,8 @@ async def test_a_topic_that_may_not_be_written_to_is_told_of_and_disturbs_nothin
 
     _, plans = publishing(Node(yard=plan()), every_s=0.01)
     async with plans.publishing(Publisher(refuse)):
-        await asyncio.sleep(0.05)
+        await until(lambda: bool(caplog.records))
+        await turns()
     assert [record.message[:44] for record in caplog.records] == ["plans are not published: cannot publish to p"]
 
 

@@ -12,6 +12,7 @@ from learning.store import FeatureStore
 from operators.recognise.specialised import own_samples
 from operators.recognise.specialised.own_samples import OwnSamples
 from serving.errors import ModelError, SluiceError
+from tests.turns import turns
 
 CROP = np.zeros((4, 4, 3), np.uint8)
 
@@ -41,7 +42,7 @@ async def test_features_and_labels_are_kept_together(tmp_path: Path) -> None:
 async def test_nothing_is_taken_before_the_frame_is_complete(tmp_path: Path) -> None:
     samples = OwnSamples(tmp_path, brightness)
     samples.offer("cam", [CROP, CROP], [1, 2])
-    await asyncio.sleep(0.01)
+    await turns()
     assert samples.taken == 0
     with pytest.raises(ModelError):
         FeatureStore.open(tmp_path)
@@ -52,7 +53,7 @@ async def test_what_is_kept_is_a_copy_of_the_crop(tmp_path: Path) -> None:
     samples.offer("cam", [crop], [1])
     crop[:] = 0
     samples.result_sent("cam")
-    await asyncio.sleep(0.01)
+    await turns()
     assert FeatureStore.open(tmp_path).features[0, 0] == 7
 
 
