@@ -32,7 +32,7 @@ from operators.frames.codec import encode_frame
 from operators.frames.frame import Frame
 from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, FrameInfo, Outcome, Plan, Result, from_json, to_json
 from pipelines.partition.dispatch import TopicNames
-from pipelines.partition.partition import Work
+from pipelines.partition.partition import SharedParts
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.resume import NothingToResume
 from pipelines.settings import BrokerSettings
@@ -106,7 +106,9 @@ async def _work(place: Place, mended: bool) -> None:
             app.transport = stock_driver.Transport(app.conf.broker_consumer, app)
         publisher = Publisher(sender(app))
         FrameAgent(
-            app, Work(FourMilliseconds(), publisher, place.topics, NothingToResume(), NoEvents()), asyncio.Event()
+            app,
+            SharedParts(FourMilliseconds(), publisher, place.topics, NothingToResume(), NoEvents()),
+            asyncio.Event(),
         )
         await app.start()
         await asyncio.Event().wait()

@@ -17,7 +17,7 @@ import pytest
 
 from operators.capture.outlet import OVERRUN
 from operators.capture.reasons import PERSISTENT, Reason
-from operators.frames.codec import Reason as DeadReason
+from operators.frames.codec import FrameFault
 from operators.publish.frame_buffer import CAPTURE_BUFFER_FULL, MESSAGE_TOO_LARGE
 from operators.testing import CALL, SHORTCUT_CHECKS, Case, Link, fake_oracle, make_frame, make_region
 from operators.testing.shortcut_checks import Check
@@ -154,7 +154,7 @@ def test_every_state_is_in_the_picture(state: str) -> None:
 CAUSES = (OVERRUN, CAPTURE_BUFFER_FULL, MESSAGE_TOO_LARGE, QUEUE_FULL, LATE)
 
 
-@pytest.mark.parametrize("word", [*CAUSES, *get_args(DeadReason), *get_args(Outcome), *STAGES])
+@pytest.mark.parametrize("word", [*CAUSES, *get_args(FrameFault), *get_args(Outcome), *STAGES])
 def test_every_cause_outcome_and_stage_is_told(word: str) -> None:
     assert word in table(LIFE)
 

@@ -26,15 +26,15 @@ MAX_HEADER_BYTES = 32 << 10
 Headers = Iterable[tuple[str, bytes | None]]
 """Headers of a message: Kafka allows empty ones, and several of one name."""
 Encoding = Literal["jpeg", "bgr24"]
-Reason = Literal["bad_header", "wrong_schema", "undecodable_image", "image_too_large"]
+FrameFault = Literal["bad_header", "wrong_schema", "undecodable_image", "image_too_large"]
 
 
 class FrameError(SluiceError):
     """A frame message cannot be read; ``reason`` is the code of its dead letter."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: FrameFault, message: str) -> None:
         super().__init__(message)
-        self.reason: Reason = reason
+        self.reason: FrameFault = reason
 
 
 class _SchemaOnly(msgspec.Struct):

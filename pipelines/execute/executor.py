@@ -18,7 +18,7 @@ from pipelines.execute.fresh_starts import FreshStarts
 from pipelines.execute.lane import Dropped, Lane
 from pipelines.execute.moments import Moment, Moments
 from pipelines.execute.objects import objects_of
-from pipelines.execute.overload import LATE, POLICIES, Waiting
+from pipelines.execute.overload import LATE, POLICIES, WaitingFrame
 from pipelines.execute.plan_echo import decisions
 from pipelines.planning.least_times import Downstream
 from pipelines.planning.planner import Planner
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Load = Callable[[], Frame]
+LoadFrame = Callable[[], Frame]
 """Gives the decoded frame; called only for frames that are not dropped, in a thread where there is much to decode."""
 
 FinalStep = Callable[[Frame, Result], Awaitable[None]]
@@ -67,13 +67,13 @@ class Executor:
         self._room = room or FrameRoom()
         self._downstream = Downstream([node.name for node in dag.nodes])
         self._lanes: dict[str, Lane[Result]] = {}
-        self._told: dict[str, str] = {}
+        self._logged: dict[str, str] = {}
         self._fresh_starts = FreshStarts()
 
-    async def submit(self, header: FrameHeader, load: Load) -> Result:
+    async def submit(self, header: FrameHeader, load: LoadFrame) -> Result:
         """Analyse one frame; raises only what ``load`` raises, and ``FrameError`` for one that is too large."""
         moment = self._moment(header)
-        waiting = Waiting(header.seq, self._deadline(moment))
+        waiting = WaitingFrame(header.seq, self._deadline(moment))
         try:
             return await self._lane(header.stream).run(waiting, lambda: self._analyse(header, load, moment))
         except Dropped as drop:
@@ -109,7 +109,7 @@ class Executor:
     def forget(self, stream: str) -> None:
         """Drop what the operators know of a stream: its partition moved away."""
         self._lanes.pop(stream, None)
-        self._told.pop(stream, None)
+        self._logged.pop(stream, None)
         self._fresh_starts.forget(stream)
         self._moments.forget(stream)
         for operator in self._operators.values():
@@ -131,7 +131,7 @@ class Executor:
     def _deadline(self, moment: Moment) -> float:
         return moment.captured_s + self._dag.slo_ms / 1000
 
-    async def _analyse(self, header: FrameHeader, load: Load, moment: Moment) -> Result:
+    async def _analyse(self, header: FrameHeader, load: LoadFrame, moment: Moment) -> Result:
         async with self._room.taken(header) as decoded:
             watch = Stopwatch()
             queue_ms = self._ms_since(moment)
@@ -170,7 +170,7 @@ class Executor:
                 raise Dropped(LATE) from late
             except Exception as error:
                 failure = f"{node.name}: {type(error).__name__}: {error}"
-                self._tell(frame.stream, failure)
+                self._log_once(frame.stream, failure)
                 if self._fresh_starts.failed(frame.stream, node.name, error):
                     self._operators[node.name].forget(frame.stream)
                 raise NodeFailed(failure) from error
@@ -182,10 +182,10 @@ class Executor:
             self._observer.node_ran(frame.stream, node.name, watch.took_ms(node.name), len(seen[node.name]))
         return found
 
-    def _tell(self, stream: str, failure: str) -> None:
+    def _log_once(self, stream: str, failure: str) -> None:
         """Once, not for every frame: the results tell of those."""
-        if self._told.get(stream) != failure:
-            self._told[stream] = failure
+        if self._logged.get(stream) != failure:
+            self._logged[stream] = failure
             log.warning("stream %s: node %s", stream, failure)
 
     def _call(self, frame: Frame, node: DagNode, deadline: float) -> Call:

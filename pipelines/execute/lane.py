@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
-from pipelines.execute.overload import LATE, QUEUE_FULL, OverloadPolicy, ServiceTime, Waiting
+from pipelines.execute.overload import LATE, QUEUE_FULL, OverloadPolicy, ServiceTime, WaitingFrame
 from serving.common.clock import SYSTEM, Clock, Timer
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class _Entry(Generic[T]):
 
     __slots__ = ("done", "timer", "waiting", "work")
 
-    def __init__(self, waiting: Waiting, work: Callable[[], Awaitable[T]], done: asyncio.Future[T]) -> None:
+    def __init__(self, waiting: WaitingFrame, work: Callable[[], Awaitable[T]], done: asyncio.Future[T]) -> None:
         self.waiting = waiting
         self.work = work
         self.done = done
@@ -49,7 +49,7 @@ class Lane(Generic[T]):
         self._runner: asyncio.Task[None] | None = None
         self._service = ServiceTime()
 
-    async def run(self, waiting: Waiting, work: Callable[[], Awaitable[T]]) -> T:
+    async def run(self, waiting: WaitingFrame, work: Callable[[], Awaitable[T]]) -> T:
         """Queue the work and return its result; raises ``Dropped``, or what the work raises."""
         loop = asyncio.get_running_loop()
         if self._is_late(waiting, newer_waiting=False):
@@ -106,7 +106,7 @@ class Lane(Generic[T]):
             if not entry.done.cancelled():
                 entry.done.set_result(result)
 
-    def _is_late(self, waiting: Waiting, newer_waiting: bool) -> bool:
+    def _is_late(self, waiting: WaitingFrame, newer_waiting: bool) -> bool:
         return self._policy.late(waiting, newer_waiting, self._clock.monotonic_s(), self._service.seconds)
 
     def _drop_late(self) -> None:

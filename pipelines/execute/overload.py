@@ -17,7 +17,7 @@ LATE = "late"
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingFrame:
     """A frame in a stream's queue. Times are seconds on the monotonic clock."""
 
     seq: int
@@ -29,11 +29,11 @@ class OverloadPolicy(Protocol):
 
     name: PolicyName
 
-    def overflow(self, queue: Sequence[Waiting]) -> int | None:
+    def overflow(self, queue: Sequence[WaitingFrame]) -> int | None:
         """The queue is full: the index of the frame to drop, or None to make the source wait."""
         ...
 
-    def late(self, frame: Waiting, newer_waiting: bool, now: float, service_s: float) -> bool:
+    def late(self, frame: WaitingFrame, newer_waiting: bool, now: float, service_s: float) -> bool:
         """Whether to give up a waiting frame; ``service_s`` is the time that analysing it is expected to take."""
         ...
 
@@ -43,11 +43,11 @@ class Block:
 
     name: PolicyName = "block"
 
-    def overflow(self, queue: Sequence[Waiting]) -> int | None:
+    def overflow(self, queue: Sequence[WaitingFrame]) -> int | None:
         """Wait."""
         return None
 
-    def late(self, frame: Waiting, newer_waiting: bool, now: float, service_s: float) -> bool:
+    def late(self, frame: WaitingFrame, newer_waiting: bool, now: float, service_s: float) -> bool:
         """Never."""
         return False
 
@@ -60,11 +60,11 @@ class DropOldest:
 
     name: PolicyName = "drop_oldest"
 
-    def overflow(self, queue: Sequence[Waiting]) -> int | None:
+    def overflow(self, queue: Sequence[WaitingFrame]) -> int | None:
         """The oldest."""
         return 0
 
-    def late(self, frame: Waiting, newer_waiting: bool, now: float, service_s: float) -> bool:
+    def late(self, frame: WaitingFrame, newer_waiting: bool, now: float, service_s: float) -> bool:
         """Past its deadline, with a newer one to take its place."""
         return newer_waiting and now > frame.deadline
 
@@ -74,11 +74,11 @@ class DropLate:
 
     name: PolicyName = "drop_late"
 
-    def overflow(self, queue: Sequence[Waiting]) -> int | None:
+    def overflow(self, queue: Sequence[WaitingFrame]) -> int | None:
         """The oldest: it is the closest to its deadline."""
         return 0
 
-    def late(self, frame: Waiting, newer_waiting: bool, now: float, service_s: float) -> bool:
+    def late(self, frame: WaitingFrame, newer_waiting: bool, now: float, service_s: float) -> bool:
         """Analysing it would end after its deadline."""
         return now + service_s > frame.deadline
 

@@ -40,14 +40,14 @@ Item = tuple[Array, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class PreparedPictures:
     """Prepared items (N × …), apart."""
 
     calibration: Array
     pictures: Pictures
 
 
-def gather(card: ModelCard, data: Path | None) -> Data:
+def gather(card: ModelCard, data: Path | None) -> PreparedPictures:
     """Read or draw pictures, half to calibrate on and half to compare; raises BadInput.
 
     ``data``: a folder of pictures, or of one folder of pictures per class, or a video; None: the generated street.
@@ -60,7 +60,7 @@ def gather(card: ModelCard, data: Path | None) -> Data:
     order = np.random.default_rng(SEED).permutation(len(items))
     first, second = ([items[index] for index in half] for half in np.array_split(order, 2))
     calibration = np.concatenate([item for item, _ in first])
-    return Data(calibration, _pictures(card, what, second, _sha256(items)))
+    return PreparedPictures(calibration, _pictures(card, what, second, _sha256(items)))
 
 
 def _pictures(card: ModelCard, what: str, items: Sequence[Item], sha256: str) -> Pictures:

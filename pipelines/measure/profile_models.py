@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipelines.measure.pictures import Data, gather
+from pipelines.measure.pictures import PreparedPictures, gather
 from serving.catalogue.lookup import Entry
 from serving.common.precision import Precision
 from serving.errors import ModelError
-from serving.profiling.profiler import Profiler, Report
+from serving.profiling.profiler import OnProgress, Profiler
 from serving.variants.artefacts import build, folder
 from serving.variants.fingerprint import fingerprint, installed
 from serving.variants.pareto import pareto
@@ -31,7 +31,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Measured:
+class ProfiledModel:
     """What is known of a model's variants (a catalogue in the sense of Shen, 2019, §4.3.1)."""
 
     model: str
@@ -50,13 +50,13 @@ def quality(profile: Profile) -> float:
     return profile.agreement if profile.accuracy is None else profile.accuracy
 
 
-def measure(entry: Entry, artefacts_dir: Path, data: Path | None, wanted: Wanted, report: Report) -> Measured:
+def measure(entry: Entry, artefacts_dir: Path, data: Path | None, wanted: Wanted, report: OnProgress) -> ProfiledModel:
     """Profiles of a model's variants, stored in the cache; those that still hold are not measured again.
 
     Raises BadInput for data that cannot be used, ModelError for a network that cannot be opened.
     """
     name, directory = entry.card.name, folder(artefacts_dir, entry)
-    known = Measured(name)
+    known = ProfiledModel(name)
     variants = _here(known, generate(name, wanted.engines, wanted.precisions, (None, *wanted.ranks)))
     report("pictures", 0.0)
     pictures = gather(entry.card, data)
@@ -76,7 +76,7 @@ def measure(entry: Entry, artefacts_dir: Path, data: Path | None, wanted: Wanted
     return known
 
 
-def _here(known: Measured, variants: Sequence[Variant]) -> list[Variant]:
+def _here(known: ProfiledModel, variants: Sequence[Variant]) -> list[Variant]:
     """The variants whose engine is installed."""
     missing = {variant.engine for variant in variants if not installed(variant.engine)}
     known.notes += [
@@ -87,7 +87,12 @@ def _here(known: Measured, variants: Sequence[Variant]) -> list[Variant]:
 
 
 def _held(
-    known: Measured, directory: Path, entry: Entry, variants: Sequence[Variant], data: Data, max_batch: int
+    known: ProfiledModel,
+    directory: Path,
+    entry: Entry,
+    variants: Sequence[Variant],
+    data: PreparedPictures,
+    max_batch: int,
 ) -> dict[Variant, Profile]:
     """The profiles that can be used again."""
     held = {}
@@ -116,13 +121,13 @@ def _changed(before: str, now: str) -> str:
 
 
 def _built(
-    known: Measured,
+    known: ProfiledModel,
     entry: Entry,
     artefacts_dir: Path,
     variants: Sequence[Variant],
-    data: Data,
+    data: PreparedPictures,
     again: bool,
-    report: Report,
+    report: OnProgress,
 ) -> dict[Variant, Path]:
     """The files of variants; what cannot be built is noted and left out."""
     files: dict[Variant, Path] = {}

@@ -14,15 +14,15 @@ from serving.errors import ModelError
 from serving.variants.fingerprint import usable_cores
 from specialization.templates.cost import latency_shares
 from specialization.templates.derive import compact, derived
-from specialization.templates.fill import Data, fill, forward
+from specialization.templates.fill import PictureSource, fill, forward
 from specialization.templates.stored import StoredTemplate, open_template, write_manifest
 
-Report = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, 0 … 1."""
 
 
 def make(
-    oracle: Entry, compacts: Sequence[Entry], directory: Path, shown: Shown, again: bool, report: Report
+    oracle: Entry, compacts: Sequence[Entry], directory: Path, shown: Shown, again: bool, report: OnProgress
 ) -> list[StoredTemplate]:
     """Templates of compact networks and of the oracle cut early, with stores and rates, below ``directory``.
 
@@ -40,13 +40,13 @@ def make(
     return list(map(_reopened, templates))
 
 
-def _fill(oracle: Entry, templates: Sequence[StoredTemplate], shown: Shown, report: Report) -> None:
+def _fill(oracle: Entry, templates: Sequence[StoredTemplate], shown: Shown, report: OnProgress) -> None:
     seen = forward(
         oracle, templates, shown, usable_cores(), lambda count: report("pictures", min(count / len(shown), 1.0))
     )
     for each in templates:
         what = f"heads of {each.name}"
-        data = Data(shown.words, shown.sha256)
+        data = PictureSource(shown.words, shown.sha256)
         fill(each, seen.features[each.name], seen.labels, data, lambda share, what=what: report(what, share))  # type: ignore[misc]
 
 

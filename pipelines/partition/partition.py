@@ -36,7 +36,7 @@ HOLD_AT_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
-class Work:
+class SharedParts:
     """The parts that all partitions of a worker share."""
 
     analyser: Analyser
@@ -63,7 +63,7 @@ class Valve:
 class Partition:
     """Takes messages in order; none is acknowledged before its result is stored, nor before the one ahead of it."""
 
-    def __init__(self, work: Work, valve: Valve, meet: Callable[[str], bool]) -> None:
+    def __init__(self, work: SharedParts, valve: Valve, meet: Callable[[str], bool]) -> None:
         """``meet`` is called with the stream of every frame, and returns whether the stream is new."""
         self._meet = meet
         self._work = work
@@ -160,7 +160,7 @@ class Partition:
             self._valve.acknowledge(message)
             self._work.tally.answered(message, found)
             if found.result is not None:
-                _tell(self._work.observer, found.result)
+                _observe(self._work.observer, found.result)
             self._bytes -= message.size_bytes
         self._release()
 
@@ -171,7 +171,7 @@ class Partition:
             self._valve.release()
 
 
-def _tell(observer: Observer, result: Result) -> None:
+def _observe(observer: Observer, result: Result) -> None:
     match result.outcome:
         case "analysed":
             observer.frame_analysed(result)

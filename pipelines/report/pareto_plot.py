@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from pipelines.measure.profile_models import Measured, quality
+from pipelines.measure.profile_models import ProfiledModel, quality
 from serving.errors import BadInput
 from serving.variants.profiles import Profile
 
@@ -17,7 +17,7 @@ COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:
 MARKS = {"onnxruntime": "o", "openvino": "^"}
 
 
-def save(path: Path, models: Sequence[Measured]) -> None:
+def save(path: Path, models: Sequence[ProfiledModel]) -> None:
     """Write the picture as PNG; raises BadInput where it cannot be written."""
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")
     axes = figure.add_subplot()
@@ -37,7 +37,7 @@ def save(path: Path, models: Sequence[Measured]) -> None:
         raise BadInput(f"--plot {path}: cannot be written ({error.strerror})") from None
 
 
-def _draw(axes: Any, known: Measured, colour: str) -> None:
+def _draw(axes: Any, known: ProfiledModel, colour: str) -> None:
     pairs = list(zip(known.profiles, known.pareto(), strict=True))
     for engine, mark in MARKS.items():
         mine = [(profile, best) for profile, best in pairs if f"@{engine}-" in profile.variant]
@@ -60,6 +60,6 @@ def _place(profile: Profile) -> tuple[float, float]:
     return profile.latency_s[1] * 1e3, quality(profile)
 
 
-def _measure(models: Sequence[Measured]) -> str:
+def _measure(models: Sequence[ProfiledModel]) -> str:
     known = {profile.accuracy is not None for each in models for profile in each.profiles}
     return {True: "accuracy", False: "agreement with the reference"}[known == {True}]

@@ -10,7 +10,7 @@ from operators.wire.schema import Result, StreamPlan, StreamStatus
 from pipelines.report.percentiles import Percentiles
 from pipelines.report.run_report import AuditReport, FrameCounts, RunReport, StreamFailure, StreamReport, TimeShares
 from pipelines.report.static_objects import StaticObjects
-from pipelines.report.timelines import Told, summaries
+from pipelines.report.timelines import NodeTimeline, summaries
 from pipelines.report.tracks import Tracks
 
 DECODE_STAGES = ("capture", "decode")
@@ -66,7 +66,9 @@ class RunCounts(Observer):
             if found.track_id is not None:
                 self._tracks.see((result.stream, result.run, found.track_id), found.label)
 
-    def report(self, wall_s: float, plans: Sequence[StreamPlan] = (), timelines: Sequence[Told] = ()) -> RunReport:
+    def report(
+        self, wall_s: float, plans: Sequence[StreamPlan] = (), timelines: Sequence[NodeTimeline] = ()
+    ) -> RunReport:
         """All figures.
 
         ``wall_s`` is how long the run took, ``plans`` what its audits found, ``timelines`` what specialization did.

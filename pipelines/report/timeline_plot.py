@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from operators.wire.schema import NodePlan, StreamPlan
 from pipelines.report import timeline_columns
 from pipelines.report.timeline_columns import Who
-from pipelines.report.timelines import Told
+from pipelines.report.timelines import NodeTimeline
 from serving.errors import BadInput
 from specialization.timeline import Timeline
 from specialization.timeline_state import Span
@@ -48,7 +48,7 @@ class Panel(NamedTuple):
     """Its figures as published, if they are."""
 
 
-def save_all(directory: Path, timelines: Iterable[Told], plans: Iterable[StreamPlan]) -> list[Path]:
+def save_all(directory: Path, timelines: Iterable[NodeTimeline], plans: Iterable[StreamPlan]) -> list[Path]:
     """A picture for each stream that has timelines, with the name of the stream."""
     published = {(plan.stream, node.node): node for plan in plans for node in plan.nodes if node.specialization}
     streams: defaultdict[str, list[Panel]] = defaultdict(list)

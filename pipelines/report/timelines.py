@@ -11,11 +11,11 @@ from pipelines.report.run_report import SpanReport, SpecializationReport
 from specialization.timeline import Timeline
 from specialization.timeline_state import Span
 
-Told = tuple[str, str, Timeline]
+NodeTimeline = tuple[str, str, Timeline]
 """Stream, node, and what specialization did there."""
 
 
-def summaries(timelines: Iterable[Told], plans: Iterable[StreamPlan]) -> list[SpecializationReport]:
+def summaries(timelines: Iterable[NodeTimeline], plans: Iterable[StreamPlan]) -> list[SpecializationReport]:
     """The figures of each timeline as they are published, and its spans."""
     published = {
         (plan.stream, node.node): node.specialization for plan in plans for node in plan.nodes if node.specialization

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from operators.capture.service import Capture
@@ -16,6 +14,7 @@ from operators.transports.local_broker import LocalBroker
 from operators.wire.schema import Result, from_json
 from pipelines.execute.executor import Executor
 from pipelines.partition.dispatch import TopicNames
+from pipelines.process.tasks import in_own_thread
 from pipelines.run.feed import MAX_BYTES, Feed
 from pipelines.worker.local_transport import LocalTransport
 from pipelines.worker.worker import WorkerConfig, run_worker
@@ -85,7 +84,9 @@ class EmbeddedRun:
         ]
         stopping = asyncio.create_task(_stop_all(captures, stop))
         try:
-            outcomes = await asyncio.gather(*(in_thread(capture.run) for capture in captures), return_exceptions=True)
+            outcomes = await asyncio.gather(
+                *(in_own_thread(capture.run) for capture in captures), return_exceptions=True
+            )
             while not self._feed.empty:
                 self._settled.clear()
                 await self._settled.wait()
@@ -128,29 +129,3 @@ async def _stop_all(captures: Sequence[Capture], stop: asyncio.Event) -> None:
     await stop.wait()
     for capture in captures:
         capture.stop()
-
-
-def in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
-    """Run in a thread of its own: long work must not take up the loop's pool, which decodes and preprocesses."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-
-    def finish(error: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
-
-    def run() -> None:
-        error: BaseException | None = None
-        try:
-            work()
-        except Exception as problem:
-            error = problem
-        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
-            loop.call_soon_threadsafe(finish, error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return done

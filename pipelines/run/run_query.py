@@ -28,7 +28,7 @@ from pipelines.query.query_file import Query
 from pipelines.report.run_counts import RunCounts
 from pipelines.report.run_report import RunReport
 from pipelines.report.text import render
-from pipelines.report.timelines import Told
+from pipelines.report.timelines import NodeTimeline
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun, Sink
 from pipelines.run.progress import RunProgress
@@ -133,7 +133,7 @@ def _drawn_by(annotator: Annotator) -> FinalStep:
     return draw
 
 
-def _plot(directory: Path, timelines: Sequence[Told], plans: Sequence[StreamPlan]) -> None:
+def _plot(directory: Path, timelines: Sequence[NodeTimeline], plans: Sequence[StreamPlan]) -> None:
     from pipelines.report.timeline_plot import save_all  # half a second, which others need not wait for
 
     if not save_all(directory, timelines, plans):

@@ -12,7 +12,7 @@ from faust.types import TP
 
 from pipelines.partition.message import Message
 from pipelines.partition.open_streams import OpenStreams
-from pipelines.partition.partition import Partition, Valve, Work
+from pipelines.partition.partition import Partition, SharedParts, Valve
 from pipelines.partition.publisher import Outgoing, Send
 from pipelines.partition.stream_state import StateStore
 
@@ -38,7 +38,7 @@ class FrameAgent:
     Exceptions of an agent would acknowledge the message at hand; here the agent's body only passes events on.
     """
 
-    def __init__(self, app: faust.App, work: Work, ready: asyncio.Event) -> None:
+    def __init__(self, app: faust.App, work: SharedParts, ready: asyncio.Event) -> None:
         """``ready`` is set once the app has been assigned its partitions."""
         self._app = app
         self._ready = ready

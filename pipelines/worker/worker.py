@@ -22,7 +22,7 @@ from pipelines.health.worker_health import WorkerHealth
 from pipelines.kafka.rights import needs
 from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
-from pipelines.partition.partition import Work
+from pipelines.partition.partition import SharedParts
 from pipelines.partition.publisher import HOPELESS, Publisher
 from pipelines.partition.stream_state import NoStateStore, StateConfig
 from pipelines.partition.tally import Tally
@@ -165,12 +165,12 @@ def _work(
     derive: Derive,
     state: StateConfig | None,
     tally: Tally,
-) -> Work:
+) -> SharedParts:
     publisher = Publisher(sender(app))
     resume = config.transport.resume(config.query, config.topics.results, lambda: app.producer.flush())
     store = NoStateStore() if state is None else config.transport.state(config.query, state, publisher)
     bounds, observers = config.bounds, config.observers
-    return Work(analyser, publisher, config.topics, resume, derive, store, bounds, tally, observers)
+    return SharedParts(analyser, publisher, config.topics, resume, derive, store, bounds, tally, observers)
 
 
 async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event) -> None:

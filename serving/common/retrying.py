@@ -14,7 +14,7 @@ from serving.common.backoff import Persistence
 Made = TypeVar("Made")
 Failure = TypeVar("Failure", bound=Exception)
 
-Told = Callable[[Failure, float], None]
+OnFailure = Callable[[Failure, float], None]
 """Called after a failure that another attempt will follow, with the error and the seconds left (perhaps infinite)."""
 
 _RNG = random.Random()
@@ -24,7 +24,7 @@ async def retrying(
     work: Callable[[], Awaitable[Made]],
     on: type[Failure] | tuple[type[Failure], ...],
     persistence: Persistence,
-    told: Told[Failure],
+    on_failure: OnFailure[Failure],
     rng: random.Random = _RNG,
 ) -> Made:
     """The result of the first attempt that succeeds; an error in ``on`` leads to another, the last one is raised."""
@@ -37,7 +37,7 @@ async def retrying(
             delay_s = persistence.delay_s(failures, waited_s, rng)
             if delay_s is None:
                 raise
-            told(error, persistence.within_s - waited_s)
+            on_failure(error, persistence.within_s - waited_s)
         await asyncio.sleep(delay_s)
     raise AssertionError("counting has no end")
 
@@ -46,7 +46,7 @@ def retry(
     work: Callable[[], Made],
     on: type[Failure] | tuple[type[Failure], ...],
     persistence: Persistence,
-    told: Told[Failure],
+    on_failure: OnFailure[Failure],
     pause: Callable[[float], None] = time.sleep,
     rng: random.Random = _RNG,
 ) -> Made:
@@ -60,6 +60,6 @@ def retry(
             delay_s = persistence.delay_s(failures, waited_s, rng)
             if delay_s is None:
                 raise
-            told(error, persistence.within_s - waited_s)
+            on_failure(error, persistence.within_s - waited_s)
         pause(delay_s)
     raise AssertionError("counting has no end")

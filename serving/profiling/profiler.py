@@ -29,7 +29,7 @@ SEGMENTS_SHARE = 0.4
 """Share of the time for latencies that segments get; the rest goes to whole networks."""
 
 Models = Mapping[Variant, onnx.ModelProto]
-Report = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 """Called with the name of the present measurement and the share of it that is done, 0 … 1."""
 
 
@@ -71,7 +71,7 @@ class Profiler:
     pictures: Pictures
     max_batch: int
     budget_s: float
-    report: Report = lambda what, share: None
+    report: OnProgress = lambda what, share: None
 
     def measure(self, files: Mapping[Variant, Path]) -> Outcome:
         """Profiles of variants that run from these ONNX files; those that this machine cannot run are skipped."""

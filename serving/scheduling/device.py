@@ -127,7 +127,7 @@ class Device:
                 answer = self._run(work.session, work.run)
                 if not self._is_ours(batch):
                     return
-                self._tell(work.run, answer)
+                self._deliver(work.run, answer)
             self._end(batch)
 
     def _wait(self) -> UnderWay | None:
@@ -178,7 +178,7 @@ class Device:
     def _drop(self, work: Work) -> None:
         work.session.latency.doubt()
         self.stats = replace(self.stats, dropped=self.stats.dropped + len(work.dropped))
-        self._tell(work.dropped, TooLate("it could not be answered in time"))
+        self._deliver(work.dropped, TooLate("it could not be answered in time"))
 
     def _run(self, session: Session, requests: list[Request]) -> Answer:
         """The outputs for every request, or why the batch failed."""
@@ -200,7 +200,7 @@ class Device:
         self._observer.network_ran(session.name, items, took_s)
         return answer
 
-    def _tell(self, requests: list[Request], answer: Answer) -> None:
+    def _deliver(self, requests: list[Request], answer: Answer) -> None:
         """One callback for the whole batch."""
         assert self._loop is not None
         self._loop.call_soon_threadsafe(settle, requests, answer)

@@ -58,11 +58,11 @@ class _Watched(Generic[T]):
         try:
             found = self._work()
         except Exception as error:
-            self._tell(error=error)
+            self._finish(error=error)
         else:
-            self._tell(found)
+            self._finish(found)
 
-    def _tell(self, found: T | None = None, error: Exception | None = None) -> None:
+    def _finish(self, found: T | None = None, error: Exception | None = None) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._settle, found, error)
 

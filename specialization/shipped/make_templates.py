@@ -21,7 +21,7 @@ from specialization.shipped.augment import nudge
 from specialization.shipped.collect import DRAWN_SIZE
 from specialization.shipped.samples import corners
 from specialization.templates.derive import compact
-from specialization.templates.fill import Data, fill, forward
+from specialization.templates.fill import PictureSource, fill, forward
 from specialization.templates.stored import SHIPPED
 
 TEMPLATES = {"vehicle-type": "vehicle-type-compact"}
@@ -48,7 +48,7 @@ def main() -> None:
     for oracle, network in TEMPLATES.items():
         template = compact(models.find(oracle), models.find(network), arguments.into)
         seen = forward(models.find(oracle), [template], shown, arguments.threads, lambda count: None)
-        data = Data(DATA, hashlib.sha256(b"".join(image.tobytes() for image in shown)).hexdigest())
+        data = PictureSource(DATA, hashlib.sha256(b"".join(image.tobytes() for image in shown)).hexdigest())
         fill(template, seen.features[template.name], seen.labels, data, lambda share: None)
         print(f"{template.name}: {np.bincount(seen.labels).tolist()} pictures of {', '.join(template.labels)}")
 

@@ -25,12 +25,12 @@ from specialization.templates.stored import StoredTemplate, feature_entry, write
 
 STEP, SEED = 16, 1
 
-Report = Callable[[int], None]
+OnProgress = Callable[[int], None]
 """Told how many pictures have been forwarded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class PictureSource:
     """Where pictures come from."""
 
     words: str
@@ -48,7 +48,7 @@ class Forwarded:
 
 
 def forward(
-    oracle: Entry, templates: Sequence[StoredTemplate], pictures: Iterable[Image], threads: int, report: Report
+    oracle: Entry, templates: Sequence[StoredTemplate], pictures: Iterable[Image], threads: int, report: OnProgress
 ) -> Forwarded:
     """Run everything on pictures of any size (blue-green-red); ModelError where a network cannot be opened."""
     networks = {each.name: _Opened.of(feature_entry(each.directory), threads) for each in templates}
@@ -67,7 +67,9 @@ def forward(
     return Forwarded(np.concatenate(labels), {name: np.concatenate(rows) for name, rows in features.items()})
 
 
-def fill(template: StoredTemplate, features: NDArray[Any], labels: NDArray[Any], data: Data, done: Done) -> None:
+def fill(
+    template: StoredTemplate, features: NDArray[Any], labels: NDArray[Any], data: PictureSource, done: Done
+) -> None:
     """Write the store, and the rates that heads trained from it reach; TooFewSamples where there can be no head."""
     measured = profile(features, labels, default_rng(SEED), done=done)
     write_store(template.directory, features, labels)

@@ -20,7 +20,7 @@ __all__ = ["Channel", "Closed", "Silent"]
 class Channel:
     """A running decoder process. Use as a context manager: on leaving it, the process is gone."""
 
-    def __init__(self, job: wire.Job) -> None:
+    def __init__(self, job: wire.DecodeJob) -> None:
         self._process = ChildProcess("operators.capture.live.child", "the decoder process")
         self._process.send(msgspec.json.encode(job))
 

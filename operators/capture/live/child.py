@@ -22,7 +22,7 @@ _ALIVE_EVERY_S: Final = 0.5
 def main() -> None:
     """Decode what the parent asks for into messages."""
     parent = ParentProcess(wire.MAX_MESSAGE_BYTES)
-    job = decode(parent.receive(), wire.Job)
+    job = decode(parent.receive(), wire.DecodeJob)
     wire.send(parent, wire.Started())
     try:
         _decode(job, parent)
@@ -30,7 +30,7 @@ def main() -> None:
         wire.send(parent, wire.Failed(error.reason, str(error)))
 
 
-def _decode(job: wire.Job, parent: ParentProcess) -> None:
+def _decode(job: wire.DecodeJob, parent: ParentProcess) -> None:
     reader = VideoReader(
         SourceUri(job.uri),
         Sampling(job.mode, job.fps),

@@ -14,7 +14,7 @@ from serving.common.tensors import Image
 MAX_MESSAGE_BYTES: Final = 65_536
 
 
-class Job(msgspec.Struct, kw_only=True, frozen=True):
+class DecodeJob(msgspec.Struct, kw_only=True, frozen=True):
     """What the process has to decode. It is sent over stdin, because other users can see arguments and environment."""
 
     uri: str

@@ -112,9 +112,9 @@ class LiveReader:
                 with self._lock:
                     self._channel = None
 
-    def _job(self, connect_timeout_s: float) -> wire.Job:
+    def _job(self, connect_timeout_s: float) -> wire.DecodeJob:
         spec = self._spec
-        return wire.Job(
+        return wire.DecodeJob(
             uri=spec.uri.reveal(),
             mode=spec.sampling.mode,
             fps=spec.sampling.fps,

@@ -20,7 +20,7 @@ from serving.common.explain import choices
 from serving.common.precision import PRECISIONS
 
 if TYPE_CHECKING:
-    from pipelines.measure.profile_models import Measured
+    from pipelines.measure.profile_models import ProfiledModel
     from serving.variants.profiles import Profile
 
 ENGINES = ("onnxruntime", "openvino")
@@ -118,7 +118,7 @@ def command(
             SafeConsole().print(_table(each))
 
 
-def _plain(known: Measured) -> dict[str, Any]:
+def _plain(known: ProfiledModel) -> dict[str, Any]:
     import msgspec
 
     pairs = zip(known.profiles, known.pareto(), strict=True)
@@ -126,7 +126,7 @@ def _plain(known: Measured) -> dict[str, Any]:
     return {"model": known.model, "variants": variants, "reused": known.reused, "notes": known.notes}
 
 
-def _table(known: Measured) -> Table:
+def _table(known: ProfiledModel) -> Table:
     items = f"{known.profiles[0].items} items of {known.profiles[0].data}" if known.profiles else "nothing measured"
     table = Table(
         title=f"{known.model}: {items}", title_justify="left", box=None, collapse_padding=True, pad_edge=False

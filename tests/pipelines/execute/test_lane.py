@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from pipelines.execute.lane import Dropped, Lane
-from pipelines.execute.overload import LATE, QUEUE_FULL, Block, DropLate, DropOldest, Waiting
+from pipelines.execute.overload import LATE, QUEUE_FULL, Block, DropLate, DropOldest, WaitingFrame
 from serving.common.fake_clock import FakeClock
 from tests.turns import turns
 
@@ -30,7 +30,7 @@ class Bench:
             self.ran.append(seq)
             return seq
 
-        return asyncio.ensure_future(self.lane.run(Waiting(seq, deadline), work))
+        return asyncio.ensure_future(self.lane.run(WaitingFrame(seq, deadline), work))
 
 
 async def outcome(task):
@@ -59,7 +59,7 @@ async def test_a_frame_that_waits_for_room_is_not_overtaken():
             await asyncio.sleep(0)
             order.append(seq)
 
-        await lane.run(Waiting(seq, FAR), work)
+        await lane.run(WaitingFrame(seq, FAR), work)
 
     tasks = []
     for seq in range(30):
@@ -120,7 +120,7 @@ async def test_work_that_fails_fails_alone():
     async def succeed():
         return "fine"
 
-    bad, good = lane.run(Waiting(0, FAR), fail), lane.run(Waiting(1, FAR), succeed)
+    bad, good = lane.run(WaitingFrame(0, FAR), fail), lane.run(WaitingFrame(1, FAR), succeed)
     results = await asyncio.gather(bad, good, return_exceptions=True)
     assert isinstance(results[0], ValueError)
     assert results[1] == "fine"

@@ -9,7 +9,7 @@ import pytest
 
 from datasets.video import write_mp4
 from pipelines.measure import pictures as profile_data
-from pipelines.measure.pictures import Data, gather
+from pipelines.measure.pictures import PreparedPictures, gather
 from serving.catalogue.cards import ModelCard, parse_card
 from serving.errors import BadInput
 
@@ -35,7 +35,7 @@ def folders(root: Path, count: int = 6, **more: tuple[int, int, int]) -> Path:
     return root
 
 
-def said(data: Data) -> list[float]:
+def said(data: PreparedPictures) -> list[float]:
     """Whether each answer of a network that is always right counts as right."""
     assert data.pictures.right is not None
     means = data.pictures.items.mean(axis=(2, 3))

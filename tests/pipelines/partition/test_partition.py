@@ -13,7 +13,7 @@ from operators.frames.frame import Frame
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.message import Message
-from pipelines.partition.partition import HOLD_AT, HOLD_AT_BYTES, WINDOW, Partition, Valve, Work
+from pipelines.partition.partition import HOLD_AT, HOLD_AT_BYTES, WINDOW, Partition, SharedParts, Valve
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.resume import NothingToResume, Tail
 from pipelines.worker.worker import NoEvents
@@ -39,7 +39,7 @@ class Bench:
 
     def partition(self) -> Partition:
         self.open.set()
-        work = Work(self.analyser, Publisher(self.send, AT_ONCE), TOPICS, self.resume, self.derive)
+        work = SharedParts(self.analyser, Publisher(self.send, AT_ONCE), TOPICS, self.resume, self.derive)
         valve = Valve(
             lambda message: self.diary.append(("ack", message.offset)),
             lambda: self.diary.append(("hold", 0)),

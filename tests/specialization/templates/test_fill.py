@@ -15,7 +15,7 @@ from serving.preprocess import batch
 from specialization.heads.train import TooFewSamples
 from specialization.templates.cost import latency_shares
 from specialization.templates.derive import compact
-from specialization.templates.fill import Data, fill, forward
+from specialization.templates.fill import PictureSource, fill, forward
 from specialization.templates.stored import StoredTemplate, feature_entry, open_template
 from tests.serving.graphs.onnx_graphs import classifier, entry
 
@@ -56,7 +56,7 @@ def test_a_filled_template_has_store_and_rates(template: StoredTemplate) -> None
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 400)
     features = 5 * np.eye(3, 4)[labels] + rng.normal(size=(400, 4))
-    fill(template, features, labels, Data("some", "abc"), lambda share: None)
+    fill(template, features, labels, PictureSource("some", "abc"), lambda share: None)
     filled = open_template(template.directory)
     assert filled.has_store
     assert (filled.manifest.data, filled.manifest.data_sha256) == ("some", "abc")
@@ -66,7 +66,7 @@ def test_a_filled_template_has_store_and_rates(template: StoredTemplate) -> None
 
 def test_too_few_samples_leave_the_template_as_it_was(template: StoredTemplate) -> None:
     with pytest.raises(TooFewSamples):
-        fill(template, np.zeros((5, 4)), np.zeros(5, np.int32), Data("few", ""), lambda share: None)
+        fill(template, np.zeros((5, 4)), np.zeros(5, np.int32), PictureSource("few", ""), lambda share: None)
     assert open_template(template.directory) == template
 
 

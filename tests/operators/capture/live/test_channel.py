@@ -16,8 +16,8 @@ from tests.operators.capture.clips import make_clip, moving
 PASSWORD = "hunter2hunter2"
 
 
-def job(uri: Path | str) -> wire.Job:
-    return wire.Job(uri=str(uri), mode="all", fps=None, max_width=None, connect_timeout_s=20, read_timeout_s=20)
+def job(uri: Path | str) -> wire.DecodeJob:
+    return wire.DecodeJob(uri=str(uri), mode="all", fps=None, max_width=None, connect_timeout_s=20, read_timeout_s=20)
 
 
 def test_pictures_come_whole(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_silence_and_death_are_told_apart(silent_port: int) -> None:
 
 
 def test_the_last_words_of_a_process_that_fails() -> None:
-    broken = wire.Job(uri="x", mode="fps", fps=-1, max_width=None, connect_timeout_s=1, read_timeout_s=1)
+    broken = wire.DecodeJob(uri="x", mode="fps", fps=-1, max_width=None, connect_timeout_s=1, read_timeout_s=1)
     with Channel(broken) as channel:
         channel.receive(30)
         with pytest.raises(Closed, match=r"exit status 1\) ValueError: fps must be"):
