@@ -13,6 +13,7 @@ import click
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
+from pipelines.measure.head_prospects import hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
 from pipelines.query.dag import Dag, compile_dag
@@ -31,6 +32,8 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
     """Validate the file QUERY: every problem with its line, key and what is allowed."""
     known = catalogue(models)
     examined, doubts = _with_galleries(examine(query, known), known)
+    if not examined.problems:
+        doubts += [f"{node}: {why}" for node, why in hopeless(examined.require()[0], known).items()]
     if as_json:
         say(json.dumps(_as_json(examined, doubts), indent=2))
         ctx.exit(2 if examined.problems else 0)

@@ -14,6 +14,7 @@ from rich.table import Table
 from pipelines.commands import options
 from pipelines.environment import catalogue, template_dirs
 from pipelines.measure.compact_models import compact_models
+from pipelines.measure.head_prospects import DEFAULT_ACCURACY, why_not
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
 from serving.errors import ModelError
@@ -38,9 +39,22 @@ def command() -> None:
     help="Pictures such as the camera's crops, in folders of any depth; no labels needed.  [default: drawn crops]",
 )
 @click.option("--again", is_flag=True, help="Forward the pictures anew, even if they are the same as before.")
+@click.option(
+    "--accuracy",
+    type=click.FloatRange(0, 1),
+    default=DEFAULT_ACCURACY,
+    show_default=True,
+    help="Say whether heads can be used at this accuracy.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of tables.")
 def profile(
-    oracle: str, names: Sequence[str], models: tuple[Path, ...], data: Path | None, again: bool, as_json: bool
+    oracle: str,
+    names: Sequence[str],
+    models: tuple[Path, ...],
+    data: Path | None,
+    again: bool,
+    accuracy: float,
+    as_json: bool,
 ) -> None:
     """Make templates for a classifier from pictures that it labels itself, and measure how well heads do.
 
@@ -72,6 +86,7 @@ def profile(
         manifest = each.manifest
         say(f"{each.name}: {manifest.cost:.0%} of the latency of {manifest.oracle}; {manifest.data}")
         SafeConsole().print(_rates(each))
+    say(why_not(made, accuracy) or f"heads can be used at accuracy {accuracy:g}")
 
 
 @command.command("list")

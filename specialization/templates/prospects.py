@@ -14,6 +14,7 @@ LEAST_SAVING = 0.05
 """Share of the oracle's work that must be saved on such a stream."""
 LEAST_ANSWERED = 0.5
 """A head that answers less often is not used: it would say "other" most of the time."""
+NO_ROOM = "it allows for no disagreement at all"
 UNMEASURED = 0.8
 """Share of the objects that heads are thought to answer at best before anybody has measured it."""
 
@@ -47,13 +48,18 @@ def why_not(templates: Mapping[str, tuple[float, Sequence[Measured]]], accuracy:
     found = [cause for cause in causes if cause]
     if not found or len(found) < len(causes):
         return None
-    return f"heads will not be used at accuracy {accuracy:g}: {'; '.join(found)}"
+    return at_accuracy(accuracy, "; ".join(dict.fromkeys(found)))
+
+
+def at_accuracy(accuracy: float, cause: str, what: str = "will not be used") -> str:
+    """The sentence about heads that names the accuracy and the cause."""
+    return f"heads {what} at accuracy {accuracy:g}: {cause}"
 
 
 def _cause(name: str, cost: float, measured: Sequence[Measured], accuracy: float) -> str | None:
     allowed = tolerance(accuracy)
     if accuracy >= 1:
-        return "it allows for no disagreement at all"
+        return NO_ROOM
     if measured and at_most(measured, allowed) is None:
         strictest = measured[0].tolerance
         return (

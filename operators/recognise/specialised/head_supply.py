@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 AUDITED = 0.04
 """Runs of the oracle for audits, as a share of a head's answers: one track in a hundred, looked at four times."""
-OPENING_S, TRAINING_S, PROFILING_S = 0.3, 0.7, 0.8
+OPENING_S, TRAINING_S, PROFILING_S = 0.1, 0.5, 0.8
 """First guesses of the processor time; the optimiser that training imports is in them."""
 GROWTH = 2.0
 """A profile is made of twice as many samples as the one before."""
@@ -192,7 +192,7 @@ class HeadSupply:
             return None  # it has not been made on this machine
 
     def _at_accuracy(self, cause: str, what: str = "will not be used") -> str:
-        return f"heads {what} at accuracy {self._rule.accuracy:g}: {cause}"
+        return prospects.at_accuracy(self._rule.accuracy, cause, what)
 
     def _next_step(self) -> tuple[str, Estimate]:
         usable = self._usable()

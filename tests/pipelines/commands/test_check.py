@@ -104,3 +104,35 @@ def test_a_mask_for_what_no_detector_finds_is_a_problem(tmp_path: Path, models: 
     (problem,) = json.loads(result.output)["problems"]
     assert problem["path"] == "masks[0].labels[0]"
     assert problem["message"] == "'person' is nothing that is found; allowed: moving"
+
+
+HEADS = """\
+    version: 1
+    name: cars
+    slo_ms: 250
+    accuracy: {accuracy}
+    streams:
+      - uri: clip.mp4
+    nodes:
+      - {{name: detect, task: detect, model: motion}}
+      - {{name: track, task: track, input: detect}}
+      - {{name: type, task: recognise, input: track, model: vehicle-type, specialize: true}}
+"""
+
+
+def test_heads_that_cannot_pay_are_told_of_with_accuracy_and_cause(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.yaml", HEADS.format(accuracy=0.999))
+    result = CliRunner().invoke(command, [str(path)], catch_exceptions=False)
+    assert result.exit_code == 0
+    last = result.output.splitlines()[-1]
+    assert last.startswith(
+        "note: type: heads will not be used at accuracy 0.999: those of vehicle-type-compact-features"
+    )
+    said = json.loads(CliRunner().invoke(command, [str(path), "--json"], catch_exceptions=False).output)
+    assert [doubt.partition(":")[0] for doubt in said["doubts"]] == ["type"]
+
+
+def test_heads_that_may_pay_are_not_told_of(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.yaml", HEADS.format(accuracy=0.95))
+    result = CliRunner().invoke(command, [str(path)], catch_exceptions=False)
+    assert "look at" not in result.output

@@ -28,6 +28,7 @@ def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("specialization.templates.cost.BUDGET_S", 0.01)
     # The small oracle's first layer is most of it.
     monkeypatch.setattr("specialization.templates.derive.EARLY", 0.9)
+    monkeypatch.setattr("specialization.templates.stored.EARLY", 0.9)
 
 
 @pytest.fixture
@@ -80,6 +81,16 @@ def test_a_table_says_the_same(models: Path, photos: Path) -> None:
     assert "small-features" in shown
     assert f"of the latency of oracle; {COUNT} pictures of photos" in shown
     assert "e_in→out" in shown
+    assert shown.splitlines()[-1].startswith("heads ")
+
+
+def test_it_is_said_at_which_accuracy_heads_cannot_be_used(models: Path, photos: Path) -> None:
+    common = ["profile", "oracle", "--models", str(models), "--data", str(photos)]
+    last = sluice(*common, "--accuracy", "0.999").stdout.splitlines()[-1]
+    assert last.startswith("heads will not be used at accuracy 0.999: those of small-features may be wrong in 0.05%")
+    assert sluice(*common, "--accuracy", "1").stdout.splitlines()[-1] == (
+        "heads will not be used at accuracy 1: it allows for no disagreement at all"
+    )
 
 
 def test_the_same_pictures_are_not_forwarded_again(models: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:

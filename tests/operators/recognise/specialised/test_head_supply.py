@@ -71,11 +71,11 @@ async def used_up(supply: HeadSupply) -> list[str]:
 async def test_without_money_nothing_is_loaded_sampled_or_trained_and_it_is_said_what_is_missing(
     tmp_path: Path,
 ) -> None:
-    scene = Scene(tmp_path, ThreadSpecializer(), purse=Purse(lambda: 20.0))
+    scene = Scene(tmp_path, ThreadSpecializer(), purse=Purse(lambda: 5.0))
     assert await used_up(scene.supply) == []
     assert scene.engine.loaded == []
     assert scene.supply.waits_for() == (
-        "heads are not used yet at accuracy 0.9: loading a compact network takes 0.3 s of processor time; 0.2 s may be "
+        "heads are not used yet at accuracy 0.9: loading a compact network takes 0.1 s of processor time; 0.1 s may be "
         "spent so far (1% of what this process has used, and half of what was saved)"
     )
     assert not scene.supply.may_train(None, 0)
@@ -86,7 +86,7 @@ async def test_what_can_be_paid_is_loaded_and_paid(tmp_path: Path) -> None:
     assert await used_up(scene.supply) == ["tiny"]
     assert scene.engine.loaded == ["tiny"]
     assert scene.supply.books.of("cam").seconds.training > 0
-    assert "training a head takes 0.7 s" in (scene.supply.waits_for() or "")
+    assert "training a head takes 0.5 s" in (scene.supply.waits_for() or "")
 
 
 async def test_where_the_oracle_is_as_cheap_as_a_head_nothing_is_tried_and_it_is_said_why(tmp_path: Path) -> None:
