@@ -125,9 +125,7 @@ def test_heads_that_cannot_pay_are_told_of_with_accuracy_and_cause(tmp_path: Pat
     result = CliRunner().invoke(command, [str(path)], catch_exceptions=False)
     assert result.exit_code == 0
     last = result.output.splitlines()[-1]
-    assert last.startswith(
-        "note: type: heads will not be used at accuracy 0.999: those of vehicle-type-compact-features"
-    )
+    assert last.startswith("  look at  type: heads will not be used at accuracy 0.999: those of vehicle-type-compact")
     said = json.loads(CliRunner().invoke(command, [str(path), "--json"], catch_exceptions=False).output)
     assert [doubt.partition(":")[0] for doubt in said["doubts"]] == ["type"]
 
