@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.execute.overload import POLICIES, Block, DropLate, DropOldest, ServiceTime, Waiting
+from pipelines.execute.overload import POLICIES, Block, DropLate, DropOldest, ServiceTime, WaitingFrame
 
-FRAME = Waiting(seq=7, deadline=10.0)
+FRAME = WaitingFrame(seq=7, deadline=10.0)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_late(policy, newer_waiting, now, service_s, late):
 
 @pytest.mark.parametrize(("policy", "victim"), [(Block(), None), (DropOldest(), 0), (DropLate(), 0)])
 def test_overflow(policy, victim):
-    assert policy.overflow([FRAME, Waiting(8, 11.0)]) == victim
+    assert policy.overflow([FRAME, WaitingFrame(8, 11.0)]) == victim
 
 
 def test_every_policy_is_found_by_its_name():
@@ -41,7 +41,7 @@ def test_drop_late_always_tries_again_after_a_slow_spell(slow_s, observations):
         service.observe(slow_s)
     slo_s = 0.1
     drops = 0
-    while DropLate().late(Waiting(0, slo_s), False, 0.0, service.seconds):
+    while DropLate().late(WaitingFrame(0, slo_s), False, 0.0, service.seconds):
         service.dropped()
         drops += 1
     assert drops < 60
