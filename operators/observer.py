@@ -55,7 +55,10 @@ class Observer(EngineObserver):
         """A shortcut gave so many answers, one or more, for a frame. Called on the event loop."""
 
     def audit_done(self, stream: str, node: str, kind: ShortcutKind, agrees: bool) -> None:
-        """The oracle has looked again at an object for which a shortcut had answered. Called on the event loop."""
+        """What a shortcut says of an object, in the shadow or in service, was compared with what a sure oracle says.
+
+        Called on the event loop.
+        """
 
     def head_trained(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:
         """A head has been trained; not ``used``: it turned out not to be worth it. Called on the event loop."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from learning.ring import SampleRing
+from operators import background as backlog
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
 from operators.capture.spec import CaptureSpec
 from operators.frames.codec import JPEG_QUALITY, MAX_HEADER_BYTES
@@ -20,8 +21,9 @@ from operators.frames.image_limits import (
     MAX_SCANS,
 )
 from operators.publish.kafka_frames import MAX_STATUSES
+from operators.recognise.audits import open_trials, second_thoughts, shadow
 from operators.recognise.objects import look_rule, pool
-from operators.recognise.shortcuts import backlog, node_stream
+from operators.recognise.shortcuts import node_stream
 from operators.recognise.specialised.own_samples import FIRST_PROFILE
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import bounds
@@ -94,6 +96,9 @@ SAID = {
         f"| *{partition.WINDOW} at work, {partition.HOLD_AT} that wait; {mib(partition.HOLD_AT_BYTES)} together* |",
         f"| waiting frames of a stream | *{QUEUED}* |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
+        f"| frames that wait for a shortcut in the shadow | *{shadow.MOST_FRAMES}, {mib(shadow.MOST_BYTES)} in all* |",
+        f"| objects of a stream that are being audited | *{open_trials.MOST_TRIALS} for each node* |",
+        f"second conclusion is waited for | *{second_thoughts.REMEMBERED} for each node* |",
         f"| *{node_stream.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
@@ -138,6 +143,7 @@ SAID = {
     "life-of-a-frame.md": [
         f"JPEG, quality {JPEG_QUALITY}",
         f"at most {backlog.MAX_WAITING} and {mib(backlog.MAX_BYTES)} for each node",
+        f"and at most {shadow.MOST_FRAMES} frames wait for shortcuts",
         f"of at most {BACKGROUND_S * 1000:.0f} ms",
         f"finishes them within {run_query.CLOSE_S:.0f} s",
         f"where they are at most {kib(dead_letters.DEAD_LETTER_BYTES)}",

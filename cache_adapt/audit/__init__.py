@@ -1,4 +1,5 @@
-"""The audit of one stream and node: which answers to look at again, and what the disagreements of late prove. Pure.
+"""The audit of one stream and node: which objects to compare, and what the disagreements of late prove. Pure.
 
-Read in this order: ``audit``, ``state``, ``coin``, ``periods``, ``confidence``, ``verdict``, ``alarm``.
+Read in this order: ``audit``, ``state``, ``coin``, ``periods``, ``confidence``, ``verdict``, ``alarm``,
+``self_agreement``.
 """

@@ -1,25 +1,25 @@
 """How sure a share of disagreements is, after some audits: an interval for one look, and one valid at every look.
 
-**For one look** (Clopper & Pearson, 1934): of ``audits`` answers drawn at random ``disagreements`` were wrong, and the
-binomial tails say which shares of all answers are compatible with that.
+**For one look** (Clopper & Pearson, 1934): of ``audits`` objects drawn at random ``disagreements`` were wrong, and the
+binomial tails say which shares of all objects are compatible with that.
 
 **At every look.** A report that is read again and again, and a switch thrown the first time that a bound is crossed,
-need an interval that errs at no time. Answer i is audited with the probability ε_i, decided before the answer is known;
-d_i = 1 if the oracle would disagree, whatever the content has been up to: nothing is assumed of the d_i. N is the
-number of disagreements among the audited answers, m = Σ ε_i d_i what was to be expected of it. For every factor r > 0
+need an interval that errs at no time. d_i = 1 if audit i disagrees; p_i is the probability of that, given the outcomes
+of all audits before it. Nothing is assumed of the p_i: the content may drift, come in bursts, or answer to what was
+audited. N = Σ d_i, m = Σ p_i. For every factor r > 0
 
     r^N e^(−(r−1) m)
 
-is a non-negative supermartingale that begins at 1, since 1 + ε_i d_i (r−1) ≤ e^(ε_i d_i (r−1)): N is *sub-Poisson*
-(Howard et al., 2020, "Time-uniform Chernoff bounds via nonnegative supermartingales"). So is its mixture over
-r ~ Exponential(1), a gamma-Poisson mixture (Howard et al., 2021, "Time-uniform, nonparametric, nonasymptotic confidence
-sequences", §3.2; the method of mixtures is Robbins', 1970), which can be written down:
+is a non-negative supermartingale that begins at 1, since 1 + p_i (r−1) ≤ e^(p_i (r−1)): N is *sub-Poisson* (Howard et
+al., 2020, "Time-uniform Chernoff bounds via nonnegative supermartingales"). So is its mixture over r ~ Exponential(1),
+a gamma-Poisson mixture (Howard et al., 2021, "Time-uniform, nonparametric, nonasymptotic confidence sequences", §3.2;
+the method of mixtures is Robbins', 1970), which can be written down:
 
     M(N, m) = e^m N! / (1 + m)^(N+1)
 
 By Ville's inequality (1939) it ever reaches 1/α with a probability of α at most. All m with M(N, m) < 1/α are therefore
-an interval that holds m at all times at once with a probability of 1 − α. Divided by Σ ε_i it holds the disagreement of
-all answers, audited or not, each counted with its ε_i.
+an interval that holds m at all times at once with a probability of 1 − α. Divided by the number of audits it holds the
+mean of the p_i: how often the objects that were drawn had to disagree.
 """
 
 from __future__ import annotations
@@ -47,15 +47,12 @@ def exact(disagreements: int, audits: int, error: float) -> Interval:
     return Interval(low, high)
 
 
-def sequential(disagreements: int, weight: float, error: float) -> Interval:
-    """Interval of the agreement, 0…1, all of whose looks together err with probability ``error`` at most.
-
-    ``weight``: Σ ε_i of the answers so far, the number of audits to be expected.
-    """
-    if weight <= 0:
+def sequential(disagreements: int, audits: int, error: float) -> Interval:
+    """Interval of the agreement, 0…1, all of whose looks together err with probability ``error`` at most."""
+    if not audits:
         return Interval(0.0, 1.0)
     fewest, most = _expected(disagreements, error)
-    return Interval(max(0.0, 1 - most / weight), min(1.0, max(0.0, 1 - fewest / weight)))
+    return Interval(max(0.0, 1 - most / audits), min(1.0, max(0.0, 1 - fewest / audits)))
 
 
 def against(disagreements: int, expected: float, error: float) -> bool:

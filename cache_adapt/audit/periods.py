@@ -1,45 +1,81 @@
 """Periods of recent audits: old evidence leaves, so that a good past does not hide a bad present.
 
-Two periods overlap. The elder speaks; once the younger has reached half of the memory, it takes the elder's place and a
-new one begins. So the elder covers between half and all of the memory, and nothing older. A period begins between two
-answers, at a moment that does not depend on what comes: its interval is valid at all times of its life at once. The
+Two periods overlap. The elder speaks; once the younger is half grown, it takes the elder's place and a new one begins.
+A period is grown when it has as many audits as the memory holds, or speaks of as many objects as a proof is good for:
+a trusted shortcut is audited seldom, and its proof must not outlive what it was made on. A period begins between two
+audits, at a moment that does not depend on what comes: its interval is valid at all times of its life at once. The
 error is spent per period: of all periods, a share of ``error`` may at some time be wrong.
 """
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
+
+Count = Annotated[int, Meta(ge=0)]
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How far the elder may reach back."""
+
+    audits: float
+    """Audits, those included in which the oracle was not sure."""
+    objects: float
+    """Objects that were answered for, or would have been, in the shadow."""
 
 
 class Period(msgspec.Struct, frozen=True):
-    """Audits of a stretch of answers."""
+    """Audits of a stretch of objects."""
 
-    weight: float = 0.0
-    """Sum of the probabilities with which its answers were to be audited: how many audits were to be expected."""
-    audits: int = 0
-    disagreements: int = 0
+    objects: Count = 0
+    """Objects that the shortcut answered for, audited or not."""
+    audits: Count = 0
+    """Audits in which the oracle was sure: those that count."""
+    disagreements: Count = 0
+    unsure: Count = 0
+    """Audits in which the oracle itself was not sure: told, but neither for nor against the shortcut."""
 
-    def with_audit(self, weight: float, agrees: bool) -> Period:
-        """One audit more; ``weight``: of all answers since the audit before."""
-        return Period(self.weight + weight, self.audits + 1, self.disagreements + (not agrees))
+    def with_object(self) -> Period:
+        """One object more."""
+        return msgspec.structs.replace(self, objects=self.objects + 1)
+
+    def with_audit(self, agrees: bool | None) -> Period:
+        """One audit more; None: the oracle was not sure."""
+        if agrees is None:
+            return msgspec.structs.replace(self, unsure=self.unsure + 1)
+        wrong = self.disagreements + (not agrees)
+        return msgspec.structs.replace(self, audits=self.audits + 1, disagreements=wrong)
+
+    def reaches(self, share: float, limits: Limits) -> bool:
+        """Whether it has grown to a share of the limits."""
+        return self.audits + self.unsure >= share * limits.audits or self.objects >= share * limits.objects
 
 
 class Recent(msgspec.Struct, frozen=True):
-    """The two overlapping periods; their weight is the clock."""
+    """The two overlapping periods."""
 
     elder: Period = Period()
     younger: Period = Period()
 
-    def with_audit(self, weight: float, agrees: bool, memory: float) -> Recent:
-        """One audit more; ``memory`` is the weight that the elder may reach."""
-        begun = self.elder.weight >= memory / 2
-        younger = self.younger.with_audit(weight, agrees) if begun else self.younger
-        return Recent(self.elder.with_audit(weight, agrees), younger)
+    def with_object(self, limits: Limits) -> Recent:
+        """One object more."""
+        younger = self.younger.with_object() if self._two(limits) else self.younger
+        return Recent(self.elder.with_object(), younger)
 
-    def is_full(self, memory: float) -> bool:
+    def with_audit(self, agrees: bool | None, limits: Limits) -> Recent:
+        """One audit more."""
+        younger = self.younger.with_audit(agrees) if self._two(limits) else self.younger
+        return Recent(self.elder.with_audit(agrees), younger)
+
+    def is_full(self, limits: Limits) -> bool:
         """Whether the elder has to go."""
-        return self.younger.weight >= memory / 2
+        return self.younger.reaches(0.5, limits)
 
     def without_elder(self) -> Recent:
         """The younger takes its place."""
         return Recent(self.younger)
+
+    def _two(self, limits: Limits) -> bool:
+        return self.elder.reaches(0.5, limits)

@@ -10,7 +10,7 @@ from cache_adapt.audit.confidence import Interval, against, exact, sequential
 from cache_adapt.audit.periods import Period, Recent
 from cache_adapt.audit.state import Rule
 
-Verdict = Literal["worse", "unproven", "open", "good"]
+Verdict = Literal["worse", "open", "good"]
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -18,6 +18,8 @@ class Estimate(msgspec.Struct, frozen=True):
 
     audits: int
     disagreements: int
+    unsure: int
+    """Audits that say nothing, since the oracle was not sure; not part of ``audits``."""
     agreement: float | None
     """Share of the audits; None before the first."""
     exact: Interval
@@ -30,28 +32,25 @@ def estimate(period: Period, error: float) -> Estimate:
     """Agreement in a period, with both intervals."""
     audits, wrong = period.audits, period.disagreements
     if not audits:
-        return Estimate(0, 0, None, Interval(0.0, 1.0), Interval(0.0, 1.0))
-    return Estimate(
-        audits, wrong, 1 - wrong / audits, exact(wrong, audits, error), sequential(wrong, period.weight, error)
-    )
+        return Estimate(0, 0, period.unsure, None, Interval(0.0, 1.0), Interval(0.0, 1.0))
+    intervals = exact(wrong, audits, error), sequential(wrong, audits, error)
+    return Estimate(audits, wrong, period.unsure, 1 - wrong / audits, *intervals)
 
 
 def verdict(recent: Recent, rule: Rule) -> Verdict:
-    """Too many disagreements in either period, or few enough in the elder, or neither before it is full."""
+    """Too many disagreements in either period, or few enough in the elder, or neither."""
     if is_worse(recent.elder, rule) or is_worse(recent.younger, rule):
         return "worse"
-    if _is_good(recent.elder, rule):
-        return "good"
-    return "unproven" if recent.is_full(rule.memory) else "open"
+    return "good" if _is_good(recent.elder, rule) else "open"
 
 
 def is_worse(period: Period, rule: Rule) -> bool:
     """Whether the upper bound of the agreement is below what is wanted."""
-    allowed = rule.tolerance * period.weight
+    allowed = rule.tolerance * period.audits
     return period.disagreements > allowed and against(period.disagreements, allowed, rule.error)
 
 
 def _is_good(period: Period, rule: Rule) -> bool:
     """Whether the lower bound reaches what is wanted."""
-    allowed = rule.tolerance * period.weight
+    allowed = rule.tolerance * period.audits
     return period.disagreements < allowed and against(period.disagreements, allowed, rule.error)

@@ -9,15 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from cache_adapt.audit.audit import Audit
+from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
 from operators.recognise.account.books import Books
+from operators.recognise.audits.auditor import Auditor
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.audit_report import node_plan
-from operators.recognise.shortcuts.auditor import Auditor
 from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
@@ -30,7 +31,12 @@ from specialization.timeline import Timeline
 
 log = logging.getLogger(__name__)
 
-SWITCHED_OFF = "its audit has switched it off"
+DECLINED = {
+    "shadow": "it has yet to prove itself on this stream",
+    "off": "its audit has switched it off",
+}
+"""Why a shortcut that was planned does not answer, by the phase of its audit."""
+UNPAID = "its audits cannot be paid yet"
 
 
 class Chain:
@@ -54,7 +60,7 @@ class Chain:
         self.node, self.links = node, links
         self._oracle, self._rule, self._changed = oracle, rule, changed
         self._observer, self._objects, self.books = observer, objects, books or Books(oracle.name)
-        self._auditor = Auditor(node, oracle, self._on_outcome)
+        self._auditor = Auditor(node, oracle, self._on_outcome, self.books, objects)
         self._streams = NodeStreams(self._fresh)
 
     async def prepare(self) -> None:
@@ -71,11 +77,14 @@ class Chain:
             self._oracle.accept(regions)
             return []
         looked, gone = self._objects.due(frame, regions)
-        self._conclude(frame.stream, gone)
+        stream = self._entered(frame)
+        self._conclude(stream, gone)
+        self._auditor.begin(stream, frame)
         await self._look(frame, looked, call)
+        self._auditor.watch(stream, frame, regions, self.links, call)
         if self.links and len(looked) < len(regions):
-            self._note(self._entered(frame), {"reused": len(regions) - len(looked)})
-        self._conclude(frame.stream, self._objects.answer(frame, regions, looked))
+            self._note(stream, {"reused": len(regions) - len(looked)})
+        self._conclude(stream, self._objects.answer(frame, regions, looked))
         return []
 
     async def _look(self, frame: Frame, regions: Sequence[Region], call: Call) -> None:
@@ -89,24 +98,27 @@ class Chain:
             rest = turns[-1].rest
         await self._oracle.answer(frame, rest, call)
         self._book(stream.name, turns, len(rest))
-        for link, turn in zip(self.links, turns, strict=True):
+        asked = list(zip(self.links, turns, strict=True))
+        for link, turn in asked:
             link.learned(frame, turn)
-        for link, turn in zip(self.links, turns, strict=True):
-            self._auditor.account(stream, frame, link.kind, turn)
+        if asked:
+            self._auditor.account(stream, frame, regions, asked, call)
+        for link, turn in asked:
             if turn.answered:
                 self._observer.shortcut_answered(stream.name, self.node, link.kind, len(turn.answered))
-        self._note(stream, tally(regions, {link.kind: turn for link, turn in zip(self.links, turns, strict=True)}))
+        self._note(stream, tally(regions, {link.kind: turn for link, turn in asked}))
 
     def _entered(self, frame: Frame) -> NodeStream:
         stream = self._streams.enter(frame.stream)
         stream.at_s = frame.media_time_s
         return stream
 
-    def _conclude(self, stream: str, answers: Sequence[ObjectAnswer]) -> None:
-        """Tell the links what was found out of objects."""
+    def _conclude(self, stream: NodeStream, answers: Sequence[ObjectAnswer]) -> None:
+        """Tell the links and the audits what was found out of objects."""
         for answer in answers:
+            self._auditor.concluded(stream, answer)
             for link in self.links:
-                link.concluded(stream, answer)
+                link.concluded(stream.name, answer)
 
     def result_sent(self, stream: str) -> None:
         """The result of the stream's latest frame has been sent: background work for it may begin."""
@@ -117,9 +129,8 @@ class Chain:
     def forget(self, stream: str) -> None:
         """Drop a stream; its history stays in the report."""
         self._auditor.discard(stream)
-        if self._objects is not None:
-            self._conclude(stream, self._objects.forget(stream))
         if (known := self._streams.here(stream)) is not None:
+            self._end(known)
             self._note_standings(known)
         self._streams.leave(stream)
         for link in self.links:
@@ -127,6 +138,8 @@ class Chain:
 
     async def close(self, within_s: float) -> None:
         """Finish the audits that wait, within the time, and give up the rest and all other background work."""
+        for stream in self._streams.known(gone=False).values():
+            self._end(stream)
         await self._auditor.close(within_s)
         for link in self.links:
             await link.close()
@@ -147,7 +160,9 @@ class Chain:
         made = ((link.kind, link.snapshot(stream)) for link in self.links)
         raw: dict[str, msgspec.Raw] = {kind: msgspec.Raw(data) for kind, data in made if data is not None}
         timeline = known.timeline.state if known.timeline else None
-        return Snapshot(audits=known.audits.states(), shortcuts=raw, timeline=timeline).to_json()
+        by_itself = known.audits.self_agreement.state
+        audits = known.audits.states()
+        return Snapshot(audits=audits, self_agreement=by_itself, shortcuts=raw, timeline=timeline).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
         """Restore the state that another worker saved; an unusable snapshot is logged and ignored."""
@@ -156,6 +171,7 @@ class Chain:
             return
         known = self._streams.renew(stream)
         known.audits.restore({link.kind: found.audits[link.kind] for link in self.links if link.kind in found.audits})
+        known.audits.self_agreement = SelfAgreement(found.self_agreement)
         if known.timeline is not None and found.timeline is not None:
             known.timeline = Timeline(found.timeline)
         for link in self.links:
@@ -165,11 +181,17 @@ class Chain:
     async def _turn(
         self, link: Shortcut, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call
     ) -> Turn:
-        planned, allowed = link.is_planned(call), stream.audits.of(link.kind).uses_shortcut
-        if planned and not allowed:
-            call.decline(link.kind, SWITCHED_OFF)
-        if not (planned and allowed):
-            return Turn((), regions, allowed=False)
+        audit, edition = stream.audits.of(link.kind), link.edition(stream.name)
+        if edition is not None:
+            audit.stands_for(edition)
+        planned = link.is_planned(call)
+        if planned and audit.phase in DECLINED and edition is not None:
+            call.decline(link.kind, DECLINED[audit.phase])
+        if not (planned and audit.uses_shortcut):
+            return Turn((), regions, allowed=planned and audit.phase != "off")
+        if not self.books.purse.may_spend(self.books.oracle_s):
+            call.decline(link.kind, UNPAID)
+            return Turn((), regions)
         return await link.answer(frame, regions, call) if regions else Turn((), ())
 
     def _book(self, stream: str, turns: Sequence[Turn], by_oracle: int) -> None:
@@ -178,11 +200,15 @@ class Chain:
         shortcuts_s = sum(link.cost_s(turn) for link, turn in zip(self.links, turns, strict=True))
         self.books.of(stream).answered(by_oracle, by_shortcuts, self.books.oracle_s, shortcuts_s)
 
+    def _end(self, stream: NodeStream) -> None:
+        """Conclude what is known of the objects of a stream that ends."""
+        if self._objects is not None:
+            self._conclude(stream, self._objects.forget(stream.name))
+        self._auditor.end(stream)
+
     def _on_outcome(self, stream: NodeStream, outcome: Outcome) -> None:
         """Report the outcome to the link that had answered, and to those before it, which may learn from it too."""
         self._observer.audit_done(stream.name, self.node, outcome.kind, outcome.agrees)
-        if stream.timeline is not None:
-            stream.timeline.counted(stream.at_s, audits=1)
         if self._streams.is_here(stream):
             kinds = [link.kind for link in self.links]
             for link in self.links[: kinds.index(outcome.kind) + 1]:
@@ -211,21 +237,31 @@ class Chain:
     def _announce(self, stream: NodeStream) -> None:
         """Log each audit that has changed its phase, once."""
         for kind, audit in stream.audits.changes():
+            where = self._where(stream.name)
             if audit.phase == "off":
                 reason = audit.state.last_switch_offs[-1].reason
-                log.warning("%s: the oracle answers: a shortcut (%s) %s", self._where(stream.name), kind, reason)
+                log.warning("%s: the oracle answers: a shortcut (%s) %s", where, kind, reason)
+                self._bar(stream, kind)
+            elif audit.phase == "trusted":
+                audits, low = audit.estimate().audits, audit.estimate().sequential.low
+                log.info("%s: a shortcut (%s) answers: %d audits show at least %.3f", where, kind, audits, low)
             self._changed(stream.name)
+
+    def _bar(self, stream: NodeStream, kind: ShortcutKind) -> None:
+        for link in self.links:
+            if link.kind == kind and self._streams.is_here(stream):
+                link.barred(stream.name)
 
     def _plans(self, stream: NodeStream) -> list[NodePlan]:
         return [
             self._plan(link, stream, audit)
             for link in self.links
             if (audit := stream.audits.opened.get(link.kind)) is not None
-            and (link.follows_content or audit.state.by_shortcut or audit.state.switched_off)
+            and (link.follows_content or audit.state.has_begun)
         ]
 
     def _plan(self, link: Shortcut, stream: NodeStream, audit: Audit) -> NodePlan:
-        plan = node_plan(self.node, link.kind, self._oracle.name, link.models, audit)
+        plan = node_plan(self.node, link.kind, self._oracle.name, link.models, audit, stream.audits.self_agreement)
         here = self._streams.is_here(stream)
         standing = link.standing(stream.name) if here else stream.standings.get(link.kind)
         return plan if standing is None or stream.timeline is None else link.describe(plan, stream.timeline, standing)

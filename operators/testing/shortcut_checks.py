@@ -130,9 +130,10 @@ async def check_outcomes_may_be_late(case: Case) -> None:
     await link.oracle.answer(frame, turn.rest, call(link.oracle.name))
     said, crop = regions[0].attributes[-1].label, frame.image[:8, :8].copy()
     for kind in (link.shortcut.kind, *get_args(ShortcutKind)):
-        for agrees, allowed in ((True, True), (False, True), (False, False)):
+        for agrees in (True, False):
             token = turn.token if kind == link.shortcut.kind else object()
-            link.shortcut.audited(Outcome(STREAM, kind, agrees, said, crop, token, allowed))
+            link.shortcut.audited(Outcome(STREAM, kind, agrees, said, crop, token))
+    link.shortcut.barred(STREAM)
     link.shortcut.learned(frame, Turn((), regions, allowed=False))
     link.shortcut.result_sent("another")
 

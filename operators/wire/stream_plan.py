@@ -12,7 +12,7 @@ from operators.wire.bounds import Count, Id, Label, Moment, Real, Share, Text
 from operators.wire.result import ShortcutKind
 
 PLAN_SCHEMA: Final = "sluice.plan/1"
-Phase = Literal["probation", "trusted", "off"]
+Phase = Literal["shadow", "trusted", "probation", "off"]
 
 
 class Interval(msgspec.Struct, kw_only=True, frozen=True):
@@ -23,7 +23,7 @@ class Interval(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Agreement(msgspec.Struct, kw_only=True, frozen=True):
-    """How often a node's shortcuts say what its oracle says, by the recent audits."""
+    """How often a node's shortcuts say of an object what its oracle says, by the recent audits."""
 
     wanted: Share
     """The query's ``accuracy``."""
@@ -31,17 +31,33 @@ class Agreement(msgspec.Struct, kw_only=True, frozen=True):
     """Share of the audits in which both agreed; None before the first audit."""
     audits: Count
     disagreements: Count
+    unsure: Count = 0
+    """Audits in which the oracle itself was not sure: they are not part of ``audits``."""
     exact: Interval
     """Clopper–Pearson interval at 95 %, valid for one look."""
     sequential: Interval
     """Interval at 95 % that is valid however often one looks; the phase follows it."""
 
 
+class SelfAgreement(msgspec.Struct, kw_only=True, frozen=True):
+    """How often the oracle says of an object what it said of it before, both times sure, while it answers itself."""
+
+    found: Share
+    comparisons: Count
+    disagreements: Count
+    sequential: Interval
+    """Interval at 95 % that is valid however often one looks."""
+    out_of_reach: bool
+    """Whether no shortcut can agree with this oracle as often as the query's ``accuracy`` wants."""
+    reachable: Share | None
+    """The greatest ``accuracy`` that a shortcut as good as the oracle itself can be shown to keep; None: none."""
+
+
 class SwitchOff(msgspec.Struct, kw_only=True, frozen=True):
     """The shortcuts of a node were switched off for a stream."""
 
     answers: Count
-    """The node's answers for the stream so far."""
+    """Objects of the stream that the node had answered for; without tracks every look is one."""
     reason: Text
 
 
@@ -111,17 +127,21 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """The model that the others are measured against."""
     shortcuts: Annotated[list[Label], Meta(max_length=bounds.MOST_LISTED)]
     phase: Phase
-    """``probation``, ``trusted``: shortcuts answer, audited often or seldom; ``off``: the oracle answers."""
+    """``trusted``, ``probation``: shortcuts answer, audited seldom or often; ``off``, ``shadow``: the oracle answers,
+    and in the shadow it is found out what shortcuts would have said."""
     answers: Count
+    """Objects that the node answered for; without tracks every look is one."""
     shortcut_share: Share
-    """Share of the answers that a shortcut gave, 0…1."""
+    """Share of them that a shortcut answered for, 0…1."""
     agreement: Agreement
+    self_agreement: SelfAgreement | None = None
+    """None before the first comparison, and where the node answers for looks."""
     audits: Count
     """Number of audits since the beginning, including those that are forgotten."""
     unsampled: Count
-    """Answers of shortcuts while no audit could be taken on."""
+    """Objects that shortcuts answered for while no audit could be taken on."""
     given_up: Count
-    """Answers that were drawn for an audit that was not made."""
+    """Objects that were drawn for an audit that was not made."""
     switched_off: Count
     switch_offs: Annotated[list[SwitchOff], Meta(max_length=bounds.MOST_LISTED)] = []
     """The latest of them."""

@@ -9,10 +9,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from operators.wire.schema import Interval
+from operators.wire.schema import Interval, NodePlan, SelfAgreement
 from pipelines.report import specialization_text
 from pipelines.report.run_report import AuditReport, Quantiles, RunReport, StreamReport, TimeShares
 from pipelines.report.static_objects import StaticObject
+
+TOLD_FROM = 50
+"""Comparisons from which the oracle's agreement with itself says what a target may be."""
 
 
 def render(report: RunReport) -> Group:
@@ -27,7 +30,8 @@ def render(report: RunReport) -> Group:
         parts.append(specialization_text.table(report.specialization))
         parts += [Text(line) for line in specialization_text.stories(report.specialization)]
     if report.audits:
-        parts += [_audits(report.audits), *(Text(line) for line in _switch_offs(report.audits))]
+        lines = [*_unsure(report.audits), *_by_themselves(report.audits), *_switch_offs(report.audits)]
+        parts += [_audits(report.audits), *(Text(line) for line in lines)]
     return Group(*parts)
 
 
@@ -98,6 +102,36 @@ def _audits(audits: Iterable[AuditReport]) -> Table:
     return table
 
 
+def _unsure(audits: Iterable[AuditReport]) -> Iterable[str]:
+    for audit in audits:
+        if unsure := audit.plan.agreement.unsure:
+            yield f"{_what(audit)}: in {unsure} more audits the oracle itself was not sure; they do not count"
+
+
+def _by_themselves(audits: Iterable[AuditReport]) -> Iterable[str]:
+    """How often each oracle agrees with itself, once for a stream and node, and what that means for ``accuracy``."""
+    told: set[tuple[str, str]] = set()
+    for audit in audits:
+        known, place = audit.plan.self_agreement, (audit.stream, audit.plan.node)
+        if known is not None and place not in told:
+            told.add(place)
+            yield f"{audit.stream} {audit.plan.node}: {_by_itself(audit.plan.oracle, known, audit.plan)}"
+
+
+def _by_itself(oracle: str, known: SelfAgreement, plan: NodePlan) -> str:
+    said = (
+        f"asked again about an object, {oracle} says the same in {known.found:.3f} "
+        f"({_interval(known.sequential)} at any time) of {known.comparisons} objects"
+    )
+    wanted = plan.agreement.wanted
+    within = known.reachable is not None and wanted <= known.reachable
+    if within or not (known.out_of_reach or known.comparisons >= TOLD_FROM):
+        return said
+    use = f"accuracy {known.reachable:g} can" if known.reachable is not None else "no accuracy above 0.5 can"
+    why = "no shortcut can agree with it" if known.out_of_reach else "hardly a shortcut can be shown to agree with it"
+    return f"{said}: {why} in {wanted:g}; {use} be reached"
+
+
 def _what(audit: AuditReport) -> str:
     kind = "" if audit.plan.kind == "variant" else f" {audit.plan.kind}"
     return f"{audit.stream} {audit.plan.node}{kind}"
@@ -110,7 +144,7 @@ def _interval(bounds: Interval) -> str:
 def _switch_offs(audits: Iterable[AuditReport]) -> Iterable[str]:
     for audit in audits:
         for each in audit.plan.switch_offs:
-            yield f"{_what(audit)}: off after {each.answers} answers: a shortcut {each.reason}"
+            yield f"{_what(audit)}: off after {each.answers} objects: a shortcut {each.reason}"
 
 
 def _share(share: TimeShares) -> str:

@@ -49,12 +49,26 @@ class Objects:
                 region.attributes.append(self._recogniser.accepted(look))
                 continue
             by_track[region.track_id] = look.provenance
-            if (answer := objects.look(region.track_id, self._look(frame, region, look))) is not None:
+            if (answer := objects.look(region.track_id, self.look(frame, region, look))) is not None:
                 concluded.append(answer)
         for region in regions:
             if region.track_id is not None:
                 region.attributes.append(self._published(objects, region.track_id, by_track.get(region.track_id)))
         return concluded
+
+    def look(self, frame: Frame, region: Region, said: Attribute) -> Look:
+        """Return a look at a region as it is pooled."""
+        return Look(said, self._recogniser.certainty(said), self.weight(frame, region))
+
+    def weight(self, frame: Frame, region: Region) -> float:
+        """Return the weight of a look: its pixels, up to those that the network takes."""
+        share = region.box.area * frame.width * frame.height / self._recogniser.pixels
+        return min(max(share, LEAST_WEIGHT), 1.0)
+
+    @property
+    def words(self) -> int:
+        """How many words a look may say, 2 or more."""
+        return max(2, len(self._recogniser.labels(self._recogniser.roles.oracle)))
 
     def forget(self, stream: str) -> list[ObjectAnswer]:
         """Drop a stream; returns what was found out of objects without a conclusion yet."""
@@ -67,14 +81,9 @@ class Objects:
         if objects is not None and run == frame.run:
             return objects, []
         gone = self.forget(frame.stream)
-        objects = RunObjects(len(self._recogniser.labels(self._recogniser.roles.oracle)), self._rule)
+        objects = RunObjects(self.words, self._rule)
         self._runs[frame.stream] = frame.run, objects
         return objects, gone
-
-    def _look(self, frame: Frame, region: Region, said: Attribute) -> Look:
-        """Weigh a look by its pixels, up to those that the network takes."""
-        share = region.box.area * frame.width * frame.height / self._recogniser.pixels
-        return Look(said, self._recogniser.certainty(said), min(max(share, LEAST_WEIGHT), 1.0))
 
     def _published(self, objects: RunObjects, track: int, looked: Provenance | None) -> Attribute:
         known = objects[track]

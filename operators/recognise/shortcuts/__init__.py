@@ -1,6 +1,7 @@
-"""Kinds of shortcuts that answer before the oracle, what all of them have in common, and their audits. A new kind is
-one file that keeps the contract in ``shortcut``, and one line in ``pipelines/assembly/chains.py``.
+"""Kinds of shortcuts that answer before the oracle, what all of them have in common, and what is known of
+them on a stream. A new kind is one file that keeps the contract in ``shortcut``, and one line in
+``pipelines/assembly/chains.py``.
 
-Read in this order: ``shortcut``, ``variant``, ``oracle``, ``node_stream``, ``auditor``,
-``stream_audits``, ``tally``, ``snapshot``, ``audit_report``.
+Read in this order: ``shortcut``, ``variant``, ``oracle``, ``node_stream``, ``stream_audits``,
+``tally``, ``snapshot``, ``audit_report``.
 """

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.confidence import Interval
+from cache_adapt.audit.self_agreement import SelfAgreement, out_of_reach, reachable
 from operators.wire import schema
 
 
 def node_plan(
-    node: str, kind: schema.ShortcutKind, oracle: str, shortcuts: Sequence[str], audit: Audit
+    node: str,
+    kind: schema.ShortcutKind,
+    oracle: str,
+    shortcuts: Sequence[str],
+    audit: Audit,
+    by_itself: SelfAgreement | None = None,
 ) -> schema.NodePlan:
-    """Describe what a node does for one stream, and what the audit has found."""
-    state, found = audit.state, audit.estimate()
+    """Describe what a node does for one stream, and what the audit has found; ``by_itself``: how the oracle agrees."""
+    state = audit.state
     return schema.NodePlan(
         node=node,
         kind=kind,
@@ -22,19 +28,40 @@ def node_plan(
         phase=state.phase,
         answers=state.answers,
         shortcut_share=round(state.by_shortcut / state.answers, 4) if state.answers else 0.0,
-        agreement=schema.Agreement(
-            wanted=audit.rule.accuracy,
-            found=None if found.agreement is None else round(found.agreement, 4),
-            audits=found.audits,
-            disagreements=found.disagreements,
-            exact=_interval(found.exact),
-            sequential=_interval(found.sequential),
-        ),
+        agreement=_agreement(audit),
+        self_agreement=_self_agreement(audit.rule.accuracy, by_itself) if by_itself else None,
         audits=state.audits,
         unsampled=state.unsampled,
         given_up=state.given_up,
         switched_off=state.switched_off,
         switch_offs=[schema.SwitchOff(answers=each.answers, reason=each.reason) for each in state.last_switch_offs],
+    )
+
+
+def _agreement(audit: Audit) -> schema.Agreement:
+    found = audit.estimate()
+    return schema.Agreement(
+        wanted=audit.rule.accuracy,
+        found=None if found.agreement is None else round(found.agreement, 4),
+        audits=found.audits,
+        disagreements=found.disagreements,
+        unsure=found.unsure,
+        exact=_interval(found.exact),
+        sequential=_interval(found.sequential),
+    )
+
+
+def _self_agreement(accuracy: float, by_itself: SelfAgreement) -> schema.SelfAgreement | None:
+    found = by_itself.estimate()
+    if found.agreement is None:
+        return None
+    return schema.SelfAgreement(
+        found=round(found.agreement, 4),
+        comparisons=found.audits,
+        disagreements=found.disagreements,
+        sequential=_interval(found.sequential),
+        out_of_reach=out_of_reach(accuracy, found),
+        reachable=reachable(found),
     )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
+from operators.recognise.audits.open_trials import OpenTrials
+from operators.recognise.audits.second_thoughts import SecondThoughts
 from operators.recognise.shortcuts.shortcut import Standing
 from operators.recognise.shortcuts.stream_audits import StreamAudits
 from operators.wire.schema import ShortcutKind
@@ -24,8 +27,17 @@ class NodeStream:
     """Its timeline; None if no shortcut of the node follows the content."""
     at_s: float = 0.0
     """Media time of the latest frame."""
+    run: str | None = None
+    """The run whose tracks are audited; None where no tracks are."""
+    trials: OpenTrials = field(default_factory=OpenTrials)
+    second_thoughts: SecondThoughts = field(default_factory=partial(SecondThoughts, 2))
     standings: dict[ShortcutKind, Standing] = field(default_factory=dict)
     """The phases that were last noted."""
+
+    def looked_again(self) -> None:
+        """Note a run of the oracle for an audit."""
+        if self.timeline is not None:
+            self.timeline.counted(self.at_s, audits=1)
 
     def note(self, kind: ShortcutKind, standing: Standing) -> None:
         """Return the stream's present standing with a shortcut."""

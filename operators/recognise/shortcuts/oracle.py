@@ -8,6 +8,7 @@ from dataclasses import replace
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.recogniser import Recogniser
+from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 from serving.scheduling.urgency import BACKGROUND
 
@@ -37,10 +38,18 @@ class Oracle:
         """Return the oracle's crop of each region, as views into the frame's image."""
         return self._recogniser.crops(self.name, frame, regions)
 
-    async def look(self, crop: Image) -> str:
-        """Return the oracle's label for a crop, in the background."""
+    async def look(self, crop: Image) -> Attribute:
+        """Return what the oracle says of a crop, sure or not, in the background."""
         (answer,) = await self._recogniser.name(self.name, [crop], BACKGROUND)
-        return answer.label
+        return answer
+
+    def accepted(self, look: Attribute) -> Attribute:
+        """Return a look as it would be published by itself."""
+        return self._recogniser.accepted(look)
+
+    def certainty(self, look: Attribute) -> float:
+        """Return the probability that a look is right, 0…1."""
+        return self._recogniser.certainty(look)
 
     def _model(self, call: Call) -> str:
         """Return the oracle by the name in the plan, if the plan names the oracle."""

@@ -33,19 +33,17 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What an audit found: the oracle has looked at an object that a shortcut had answered for."""
+    """What an audit found: what a shortcut said of an object, in the shadow or in service, against a sure oracle."""
 
     stream: str
     kind: ShortcutKind
     agrees: bool
     label: str
-    """The oracle's answer."""
-    crop: Image
-    """The crop that was audited."""
+    """The oracle's answer: for a tracked object, of all its looks."""
+    crop: Image | None
+    """What the oracle has looked at for the audit, last; None in the shadow: there it was looked at anyway."""
     token: object
     """The token of the turn in which the shortcut answered."""
-    allowed: bool
-    """Whether the audit still lets shortcuts of this kind answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,10 @@ class Shortcut(Protocol):
 
     @abstractmethod
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
-        """Append one attribute, with ``kind`` as its provenance, to some regions, and pass the others on."""
+        """Append one attribute, with ``kind`` as its provenance, to some regions, and pass the others on.
+
+        In the shadow it is asked after ``result_sent``, about copies of regions: it must say what it would have said.
+        """
         ...
 
     def cost_s(self, turn: Turn) -> float:
@@ -101,7 +102,7 @@ class Shortcut(Protocol):
         return
 
     def audited(self, outcome: Outcome) -> None:
-        """Take an outcome: the oracle has checked an answer of this shortcut or of a later link, for a known stream."""
+        """Take an outcome for an answer of this shortcut or of a later link, for a known stream."""
         return
 
     def concluded(self, stream: str, answer: ObjectAnswer) -> None:
@@ -110,6 +111,14 @@ class Shortcut(Protocol):
         It is called when the pool is sure or has all looks that are made to become sure, else when its track is over.
         """
         return
+
+    def barred(self, stream: str) -> None:
+        """Note that the audit does not let shortcuts of this kind answer any longer, for a known stream."""
+        return
+
+    def edition(self, stream: str) -> int | None:
+        """Return what would answer now: a shortcut that has been exchanged has to prove itself anew; None: nothing."""
+        return 0
 
     def result_sent(self, stream: str) -> None:
         """Note that the result of the stream's latest frame was sent: background work for it may begin."""

@@ -6,6 +6,7 @@ import logging
 
 import msgspec
 
+from cache_adapt.audit.periods import Recent
 from cache_adapt.audit.state import AuditState
 from serving.common.untrusted import decode
 from serving.errors import Malformed
@@ -13,46 +14,48 @@ from specialization.timeline_state import TimelineState
 
 log = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
+"""Audits of earlier versions counted looks, of which several were of one object: they prove too much."""
 
 
 class Snapshot(msgspec.Struct, kw_only=True):
     """The snapshot of a node; parts that the node does not have stay empty."""
 
-    version: int = 1
-    """The version; snapshots of the first version do not have the field."""
+    version: int = VERSION
     audits: dict[str, AuditState] = {}
     """The audits, by kind of shortcut."""
+    self_agreement: Recent = Recent()
+    """How often the oracle agrees with itself."""
     shortcuts: dict[str, msgspec.Raw] = {}
     """The snapshots that the shortcuts made, by kind."""
     timeline: TimelineState | None = None
-    cascade: msgspec.Raw = msgspec.Raw()
-    """The first version's field for what is now ``shortcuts["specialised"]``."""
 
     def to_json(self) -> bytes:
         """Encode a snapshot: some kilobytes, most of them heads."""
-        fields = {"version": VERSION, "audits": self.audits, "shortcuts": self.shortcuts, "timeline": self.timeline}
-        return msgspec.json.encode(fields)
+        return msgspec.json.encode(self)
+
+
+class _Versioned(msgspec.Struct):
+    version: int = 1
+    """Snapshots of the first version do not have the field."""
 
 
 def from_json(data: bytes, where: str) -> Snapshot | None:
-    """Decode what ``to_json`` wrote, in this version or the first; anything else is logged, and None is returned.
+    """Decode what ``to_json`` wrote, in this version; anything else is logged, and None is returned.
 
     ``where``: the place that the log line names.
     """
     try:
-        found = decode(data, Snapshot)
+        version = decode(data, _Versioned).version
+        if version == VERSION:
+            return decode(data, Snapshot)
     except Malformed as error:
         log.warning("%s: the snapshot is damaged, the stream begins anew: %s", where, error)
         return None
-    if found.version > VERSION:
-        log.warning(
-            "%s: the snapshot has version %d, this worker reads up to %d; the stream begins anew",
-            where,
-            found.version,
-            VERSION,
-        )
-        return None
-    if bytes(found.cascade) not in (b"", b"null"):
-        found.shortcuts.setdefault("specialised", found.cascade)
-    return found
+    log.warning(
+        "%s: the snapshot has version %d, this worker reads %d; the stream begins anew",
+        where,
+        version,
+        VERSION,
+    )
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cache_adapt.audit.audit import Audit
+from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import AuditState, Phase, Rule
 from operators.wire.schema import ShortcutKind
 
@@ -14,6 +15,8 @@ class StreamAudits:
 
     def __init__(self, rule: Rule) -> None:
         self.opened: dict[ShortcutKind, Audit] = {}
+        self.self_agreement = SelfAgreement()
+        """Of the oracle."""
         self._rule = rule
         self._announced: dict[ShortcutKind, Phase] = {}
 

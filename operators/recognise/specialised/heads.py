@@ -37,19 +37,19 @@ class HeadStream:
         self.frames = 0
         self.allowed = True
         """Whether heads may answer at present."""
-        self._asked: OrderedDict[int, InUse] = OrderedDict()
+        self._asked: OrderedDict[int, tuple[InUse, bool]] = OrderedDict()
 
-    def asked(self, tracks: Iterable[int], used: InUse) -> None:
-        """Note that a head was asked for these tracks."""
+    def asked(self, tracks: Iterable[int], used: InUse, unseen: bool) -> None:
+        """Note that a head was asked for these tracks; ``unseen``: would have been, were it not in the shadow."""
         for track in tracks:
-            self._asked[track] = used
+            self._asked[track] = used, unseen
             self._asked.move_to_end(track)
         while len(self._asked) > REMEMBERED:
             self._asked.popitem(last=False)
 
-    def asked_for(self, track: int) -> InUse | None:
-        """The head that was asked last for a track that is over; None if the oracle was asked alone."""
-        return self._asked.pop(track, None)
+    def asked_for(self, track: int) -> tuple[InUse | None, bool]:
+        """The head that was asked last for a track that is over, and whether unseen; None: the oracle alone."""
+        return self._asked.pop(track, (None, False))
 
 
 class Heads(Shortcut):
@@ -120,22 +120,28 @@ class Heads(Shortcut):
         if used is not None:
             avoided_s = len(turn.answered) * self._supply.features.oracle_s
             cascade.looked(used, avoided_s, self.cost_s(turn))
-            if self._per_track:
-                tracks = (each.track_id for each in (*turn.answered, *turn.rest) if each.track_id is not None)
-                stream.asked(tracks, used)
+        head = used or cascade.in_use
+        if head is not None and self._per_track:
+            tracks = (each.track_id for each in (*turn.answered, *turn.rest) if each.track_id is not None)
+            stream.asked(tracks, head, unseen=used is None)
         for regions, by_head in ((turn.answered, True), (turn.rest, False)):
             for region in regions:
                 if not (self._per_track and region.track_id is not None):
-                    cascade.answered(used, region.attributes[-1].label, by_head)
+                    label = region.attributes[-1].label
+                    cascade.answered(head, label, by_head or (used is None and label in cascade.classes()))
 
     def concluded(self, stream: str, answer: ObjectAnswer) -> None:
-        """Feed WEG with what all looks at an object say together: objects are independent, looks at one are not."""
+        """Feed WEG with what all looks at an object say together: objects are independent, looks at one are not.
+
+        In the shadow a head is thought to answer for the classes that it knows.
+        """
         known = self._streams.get(stream)
         if known is None or not known.allowed:
             return
         started_s = time.thread_time()
-        by_head = answer.looked.get(self.kind, 0)
-        known.cascade.answered(known.asked_for(answer.track_id), answer.label, 2 * by_head > answer.looks)
+        head, unseen = known.asked_for(answer.track_id)
+        by_head = 2 * answer.looked.get(self.kind, 0) > answer.looks
+        known.cascade.answered(head, answer.label, by_head or (unseen and answer.label in known.cascade.classes()))
         self._supply.books.of(stream).spend("algorithm", time.thread_time() - started_s)
 
     def _prepare(self, frame: Frame, cascade: Cascade, named: Sequence[Region]) -> None:
@@ -149,14 +155,19 @@ class Heads(Shortcut):
         """Take the oracle's answer as a sample; WEG gets it if a head had answered."""
         supply, looks = self._supply, self.cascade(outcome.stream).demand.looks_per_hour
         ledger = supply.books.of(outcome.stream)
-        supply.samples.collect_audited(outcome.stream, outcome.crop, outcome.label, supply.sampled(looks), ledger)
-        if outcome.kind != self.kind:
-            return
-        cascade = self.cascade(outcome.stream)
-        if not outcome.allowed:
-            cascade.distrust()
-        elif isinstance(outcome.token, InUse):
-            cascade.audited(outcome.token.number, outcome.agrees)
+        if outcome.crop is not None:
+            supply.samples.collect_audited(outcome.stream, outcome.crop, outcome.label, supply.sampled(looks), ledger)
+        if outcome.kind == self.kind and isinstance(outcome.token, InUse):
+            self.cascade(outcome.stream).audited(outcome.token.number, outcome.agrees)
+
+    def barred(self, stream: str) -> None:
+        """Drop all heads, and demand more of later ones."""
+        self.cascade(stream).distrust()
+
+    def edition(self, stream: str) -> int | None:
+        """Return the number of the head in use: each has to prove itself."""
+        used = self.cascade(stream).in_use
+        return used.number if used else None
 
     def result_sent(self, stream: str) -> None:
         """Take the samples of the frame."""

@@ -43,7 +43,7 @@ def problems_of(path: Path) -> list[str]:
 
 def test_a_file_becomes_a_query_with_defaults(tmp_path: Path) -> None:
     found = load_query(write(tmp_path / "q.yaml", GOOD))
-    assert (found.name, found.slo_ms, found.accuracy) == ("vehicles", 250, 0.97)
+    assert (found.name, found.slo_ms, found.accuracy) == ("vehicles", 250, 0.9)
     assert [stream.id for stream in found.streams] == ["street-1", "yard", "a"]
     assert [stream.sample for stream in found.streams] == ["all", Fps(fps=5), "keyframes"]
     assert [stream.overload_policy for stream in found.streams] == ["block", "drop_oldest", "drop_late"]

@@ -13,6 +13,7 @@ from msgspec.structs import astuple, replace
 from rich.console import Console
 
 from cache_adapt.audit.audit import Audit
+from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
 from operators.recognise.shortcuts.audit_report import node_plan
 from operators.wire.schema import Plan, StreamPlan, StreamStatus
@@ -102,9 +103,8 @@ def test_people_can_read_it() -> None:
 def switched_off() -> StreamPlan:
     """What is published of a shortcut that agreed in half of its audits."""
     audit = Audit(Rule(0.97))
-    while audit.uses_shortcut:
-        ticket = audit.by_shortcut(0.0)
-        assert ticket is not None
+    while (ticket := audit.in_shadow()) is not None:
+        audit.by_oracle()
         audit.tell(ticket, agrees=audit.state.audits % 2 == 0)
     audit.by_oracle(20)
     return StreamPlan(stream="yard", query="q", at=AT, nodes=[node_plan("type", "variant", "big", ["small"], audit)])
@@ -120,10 +120,54 @@ def test_what_the_audits_found_is_told_with_its_reasons() -> None:
     with console.capture() as captured:
         console.print(render(report))
     text = " ".join(captured.get().split())
-    share, low = f"{found.shortcut_share:.0%}", agreement.exact.low
-    assert f"yard type off {share} {found.audits} {agreement.found:.3f} {low:.3f}–" in text
+    low = agreement.exact.low
+    assert f"yard type off 0% {found.audits} {agreement.found:.3f} {low:.3f}–" in text
     assert "yard type: off after" in text
-    assert "answers: a shortcut agrees too seldom: in 0." in text
+    assert "objects: a shortcut agrees too seldom: in 0." in text
+
+
+def test_audits_in_which_the_oracle_was_not_sure_are_told_apart() -> None:
+    audit = Audit(Rule(0.97))
+    for _ in range(3):
+        audit.tell(audit.in_shadow() or pytest.fail("off"), None)
+    plan = StreamPlan(stream="yard", query="q", at=AT, nodes=[node_plan("type", "variant", "big", ["small"], audit)])
+    console = Console(file=io.StringIO(), width=120)
+    with console.capture() as captured:
+        console.print(render(full_counts().report(2.0, [plan])))
+    text = captured.get()
+    assert "yard type: in 3 more audits the oracle itself was not sure; they do not count" in text
+
+
+def report_of(agreed: int, differed: int, accuracy: float) -> str:
+    """The report's text where the oracle has agreed with itself so often."""
+    by_itself = SelfAgreement()
+    for place in range(agreed + differed):
+        by_itself.tell(place >= differed)
+    audit = Audit(Rule(accuracy))
+    nodes = [node_plan("type", kind, "big", ["small"], audit, by_itself) for kind in ("specialised", "variant")]
+    console = Console(file=io.StringIO(), width=80)
+    with console.capture() as captured:
+        console.print(render(full_counts().report(2.0, [StreamPlan(stream="yard", query="q", at=AT, nodes=nodes)])))
+    return " ".join(captured.get().split())
+
+
+def test_the_report_says_how_often_the_oracle_agrees_with_itself_once() -> None:
+    text = report_of(196, 4, 0.95)
+    assert text.count("asked again about an object, big says the same in 0.980 (0.9") == 1
+    assert text.endswith("at any time) of 200 objects")
+
+
+@pytest.mark.parametrize(
+    ("agreed", "differed", "accuracy", "said"),
+    [
+        (160, 40, 0.97, "no shortcut can agree with it in 0.97; accuracy 0.6 can be reached"),
+        (180, 20, 0.95, "hardly a shortcut can be shown to agree with it in 0.95; accuracy 0.8 can be reached"),
+        (60, 140, 0.95, "no shortcut can agree with it in 0.95; no accuracy above 0.5 can be reached"),
+        (40, 4, 0.97, "of 44 objects"),
+    ],
+)
+def test_the_report_says_what_target_can_be_reached(agreed: int, differed: int, accuracy: float, said: str) -> None:
+    assert report_of(agreed, differed, accuracy).endswith(said)
 
 
 def test_the_json_of_a_report_keeps_its_shape() -> None:

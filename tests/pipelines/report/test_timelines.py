@@ -38,7 +38,7 @@ def test_people_see_who_answered_when() -> None:
     seen = text(RunCounts().report(60, [timeline_story.plan()], told))
     assert "gate kind 57.9% 4.5% 2 2.5 50.0 8.9 s 46.8% 1.88" in seen
     assert "gate kind: 0–10 s oracle; 10–40 s car, van; 40–50 s oracle; 50–60 s bus, car, van" in seen
-    assert "gate kind specialised probation 0%" in seen
+    assert "gate kind specialised shadow 0%" in seen
 
 
 def test_a_stream_that_never_showed_a_skew_is_told_of_too() -> None:

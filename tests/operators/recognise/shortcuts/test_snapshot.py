@@ -5,51 +5,51 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from cache_adapt.audit.periods import Period, Recent
 from cache_adapt.audit.state import AuditState
 from operators.recognise.shortcuts.snapshot import VERSION, Snapshot, from_json
 from specialization.timeline_state import TimelineState
 
-FIRST_VERSION = (
-    b'{"audits":{"reused":{"phase":"trusted","by_shortcut":7}},"cascade":{"weg":{"epoch":3}},"timeline":null}'
-)
-
 
 def test_what_was_known_is_read_again() -> None:
     made = Snapshot(
-        audits={"reused": AuditState(by_oracle=3)},
+        audits={"variant": AuditState(by_oracle=3)},
+        self_agreement=Recent(Period(audits=9, disagreements=1)),
         shortcuts={"cached": msgspec.Raw(b'{"places":[1]}')},
         timeline=TimelineState(now_s=7),
     )
     found = from_json(made.to_json(), "here")
     assert found is not None
     assert found.version == VERSION
-    assert found.audits["reused"].by_oracle == 3
+    assert found.audits["variant"].by_oracle == 3
+    assert found.self_agreement.elder.audits == 9
     assert bytes(found.shortcuts["cached"]) == b'{"places":[1]}'
     assert found.timeline is not None
     assert found.timeline.now_s == 7
 
 
-def test_snapshots_of_the_first_version_are_read() -> None:
-    found = from_json(FIRST_VERSION, "here")
-    assert found is not None
-    assert (found.audits["reused"].phase, found.audits["reused"].by_shortcut) == ("trusted", 7)
-    assert msgspec.json.decode(bytes(found.shortcuts["specialised"])) == {"weg": {"epoch": 3}}
-
-
-def test_a_node_without_heads_had_none_in_the_first_version() -> None:
-    found = from_json(b'{"audits":{},"cascade":null,"timeline":null}', "here")
-    assert found is not None
-    assert found.shortcuts == {}
-
-
 def test_kinds_of_shortcuts_that_are_not_known_here_do_no_harm() -> None:
-    found = from_json(b'{"version":2,"audits":{"guessed":{}},"shortcuts":{"guessed":[1]}}', "here")
+    found = from_json(b'{"version":3,"audits":{"guessed":{}},"shortcuts":{"guessed":[1]}}', "here")
     assert found is not None
     assert set(found.audits) == {"guessed"}
 
 
-@pytest.mark.parametrize("version", [VERSION + 1, 1000])
-def test_a_later_version_is_refused_with_a_line(version: int, caplog: pytest.LogCaptureFixture) -> None:
-    assert from_json(b'{"version":%d}' % version, "stream cam, node type") is None
-    line = f"stream cam, node type: the snapshot has version {version}, this worker reads up to {VERSION}"
+@pytest.mark.parametrize(
+    ("data", "version"),
+    [
+        (b'{"audits":{"variant":{"phase":"trusted","by_shortcut":7}},"cascade":{"weg":{}}}', 1),
+        (b'{"version":2,"audits":{"variant":{"recent":{"elder":{"weight":7.5}}}}}', 2),
+        (b'{"version":4,"audits":7}', 4),
+    ],
+)
+def test_another_version_is_refused_with_a_line(data: bytes, version: int, caplog: pytest.LogCaptureFixture) -> None:
+    assert from_json(data, "stream cam, node type") is None
+    line = f"stream cam, node type: the snapshot has version {version}, this worker reads {VERSION}"
     assert caplog.messages == [f"{line}; the stream begins anew"]
+
+
+@pytest.mark.parametrize("data", [b"", b"7", b'{"version":3,"audits":{"variant":{"rest":-1}}}'])
+def test_damaged_data_is_refused_with_a_line(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    assert from_json(data, "stream cam, node type") is None
+    (line,) = caplog.messages
+    assert line.startswith("stream cam, node type: the snapshot is damaged, the stream begins anew: ")

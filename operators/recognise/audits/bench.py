@@ -1,0 +1,62 @@
+"""What the audits of a node work with: who is asked, where questions wait, and who hears of the outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cache_adapt.audit.audit import Ticket
+from operators.background import Backlog
+from operators.base import Call
+from operators.frames.frame import Frame
+from operators.recognise.account.books import Books
+from operators.recognise.audits.shadow import Shadow
+from operators.recognise.shortcuts.node_stream import NodeStream
+from operators.recognise.shortcuts.oracle import Oracle
+from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
+from operators.wire.schema import Attribute
+
+OnOutcome = Callable[[NodeStream, Outcome], None]
+"""Called with the stream as it was when the object was answered for."""
+
+Turns = Sequence[tuple[Shortcut, Turn]]
+"""What each link of the chain did for a frame."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One for a node."""
+
+    node: str
+    oracle: Oracle
+    backlog: Backlog[Attribute]
+    """Crops that wait for the oracle."""
+    shadow: Shadow
+    """Frames that wait for shortcuts."""
+    on_outcome: OnOutcome
+    books: Books
+    """What looks cost, and the purse that pays those that bring no answer."""
+
+    def can_audit(self) -> bool:
+        """Whether another object may be drawn: there is room, and it can be paid."""
+        return self.backlog.has_room and self.books.purse.may_spend(self.books.oracle_s)
+
+    def can_shadow(self, frame: Frame, link: Shortcut) -> bool:
+        """Whether a shortcut may look at objects of the frame unseen: there is room, and it can be paid."""
+        return self.shadow.has_room(frame) and self.books.purse.may_spend(self.shadow.look_s(link))
+
+    def looked_again(self, stream: NodeStream) -> None:
+        """Note a look of the oracle for an audit."""
+        stream.looked_again()
+        self.books.of(stream.name).spend("audits", self.books.oracle_s)
+
+    def tell(self, stream: NodeStream, ticket: Ticket, outcome: Outcome) -> None:
+        """Tell the audit, then everybody else."""
+        stream.audits.of(outcome.kind).tell(ticket, outcome.agrees)
+        self.on_outcome(stream, outcome)
+
+
+def is_in_shadow(stream: NodeStream, link: Shortcut, call: Call) -> bool:
+    """Whether a shortcut that is planned for the frame has to prove itself, and has something to say at present."""
+    in_shadow = stream.audits.of(link.kind).phase == "shadow"
+    return in_shadow and link.is_planned(call) and link.edition(stream.name) is not None

@@ -1,0 +1,88 @@
+"""The trials of one run of a stream that are under way, and which objects have been counted. Pure; bounded."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from operators.frames.media_stopwatch import MediaStopwatch
+from operators.recognise.audits.trial import Trial
+from operators.recognise.objects.look_rule import REMEMBERED
+from operators.wire.schema import ShortcutKind
+
+MOST_TRIALS = 256
+"""Trials of a stream that are under way at once."""
+
+
+class OpenTrials:
+    """Time is media time that passed, whatever single frames claim of it."""
+
+    def __init__(self) -> None:
+        self._trials: dict[int, list[Trial]] = {}
+        self._counted: OrderedDict[int, set[ShortcutKind]] = OrderedDict()
+        self._clock = MediaStopwatch()
+        self._open = 0
+
+    @property
+    def now_s(self) -> float:
+        """Media time since the run's first frame."""
+        return self._clock.now_s
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another trial may be opened."""
+        return self._open < MOST_TRIALS
+
+    def frame(self, media_time_s: float) -> None:
+        """Take the time of the next frame."""
+        self._clock.move(media_time_s)
+
+    def is_new(self, track: int) -> bool:
+        """Whether nobody has looked at the object yet; from now on somebody has."""
+        new = track not in self._counted
+        self._kinds(track)
+        return new
+
+    def counts(self, track: int, kind: ShortcutKind) -> bool:
+        """Whether this is the first time that a kind of shortcut answers for the object."""
+        kinds = self._kinds(track)
+        first = kind not in kinds
+        kinds.add(kind)
+        return first
+
+    def has_counted(self, track: int, kind: ShortcutKind) -> bool:
+        """Whether a kind of shortcut has answered for the object."""
+        return kind in self._counted.get(track, ())
+
+    def open(self, track: int, trial: Trial) -> None:
+        """Begin a trial."""
+        self._trials.setdefault(track, []).append(trial)
+        self._open += 1
+
+    def of(self, track: int) -> list[Trial]:
+        """Return the trials about an object."""
+        return self._trials.get(track, [])
+
+    def done(self) -> Iterator[Trial]:
+        """Remove the trials for which nothing more is to be waited for, and return them."""
+        for track, trials in list(self._trials.items()):
+            for trial in trials[:]:
+                if trial.is_done(self.now_s):
+                    trials.remove(trial)
+                    self._open -= 1
+                    yield trial
+            if not trials:
+                del self._trials[track]
+
+    def close(self) -> None:
+        """Note that the run is over: no more looks will be begun."""
+        for trials in self._trials.values():
+            for trial in trials:
+                trial.closed = True
+
+    def _kinds(self, track: int) -> set[ShortcutKind]:
+        kinds = self._counted.setdefault(track, set())
+        self._counted.move_to_end(track)
+        if len(self._counted) > REMEMBERED:
+            self._counted.popitem(last=False)
+        return kinds

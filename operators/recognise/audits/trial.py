@@ -1,0 +1,89 @@
+"""One tracked object, about which two are asked: those who answer for it, and another who looks at it unseen. Pure.
+
+In the shadow the oracle answers and the shortcut is the other; later it is the other way round. Both pool their looks
+by the same rule, and the conclusions are compared, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cache_adapt.audit.audit import Ticket
+from operators.recognise.audits.moments import Moments
+from operators.recognise.objects.answer import ObjectAnswer
+from operators.recognise.objects.look_rule import LOOK_RULE
+from operators.recognise.objects.pool import Look, Pool
+from operators.wire.schema import ShortcutKind
+from serving.common.tensors import Image
+
+LONGEST_S = 60.0
+"""Media time after which a trial ends without a conclusion: some objects stand at the border for ever."""
+
+
+@dataclass(slots=True, eq=False)
+class Trial:
+    """The looks of the other at one object, and what those who answered concluded."""
+
+    kind: ShortcutKind
+    shadow: bool
+    """Whether the other is the shortcut; else it is the oracle."""
+    moments: Moments
+    pool: Pool
+    """The looks of the other."""
+    opened_s: float
+    seen_s: float
+    """When the object was last seen."""
+    ticket: Ticket | None = None
+    """The draw; in the shadow given with the shortcut's first answer."""
+    token: object = None
+    """The shortcut's note of how it answered."""
+    answer: ObjectAnswer | None = None
+    """What was published, once there is a conclusion."""
+    pending: int = 0
+    """Looks that were begun and are not there yet."""
+    closed: bool = False
+    """Whether no more looks will be begun: the track is over."""
+    crop: Image | None = None
+    """Where the oracle looked last, in service."""
+
+    def wants(self, at_s: float, whole: bool) -> bool:
+        """Take a frame that shows the object; returns whether the other should look at it."""
+        self.seen_s = at_s
+        return not self._is_sure and self.moments.come(at_s, whole)
+
+    def looked(self, look: Look) -> None:
+        """Take a look of the other."""
+        self.pool.add(look)
+
+    def is_done(self, at_s: float) -> bool:
+        """Whether nothing more is to be waited for."""
+        if self.pending:
+            return False
+        if self.closed or at_s - self.opened_s > LONGEST_S:
+            return True
+        over = self._is_sure or self.moments.used_up or at_s - self.seen_s > LOOK_RULE.closed_after_s
+        return self.answer is not None and over
+
+    @property
+    def can_be_compared(self) -> bool:
+        """Whether both have said something, and one of the two is the oracle and nobody else."""
+        if self.answer is None or not self.pool.looks:
+            return False
+        return not self.shadow or set(self.answer.looked) == {"oracle"}
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether both said the same; None where the oracle was not sure."""
+        assert self.answer is not None
+        sure = self.answer.sure if self.shadow else self._is_sure
+        return self.pool.belief().said.label == self.answer.label if sure else None
+
+    @property
+    def word(self) -> str:
+        """What the oracle concluded."""
+        assert self.answer is not None
+        return self.answer.label if self.shadow else self.pool.belief().said.label
+
+    @property
+    def _is_sure(self) -> bool:
+        return self.pool.looks > 0 and self.pool.belief().posterior >= LOOK_RULE.sure
