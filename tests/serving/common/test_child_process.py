@@ -103,12 +103,12 @@ CHILDREN = """
 import asyncio, sys
 from pathlib import Path
 from operators.capture.live.channel import Channel
-from operators.capture.live.protocol import Job as CaptureJob
+from operators.capture.live.protocol import DecodeJob
 from serving.profiling.footprint import footprint
 from serving.variants.variant import reference
 from specialization.trainer.trainer import Job, ProcessSpecializer
 
-JOB = CaptureJob(uri="none.mp4", mode="all", fps=None, max_width=None, connect_timeout_s=9, read_timeout_s=9)
+JOB = DecodeJob(uri="none.mp4", mode="all", fps=None, max_width=None, connect_timeout_s=9, read_timeout_s=9)
 with Channel(JOB) as channel:
     channel.receive(60)
     print(channel.receive(60)[0].reason)
