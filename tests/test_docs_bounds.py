@@ -21,9 +21,11 @@ from operators.frames.image_limits import (
     MAX_SCANS,
 )
 from operators.publish.kafka_frames import MAX_STATUSES
+from operators.recognise.account import books
 from operators.recognise.audits import open_trials, second_thoughts, shadow
 from operators.recognise.objects import look_rule, pool
 from operators.recognise.shortcuts import node_stream
+from operators.recognise.specialised import heads
 from operators.recognise.specialised.own_samples import FIRST_PROFILE
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import bounds
@@ -100,6 +102,8 @@ SAID = {
         f"| objects of a stream that are being audited | *{open_trials.MOST_TRIALS} for each node* |",
         f"second conclusion is waited for | *{second_thoughts.REMEMBERED} for each node* |",
         f"| *{node_stream.REMEMBERED_STREAMS} for each node that saves work* |",
+        f"| streams whose account of processor seconds a node keeps | *{books.REMEMBERED_STREAMS}* |",
+        f"of which it is known that a head was asked | *{heads.REMEMBERED}* for each stream |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
