@@ -153,13 +153,13 @@ def _run(street: Street, detector: str, folder: Path) -> list[Mapping[str, Any]]
     query.write_text(yaml.safe_dump({"version": 1, "name": "tracking", "slo_ms": 60_000, "nodes": [node]}))
     command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--source", street.uri, "--out", str(results)]
     if detector != "motion":
-        command += ["--models", str(_models(detector, folder / "models"))]
+        command += ["--models", str(models(detector, folder / "models"))]
     subprocess.run(command, check=True, capture_output=True)
     lines: list[Mapping[str, Any]] = [json.loads(line) for line in results.read_text().splitlines()]
     return sorted(lines, key=lambda line: int(line["seq"]))
 
 
-def _models(detector: str, folder: Path) -> Path:
+def models(detector: str, folder: Path) -> Path:
     """A folder with the detector; the weights are those of the sample data."""
     model = public_model(detector)
     (folder / detector).mkdir(parents=True)

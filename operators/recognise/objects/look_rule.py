@@ -11,7 +11,7 @@ class LookRule:
 
     correlation: float = 0.6
     """Intraclass correlation of the looks at one object: their errors have the same causes."""
-    border_strength: float = 0.4
+    border_strength: float = 0.7
     """What a look at an object that the frame's border cuts off is worth, beside a look at a whole one."""
     sure: float = 0.85
     """Posterior from which the answer is known. Correlated looks hardly ever bring it above .95."""
@@ -29,9 +29,9 @@ class LookRule:
     """So many looks in a row that say one other word are another object."""
     least_certainty: float = 0.5
     """Certainty from which a look contradicts."""
-    resized: float = 1.4
-    """A box whose area changes by this factor from one frame to the next may hold another object."""
-    jumped: float = 0.5
+    shrunk: float = 1.4
+    """A box whose area is smaller than at the last look by this factor may hold another object: merged ones part."""
+    jumped: float = 1.0
     """So may a box that lies this far, in shares of its size, from where its motion would have brought it."""
     closed_after_s: float = 10.0
     """A track that was not seen this long is over."""

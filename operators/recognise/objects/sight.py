@@ -18,29 +18,23 @@ def cut_off(box: Box) -> bool:
 class Motion:
     """The latest boxes of a track."""
 
-    __slots__ = ("_area", "_at_s", "_vx", "_vy", "_x", "_y")
+    __slots__ = ("_at_s", "_vx", "_vy", "_x", "_y")
 
     def __init__(self, box: Box, at_s: float) -> None:
         self._x, self._y = (box.x_min + box.x_max) / 2, (box.y_min + box.y_max) / 2
-        self._area, self._at_s = box.area, at_s
+        self._at_s = at_s
         self._vx = self._vy = 0.0
 
-    def moved(self, box: Box, at_s: float, resized: float, jumped: float) -> bool:
-        """Take the next box; returns whether its size or place does not follow from the boxes before.
+    def jumps(self, box: Box, at_s: float, least: float) -> bool:
+        """Take the next box; returns whether its place does not follow from the boxes before.
 
-        ``resized``: factor of the area; ``jumped``: distance from the expected place, as a share of the box's size.
+        ``least``: distance from the expected place, as a share of the box's size, that is a jump.
         """
         width, height = box.x_max - box.x_min, box.y_max - box.y_min
-        x, y, area, passed_s = box.x_min + width / 2, box.y_min + height / 2, width * height, at_s - self._at_s
+        x, y, passed_s = box.x_min + width / 2, box.y_min + height / 2, at_s - self._at_s
         dx, dy = x - self._x, y - self._y
-        odd = (
-            area > self._area * resized
-            or area * resized < self._area
-            or abs(dx - self._vx * passed_s) > jumped * width
-            or abs(dy - self._vy * passed_s) > jumped * height
-        )
+        jumped = abs(dx - self._vx * passed_s) > least * width or abs(dy - self._vy * passed_s) > least * height
         if passed_s > SHORTEST_S:
             self._vx, self._vy, self._at_s = dx / passed_s, dy / passed_s, at_s
             self._x, self._y = x, y
-        self._area = area
-        return odd
+        return jumped

@@ -19,13 +19,16 @@ class TrackedObject:
     """The looks at the object of one track."""
 
     __slots__ = (
+        "_area",
         "_contradictions",
         "_cut_off",
         "_due_s",
         "_gap_s",
+        "_looked_area",
         "_looked_s",
         "_motion",
         "_rule",
+        "_small",
         "_whole",
         "_words",
         "belief",
@@ -41,7 +44,8 @@ class TrackedObject:
         self._motion = Motion(box, at_s)
         self._cut_off, self._whole = cut_off(box), False
         self._due_s = self._looked_s = at_s
-        self._gap_s = 0.0
+        self._gap_s = self._area = self._looked_area = 0.0
+        self._small = False
         self._contradictions: list[Look] = []
         self.pool: Pool | None = None
         self.belief: Belief | None = None
@@ -53,7 +57,7 @@ class TrackedObject:
 
     def is_due(self, box: Box, at_s: float) -> bool:
         """Take the object's box in a frame; returns whether the object should be looked at in it."""
-        odd = self._motion.moved(box, at_s, self._rule.resized, self._rule.jumped)
+        jumps, shrinks = self._motion.jumps(box, at_s, self._rule.jumped), self._shrinks(box.area)
         was_cut_off, self._cut_off = self._cut_off, cut_off(box)
         self.seen_s = at_s
         if self.pool is None:
@@ -63,9 +67,15 @@ class TrackedObject:
                 return False  # a part tells less than is known
         elif not self._whole:
             return True
-        elif odd and not was_cut_off:
+        elif (jumps or shrinks) and not was_cut_off:
             self._due_s = min(self._due_s, self._looked_s + self._rule.doubt_every_s)
         return at_s >= self._due_s
+
+    def _shrinks(self, area: float) -> bool:
+        """Whether the box is smaller than at the last look, now and in the frame before: a single one may be wrong."""
+        self._area = area
+        was_small, self._small = self._small, area * self._rule.shrunk < self._looked_area
+        return was_small and self._small
 
     @property
     def sure(self) -> bool:
@@ -87,6 +97,7 @@ class TrackedObject:
         else:
             self._add(look)
         self._looked_s, self._due_s = at_s, at_s + self._next_gap_s()
+        self._looked_area, self._small = self._area, False
 
     def _begin(self, looks: list[Look]) -> None:
         self._whole = not self._cut_off

@@ -102,6 +102,16 @@ def test_two_objects_in_turn_have_the_new_answer_within_two_seconds(
     assert set(life.known.pool.known) == {"truck"}
 
 
+def test_a_box_that_is_small_in_one_frame_only_is_not_looked_at() -> None:
+    life = Life(lambda at_s: look(certainty=0.95), 7, lambda at_s: box(w=0.1 if round(at_s * FPS) == 100 else 0.2))
+    assert life.looks == pytest.approx([0, 0.5, 1.5, 3.5])
+
+
+def test_a_box_that_shrinks_slowly_is_looked_at_each_time_it_is_smaller_by_the_factor() -> None:
+    life = Life(lambda at_s: look(certainty=0.95), 3.4, lambda at_s: box(w=0.2 * 0.5**at_s))
+    assert 2 + 3 <= len(life.looks) <= 3 + 4
+
+
 def test_two_objects_that_nothing_tells_apart_have_the_new_answer_with_the_next_check() -> None:
     life = Life(lambda at_s: look("car" if at_s < 5 else "truck", 0.9), 12)
     (at_s,) = life.changes

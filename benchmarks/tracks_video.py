@@ -1,0 +1,199 @@
+"""Answers per track beside answers per look, on real video and on generated streets whose truth is known.
+
+``sluice run`` analyses each video with the boxes of ``motion`` and of ``yolox-nano``, in a process of its own:
+
+``per look``                the network looks at every object in every frame, and each look is an answer
+``per track``               the looks at an object are pooled, and made as often as the rule asks for
+``per track, specialised``  and the node says ``specialize: true``
+
+``looks`` are objects at which somebody looked, of tracks and of boxes that no track has yet; ``flicker`` is the share
+of consecutive answers of a track that differ; ``right`` the share of the boxes of true objects that are called what
+they are, ``stated`` the mean confidence of these answers; ``agreement`` that with the oracle alone in the same frames
+(per look, or for specialised runs per track). ``node_s`` is the time that frames spent in the node, ``cpu_s`` the
+processor time of the whole process. ``--long`` shows whole clips and streets, each looped to ten minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import yaml
+
+from benchmarks import harness
+from benchmarks.tracking_parts.recordings import models
+from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS, Case, looped, street
+from benchmarks.tracks_video_parts.scores import Answer, agreement, answers, flicker, looks_per_track, right
+
+NODE, AREA = "type", "area >= 0.002"
+MODES: Mapping[str, Mapping[str, Any]] = {
+    "per look": {"answer": "look"},
+    "per track": {"answer": "track"},
+    "per track, specialised": {"answer": "track", "specialize": True},
+}
+REFERENCES = {"per look": "per look", "per track": "per look", "per track, specialised": "per track"}
+"""What the agreement is measured against."""
+DETECTORS: Mapping[str, Mapping[str, Any]] = {
+    "motion": {"model": "motion"},
+    "yolox-nano": {"model": "yolox-nano", "min_confidence": 0.3},
+}
+LIGHTS = {"day": (31, 32, 33), "night": (41, 42)}
+STREET_S, LONG_S = 30.0, 600.0
+FRAMES = 300
+"""Of a clip, unless all of it is shown."""
+BOTH = ("car park", "street level", "street day 31")
+"""What is shown with the boxes of both detectors, unless everything is."""
+QUICK_FRAMES = 60
+
+
+def measure(quick: bool, long: bool = False) -> harness.Outcome:
+    """All cases in all modes by turns; ``quick``: the beginning of a clip; ``long``: ten minutes of each."""
+    with tempfile.TemporaryDirectory(prefix="sluice-tracks-") as scratch:
+        folder = Path(scratch)
+        shown = _cases(folder, quick, long)
+        if not quick:
+            models("yolox-nano", folder / "models")
+        rows = [row for case in shown for row in _rows(case, folder)]
+    return harness.Outcome(rows, headline(rows), partial(_draw, rows))
+
+
+def headline(rows: Sequence[harness.Row]) -> Mapping[str, Any]:
+    """The figures of ``per track``; the ratios of processor time to ``per look`` are of specialised runs too."""
+    tracked = [row for row in rows if row["mode"] == "per track"]
+    ratios = [row["cpu_ratio"] for row in rows if row["mode"] != "per look"]
+    gains = [row["right"] - row["right_per_look"] for row in tracked if row["right"] != ""]
+    return {
+        "flicker": max(row["flicker"] for row in tracked),
+        "oracle_runs_ratio": round(sum(row["looks"] for row in tracked) / sum(row["objects"] for row in tracked), 4),
+        "cpu_ratio_worst": max(ratios),
+        "cpu_ratio_geomean": round(math.exp(fmean(math.log(ratio) for ratio in ratios)), 4),
+        "accuracy_gain": round(fmean(gains), 4) if gains else None,
+    }
+
+
+def _cases(folder: Path, quick: bool, long: bool) -> list[Case]:
+    clips = {name: VIDEOS / file for name, file in CLIPS.items()}
+    if quick:
+        return [Case("persons, bicycles, cars", "motion", clips["persons, bicycles, cars"], limit=QUICK_FRAMES)]
+    videos = {name: looped(folder, clip, LONG_S) for name, clip in clips.items()} if long else clips
+    limit = None if long else FRAMES
+    streets = {
+        f"street {light} {seed}": street(folder, seed, light, LONG_S if long else STREET_S)
+        for light, seeds in LIGHTS.items()
+        for seed in seeds
+    }
+    return [
+        *(Case(name, boxes, video, limit=limit) for name, video in videos.items() for boxes in _boxes(name, long)),
+        *(Case(name, boxes, *files) for name, files in streets.items() for boxes in _boxes(name, long)),
+    ]
+
+
+def _boxes(name: str, long: bool) -> Sequence[str]:
+    """Which detectors' boxes a video is shown with."""
+    return list(DETECTORS) if long or name in BOTH else ["motion"]
+
+
+def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:
+    found = {mode: runs[0] for mode, runs in harness.interleaved(_variants(case, folder), 1).items()}
+    given = {mode: answers(run["lines"]) for mode, run in found.items()}
+    truth, base = case.read_truth(), found["per look"]
+    single = right(given["per look"], truth) if truth is not None else []
+    for mode, run in found.items():
+        said = given[mode]
+        known = right(said, truth) if truth is not None else []
+        row = {
+            "video": case.name,
+            "boxes": case.boxes,
+            "mode": mode,
+            "frames": len(run["lines"]),
+            "objects": len(said),
+            "tracks": len({each.track for each in said if each.track is not None}),
+            "looks": sum(each.looked for each in said),
+            "looks_per_track": round(looks_per_track(said), 2),
+            "flicker": round(flicker(said), 4),
+            "right": _share(known),
+            "right_per_look": _share(single),
+            "stated": round(fmean(each.confidence for each, _ in known), 4) if known else "",
+            "agreement": round(agreement(said, given[REFERENCES[mode]]), 4),
+            "node_s": round(_node_s(run), 2),
+            "cpu_s": round(run["cpu_s"], 2),
+            "cpu_ratio": round(run["cpu_s"] / base["cpu_s"], 3),
+        }
+        print(row, file=sys.stderr)
+        yield row
+
+
+def _variants(case: Case, folder: Path) -> Mapping[str, Any]:
+    return {mode: partial(_run, case, mode, folder) for mode in MODES}
+
+
+def _run(case: Case, mode: str, folder: Path) -> Mapping[str, Any]:
+    query, results = folder / "query.yaml", folder / "results.jsonl"
+    query.write_text(yaml.safe_dump(_query(case.boxes, mode)), encoding="utf-8")
+    command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--source", str(case.video)]
+    command += ["--out", str(results)]
+    command += ["--models", str(folder / "models")] if case.boxes != "motion" else []
+    command += ["--limit", str(case.limit)] if case.limit else []
+    before = _cpu_s()
+    subprocess.run(command, check=True, capture_output=True)
+    lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    return {"cpu_s": _cpu_s() - before, "lines": lines}
+
+
+def _query(boxes: str, mode: str) -> Mapping[str, Any]:
+    return {
+        "version": 1,
+        "name": "tracks-video",
+        "slo_ms": 60_000,
+        "nodes": [
+            {"name": "detect", "task": "detect", **DETECTORS[boxes]},
+            {"name": "track", "task": "track", "input": "detect"},
+            {"name": NODE, "task": "recognise", "input": f"track[{AREA}]", "model": "vehicle-type", **MODES[mode]},
+        ],
+    }
+
+
+def _share(known: Sequence[tuple[Answer, bool]]) -> float | str:
+    return round(fmean(is_right for _, is_right in known), 4) if known else ""
+
+
+def _node_s(run: Mapping[str, Any]) -> float:
+    return sum(float(line["plan"]["stages_ms"].get(NODE, 0.0)) for line in run["lines"]) / 1000
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
+    axes = figure.subplots(1, 4, sharey=True)
+    names = list(dict.fromkeys(f"{row['video']}, {row['boxes']}" for row in rows))
+    keys = {"flicker": "flicker", "looks_per_track": "looks per track", "right": "right", "cpu_ratio": "processor time"}
+    for ax, (key, title) in zip(axes, keys.items(), strict=True):
+        for place, mode in enumerate(MODES):
+            values = [(f"{row['video']}, {row['boxes']}", row[key]) for row in rows if row["mode"] == mode]
+            shown = [(names.index(name) + 0.27 * place, value) for name, value in values if value != ""]
+            ax.barh([at for at, _ in shown], [value for _, value in shown], 0.26, label=mode)
+        ax.set_title(title, fontsize=9)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[3].axvline(1.0, color="grey", linewidth=0.8)
+    axes[1].set_xscale("log")
+    axes[0].set_yticks([row + 0.27 for row in range(len(names))], names, fontsize=7)
+    axes[0].invert_yaxis()
+    axes[0].legend(frameon=False, fontsize=6)
+
+
+if __name__ == "__main__":
+    long = "--long" in sys.argv
+    sys.argv = [each for each in sys.argv if each != "--long"]
+    harness.run("tracks_video", partial(measure, long=long), __doc__ or "")
