@@ -107,7 +107,7 @@ SAID = {
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
-        f"| tracks that `sluice run` counts | *the last {REMEMBERED_TRACKS}* |",
+        f"| tracks that `sluice run` counts, and answers of tracks that it compares | *the last {REMEMBERED_TRACKS}* |",
         f"A decoded frame takes {COUNTS[DECODED_BYTES_PER_PIXEL]} bytes for each pixel. While it is decoded "
         f"{'nine' if DECODING_BYTES_PER_PIXEL == 9 else '?'} are counted",
     ],

@@ -1,7 +1,7 @@
 """What a run or a worker tells people: counts, percentiles, lines, pictures. Most of it is pure and takes results as
 they come.
 
-Read in this order: ``run_counts``, ``tracks``, ``static_objects``, ``percentiles``, ``run_report``, ``text``,
-``result_lines``, ``watch_view``, ``minute``, ``timelines``, ``specialization_text``, ``timeline_columns``,
+Read in this order: ``run_counts``, ``tracks``, ``looks``, ``static_objects``, ``percentiles``, ``run_report``,
+``text``, ``result_lines``, ``watch_view``, ``minute``, ``timelines``, ``specialization_text``, ``timeline_columns``,
 ``timeline_plot``, ``pareto_plot``.
 """

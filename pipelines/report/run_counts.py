@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from operators.observer import Observer
 from operators.wire.schema import Result, StreamPlan, StreamStatus
+from pipelines.report.looks import Looks
 from pipelines.report.percentiles import Percentiles
 from pipelines.report.run_report import AuditReport, FrameCounts, RunReport, StreamFailure, StreamReport, TimeShares
 from pipelines.report.static_objects import StaticObjects
@@ -30,6 +31,7 @@ class RunCounts(Observer):
         self._latency_unknown = 0
         self._objects: Counter[str] = Counter()
         self._tracks = Tracks()
+        self._looks = Looks()
         self._static = StaticObjects()
         self._latency = Percentiles()
         self._stages: defaultdict[str, Percentiles] = defaultdict(Percentiles)
@@ -60,6 +62,7 @@ class RunCounts(Observer):
             self._latency_unknown += 1
         for name, duration_ms in result.plan.stages_ms.items():
             self._stages[name].add(duration_ms)
+        self._looks.see(result)
         self._static.see(result)
         for found in result.objects:
             self._objects[found.label] += 1
@@ -82,6 +85,7 @@ class RunCounts(Observer):
             causes=dict(self._causes.most_common()),
             objects=dict(self._objects.most_common()),
             tracks=self._tracks.counts(),
+            answers=self._looks.report(),
             static_objects=self._static.found(),
             latency_ms=self._latency.quantiles(),
             stages={name: stage.quantiles() for name, stage in self._stages.items()},

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from operators.wire.schema import NodePlan, Specialization
+from pipelines.report.looks import LookReport
 from pipelines.report.static_objects import StaticObject
 from specialization.weg.state import PhaseName
 
@@ -96,6 +97,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Observations by label."""
     tracks: dict[str, int]
     """Distinct tracks by label."""
+    answers: list[LookReport]
+    """How recognisers came to their answers, by attribute."""
     static_objects: list[StaticObject]
     """Objects that never moved and that the detector was seldom sure of."""
     latency_ms: Quantiles

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from operators.wire.schema import Interval, NodePlan, SelfAgreement
 from pipelines.report import specialization_text
+from pipelines.report.looks import LookReport
 from pipelines.report.run_report import AuditReport, Quantiles, RunReport, StreamReport, TimeShares
 from pipelines.report.static_objects import StaticObject
 
@@ -46,8 +47,19 @@ def _headline(report: RunReport) -> Iterable[str]:
     for title, counted in counts:
         if counted:
             yield f"{title}: " + ", ".join(f"{label} {count}" for label, count in counted.items())
+    yield from map(_looks, report.answers)
     for stream, failure in report.failed_streams.items():
         yield f"stream {stream} failed ({failure.reason}): {failure.message}"
+
+
+def _looks(found: LookReport) -> str:
+    """Who looked, and how steady the answers were."""
+    looks = ", ".join(f"{who} {count}" for who, count in found.looks.items()) or "none"
+    per_track = "" if found.looks_per_track is None else f", {found.looks_per_track:g} a track"
+    flicker = "" if found.flicker is None else f"; {found.flicker:.1%} of a track's answers differ from the one before"
+    return (
+        f"{found.attribute}: {found.answers} answers by {sum(found.looks.values())} looks ({looks}){per_track}{flicker}"
+    )
 
 
 def _doubtful(found: Iterable[StaticObject]) -> Iterable[str]:

@@ -31,7 +31,7 @@ ANSWERS: dict[Who, tuple[str, str]] = {
     "oracle": ("#33527f", "oracle"),
     "fallback": ("#8ea9d3", "oracle after “other”"),
     "head": ("#2f9468", "head"),
-    "reused": ("#e0c25c", "reused"),
+    "reused": ("#e0c25c", "known track"),
 }
 BAR = "#1d7a55"
 INK, FAINT = "#26303b", "#8a94a0"

@@ -7,9 +7,10 @@ from collections import defaultdict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from operators.publish.track_events import Lifecycle
-from operators.wire.schema import Event, Object, Result
+from operators.wire.schema import Event, Object, Provenance, Result
 from tests.operators.publish.messages import result, thing
 
 
@@ -53,6 +54,18 @@ def test_an_event_says_what_is_known_of_the_track() -> None:
     assert (end.type, end.stream, end.run, end.seq, end.label) == ("end", "yard", "r1", 90, "car")
     assert (end.first_media_time_s, end.last_media_time_s, end.media_time_s) == (1, 2, 9)
     assert [answer.label for answer in end.attributes] == ["van"]
+
+
+def test_a_revised_answer_of_a_track_is_an_update_and_another_look_that_agrees_is_none() -> None:
+    def pooled(label: str, looks: int, looked: Provenance | None) -> Object:
+        known = thing(7, "car", label)
+        (said,) = known.attributes
+        said = replace(said, provenance="track", looks=looks, looked=looked, confidence=looks / 10)
+        return replace(known, attributes=[said])
+
+    seen = [pooled("van", 1, "oracle"), pooled("van", 1, None), pooled("van", 2, "oracle"), pooled("bus", 3, "oracle")]
+    told = tell([at(second, each) for second, each in enumerate(seen)])
+    assert told == [("new", 7, 0), ("update", 7, 30)]
 
 
 def test_the_end_of_a_run_belongs_to_it() -> None:

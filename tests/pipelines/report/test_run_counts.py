@@ -57,6 +57,18 @@ def test_time_is_told_per_stage_and_by_share_without_waiting() -> None:
     assert astuple(report.latency_ms) == pytest.approx((34, 400, 400), rel=0.01)
 
 
+def test_the_report_says_in_a_line_who_looked_and_how_steady_answers_were() -> None:
+    counts = RunCounts()
+    known = thing(1, "car", "van")
+    for seq, looked in enumerate(("oracle", None, None)):
+        pooled = replace(known.attributes[0], provenance="track", looks=1, looked=looked)
+        counts.frame_analysed(result(seq, replace(known, attributes=[pooled]), stages_ms=STAGES))
+    out = io.StringIO()
+    Console(file=out, width=150).print(render(counts.report(wall_s=1.0)))
+    said = ": 3 answers by 1 looks (oracle 1), 1 a track; 0.0% of a track's answers differ from the one before"
+    assert said in out.getvalue()
+
+
 def test_a_report_of_nothing_is_still_a_report() -> None:
     report = RunCounts().report(wall_s=0.0)
     assert report.frames == FrameCounts(0, 0, 0, 0)
