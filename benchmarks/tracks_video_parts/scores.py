@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.tracking_parts.recordings import BoxTuple
 from benchmarks.tracking_parts.scores import overlap
 from benchmarks.tracks_video_parts.cases import Truth
+from operators.wire.labels import UNKNOWN
 
+LEAST_CONFIDENCE = 0.8
+"""Of the recogniser's card."""
 LEAST_OVERLAP = 0.4
 """Intersection over union from which a box is that of a true object; boxes of motion are loose."""
 
@@ -38,6 +41,11 @@ def answers(lines: Iterable[Mapping[str, Any]]) -> list[Answer]:
         if one["attributes"]
     ]
     return sorted(found, key=lambda each: (each.seq, each.number))
+
+
+def accepted(given: Answer) -> Answer:
+    """Return the answer, or ``unknown`` in its place where it is not sure enough."""
+    return given if given.confidence >= LEAST_CONFIDENCE else replace(given, label=UNKNOWN)
 
 
 def flicker(given: Iterable[Answer]) -> float:
