@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from operators.base import Operator
 from operators.frames.mask import Mask
 from operators.inference import Inference
-from operators.observer import UNOBSERVED, Observer
 from operators.recognise.classifier import Classifier
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.roles import Roles
@@ -17,14 +17,14 @@ from operators.track.operator import Track, TrackSettings
 from pipelines.assembly.detectors import detector
 from pipelines.assembly.galleries import Around, gallery_recogniser
 from pipelines.execute.byte_budget import ByteBudget
-from pipelines.execute.executor import Executor, FinalStep
+from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import FrameRoom
+from pipelines.execute.surroundings import ALONE, Limits, Surroundings
 from pipelines.planning.planner import FirstListed
 from pipelines.query.dag import Dag
 from pipelines.query.nodes import takes_frame
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from pipelines.settings import decoded_memory
-from serving.common.clock import SYSTEM, Clock
 
 if TYPE_CHECKING:
     from pipelines.assembly.chains import Chains
@@ -72,10 +72,8 @@ async def build_executor(
     query: Query,
     dag: Dag,
     engine: Inference,
-    final_steps: Sequence[FinalStep] = (),
     chains: Chains | None = None,
-    clock: Clock = SYSTEM,
-    observer: Observer = UNOBSERVED,
+    surroundings: Surroundings = ALONE,
 ) -> Executor:
     """An executor that is ready for frames; ``dag`` is the query's, and ``engine`` must have been started.
 
@@ -85,8 +83,9 @@ async def build_executor(
     await prepare(operators.values())
     policies = {stream.id: stream.overload_policy for stream in query.streams}
     if chains is not None and chains.shortcuts.nodes:
-        final_steps = (*final_steps, chains.shortcuts.frame_done)
-    return Executor(dag, operators, FirstListed(), policies, final_steps, frame_room(query), clock, observer)
+        steps = (*surroundings.final_steps, chains.shortcuts.frame_done)
+        surroundings = replace(surroundings, final_steps=steps)
+    return Executor(dag, operators, FirstListed(), Limits(policies, frame_room(query)), surroundings)
 
 
 def frame_room(query: Query) -> FrameRoom:

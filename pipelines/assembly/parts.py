@@ -12,7 +12,8 @@ from operators.observer import UNOBSERVED, Observers
 from pipelines.assembly.build import build_executor
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.environment import backend
-from pipelines.execute.executor import Executor, FinalStep
+from pipelines.execute.executor import Executor
+from pipelines.execute.surroundings import FinalStep, Surroundings
 from pipelines.query.dag import Dag
 from pipelines.query.query_file import Query, RecogniseNode
 from serving.catalogue.lookup import Catalogue
@@ -49,12 +50,12 @@ class Setting:
 @asynccontextmanager
 async def assembled(query: Query, dag: Dag, catalogue: Catalogue, setting: Setting) -> AsyncIterator[Parts]:
     """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
-    shortcuts, engine, watching = Shortcuts(query.name), backend(catalogue, setting.observers), setting.observers
+    shortcuts, engine = Shortcuts(query.name), backend(catalogue, setting.observers)
+    surroundings = Surroundings(setting.final_steps, setting.clock, setting.observers)
     async with _chains(query, dag, catalogue, setting, shortcuts) as chains:
         await engine.start()
         try:
-            steps, clock = setting.final_steps, setting.clock
-            yield Parts(await build_executor(query, dag, engine, steps, chains, clock, watching), shortcuts)
+            yield Parts(await build_executor(query, dag, engine, chains, surroundings), shortcuts)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()

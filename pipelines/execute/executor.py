@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
 from operators.base import Call, Operator
 from operators.frames.frame import Frame, Region
-from operators.observer import UNOBSERVED, Observer
 from operators.wire.schema import FrameHeader, FrameInfo, Outcome, Plan, Result
-from pipelines.execute.frame_room import FrameRoom
 from pipelines.execute.fresh_starts import FreshStarts
 from pipelines.execute.lane import Dropped, Lane
 from pipelines.execute.moments import Moment, Moments
 from pipelines.execute.objects import objects_of
 from pipelines.execute.overload import LATE, POLICIES, WaitingFrame
 from pipelines.execute.plan_echo import decisions
+from pipelines.execute.surroundings import Limits, Surroundings
 from pipelines.planning.least_times import Downstream
 from pipelines.planning.planner import Planner
 from pipelines.query.dag import Dag, DagNode
-from pipelines.query.nodes import PolicyName
-from serving.common.clock import SYSTEM, Clock
 from serving.common.redaction import redact
 from serving.common.threads import in_thread
 from serving.errors import TooLate
@@ -37,9 +34,6 @@ T = TypeVar("T")
 LoadFrame = Callable[[], Frame]
 """Gives the decoded frame; called only for frames that are not dropped, in a thread where there is much to decode."""
 
-FinalStep = Callable[[Frame, Result], Awaitable[None]]
-"""Gets every analysed frame and its result before that is published; the stream's next frame waits for it."""
-
 
 class Executor:
     """Analyses frames: those of one stream in order, those of several streams concurrently."""
@@ -49,22 +43,18 @@ class Executor:
         dag: Dag,
         operators: Mapping[str, Operator],
         planner: Planner,
-        policies: Mapping[str, PolicyName],
-        final_steps: Sequence[FinalStep] = (),
-        room: FrameRoom | None = None,
-        clock: Clock = SYSTEM,
-        observer: Observer = UNOBSERVED,
+        limits: Limits,
+        surroundings: Surroundings,
     ) -> None:
-        self.clock = clock
+        self.clock = surroundings.clock
         """Capture in the same process goes by it, too."""
-        self._moments = Moments(clock)
+        self._moments = Moments(self.clock)
         self._dag = dag
         self._operators = operators
         self._planner = planner
-        self._policies = policies
-        self._final_steps = final_steps
-        self._observer = observer
-        self._room = room or FrameRoom()
+        self._policies, self._room = limits.policies, limits.room
+        self._final_steps = surroundings.final_steps
+        self._observer = surroundings.observer
         self._downstream = Downstream([node.name for node in dag.nodes])
         self._lanes: dict[str, Lane[Result]] = {}
         self._logged: dict[str, str] = {}

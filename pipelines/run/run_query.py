@@ -20,7 +20,7 @@ from operators.publish.jsonl import JsonLines
 from operators.wire.schema import Result, StreamPlan
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.shortcuts import Shortcuts
-from pipelines.execute.executor import FinalStep
+from pipelines.execute.surroundings import FinalStep
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
 from pipelines.query.dag import Dag

@@ -12,6 +12,7 @@ from operators.testing import make_region
 from operators.wire.schema import Attribute, FrameHeader, Model
 from pipelines.execute.executor import Executor
 from pipelines.execute.overload import LATE
+from pipelines.execute.surroundings import Limits, Surroundings
 from pipelines.partition.dead_letters import dead_letter
 from pipelines.partition.message import Message
 from pipelines.planning.planner import FirstListed
@@ -91,7 +92,8 @@ def clock(monkeypatch):
 
 def executor(detect=None, policy="block", final_steps=()):
     operators = {"detect": detect or Found(), "track": Numbered(), "kind": Named()}
-    return Executor(compile_dag(QUERY), operators, FirstListed(), {"cam": policy}, final_steps, clock=CLOCK)
+    around = Surroundings(final_steps, CLOCK)
+    return Executor(compile_dag(QUERY), operators, FirstListed(), Limits({"cam": policy}), around)
 
 
 def header(seq=0, stream="cam", age_s=0.0):

@@ -21,6 +21,7 @@ from pipelines.assembly.build import frame_room
 from pipelines.execute.byte_budget import ByteBudget
 from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import FrameRoom
+from pipelines.execute.surroundings import ALONE, Limits
 from pipelines.planning.planner import FirstListed
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query, load_query
@@ -64,7 +65,7 @@ def jpeg(stream: str, width: int = WIDTH, height: int = HEIGHT) -> tuple[FrameHe
 
 
 async def analyse(query: Query, counts: Counts, room: FrameRoom, streams: int) -> list[Result]:
-    executor = Executor(compile_dag(query), {"find": counts}, FirstListed(), {}, room=room)
+    executor = Executor(compile_dag(query), {"find": counts}, FirstListed(), Limits(room=room), ALONE)
     frames = [jpeg(f"cam{number}") for number in range(streams)]
     submitted = [executor.submit(header, lambda h=header, d=data: decode_frame(h, d)) for header, data in frames]
     return await asyncio.gather(*submitted)
@@ -80,7 +81,7 @@ async def test_frames_of_many_streams_wait_for_each_other(query: Query) -> None:
 
 async def test_a_frame_beyond_the_whole_budget_fails_alone(query: Query) -> None:
     executor = Executor(
-        compile_dag(query), {"find": Counts()}, FirstListed(), {}, room=FrameRoom(ByteBudget(ONE_FRAME - 1))
+        compile_dag(query), {"find": Counts()}, FirstListed(), Limits(room=FrameRoom(ByteBudget(ONE_FRAME - 1))), ALONE
     )
     header, data = jpeg("cam")
     with pytest.raises(FrameError, match=r"640×480 pixels takes 3 MiB.*raise SLUICE_DECODED_MEMORY") as caught:
@@ -92,7 +93,7 @@ async def test_a_frame_beyond_the_whole_budget_fails_alone(query: Query) -> None
 
 async def test_what_fails_gives_its_room_back(query: Query) -> None:
     budget = ByteBudget(ONE_FRAME)
-    executor = Executor(compile_dag(query), {"find": Counts()}, FirstListed(), {}, room=FrameRoom(budget))
+    executor = Executor(compile_dag(query), {"find": Counts()}, FirstListed(), Limits(room=FrameRoom(budget)), ALONE)
     header, data = jpeg("cam")
     for _ in range(3):
         with pytest.raises(FrameError, match="end marker"):

@@ -16,6 +16,7 @@ from operators.observer import HOOKS, Observer, Observers
 from operators.wire.schema import Result
 from pipelines.assembly.build import build_executor
 from pipelines.environment import catalogue
+from pipelines.execute.surroundings import Surroundings
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
@@ -116,7 +117,7 @@ async def test_frames_that_nobody_had_time_for_are_heard_of(caplog: pytest.LogCa
 
     engine = Backend(catalogue([]))
     await engine.start()
-    executor = await build_executor(wanted, compile_dag(wanted), engine, [waits])
+    executor = await build_executor(wanted, compile_dag(wanted), engine, surroundings=Surroundings([waits]))
     run = EmbeddedRun("test", capture_specs(wanted, realtime=True), [], Observers([heard, behind]))
     async with asyncio.timeout(60):
         await run.run(executor, asyncio.Event())

@@ -1,0 +1,39 @@
+"""What an executor is given besides the query: limits of its streams, and what goes on around it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from operators.frames.frame import Frame
+from operators.observer import UNOBSERVED, Observer
+from operators.wire.schema import Result
+from pipelines.execute.frame_room import FrameRoom
+from pipelines.query.nodes import PolicyName
+from serving.common.clock import SYSTEM, Clock
+
+FinalStep = Callable[[Frame, Result], Awaitable[None]]
+"""Gets every analysed frame and its result before that is published; the stream's next frame waits for it."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What streams may take."""
+
+    policies: Mapping[str, PolicyName] = field(default_factory=dict)
+    """Overload policies by stream; other streams have ``block``."""
+    room: FrameRoom = field(default_factory=FrameRoom)
+    """Memory for decoded frames."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What goes on around an executor."""
+
+    final_steps: Sequence[FinalStep] = ()
+    clock: Clock = SYSTEM
+    observer: Observer = UNOBSERVED
+
+
+ALONE = Surroundings()
+"""Nothing but the executor."""
