@@ -2,7 +2,7 @@
 
 A network is a column of table B.1. Pooling counts windows that the border cuts off, as Caffe does: only so do the
 multiply-adds of O1 come out, and F2 keeps a plane. O2 and S2 have two 3×3 convolutions, which table 5.1's .43 GFLOP
-confirm; that table's figures for S1 and F2 do not follow from table B.1, which gives .77 and .09 GFLOP.
+confirm; that table's figures for S1, F1 and F2 do not follow from table B.1, which gives .77, .61 and .09 GFLOP.
 """
 
 from __future__ import annotations

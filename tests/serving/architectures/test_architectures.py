@@ -145,9 +145,14 @@ def test_compact_networks_are_those_of_table_b1(
         assert multiply_adds(network, ARCHITECTURES[name].size) == cost
 
 
-@pytest.mark.parametrize(("name", "printed"), [("o1", 0.82), ("o2", 0.43), ("s1", 0.77), ("s2", 0.43), ("f2", 0.09)])
+@pytest.mark.parametrize(
+    ("name", "printed"), [("o1", 0.82), ("o2", 0.43), ("s1", 0.77), ("s2", 0.43), ("f1", 0.61), ("f2", 0.09)]
+)
 def test_compact_networks_cost_what_the_thesis_says(name: str, printed: float) -> None:
-    """Two operations per multiply-add; S1 and F2 as table B.1 has it, not table 5.1 (see the networks' own remark)."""
+    """Two operations per multiply-add; S1 and F2 as table B.1 has it, not table 5.1 (see the networks' own remark).
+
+    F1 comes to .609 G, for which table 5.1 prints .60.
+    """
     with torch.device("meta"):
         assert round(2 * multiply_adds(empty(name), ARCHITECTURES[name].size) / 1e9, 2) == printed
 

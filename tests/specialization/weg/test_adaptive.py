@@ -85,6 +85,14 @@ def test_what_the_oracle_said_since_the_change_begins_the_next_window() -> None:
     assert set(carried) <= set(range(100, 110))
 
 
+def test_what_the_head_said_in_the_meantime_does_not() -> None:
+    machine = specialised(Adaptive)
+    while machine.state.head:
+        tell_cascade(machine, [100, 101, 102, 1])
+    assert len(machine.state.answers) > 3
+    assert set(machine.state.answers) == {100, 101, 102}
+
+
 def test_leaving_in_vain_makes_cautious_and_a_true_change_bold_again() -> None:
     machine = specialised(Adaptive)
     seen = []

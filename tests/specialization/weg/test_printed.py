@@ -32,8 +32,9 @@ def end_epoch(machine: Weg) -> None:
         ([1, 2, 3, 4, 5, 6] * 5, 30),
         ([1] * 30, 60),
         ([4, 5, 6] * 10, 30),
+        ([1, 4, 5] * 10, 60),
     ],
-    ids=["same", "two more", "three more", "two fewer", "others"],
+    ids=["same", "two more", "three more", "two fewer", "others", "two fewer and two more"],
 )
 def test_lines_5_to_7_an_epoch_goes_on_if_its_classes_do(answers: list[int], window: int) -> None:
     machine = printed()
@@ -49,6 +50,19 @@ def test_without_merging_the_window_stays() -> None:
     for answer in [1, 2, 3] * 10:
         machine.oracle_answered(answer)
     assert machine.state.window == 30
+
+
+def test_line_8_looks_at_the_last_w_answers_only() -> None:
+    machine = printed()
+    tell_oracle(machine, list(range(100, 130)))
+    assert machine.state.wanted is None
+    shares = []
+    for answer in [1, 2, 3] * 10:
+        if not machine.state.wanted:
+            machine.oracle_answered(answer)
+            shares.append(sum(each in (1, 2, 3) for each in machine.state.answers[-30:]) / 30)
+    assert machine.state.wanted
+    assert machine.state.wanted.target.skew == pytest.approx(shares[-1])
 
 
 def test_line_10_the_estimated_accuracy_must_reach_the_oracles_and_tau_a() -> None:
@@ -84,6 +98,13 @@ def test_line_21_one_contradiction_is_too_many_before_200_answers(answers: int, 
     machine = specialised(Printed)
     tell_cascade(machine, [1] * answers)
     assert machine.audited(1, agrees=False) == ("the oracle contradicts" if leaves else None)
+
+
+def test_line_21_counts_the_answers_of_the_head_and_not_those_of_the_oracle_after_it() -> None:
+    machine = specialised(Printed)
+    assert tell_cascade(machine, ([1] * 9 + [99]) * 22) == []
+    assert machine.state.n_c == 198
+    assert machine.audited(1, agrees=False) == "the oracle contradicts"
 
 
 def test_line_20_the_skew_is_that_of_the_last_w_answers() -> None:
