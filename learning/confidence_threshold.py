@@ -1,9 +1,11 @@
 """How sure a head must be: as little as possible, but so that of its answers hardly more than allowed are wrong.
 
-With n rows that a head was not trained on, of which a share R is answered and wrong, the share to expect of further
-inputs is at most (n·R + 1) / (n + 1) (Angelopoulos et al., "Conformal risk control", 2024, theorem 1: a threshold
-that keeps this below a limit keeps the limit on average). Rows weigh differently, so n is their effective number,
-(Σw)² / Σw² (Kish, 1965).
+With n rows that a head was not trained on, of which a share R is answered and wrong, (n·R + 1) / (n + 1) is compared
+with the tolerated share of the answers. The correction is that of conformal risk control (Angelopoulos et al., 2024),
+but not its guarantee, which is for losses that only fall as the threshold rises: the share of wrong answers *among
+those given* may rise. So a threshold is an estimate. Where confidence does not tell who is wrong, half of the draws
+find a threshold by chance for heads that are wrong 1.35 times as often as tolerated; the audit has to find these. Rows
+weigh differently, so n is their effective number, (Σw)² / Σw² (Kish, 1965).
 
 One threshold serves all classes. With one for each, heads of three classes or more answered more, but of their answers
 on further rows up to twice as many were wrong as allowed: too much was chosen on too few rows.
