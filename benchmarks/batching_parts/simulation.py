@@ -13,7 +13,7 @@ from serving.scheduling.waiting_line import Latency
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ask:
-    """A request for one item that may be dropped."""
+    """A request that may be dropped."""
 
     arrived: float
     deadline: float
@@ -35,21 +35,20 @@ class Run:
 
 def simulate(
     policy: Policy,
-    times: Sequence[float],
-    slo_s: float,
+    asks: Sequence[Ask],
     latency: Latency,
     max_batch: int,
     arrived: Callable[[float, float], None] = lambda now, time_s: None,
 ) -> Run:
-    """Serve requests of these arrival times; ``arrived`` is told each, with the time the request has."""
-    coming = deque(Ask(at, at + slo_s) for at in times)
+    """Serve requests in the order in which they arrive; ``arrived`` is told each, with the time the request has."""
+    coming = deque(asks)
     queue: list[Ask] = []
     now, in_time, batches, decisions_s = 0.0, 0, list[int](), list[float]()
     while coming or queue:
         now = now if queue else max(now, coming[0].arrived)
         while coming and coming[0].arrived <= now:
             queue.append(coming.popleft())
-            arrived(queue[-1].arrived, slo_s)
+            arrived(queue[-1].arrived, queue[-1].deadline - queue[-1].arrived)
         started = time.thread_time()
         decision = policy(queue, now, latency, max_batch)
         decisions_s.append(time.thread_time() - started)
@@ -57,6 +56,6 @@ def simulate(
         queue = [each for each in queue if id(each) not in gone]
         if decision.run:
             batches.append(len(decision.run))
-            now += latency(len(decision.run))
+            now += latency(sum(each.items for each in decision.run))
             in_time += sum(now <= each.deadline for each in decision.run)
-    return Run(1 - in_time / len(times), batches, decisions_s)
+    return Run(1 - in_time / len(asks), batches, decisions_s)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 GAIN = 0.1
 """Share of the newest request in the running means."""
+REMEMBERED = 64
+"""Requests whose times are remembered one by one."""
+HURRIED = 0.1
+"""Share of the newcomers that have less time than those who are planned for."""
 
 
 class Arrivals:
@@ -14,6 +20,7 @@ class Arrivals:
         self._gap_s = 0.0
         self.time_s = 0.0
         """From a request's arrival until it must leave this network."""
+        self._times_s: deque[float] = deque(maxlen=REMEMBERED)
 
     def note(self, now: float, time_s: float) -> None:
         """A request came at ``now`` with so much time."""
@@ -24,6 +31,12 @@ class Arrivals:
             self._gap_s = gap_s if self._gap_s == 0.0 else self._gap_s + GAIN * (gap_s - self._gap_s)
             self.time_s += GAIN * (time_s - self.time_s)
         self._last = now
+        self._times_s.append(time_s)
+
+    def short_s(self, least_s: float) -> float:
+        """The time that all newcomers but the most hurried have; those with less than ``least_s`` cannot be helped."""
+        times_s = sorted(time_s for time_s in self._times_s if time_s >= least_s)
+        return times_s[int(HURRIED * len(times_s))] if times_s else self.time_s
 
     def rate(self, now: float) -> float:
         """Requests per second expected at ``now``, as if the next one came then; 0 before a second one came.

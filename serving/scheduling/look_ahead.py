@@ -6,19 +6,29 @@ longest window, are each followed by a rehearsal, in which a sliding window (She
 queue and the arrivals expected at the present rate. The batch after which the most requests are in time is taken; of
 equal ones that which drops the fewest now. To try first steps, follow a fixed policy after each and take the best is
 known as a rollout: where the rehearsal is right, it is never worse than that policy.
+
+The rehearsal expects even arrivals, all with the mean time. Where requests of one session have different times, it
+does not see that a long batch keeps the hurried ones waiting too long, should some come by chance. To rehearse
+newcomers with the times that earlier ones had does not mend that: as long as they come evenly, a long batch loses none
+of them. There the sliding window for the hurried ones has an advance of as many requests as chance may bring in the
+meantime (one standard deviation of a Poisson process), as long as it drops nobody. ``benchmarks/results/batching.csv``
+has both kinds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from serving.scheduling.batching import Decision, decide
-from serving.scheduling.rehearsal import Rehearsal
+from serving.scheduling.rehearsal import Rehearsal, fitting
 from serving.scheduling.waiting_line import Latency, Line, R
 
 WINDOWS = 6
-"""First batches tried, at most."""
+"""First batches tried, at most; one more where newcomers have different times."""
+ALIKE = 0.9
+"""Share of the mean time from which a shorter time counts as the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +39,36 @@ class LookAhead:
     """Requests per second that are expected from a time on; 0 where no more come."""
     time_s: float
     """The time a new arrival has for this network: the session's SLO less the time needed downstream."""
+    short_s: Callable[[float], float] | None = None
+    """The time that nearly all new arrivals have, of those with so much at least; None: all have ``time_s``."""
 
     def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> Decision[R]:
         """See ``Policy``."""
         return decide(queue, now, latency, max_batch, self._window)
 
     def _window(self, line: Line[R]) -> tuple[int, int]:
-        windows = first_windows(line)
+        windows, cautious = first_windows(line), self._cautious(line)
+        if cautious is not None and cautious not in windows:
+            windows = [cautious, *windows]
         if len(windows) == 1:
             return windows[0]
-        rehearsal = Rehearsal.of(line, self.rate(line.now), self.time_s)
-        return max(windows, key=lambda window: (round(rehearsal.gain(*window), 6), -window[0]))
+        rate = self.rate(line.now)
+        rehearsal = Rehearsal.of(line, rate, self.time_s)
+        gains = {window: rehearsal.gain(*window) for window in windows}
+        if cautious is not None and cautious[0] == 0:
+            gains[cautious] += sqrt(rate * line.seconds(line.places[cautious[1]]))
+        return max(windows, key=lambda window: (round(gains[window], 6), -window[0]))
+
+    def _cautious(self, line: Line[R]) -> tuple[int, int] | None:
+        """The sliding window for the hurried newcomers; None where they have hardly less time than the others."""
+        if self.short_s is None:
+            return None
+        short_s = self.short_s(line.seconds(1))
+        if short_s >= ALIKE * self.time_s:
+            return None
+        batch = fitting(line, short_s / 2)
+        windows = ((first, line.end(first, batch)) for first in range(len(line.requests)))
+        return next((window for window in windows if line.in_time(*window)), None)
 
 
 def first_windows(line: Line[R]) -> list[tuple[int, int]]:

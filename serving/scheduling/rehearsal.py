@@ -41,7 +41,7 @@ class Rehearsal:
         waiting = len(line.requests)
         size = max(1, round(line.places[-1] / waiting))
         # Half of a newcomer's time is for waiting, half for running (Shen, 2019, §3.2.1).
-        batch = max(1, bisect_right(range(1, line.limit + 1), time_s / 2 + TOLERANCE_S, key=line.seconds))
+        batch = fitting(line, time_s / 2)
         worth = min(rate, batch / size / max(line.seconds(batch), TOLERANCE_S))
         if rate < NOBODY_PER_S:
             return cls(line.due, line.places, waiting, rate, line.now, line.seconds, batch, waiting, worth)
@@ -87,3 +87,8 @@ class Rehearsal:
     def _end(self, start: int, present: int) -> int:
         end = bisect_right(self.places, self.places[start] + self.batch, start, present + 1) - 1
         return max(start + 1, end)
+
+
+def fitting(line: Line[Any], seconds: float) -> int:
+    """The most places whose batch takes no longer; 1 at least."""
+    return max(1, bisect_right(range(1, line.limit + 1), seconds + TOLERANCE_S, key=line.seconds))

@@ -47,7 +47,7 @@ class Session:
 
     def decide(self, now: float, max_batch: int) -> Decision[Request]:
         """The next batch of those that wait, of so many places at most, and whom it is too late for."""
-        policy = LookAhead(self.arrivals.rate, self.arrivals.time_s)
+        policy = LookAhead(self.arrivals.rate, self.arrivals.time_s, self.arrivals.short_s)
         return policy(self.waiting, now, self.latency.table, min(max_batch, self.max_batch))
 
     def used(self, run: Iterable[Request], processor_s: float) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from serving.scheduling.arrivals import Arrivals
+from serving.scheduling.arrivals import REMEMBERED, Arrivals
 
 
 def test_one_request_says_nothing_about_the_rate() -> None:
@@ -50,3 +50,26 @@ def test_requests_of_one_moment_are_no_infinite_rate() -> None:
     arrivals.note(1.0, 0.1)
     arrivals.note(1.0, 0.1)
     assert arrivals.rate(1.0) == 0.0
+
+
+def test_nearly_all_newcomers_have_the_short_time() -> None:
+    arrivals = Arrivals()
+    for tick in range(60):
+        arrivals.note(tick * 0.01, (0.06, 0.1, 0.3)[tick % 3])
+    assert arrivals.short_s(0.01) == 0.06
+    assert arrivals.short_s(0.07) == 0.1
+    assert arrivals.short_s(1.0) == arrivals.time_s
+
+
+def test_a_straggler_with_hardly_any_time_is_not_planned_for() -> None:
+    arrivals = Arrivals()
+    for tick in range(40):
+        arrivals.note(tick * 0.01, 0.02 if tick == 20 else 0.1)
+    assert arrivals.short_s(0.01) == 0.1
+
+
+def test_times_long_ago_are_forgotten() -> None:
+    arrivals = Arrivals()
+    for tick in range(30 + REMEMBERED):
+        arrivals.note(tick * 0.01, 0.05 if tick < 30 else 0.2)
+    assert arrivals.short_s(0.01) == 0.2

@@ -71,3 +71,24 @@ def test_rehearsals_end_whatever_is_expected(queue: list[Ask], rate: float, time
 def test_a_network_of_unknown_speed_runs_everybody(queue: list[Ask]) -> None:
     decision = LookAhead(lambda now: 3.0, 1.0)(queue, 0.0, lambda places: 0.0, 8)
     assert len(decision.run) == len(queue)
+
+
+HURRIED = LookAhead(lambda now: 1.0, 16.0, lambda least_s: 6.0)
+"""Newcomers have 16 s on average; those in a hurry have 6, so a batch of two that takes 3 s is for them."""
+
+
+def test_hurried_newcomers_are_not_kept_waiting_by_a_long_batch() -> None:
+    queue = [Ask(16.0) for _ in range(8)]
+    assert len(HURRIED(queue, 0.0, ONE_S_EACH, 8).run) == 2
+    assert len(LookAhead(lambda now: 1.0, 16.0)(queue, 0.0, ONE_S_EACH, 8).run) == 8
+
+
+def test_where_times_are_alike_nothing_changes() -> None:
+    alike = LookAhead(lambda now: 1.0, 16.0, lambda least_s: 15.0)
+    queue = [Ask(16.0) for _ in range(8)]
+    assert alike(queue, 0.0, ONE_S_EACH, 8) == LookAhead(lambda now: 1.0, 16.0)(queue, 0.0, ONE_S_EACH, 8)
+
+
+@given(st.lists(st.builds(Ask, times, st.integers(1, 3)), min_size=1, max_size=10), st.floats(0.0, 4.0))
+def test_with_different_times_too_everybody_is_served_or_dropped(queue: list[Ask], rate: float) -> None:
+    served_in_time(LookAhead(lambda now: rate, 10.0, lambda least_s: 3.0), queue, ONE_S_EACH, 4)
