@@ -44,6 +44,14 @@ def verdict(recent: Recent, rule: Rule) -> Verdict:
     return "good" if _is_good(recent.elder, rule) else "open"
 
 
+def least_audits(accuracy: float, error: float = Rule(1.0).error) -> int:
+    """How many audits prove that a shortcut agrees so often, 0…1, if it always does."""
+    audits = 1
+    while not against(0, (1 - accuracy) * audits, error):
+        audits += 1
+    return audits
+
+
 def is_worse(period: Period, rule: Rule) -> bool:
     """Whether the upper bound of the agreement is below what is wanted."""
     allowed = rule.tolerance * period.audits

@@ -13,6 +13,7 @@ import click
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
+from pipelines.measure.audit_prospects import demanding
 from pipelines.measure.head_prospects import hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
@@ -33,7 +34,9 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
     known = catalogue(models)
     examined, doubts = _with_galleries(examine(query, known), known)
     if not examined.problems:
-        doubts += [f"{node}: {why}" for node, why in hopeless(examined.require()[0], known).items()]
+        query_read = examined.require()[0]
+        prospects = {**demanding(query_read, known), **hopeless(query_read, known)}
+        doubts += [f"{node}: {why}" for node, why in prospects.items()]
     if as_json:
         say(json.dumps(_as_json(examined, doubts), indent=2))
         ctx.exit(2 if examined.problems else 0)

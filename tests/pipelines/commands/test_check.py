@@ -131,6 +131,6 @@ def test_heads_that_cannot_pay_are_told_of_with_accuracy_and_cause(tmp_path: Pat
 
 
 def test_heads_that_may_pay_are_not_told_of(tmp_path: Path) -> None:
-    path = write(tmp_path / "q.yaml", HEADS.format(accuracy=0.95))
+    path = write(tmp_path / "q.yaml", HEADS.format(accuracy=0.9))
     result = CliRunner().invoke(command, [str(path)], catch_exceptions=False)
     assert "look at" not in result.output
