@@ -61,9 +61,10 @@ class Auditor:
             self._tracks.concluded(stream, answer)
 
     def end(self, stream: NodeStream) -> None:
-        """Note that a run is over: no more looks will be begun."""
+        """Note that a run is over: no more looks will be begun, and its tracks are forgotten."""
         if self._tracks is not None:
             self._tracks.end(stream)
+        stream.run, stream.trials, stream.second_thoughts = None, OpenTrials(), SecondThoughts(2)
 
     def discard(self, stream: str) -> None:
         """Note that the stream's latest frame was dropped or failed: its answers are not audited."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -232,6 +233,31 @@ async def test_a_stream_that_is_forgotten_ends_its_trials() -> None:
     street.node.forget("cam")
     assert (street.plan.audits, street.plan.given_up) == (1, 0)
     assert street.node.snapshot("cam") is None
+
+
+async def test_nothing_is_kept_of_the_tracks_of_a_stream_that_is_gone() -> None:
+    street = Street(EVERY, served=AuditState(phase="probation"))
+    for _ in range(6):
+        await street.frame([7])
+    known = street.node._streams.known()["cam"]
+    assert known.trials.has_counted(7, "variant")
+    street.node.forget("cam")
+    assert not known.trials.has_counted(7, "variant")
+
+
+async def test_a_shortcut_whose_audits_cannot_be_paid_is_not_used() -> None:
+    street = Street(EVERY, served=AuditState(phase="trusted"))
+    street.node.books.purse.spend("training", math.inf)
+    (region,) = await street.frame([7])
+    assert region.attributes[0].looked == "oracle"
+
+
+async def test_what_cannot_be_paid_is_not_done_in_the_shadow() -> None:
+    street = Street()
+    street.node.books.purse.spend("training", math.inf)
+    await street.pass_by(7)
+    await street.empty()
+    assert street.asked("small", background=True) == 0
 
 
 async def test_what_is_under_way_when_a_stream_is_forgotten_is_finished() -> None:
