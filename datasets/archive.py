@@ -1,4 +1,4 @@
-"""Fetches a zip archive and unpacks what is wanted of it: within bounds, and never outside the folder."""
+"""Fetches a zip archive and unpacks the wanted files, within bounds and never outside the folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMEOUT_S = 60.0
 
 
 class DataError(Exception):
-    """A data set cannot be had, is damaged or is not the one expected; the message says where and what to do."""
+    """A data set is unavailable, damaged or not the expected one; the message says where and what to do."""
 
 
 @dataclass(frozen=True)

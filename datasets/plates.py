@@ -1,7 +1,7 @@
 """Photos of plates: 120 classes that differ by shape, colour and letter, drawn as cameras would show them.
 
-A class is one of four shapes, three colours and ten letters, some of which are much alike. Everything follows from the
-random generator that is handed in: the same state gives the same pictures.
+A class is one of four shapes, three colours and ten letters; some are much alike. The same state of the random
+generator gives the same pictures.
 """
 
 from __future__ import annotations

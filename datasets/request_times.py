@@ -13,7 +13,7 @@ def uniform(rate: float, duration_s: float) -> Iterator[float]:
 
 
 def poisson(rate: float, duration_s: float, rng: np.random.Generator) -> Iterator[float]:
-    """Requests that do not know of each other: the gaps between them are exponential with mean 1 / ``rate``."""
+    """Independent requests: the gaps between them are exponential with mean 1 / ``rate``."""
     now = float(rng.exponential(1 / rate))
     while now < duration_s:
         yield now

@@ -1,4 +1,4 @@
-"""Requests for many models as an edge server sees them, generated after the paper's way with the Azure Functions trace.
+"""Requests for many models at an edge server, generated as the paper derives them from the Azure Functions trace.
 
 Ogden, Gilman, Walls and Guo, "Many Models at the Edge", 2021, §VI-A. Numbers of calls per function and minute are drawn
 instead of read: Poisson counts at log-normal rates, heavy-tailed like the trace's.
@@ -59,7 +59,7 @@ def generate(
 
 
 def associate(rng: np.random.Generator, counts: Numbers, load_s: NDArray[np.float64], how: Correlation) -> Numbers:
-    """Which measured network each model is, given how often it is requested and how long each network loads.
+    """Assign a measured network to each model, by how often the model is requested and how long the network loads.
 
     ``uniform`` draws them; ``quantiles`` gives the most popular models the network that loads slowest, and so on down;
     ``quantiles-r`` the other way round.

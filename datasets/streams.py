@@ -17,7 +17,7 @@ Labels = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """So many objects of one distribution; ``dominant`` 0: all classes equally often."""
+    """A number of objects of one distribution; ``dominant`` 0: all classes equally often."""
 
     length: int
     dominant: int = 0
@@ -51,7 +51,7 @@ def generate(rng: np.random.Generator, classes: int, phases: Sequence[Phase]) ->
 
 
 def changing(rng: np.random.Generator, classes: int, phase: Phase, count: int) -> ClassStream:
-    """Abrupt changes: the phase so many times, its dominant classes never in two phases running.
+    """Abrupt changes: the phase several times, with no dominant class in two consecutive phases.
 
     Raises ``ValueError`` where two such sets do not fit into the classes.
     """
@@ -64,7 +64,7 @@ def changing(rng: np.random.Generator, classes: int, phase: Phase, count: int) -
 
 
 def in_runs(rng: np.random.Generator, stream: ClassStream, length: float) -> ClassStream:
-    """The same skew, but in runs of one class, so many objects on average, as where things stay in view."""
+    """The same skew, but in runs of one class, as where objects stay in view; ``length`` is a run's mean."""
     begins = np.where(rng.random(len(stream.labels)) < 1 / length, np.arange(len(stream.labels)), 0)
     return replace(stream, labels=stream.labels[np.maximum.accumulate(begins)])
 

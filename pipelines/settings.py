@@ -1,4 +1,4 @@
-"""What the environment says. The only module that reads it; everything else is handed values.
+"""Settings from environment variables. Only this module reads them; everything else is handed values.
 
 | variable | meaning |
 |---|---|
@@ -9,7 +9,7 @@
 | ``SLUICE_DECODED_MEMORY`` | what decoded frames may take together, as ``2GiB``; default: a quarter of the memory |
 | ``SLUICE_MODEL_TIMEOUT`` | seconds that a network may take for a batch (default 60), or a third of a load |
 | ``SLUICE_MAX_STREAMS`` | streams whose state a worker holds; default: one for each 32 MiB of the memory |
-| ``SLUICE_SILENT_STREAM_S`` | after so many seconds without a frame a worker may drop a stream's state (3600) |
+| ``SLUICE_SILENT_STREAM_S`` | seconds without a frame after which a worker may drop a stream's state (3600) |
 | ``SLUICE_KAFKA_SECURITY_PROTOCOL`` | ``PLAINTEXT`` (default), ``SSL``, ``SASL_PLAINTEXT``, ``SASL_SSL`` |
 | ``SLUICE_KAFKA_SASL_MECHANISM`` | ``PLAIN`` (default), ``SCRAM-SHA-256``, ``SCRAM-SHA-512`` |
 | ``SLUICE_KAFKA_USERNAME``, ``SLUICE_KAFKA_PASSWORD`` | for SASL |
@@ -35,9 +35,9 @@ DEFAULT_PORT = 9092
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 DECODED_SHARE = 4
-"""One part of so many of the memory is for decoded frames."""
+"""Decoded frames get the memory divided by this."""
 BYTES_PER_STREAM = 32 << 20
-"""What the state of a stream may come to, several times over."""
+"""More than the state of a stream takes, several times over."""
 LEAST_STREAMS = 64
 UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
 

@@ -73,7 +73,7 @@ def scene_crops(rng: Rng, mix: dict[str, float]) -> Iterator[Crop]:
 
 
 def usable(one: Seen) -> bool:
-    """Whether enough of it is seen to be told what it is."""
+    """Whether enough of it is visible to recognise it."""
     x0, y0, x1, y1 = one.box
     return one.visible >= LEAST_VISIBLE and min(x1 - x0, y1 - y0) >= LEAST_SIDE_PX
 

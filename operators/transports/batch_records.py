@@ -21,7 +21,7 @@ class Record:
     problem: str = ""
     """Why it cannot be read; empty where it can."""
     stands_for: int = 1
-    """Records, where the rest of the batch cannot be told apart."""
+    """The number of records that this one stands for: the rest of a batch may be unreadable as a whole."""
 
 
 def parse(payload: bytes, count: int, last_delta: int) -> Iterator[Record]:

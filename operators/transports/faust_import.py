@@ -1,6 +1,6 @@
-"""Imports Faust without ``aiohttp``, a good part of its import time, of which it names one type.
+"""Imports Faust without ``aiohttp``, which takes a good part of the import for the sake of one type.
 
-The type is that of ``App.http_client``, which nothing of ours uses; Faust imports the real one should anybody ask.
+The type is that of ``App.http_client``, which we never use. Whoever imports ``aiohttp`` later gets the real one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a consumer learns of its partitions from the broker's answers; written by its thread, read by any."""
+"""What the broker's answers say of a consumer's partitions; its thread writes, any thread may read."""
 
 from __future__ import annotations
 

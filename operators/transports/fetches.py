@@ -1,4 +1,4 @@
-"""Stands between a client library and its broker: no answer to a fetch holds what the library cannot read."""
+"""Stands between a client library and its broker, and removes from fetched data what the library cannot read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from operators.transports.unreadable_log import OnUnreadable
 
 
 class Watcher(Protocol):
-    """Hears what came of every fetch, in the thread that fetches."""
+    """Is called with the outcome of every fetch, in the thread that fetches."""
 
     @property
     def unreadable(self) -> OnUnreadable:
-        """Hears what could not be read."""
+        """Take note of records that could not be read."""
         ...
 
     def fetched(self, topic: str, partition: int, offset: int, error_code: int, end: int) -> None:

@@ -11,7 +11,7 @@ GZIP_FRAME = 31
 
 
 MOST_MEMBERS = 64
-"""Members of a gzip stream. Senders write one; every further one costs a copy of what is left."""
+"""The most members of a gzip stream. Senders write one, and each further one costs a copy of the rest."""
 
 
 class Undecodable(ValueError):

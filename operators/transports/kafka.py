@@ -8,7 +8,7 @@ Stock Faust runs at half speed with gaps of a second when its buffers fill, for 
 3. aiokafka has one fetch in flight per broker, and one that holds only idle partitions keeps the busy ones waiting for
    ``fetch_max_wait_ms``, set to 1500 by Faust. Here it is 50.
 
-Nor does it stall at a record that cannot be read: see ``record_sets``.
+A record that cannot be read does not stall it either: see ``record_sets``.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Consumer(CheapWaits, driver.Consumer):
         return self.fetches.answered_s if asking else None
 
     def fetch_states(self) -> list[FetchState]:
-        """How far it has come with every partition that it is assigned."""
+        """The consumer's progress in every partition that it is assigned."""
         return [self._fetch_state(tp, position) for tp, position in self._states().items()]
 
     def _fetch_state(self, tp: TP, position: int | None) -> FetchState:
@@ -167,12 +167,12 @@ class Consumer(CheapWaits, driver.Consumer):
         await super().on_partitions_assigned(assigned, generation_id)
 
     def _filter_committable_offsets(self, tps: Any) -> dict[TP, int]:
-        """No offsets of a partition that may be another one by now."""
+        """Leave out the offsets of partitions that may have been made anew."""
         offsets = {**self._uncommitted, **super()._filter_committable_offsets(tps)}
         return {tp: offset for tp, offset in offsets.items() if (tp.topic, tp.partition) not in self.fetches.lost}
 
     async def _commit(self, offsets: Any) -> bool:
-        """What the broker does not take now is committed with what comes next."""
+        """Offsets that the broker refuses now are committed with the next ones."""
         done = await self._thread.commit(offsets)
         for tp, offset in offsets.items():
             if done:

@@ -1,8 +1,8 @@
 """In-process Faust transport, ``local://name``: no sockets, no broker process, no threads of its own.
 
-Registered under the entry point ``faust.transports``. What Faust demands of a transport beyond moving records, and
-where it fails silently without: messages carry the consumer's generation, or streams skip them; the rebalance runs as a
-task, not inside ``subscribe``; the assignor is asked and told, or tables never recover.
+Registered under the entry point ``faust.transports``. Faust demands three things of a transport besides moving records,
+and fails silently without them: messages carry the consumer's generation, or streams skip them; the rebalance runs as a
+task, not inside ``subscribe``; the assignor computes and receives each assignment, or tables never recover.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from operators.transports.waits import CheapWaits
 
 log = logging.getLogger(__name__)
 _LIBRARYS = logging.getLogger("faust.transport.local")
-"""What the library says through these classes, each start and stop, is not our own word."""
+"""The library's own logger: what these classes log of each start and stop is its word, not ours."""
 
 Records = dict[TP, list[Record]]
 

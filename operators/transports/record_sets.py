@@ -2,7 +2,7 @@
 
 A client library raises at the first record that it cannot read, and then reads it again for ever: the partition stands
 still. So every batch is read once before the library gets it. One that cannot be read is written anew, with a note in
-place of each bad record, or of the whole batch where its records cannot be told apart. Notes keep the offsets of what
+place of each bad record, or of the whole batch where its records cannot be separated. Notes keep the offsets of what
 they stand for. They have the header ``UNREADABLE`` with the reason, and of the record what could be read.
 """
 
@@ -22,7 +22,7 @@ UNREADABLE = "sluice.unreadable"
 MAX_SET_BYTES = 32 << 20
 """Bound of the decompressed batches of one partition in one answer; a single larger batch is unreadable."""
 MOST_SINCE_END = 100_000
-"""A broker reads the end first and the records afterwards: at most so many may lie behind the end that it gives."""
+"""The most records behind the end that a broker gives: it reads the end first, and the records afterwards."""
 KEPT_BYTES = 256 << 10
 """Bytes of an unreadable batch or record that go into its note."""
 
@@ -117,7 +117,7 @@ def _batches(data: bytes) -> Iterator[bytes]:
 
 
 def _mended(batch: bytes, read: Offsets, room: int, end: int) -> tuple[bytes, list[Unreadable]]:
-    """The batch as it is, or written anew; raises where its records cannot be told apart."""
+    """The batch as it is, or written anew; raises where its records cannot be separated."""
     if len(batch) < HEADER.size:
         raise ValueError("it is shorter than a batch can be")
     if len(batch) != PREFIX_BYTES + int.from_bytes(batch[8:12], "big", signed=True):

@@ -91,7 +91,7 @@ def command(
 
 
 def _feel(heart: Heartbeat, sink: KafkaFrames) -> None:
-    """Frames that wait are none the better for a process that turns."""
+    """Beat only while the broker takes frames: a process whose frames wait for ever is not healthy."""
     stuck_s = sink.stuck_s
     if stuck_s < STALLED_AFTER_S:
         heart.beat()

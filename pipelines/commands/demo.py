@@ -23,12 +23,12 @@ QUERY = Path(__file__).parents[1] / "demo.yaml"
     metavar="DIR",
     help="Where the video, the results and the report go.",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="End after so many frames.")
+@click.option("--limit", type=click.IntRange(min=1), help="End after this many frames.")
 def command(out: Path, limit: int | None) -> None:
     """Analyse a generated street: no broker, no camera, no download.
 
-    What moves is found and followed, told apart (person, vehicle, other) and each vehicle's type named, by networks
-    that see only the pixels.
+    It finds and follows what moves, says whether it is a person, a vehicle or something else, and names the type of
+    each vehicle, by networks that see only the pixels.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)

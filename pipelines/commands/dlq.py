@@ -40,7 +40,13 @@ def command() -> None:
 @options.broker_timeout
 @options.prefix
 @reason_option
-@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="The newest so many.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=50,
+    show_default=True,
+    help="The newest N.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, without the messages' bytes.")
 def list_(
     broker: str | None, broker_timeout_s: float, prefix: str | None, reason: str | None, limit: int, as_json: bool

@@ -40,7 +40,7 @@ models = click.option(
 )
 
 limit = click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="End each stream after so many sampled frames."
+    "--limit", type=click.IntRange(min=1), metavar="N", help="End each stream after this many sampled frames."
 )
 
 give_up = click.option(
@@ -48,7 +48,7 @@ give_up = click.option(
     "give_up_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="End a stream whose camera gave no frame for so long.  [default: try for ever]",
+    help="End a stream whose camera gave no frame for this long.  [default: try for ever]",
 )
 
 sources = click.option(

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 @click.option("--json", "as_json", is_flag=True, help="Print each result as it is: one JSON object a line.")
 @click.option("--stream", "streams", multiple=True, help="Only this stream; may be repeated.")
 @click.option("--from-beginning", is_flag=True, help="Begin with the oldest result that the topic still has.")
-@click.option("--limit", type=click.IntRange(min=1), help="End after so many results.")
+@click.option("--limit", type=click.IntRange(min=1), help="End after this many results.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0), metavar="SECONDS", help="End after this time.")
 @options.alive
 @options.prefix

@@ -8,9 +8,9 @@ Normally the age is what the clocks say: the time of day here, less the frame's 
 * where frames are more than ``SUSPECT_S`` old and yet come no faster than they were captured, to a worker that waits
   for them: in a real backlog the next frame is there at once.
 
-While the clocks disagree, the least age of late counts as none: what a frame is older than that is the time it waited.
-So a clock that was set makes no frame late or early for ever. What cannot be told apart from frames that waited is
-believed: a clock that is slow by less than ``SUSPECT_S`` when its first frame comes.
+While the clocks disagree, the least age of recent frames counts as 0, and a frame has waited for as long as it is
+older than that. So a clock that was set makes no frame late or early for ever. One error cannot be distinguished from
+waiting and is believed: that of a clock that is slow by less than ``SUSPECT_S`` when its first frame comes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST_S: Final = 12 * 3600.0
 """An age beyond this is no longer given as known."""
 WATCHED_S: Final = 10.0
 WATCHED_FRAMES: Final = 5
-"""For so long, and so many frames, they come at the pace of their capture before their age is doubted."""
+"""Frames that must come at the pace of their capture, over ``WATCHED_S`` at least, before their age is doubted."""
 FASTER: Final = 1.5
 """Frames that come at this multiple of the pace of their capture have waited."""
 DRIFT: Final = 2e-4
@@ -60,7 +60,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """How old a frame is, in seconds; where it is not ``known``, the time that it waited as far as can be told."""
+    """How old a frame is, in seconds; where that is not ``known``, an estimate of how long it waited."""
 
     age_s: float
     known: bool

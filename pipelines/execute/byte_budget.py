@@ -1,4 +1,4 @@
-"""A number of bytes that many tasks share: whoever finds too few left waits for its turn."""
+"""A number of bytes that many tasks share; a task that finds too few left waits for its turn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 
 
 class ByteBudget:
-    """Given out in the order of the requests, so that a large one is not passed by small ones for ever.
+    """Bytes are given out in the order of the requests, so small ones cannot overtake a large one for ever.
 
     A task that holds some must not ask for more: two that did would wait for each other.
     """
@@ -18,7 +18,7 @@ class ByteBudget:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, size_bytes: int) -> None:
-        """Return when so many bytes are the caller's; ValueError where there will never be so many."""
+        """Return when the caller has its bytes; raises ValueError where the budget is smaller than that."""
         if size_bytes > self.total_bytes:
             raise ValueError(f"{size_bytes} bytes are more than the whole budget of {self.total_bytes}")
         if not self._waiting and size_bytes <= self.left_bytes:

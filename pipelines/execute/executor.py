@@ -47,7 +47,7 @@ class Executor:
         surroundings: Surroundings,
     ) -> None:
         self.clock = surroundings.clock
-        """Capture in the same process goes by it, too."""
+        """Capture in the same process uses it too."""
         self._moments = Moments(self.clock)
         self._dag = dag
         self._operators = operators
@@ -173,7 +173,7 @@ class Executor:
         return found
 
     def _log_once(self, stream: str, failure: str) -> None:
-        """Once, not for every frame: the results tell of those."""
+        """Log a failure once; the result of every failed frame says it anyway."""
         if self._logged.get(stream) != failure:
             self._logged[stream] = failure
             log.warning("stream %s: node %s", stream, failure)

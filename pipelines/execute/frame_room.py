@@ -17,7 +17,7 @@ UNBOUNDED = 1 << 62
 
 @dataclass(frozen=True)
 class FrameRoom:
-    """Frames wait for each other where there is no room for all; what is too large alone is refused alone."""
+    """Frames wait for each other when memory is short; a frame larger than the whole budget is refused."""
 
     budget: ByteBudget = field(default_factory=lambda: ByteBudget(UNBOUNDED))
     max_widths: Mapping[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""When a node begins anew with a stream, since what it knows of it may be what makes it fail. Pure."""
+"""When a node drops its state of a stream, because that state may be what makes it fail. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from serving.errors import SluiceError
 
 AFTER = 3
-"""Frames of a stream that fail running for a reason that nobody foresaw."""
+"""Consecutive frames of a stream that fail for an unforeseen reason."""
 
 
 class FreshStarts:
-    """Counts the failures of nodes by stream. An error that says what is wrong, as of an engine, is no reason."""
+    """Counts the failures of nodes by stream, except errors that say what is wrong, such as an engine's."""
 
     def __init__(self) -> None:
         self._failures: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -121,7 +121,7 @@ class Lane(Generic[T]):
         _fail(entry, Dropped(cause))
 
     def _set_timer(self, entry: _Entry[T]) -> None:
-        """Look again when the frame's deadline passes: a worker that never frees must not hide the drop."""
+        """Check again when the deadline passes: the drop must show even while the frame before it never ends."""
         if entry in self._queue:
             due_s = max(entry.waiting.deadline, self._clock.monotonic_s())
             entry.timer = self._clock.call_at(due_s + 0.001, self._drop_late)

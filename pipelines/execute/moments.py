@@ -18,11 +18,11 @@ class Moment:
 
     captured_s: float
     known: bool = True
-    """False: the clocks of capture and worker disagree, and it is the moment from which the frame has waited here."""
+    """False: the clocks of capture and worker disagree, and this is when the frame began to wait."""
 
 
 class Moments:
-    """Finds the moments of frames, and logs it where a stream's clock cannot be believed, and where it can again."""
+    """Finds the moments of frames, and logs when a stream's clock cannot be believed and when it can again."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -21,7 +21,7 @@ from serving.errors import BadInput, Malformed, Unavailable
 log = logging.getLogger(__name__)
 
 SILENCE_S = 10.0
-"""A broker that gives no more for so long is taken for one that does not answer."""
+"""Seconds without a record after which the broker counts as one that does not answer."""
 FETCH_BYTES = 8 << 20
 
 
@@ -43,7 +43,7 @@ class Letters:
         raise BadInput(f"{self.topic} has no letter at {place}: `sluice dlq list` shows what there is")
 
     def newest(self, count: int) -> list[tuple[Place, DeadLetter]]:
-        """At most so many, the oldest of them first."""
+        """The newest letters, at most this many; the oldest of them comes first."""
         starts, ends = self._bounds()
         starts = {number: max(start, ends[number] - count) for number, start in starts.items()}
         found = sorted(self._read(starts, ends), key=lambda each: (each[1].at, each[0]))
@@ -65,7 +65,7 @@ class Letters:
         return {each.partition: first[each] for each in partitions}, {each.partition: last[each] for each in partitions}
 
     def _read(self, starts: dict[int, int], ends: dict[int, int]) -> Iterator[tuple[Place, DeadLetter]]:
-        """What lies between offsets, by partition; a message that is no letter is skipped with a line."""
+        """The letters between two offsets of each partition; a message that is no letter is logged and skipped."""
         first, last = self._bounds()
         begins = {number: max(start, first.get(number, 0)) for number, start in starts.items()}
         ends = {number: min(end, last.get(number, 0)) for number, end in ends.items()}

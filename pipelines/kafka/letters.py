@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Mend:
-    """What a message gets in place of its own when it is put back; None leaves it as it was."""
+    """Replacements for parts of a message that is put back; None keeps the part as it was."""
 
     header: bytes | None = None
     """JSON of the frame's header."""
@@ -81,7 +81,7 @@ def letter_text(place: Place, letter: DeadLetter) -> str:
 
 
 def original_bytes(letter: DeadLetter) -> bytes:
-    """The value that the message had; raises BadInput where the letter has it no more."""
+    """The original value of the message; raises BadInput where the letter does not hold it."""
     if letter.value_base64 is None:
         raise BadInput(f"the letter has not kept the {letter.value_bytes} bytes of its message: give them with --image")
     try:

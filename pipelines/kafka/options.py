@@ -1,4 +1,4 @@
-"""How clients of Kafka are told where the broker is: kafka-python and aiokafka take the same options."""
+"""The options that connect a client to the broker: kafka-python and aiokafka take the same ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def client_options(settings: BrokerSettings) -> dict[str, Any]:
 
 
 def tls_context(settings: BrokerSettings) -> ssl.SSLContext:
-    """What to trust and whom to be; raises ``BadInput`` where a file does not hold what it should."""
+    """Certificates to trust and the client's own; raises ``BadInput`` where a file holds something else."""
     try:
         context = ssl.create_default_context(cafile=settings.cafile)
         if settings.certfile is not None:

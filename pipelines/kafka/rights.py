@@ -1,4 +1,4 @@
-"""What a command must be allowed to do on the broker, and what of it the broker does not allow."""
+"""The rights that a command needs on the broker, and which of them the broker does not grant."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def needs(read: Iterable[str] = (), write: Iterable[str] = (), group: str | None
 
 
 def lacking_rights(described: Iterable[Mapping[str, Any]], wanted: Mapping[str, frozenset[str]]) -> list[str]:
-    """What may not be done, in words. A broker that does not tell rights is taken to grant them."""
+    """The rights that are missing, in words. A broker that does not list rights counts as one that grants them."""
     found = []
     for topic in sorted(described, key=lambda topic: str(topic["name"])):
         rights = wanted[topic["name"]]

@@ -26,9 +26,9 @@ class Ensured:
     name: str
     created: bool = False
     updated: tuple[Difference, ...] = ()
-    """What an existing topic had otherwise than wanted, and has as wanted now."""
+    """Settings of an existing topic that were changed to what is wanted."""
     differences: tuple[Difference, ...] = ()
-    """What it still has otherwise."""
+    """Settings that still differ from what is wanted."""
 
 
 def find(client: KafkaAdminClient, names: Iterable[str]) -> dict[str, Found]:

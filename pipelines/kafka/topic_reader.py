@@ -18,11 +18,11 @@ from pipelines.settings import BrokerSettings
 log = logging.getLogger(__name__)
 
 SILENCE_S = 10.0
-"""A broker that gives no more for so long is taken for one that does not answer."""
+"""Seconds without a record after which the broker counts as one that does not answer."""
 AT_ONCE = 64
-"""Messages that lie in memory together."""
+"""Messages that are held in memory at once."""
 LONG = 100_000
-"""So many messages take seconds to read, and are worth a word."""
+"""Reading this many messages takes seconds, so it is logged."""
 
 
 async def records(
@@ -58,7 +58,7 @@ async def records(
 async def _starts(
     consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int], since_ms: int | None
 ) -> dict[TopicPartition, int]:
-    """Go to where what is wanted begins, in the partitions that have some."""
+    """Seek to the first wanted record of every partition that has one."""
     if since_ms is None:
         starts = await consumer.beginning_offsets(list(ends))
     else:

@@ -32,7 +32,7 @@ class TopicSettings(Strict):
     """How one topic is made."""
 
     partitions: int = Field(default=4, ge=1, le=10_000)
-    """Workers share a topic by partitions: at most so many workers have something to do."""
+    """Workers share a topic by partitions, so at most this many workers have something to do."""
     retention_s: float | None = Field(default=7 * DAY_S, gt=0)
     """Messages older than this may be deleted; null keeps them for ever."""
     retention_bytes: int | None = Field(default=None, gt=0)
@@ -84,7 +84,7 @@ class StateTopic(TopicSettings):
 
     compacted: bool = True
     retention_s: float | None = Field(default=7 * DAY_S, gt=0)
-    """A stream of which nothing came for so long begins anew; null remembers for ever."""
+    """A stream that was silent for this long begins anew; null keeps its state for ever."""
 
     def broker_configs(self) -> dict[str, str]:
         """Compacted early, and cleared of streams that are gone."""

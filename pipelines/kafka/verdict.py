@@ -1,4 +1,4 @@
-"""Decides what is final and what is waited for: a server that refuses us will do so again, one that is away may come.
+"""Decides what is final and what is worth waiting for: a refusal will come again, an absent server may come back.
 
 Only what a server shows of itself counts as a refusal. A closed connection alone does not: the proxy of a container
 whose broker still starts closes connections too.

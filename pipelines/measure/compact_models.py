@@ -9,7 +9,7 @@ from serving.errors import BadInput
 
 
 def compact_models(oracle: Entry, catalogue: Catalogue, names: Sequence[str]) -> list[Entry]:
-    """The models named, or every one of the tier compact; of these, all must have the oracle's classes. BadInput."""
+    """The named models, or all of tier ``compact``; raises BadInput where one has other classes than the oracle."""
     if oracle.card.task != "classify":
         raise BadInput(f"model {oracle.card.name!r} is for the task {oracle.card.task}: templates are for classifiers")
     if not names:

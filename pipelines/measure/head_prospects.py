@@ -1,4 +1,4 @@
-"""Whether heads can be used by the nodes of a query, as far as that is known before anything runs."""
+"""Whether the nodes of a query can use heads, as far as that is known before anything runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_ACCURACY: float = Query.model_fields["accuracy"].default
 
 
 def hopeless(query: Query, known: Catalogue) -> Mapping[str, str]:
-    """By node that says ``specialize``: why no head will answer there, in a sentence; others are left out."""
+    """Why no head will answer, in a sentence, by node that says ``specialize``; nodes where one may are left out."""
     nodes = [node for node in query.nodes if isinstance(node, RecogniseNode) and node.specialize]
     if not nodes:
         return {}

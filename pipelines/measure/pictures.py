@@ -26,9 +26,9 @@ from serving.profiling.agreement import AGREE, RIGHT
 from serving.profiling.profiler import Pictures
 
 SEED = 2_000_003
-"""No shipped model learnt from streets of this seed, nor was measured on them for its card."""
+"""A seed of streets from which no shipped model learnt and on which no card's figures were measured."""
 MOST, MOST_DRAWN, MOST_FRAMES = 800, 480, 120
-"""Pictures used in all: photos and frames of a user; drawn crops, which take time; frames for a detector."""
+"""The most pictures used: a user's photos and frames; drawn crops, which take time; frames for a detector."""
 LEAST = 4
 CROP_SIZE_PX = 96
 FRAMES_PER_S = 1.0
@@ -41,7 +41,7 @@ Item = tuple[Array, int | None]
 
 @dataclass(frozen=True, slots=True)
 class PreparedPictures:
-    """Prepared items (N × …), apart."""
+    """Prepared items (N × …): those to calibrate on, and those to compare on."""
 
     calibration: Array
     pictures: Pictures
@@ -97,7 +97,7 @@ def _drawn(card: ModelCard) -> tuple[str, Iterator[Named]]:
 
 @cache
 def _crops() -> tuple[Array, list[str]]:
-    """Drawn once for all models of a command."""
+    """Draw crops, once for all models of a command."""
     return street_crops(SEED, MOST_DRAWN, CROP_SIZE_PX)
 
 

@@ -1,4 +1,4 @@
-"""The pictures that templates are trained on: a user's, in folders of any depth, or drawn ones. Nobody labels them."""
+"""The pictures that templates are trained on, without labels: a user's, in folders of any depth, or drawn ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The C library's heap: what a busy minute needed goes back to the machine. Does nothing without glibc."""
+"""Gives memory that the C library's heap no longer needs back to the machine. Does nothing without glibc."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def few_arenas() -> None:
 
 
 def give_back() -> None:
-    """Return free pages to the machine; glibc by itself returns those at a heap's end alone."""
+    """Return free pages to the machine; glibc by itself returns only those at the end of a heap."""
     trim = getattr(_libc(), "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -12,7 +12,7 @@ from serving.watchdog.abandoned import lost
 
 
 def leave(status: int) -> NoReturn:
-    """Exit; at once where a thread never returned from a network, since an orderly end would abort in it."""
+    """Exit; without cleaning up if a thread never returned from a network, because cleaning up would abort in it."""
     if lost():
         logging.shutdown()
         for stream in (sys.stdout, sys.stderr):

@@ -1,4 +1,4 @@
-"""What this process says on stderr passes through here: logs, warnings, errors, tracebacks, progress."""
+"""All that this process writes to stderr passes through here: logs, warnings, errors, tracebacks, progress."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from serving.common.redaction import redact
 
 MAX_HELD = 65_536
-"""So many characters without an end of line are written as they are."""
+"""Characters that are held; a longer line is written in parts."""
 
 
 class SafeStream:

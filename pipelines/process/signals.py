@@ -1,4 +1,4 @@
-"""How long-running commands end: SIGINT or SIGTERM asks them to finish, a second one does not ask."""
+"""How long-running commands end: a first SIGINT or SIGTERM asks them to finish, a second one ends them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class DagNode:
 
     @property
     def makes_regions(self) -> bool:
-        """Whether the node's output is regions it makes, and not those it was given."""
+        """Whether the node makes the regions that it puts out; others put out those they were given."""
         return self.spec.task == "detect" or self.source is None
 
     def select(self, outputs: Mapping[str, Sequence[Region]]) -> list[Region]:
@@ -84,7 +84,7 @@ def compile_dag(query: Query) -> Dag:
 
 
 def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -> list[Problem]:
-    """What is wrong between nodes, given by their place in the file; of nodes ``unread`` only the name is known."""
+    """What is wrong between nodes, by their place in the file. Only the names of ``unread`` are known."""
     by_name = {spec.name: spec for spec in reversed(list(specs.values()))}
     inputs = [problem for index, spec in specs.items() for problem in _input_problems(index, spec, by_name, unread)]
     untracked = [problem for index, spec in specs.items() for problem in _answer_problems(index, spec, by_name)]

@@ -1,4 +1,4 @@
-"""Filters over regions: the expressions that the input of a node is parsed into, and their meaning.
+"""Filters over regions: the parsed input of a node, and what it selects.
 
 ``label`` and the names of recognise nodes (that node's answer) are text, ``confidence`` and ``area`` (share of the
 frame) are numbers. A region that a recogniser has not seen has no answer: it equals nothing.
@@ -110,7 +110,7 @@ Expr = Compare | In | Not | And | Or
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A node's input: the output of node ``node``, as far as it passes ``where``."""
+    """A node's input: those regions of node ``node`` that pass ``where``."""
 
     node: str
     where: Expr | None = None

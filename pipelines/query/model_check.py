@@ -28,7 +28,7 @@ _SKILLS: Mapping[Task, str] = {"detect": "finds objects", "classify": "names cla
 def model_problems(
     nodes: Mapping[int, NodeSpec], catalogue: Catalogue, masks: Sequence[MaskSpec] = ()
 ) -> list[Problem]:
-    """Unknown and unsuitable models, unusable galleries, and words in filters and masks that no model says."""
+    """Problems with models (unknown, unsuitable), galleries, and words of filters and masks that no model says."""
     problems: list[Problem] = []
     words: dict[str, Words] = {}
     for index, node in nodes.items():

@@ -57,7 +57,7 @@ StreamId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
 
 
 class Fps(Strict):
-    """Sample so many frames per second of media time."""
+    """Sample this many frames per second of media time."""
 
     fps: float = Field(gt=0, le=240)
 

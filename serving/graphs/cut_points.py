@@ -36,7 +36,7 @@ def all_cut_points(model: onnx.ModelProto) -> list[CutPoint]:
 def cut_points(model: onnx.ModelProto) -> list[CutPoint]:
     """One cut vertex for each layer, in dataflow order, with work before it and behind it; raises ModelError.
 
-    Of a convolution and the normalisation and activation that follow it, only the last is a cut point: runtimes fuse
+    A convolution with the normalisation and activation that follow it has one cut point, the last: runtimes fuse
     them. A mere change of shape behind it is none either, and neither is a tensor after which nothing is multiplied.
     """
     return recommended(dataflow(model))

@@ -33,12 +33,22 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 @click.option("--name", metavar="NAME", help="The model's name and folder.  [default: the architecture's]")
 @click.option("--licence", metavar="TEXT", required=True, help="The licence of the weights.")
 @click.option("--source", metavar="TEXT", required=True, help="Where the weights come from: a URL, or a script.")
-@click.option("--size", type=click.IntRange(min=1), metavar="PIXELS", help="Of the square input.  [default: the usual]")
+@click.option("--size", type=click.IntRange(min=1), metavar="PIXELS", help="Side of the input.  [default: the usual]")
 @click.option(
-    "--mean", nargs=3, type=float, default=IMAGENET_MEAN, metavar="R G B", help="Of pixels in 0…1.  [default: ImageNet]"
+    "--mean",
+    nargs=3,
+    type=float,
+    default=IMAGENET_MEAN,
+    metavar="R G B",
+    help="Mean of pixels, 0…1.  [default: ImageNet]",
 )
 @click.option(
-    "--std", nargs=3, type=float, default=IMAGENET_STD, metavar="R G B", help="Of pixels in 0…1.  [default: ImageNet]"
+    "--std",
+    nargs=3,
+    type=float,
+    default=IMAGENET_STD,
+    metavar="R G B",
+    help="Spread of pixels.  [default: ImageNet]",
 )
 @click.option("--half", is_flag=True, help="Store the weights in half precision.")
 def command(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from serving.graphs.cut_points import CutPoint
 
 BUDGET_S = 3.0
-"""So long the segments are timed."""
+"""Seconds for which the segments are timed."""
 
 
 @click.command("split")
