@@ -11,7 +11,7 @@ The rehearsal expects even arrivals, all with the mean time. Where requests of o
 does not see that a long batch keeps the hurried ones waiting too long, should some come by chance. To rehearse
 newcomers with the times that earlier ones had does not mend that: as long as they come evenly, a long batch loses none
 of them. There the sliding window for the hurried ones has an advance of as many requests as chance may bring in the
-meantime (one standard deviation of a Poisson process), as long as it drops nobody. ``benchmarks/results/batching.csv``
+meantime (two standard deviations of a Poisson process), as long as it drops nobody. ``benchmarks/results/batching.csv``
 has both kinds.
 """
 
@@ -27,6 +27,8 @@ from serving.scheduling.waiting_line import Latency, Line, R
 
 WINDOWS = 6
 """First batches tried, at most; one more where newcomers have different times."""
+CHANCE = 2.0
+"""Standard deviations of a Poisson process by which another window must be better than a cautious one."""
 ALIKE = 0.9
 """Share of the mean time from which a shorter time counts as the same."""
 
@@ -56,7 +58,7 @@ class LookAhead:
         rehearsal = Rehearsal.of(line, rate, self.time_s)
         gains = {window: rehearsal.gain(*window) for window in windows}
         if cautious is not None and cautious[0] == 0:
-            gains[cautious] += sqrt(rate * line.seconds(line.places[cautious[1]]))
+            gains[cautious] += CHANCE * sqrt(rate * line.seconds(line.places[cautious[1]]))
         return max(windows, key=lambda window: (round(gains[window], 6), -window[0]))
 
     def _cautious(self, line: Line[R]) -> tuple[int, int] | None:
