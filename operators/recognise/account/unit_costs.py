@@ -7,6 +7,9 @@ from operators.inference import Inference
 HANDLING_S = 0.0005
 """Processor seconds around a network for one crop: to cut, scale and queue it, and to take the answer."""
 
+CALL_S = 0.0002
+"""Processor seconds to start a network, however small it is."""
+
 
 class UnitCosts:
     """Remembers what the engine forgets when a network leaves memory."""

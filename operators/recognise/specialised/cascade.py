@@ -72,6 +72,8 @@ class Cascade:
         self._labels = supply.labels
         self._ledger, self.demand = ledger, Demand()
         self._earnings = Earnings()
+        self.hopeful = True
+        """Whether heads can pay, as far as is known."""
         self._reason: str | None = None
         self._heads: dict[int, SpecialisedHead] = {}
         self._jobs: dict[int, asyncio.Task[None]] = {}
@@ -103,9 +105,10 @@ class Cascade:
         return Standing(state.phase, state.epoch, template, self.classes(), len(state.previous), seconds, reason)
 
     def explain(self) -> None:
-        """Find out anew why no head answers."""
-        looks, supply = self.demand.looks_per_hour, self._supply
-        self._reason = supply.why_not(looks, self.strictness) or (None if self.weg.state.known else supply.waits_for())
+        """Find out anew whether heads can pay, and why none answers."""
+        hopeless = self._supply.why_not(self.demand.looks_per_hour, self.strictness)
+        self.hopeful = hopeless is None
+        self._reason = hopeless or (None if self.weg.state.known else self._supply.waits_for())
 
     def answered(self, used: InUse | None, said: str, by_head: bool) -> None:
         """Take an object's answer: of the head that was ``used``, or of the oracle, alone or after "other"."""
@@ -245,5 +248,4 @@ class Cascade:
             self._changed()
 
     def _may_train(self) -> bool:
-        looks = self.demand.looks_per_hour
-        return self._earnings.may_try and self._supply.may_train(looks, self.strictness)
+        return self.hopeful and self._earnings.may_try and self._supply.may_train()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from operators.frames.frame import Frame, Region
 from operators.inference import Inference, prepared
-from operators.recognise.account.unit_costs import HANDLING_S, UnitCosts
+from operators.recognise.account.unit_costs import CALL_S, HANDLING_S, UnitCosts
 from operators.recognise.recogniser import Recogniser
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
@@ -50,7 +50,7 @@ class Features:
     def look_s(self, network: str) -> float:
         """Processor seconds of one look: as observed, or as its template thinks."""
         known = self.costs.look_s(network)
-        return known if known is not None else self._shares[network] * self.oracle_s + HANDLING_S
+        return known if known is not None else self._shares[network] * self.oracle_s + CALL_S + HANDLING_S
 
     @property
     def oracle_s(self) -> float:

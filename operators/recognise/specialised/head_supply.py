@@ -94,14 +94,9 @@ class HeadSupply:
             and cost < 1 - config.retarget_cost / config.w_max
         )
 
-    def may_train(self, looks_per_hour: float | None, strictness: int) -> bool:
-        """Whether a head for a stream that is looked at so often would pay, and its training can be paid now."""
-        ready = any(self.features.is_open(name) for name in self._usable())
-        return (
-            ready
-            and self.why_not(looks_per_hour, strictness) is None
-            and self.books.purse.may_spend(self._training_s.seconds)
-        )
+    def may_train(self) -> bool:
+        """Whether everything is ready, and training can be paid now."""
+        return bool(self.sampled()) and self.books.purse.may_spend(self._training_s.seconds)
 
     async def train(self, head: Head, strictness: int, ledger: Ledger) -> SpecialisedHead:
         """Have a head trained; raises SluiceError where that is not possible, or cannot be paid."""
@@ -124,20 +119,16 @@ class HeadSupply:
             ledger.settle("training", estimate_s, bill.seconds)
             self._training_s.took(bill.seconds)
 
-    def prepare_where_due(self, looks_per_hour: float | None, ledger: Ledger) -> None:
+    def prepare_where_due(self, ledger: Ledger) -> None:
         """Open networks, and validate heads on the samples whenever there are twice as many, if that can be paid."""
         for name in self._usable():
-            if self.why_not(looks_per_hour, 0) is not None:
-                return
             if not self.features.is_open(name):
                 self._open_where_due(name, ledger)
             elif not self._templates[name].has_store and name not in self._profiling:
                 self._profile_where_due(name, ledger)
 
-    def sampled(self, looks_per_hour: float | None) -> list[str]:
-        """The templates that samples are worth taking for."""
-        if self.why_not(looks_per_hour, 0) is not None:
-            return []
+    def sampled(self) -> list[str]:
+        """The templates that are ready for samples."""
         return [name for name in self._usable() if self.features.is_open(name)]
 
     def why_not(self, looks_per_hour: float | None, strictness: int) -> str | None:

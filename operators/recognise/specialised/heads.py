@@ -26,7 +26,7 @@ from specialization.timeline import Timeline
 REMEMBERED = 4096
 """Tracks without a conclusion that are kept: those that were looked at last."""
 EXPLAINED_EVERY = 50
-"""Frames after which it is found out anew why no head answers."""
+"""Most frames after which it is found out anew why no head answers."""
 
 
 class HeadStream:
@@ -34,10 +34,18 @@ class HeadStream:
 
     def __init__(self, cascade: Cascade) -> None:
         self.cascade = cascade
-        self.frames = 0
+        self._frames, self._due = 0, 1
         self.allowed = True
         """Whether heads may answer at present."""
         self._asked: OrderedDict[int, tuple[InUse, bool]] = OrderedDict()
+
+    def is_due(self) -> bool:
+        """Whether it is time to find out anew why no head answers; called once for each frame."""
+        self._frames += 1
+        due = self._frames >= self._due
+        if due:
+            self._due = min(2 * self._frames, self._frames + EXPLAINED_EVERY)
+        return due
 
     def asked(self, tracks: Iterable[int], used: InUse, unseen: bool) -> None:
         """Note that a head was asked for these tracks; ``unseen``: would have been, were it not in the shadow."""
@@ -109,9 +117,10 @@ class Heads(Shortcut):
     def _learn(self, frame: Frame, turn: Turn) -> None:
         cascade, stream = self.cascade(frame.stream), self._streams[frame.stream]
         cascade.demand.looked(frame.media_time_s, len(turn.answered) + len(turn.rest))
-        stream.frames += 1
-        if stream.frames % EXPLAINED_EVERY == 1:
+        if stream.is_due():
             cascade.explain()
+        if not cascade.hopeful and not cascade.weg.state.known:
+            return
         self._prepare(frame, cascade, [each for each in turn.rest if each.attributes[-1].provenance == "oracle"])
         stream.allowed = turn.allowed
         if not turn.allowed:
@@ -136,7 +145,7 @@ class Heads(Shortcut):
         In the shadow a head is thought to answer for the classes that it knows.
         """
         known = self._streams.get(stream)
-        if known is None or not known.allowed:
+        if known is None or not known.allowed or not (known.cascade.hopeful or known.cascade.weg.state.known):
             return
         started_s = time.thread_time()
         head, unseen = known.asked_for(answer.track_id)
@@ -146,17 +155,16 @@ class Heads(Shortcut):
 
     def _prepare(self, frame: Frame, cascade: Cascade, named: Sequence[Region]) -> None:
         """Take samples of what the oracle has named, and get everything ready for heads, where that may pay."""
-        supply, looks = self._supply, cascade.demand.looks_per_hour
-        ledger = supply.books.of(frame.stream)
-        supply.prepare_where_due(looks, ledger)
-        supply.samples.collect(frame, named, supply.sampled(looks), ledger)
+        supply, ledger = self._supply, self._supply.books.of(frame.stream)
+        if cascade.hopeful:
+            supply.prepare_where_due(ledger)
+            supply.samples.collect(frame, named, supply.sampled(), ledger)
 
     def audited(self, outcome: Outcome) -> None:
         """Take the oracle's answer as a sample; WEG gets it if a head had answered."""
-        supply, looks = self._supply, self.cascade(outcome.stream).demand.looks_per_hour
-        ledger = supply.books.of(outcome.stream)
+        supply, ledger = self._supply, self._supply.books.of(outcome.stream)
         if outcome.crop is not None:
-            supply.samples.collect_audited(outcome.stream, outcome.crop, outcome.label, supply.sampled(looks), ledger)
+            supply.samples.collect_audited(outcome.stream, outcome.crop, outcome.label, supply.sampled(), ledger)
         if outcome.kind == self.kind and isinstance(outcome.token, InUse):
             self.cascade(outcome.stream).audited(outcome.token.number, outcome.agrees)
 

@@ -8,7 +8,6 @@ import pytest
 
 from cache_adapt.audit.state import Rule
 from learning.purse import Purse
-from operators.recognise.specialised.head_supply import HeadSupply
 from serving.errors import ModelError, SluiceError
 from specialization.rates import Rates
 from specialization.trainer.trainer import ThreadSpecializer
@@ -60,30 +59,30 @@ async def test_a_head_that_would_say_other_most_of_the_time_is_not_worth_it(tmp_
     assert not supply.worth_it(target, good, strictness=0, named=0.5)  # the other half has no name: it says "other"
 
 
-async def used_up(supply: HeadSupply) -> list[str]:
-    """What was opened or sampled when everything was asked for that may be had."""
-    ledger = supply.books.of("cam")
-    supply.prepare_where_due(None, ledger)
-    await supply.settled()
-    return supply.sampled(None)
+async def used_up(scene: Scene) -> list[str]:
+    """The networks that were opened once the oracle's cost was known."""
+    await scene.frame(1)
+    await scene.frame(2)
+    await scene.heads.settled()
+    return scene.supply.sampled()
 
 
 async def test_without_money_nothing_is_loaded_sampled_or_trained_and_it_is_said_what_is_missing(
     tmp_path: Path,
 ) -> None:
-    scene = Scene(tmp_path, ThreadSpecializer(), purse=Purse(lambda: 5.0))
-    assert await used_up(scene.supply) == []
+    scene = Scene(tmp_path, ThreadSpecializer(), purse=Purse(lambda: 8.0))
+    assert await used_up(scene) == []
     assert scene.engine.loaded == []
     assert scene.supply.waits_for() == (
         "heads are not used yet at accuracy 0.9: loading a compact network takes 0.1 s of processor time; 0.1 s may be "
         "spent so far (1% of what this process has used, and half of what was saved)"
     )
-    assert not scene.supply.may_train(None, 0)
+    assert not scene.supply.may_train()
 
 
 async def test_what_can_be_paid_is_loaded_and_paid(tmp_path: Path) -> None:
     scene = Scene(tmp_path, ThreadSpecializer(), purse=Purse(lambda: 40.0))
-    assert await used_up(scene.supply) == ["tiny"]
+    assert await used_up(scene) == ["tiny"]
     assert scene.engine.loaded == ["tiny"]
     assert scene.supply.books.of("cam").seconds.training > 0
     assert "training a head takes 0.5 s" in (scene.supply.waits_for() or "")
@@ -92,9 +91,9 @@ async def test_what_can_be_paid_is_loaded_and_paid(tmp_path: Path) -> None:
 async def test_where_the_oracle_is_as_cheap_as_a_head_nothing_is_tried_and_it_is_said_why(tmp_path: Path) -> None:
     scene = Scene(tmp_path, ThreadSpecializer())
     scene.engine.costs_s = {"big": 0.0002, "tiny": 0.0002}
-    assert await used_up(scene.supply) == []
+    assert await used_up(scene) == []
     assert scene.engine.loaded == []
-    assert not scene.supply.may_train(None, 0)
+    assert not scene.supply.may_train()
     assert (scene.supply.why_not(None, 0) or "").startswith(
         "heads will not be used at accuracy 0.9: a look of the oracle takes 0.70 ms of processor time"
     )
@@ -113,7 +112,7 @@ async def test_a_network_that_cannot_be_made_is_why_there_are_no_heads(tmp_path:
         raise ModelError(f"{model}: damaged")
 
     scene.engine.load = load  # type: ignore[method-assign]
-    assert await used_up(scene.supply) == []
+    assert await used_up(scene) == []
     assert scene.supply.why_not(None, 0) == "heads will not be used at accuracy 0.9: tiny: damaged"
 
 
