@@ -30,6 +30,8 @@ AUDITED = 0.04
 """Runs of the oracle for audits, as a share of a head's answers: one track in a hundred, looked at four times."""
 OPENING_S, TRAINING_S, PROFILING_S = 0.1, 0.5, 0.8
 """First guesses of the processor time; the optimiser that training imports is in them."""
+PROOF = 300
+"""Looks that a head makes in the shadow before it is trusted."""
 GROWTH = 2.0
 """A profile is made of twice as many samples as the one before."""
 
@@ -127,9 +129,12 @@ class HeadSupply:
             elif not self._templates[name].has_store and name not in self._profiling:
                 self._profile_where_due(name, ledger)
 
-    def sampled(self) -> list[str]:
-        """The templates that are ready for samples."""
-        return [name for name in self._usable() if self.features.is_open(name)]
+    def sampled(self) -> dict[str, float]:
+        """The templates that are ready for samples, with the seconds that must be left for what matters more.
+
+        Without rates the samples come first, then their profile; with rates a head's training and its proof.
+        """
+        return {name: self._kept_s(name) for name in self._usable() if self.features.is_open(name)}
 
     def why_not(self, looks_per_hour: float | None, strictness: int) -> str | None:
         """Why no head can be used at this accuracy, on a stream that is looked at so often; None where one might."""
@@ -175,6 +180,11 @@ class HeadSupply:
 
     def _is_measured(self, template: str) -> bool:
         return bool(self._templates[template].measured)
+
+    def _kept_s(self, template: str) -> float:
+        if self._is_measured(template):
+            return self._training_s.seconds + PROOF * self.features.look_s(template)
+        return self._profiling_s.seconds if self.samples.taken(template) >= FIRST_PROFILE else 0.0
 
     def _sha256(self, template: str) -> str | None:
         try:

@@ -102,22 +102,27 @@ class NodeSamples:
         self._features, self._labels = features, labels
         self._own = {name: OwnSamples(directory / name, partial(features.of_crop, name)) for name in self.templates}
 
-    def collect(self, frame: Frame, regions: Sequence[Region], templates: Sequence[str], ledger: Ledger) -> None:
-        """Offer objects that the oracle has named, as samples for later heads of some templates; ``ledger`` pays."""
+    def collect(self, frame: Frame, regions: Sequence[Region], templates: Mapping[str, float], ledger: Ledger) -> None:
+        """Offer objects that the oracle has named, as samples for later heads of some templates; ``ledger`` pays.
+
+        ``templates``: by name the seconds that must be left in the purse for what matters more.
+        """
         known = [(region, number) for region in regions if (number := self._number(region)) is not None]
         if not known:
             return
         named, labels = [region for region, _ in known], [number for _, number in known]
-        for name in templates:
+        for name, kept_s in templates.items():
             crops = self._features.crops(name, frame, named)
-            self._own[name].offer(frame.stream, crops, labels, partial(self._afford, name, ledger))
+            self._own[name].offer(frame.stream, crops, labels, partial(self._afford, name, kept_s, ledger))
 
-    def collect_audited(self, stream: str, crop: Image, label: str, templates: Sequence[str], ledger: Ledger) -> None:
+    def collect_audited(
+        self, stream: str, crop: Image, label: str, templates: Mapping[str, float], ledger: Ledger
+    ) -> None:
         """Offer an audited object, so that the samples of frequent classes stay fresh."""
         number = self._labels.number(label)
-        for name in templates:
+        for name, kept_s in templates.items():
             if number is not None and self._features.sees_as_the_oracle(name):
-                self._own[name].offer(stream, [crop], [number], partial(self._afford, name, ledger))
+                self._own[name].offer(stream, [crop], [number], partial(self._afford, name, kept_s, ledger))
                 self._own[name].result_sent(stream)
 
     def result_sent(self, stream: str) -> None:
@@ -142,9 +147,9 @@ class NodeSamples:
         for samples in self._own.values():
             await samples.close()
 
-    def _afford(self, template: str, ledger: Ledger) -> bool:
+    def _afford(self, template: str, kept_s: float, ledger: Ledger) -> bool:
         look_s = self._features.look_s(template)
-        if not ledger.purse.may_spend(look_s):
+        if not ledger.purse.may_spend(look_s + kept_s):
             return False
         ledger.spend("samples", look_s)
         return True

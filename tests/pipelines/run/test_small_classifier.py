@@ -23,7 +23,7 @@ from torch.nn.functional import cross_entropy
 from serving.architectures.export import to_onnx
 from tests.models import write_card
 
-SIDE, PICTURES = 32, 400
+SIDE, PICTURES = 32, 150
 SHAPES = ("disc", "ring", "box", "cross")
 
 

@@ -64,7 +64,7 @@ async def used_up(scene: Scene) -> list[str]:
     await scene.frame(1)
     await scene.frame(2)
     await scene.heads.settled()
-    return scene.supply.sampled()
+    return list(scene.supply.sampled())
 
 
 async def test_without_money_nothing_is_loaded_sampled_or_trained_and_it_is_said_what_is_missing(
@@ -126,3 +126,21 @@ async def test_training_that_cannot_be_paid_is_refused_and_what_was_paid_is_in_t
     await scene.supply.train(head, 0, scene.supply.books.of("cam"))
     assert scene.supply.books.of("cam").seconds.training > 0
     await trainer.close()
+
+
+async def test_samples_leave_enough_for_training_and_proof(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ThreadSpecializer(), purse=Purse(lambda: 40.0))
+    await used_up(scene)
+    await scene.show([1, 2, 3])
+    assert scene.supply.sampled()["tiny"] == pytest.approx(0.5 + 300 * 0.002)  # more than the 0.4 s of the purse
+    assert scene.supply.books.of("cam").seconds.samples == 0.0
+    rich = Scene(tmp_path / "rich", ThreadSpecializer(), purse=Purse(lambda: 400.0))
+    await used_up(rich)
+    await rich.show([1, 2, 3])
+    assert rich.supply.books.of("cam").seconds.samples >= 3 * 0.002
+
+
+async def test_without_rates_samples_come_first(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ThreadSpecializer(), store=False, purse=Purse(lambda: 40.0))
+    await used_up(scene)
+    assert scene.supply.sampled() == {"tiny": 0.0}
