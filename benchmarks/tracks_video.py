@@ -12,7 +12,8 @@ they are, ``stated`` the mean confidence of these answers; ``agreement`` that wi
 (per look, or for specialised runs per track). All answers are counted as they are (``min_confidence: 0``); in the
 columns with ``sure`` those below .8, which the recogniser's card has as its default, are ``unknown``: how often they
 differ, how many are named, and how many of these rightly. ``node_s`` is the time that frames spent in the node,
-``cpu_s`` the processor time of the whole process. ``--long`` shows whole clips and streets, each looped to ten minutes.
+``cpu_s`` the processor time of the whole process. ``--long`` shows all clips and twelve streets for ten minutes each,
+with the boxes of both detectors.
 """
 
 from __future__ import annotations
@@ -48,12 +49,13 @@ DETECTORS: Mapping[str, Mapping[str, Any]] = {
     "motion": {"model": "motion"},
     "yolox-nano": {"model": "yolox-nano", "min_confidence": 0.3},
 }
-LIGHTS = {"day": (31, 32, 33), "night": (41, 42)}
-STREET_S, LONG_S = 30.0, 600.0
-FRAMES = 300
+LIGHTS = {"day": (31, 32), "night": ()}
+LONG_LIGHTS = {"day": tuple(range(31, 38)), "night": tuple(range(41, 46))}
+STREET_S, LONG_S = 20.0, 600.0
+FRAMES = 200
 """Of a clip, unless all of it is shown."""
-BOTH = ("car park", "street level", "street day 31")
-"""What is shown with the boxes of both detectors, unless everything is."""
+BY_YOLOX = ("street level",)
+"""What is shown with the boxes of ``yolox-nano``; the rest with those of ``motion``, and all with both if long."""
 QUICK_FRAMES = 60
 
 
@@ -90,7 +92,7 @@ def _cases(folder: Path, quick: bool, long: bool) -> list[Case]:
     limit = None if long else FRAMES
     streets = {
         f"street {light} {seed}": street(folder, seed, light, LONG_S if long else STREET_S)
-        for light, seeds in LIGHTS.items()
+        for light, seeds in (LONG_LIGHTS if long else LIGHTS).items()
         for seed in seeds
     }
     return [
@@ -101,7 +103,7 @@ def _cases(folder: Path, quick: bool, long: bool) -> list[Case]:
 
 def _boxes(name: str, long: bool) -> Sequence[str]:
     """Which detectors' boxes a video is shown with."""
-    return list(DETECTORS) if long or name in BOTH else ["motion"]
+    return list(DETECTORS) if long else ["yolox-nano" if name in BY_YOLOX else "motion"]
 
 
 def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:

@@ -37,6 +37,17 @@ masks:
   - {streams: "ya*", ignore: [[0, 0], [0.5, 0], [0.5, 1], [0, 1]]}
 """
 
+TRACKS = """\
+version: 1
+name: tracks
+slo_ms: 60000
+streams: [{id: street, uri: "synthetic:street?duration_s=4&width=320&height=180&seed=3&fps=10"}]
+nodes:
+  - {name: detect, task: detect, model: motion}
+  - {name: track, task: track, input: detect}
+  - {name: kind, task: recognise, input: track, model: street-kind}
+"""
+
 
 def by_run(query: Path, models: Path) -> list[dict[str, Any]]:
     out = query.with_suffix(".jsonl")
@@ -81,3 +92,20 @@ def test_what_a_mask_takes_away_is_gone_for_both(kafka_broker: KafkaBroker, topi
         boxes = [each["detection"]["bounding_box"] for result in results for each in result["objects"]]
         assert len(boxes) > 15
         assert all(box["x_min"] > 0.4 for box in boxes)
+
+
+def test_both_answer_for_tracks_and_look_at_them_seldom(
+    kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
+    query = tmp_path / "tracks.yaml"
+    query.write_text(TRACKS)
+    alone = by_run(query, tmp_path)
+    apart = by_worker(query, tmp_path, kafka_broker, topic_prefix, len(alone))
+    for results in (alone, apart):
+        tracked = [each for result in results for each in result["objects"] if each["track_id"] is not None]
+        answers = [answer for each in tracked for answer in each["attributes"]]
+        assert len(answers) == len(tracked) > 50
+        assert {answer["provenance"] for answer in answers} == {"track"}
+        assert {answer.get("looked") for answer in answers} == {"oracle", None}
+        assert sum("looked" in answer for answer in answers) < len(answers) / 3
+        assert all(1 <= answer["looks"] <= 10 for answer in answers)
