@@ -49,7 +49,7 @@ DETECTORS: Mapping[str, Mapping[str, Any]] = {
     "motion": {"model": "motion"},
     "yolox-nano": {"model": "yolox-nano", "min_confidence": 0.3},
 }
-LIGHTS = {"day": (31, 32), "night": ()}
+LIGHTS = {"day": (31, 32), "night": (41,)}
 LONG_LIGHTS = {"day": tuple(range(31, 38)), "night": tuple(range(41, 46))}
 STREET_S, LONG_S = 20.0, 600.0
 FRAMES = 200
