@@ -54,8 +54,8 @@ LONG_LIGHTS = {"day": tuple(range(31, 38)), "night": tuple(range(41, 46))}
 STREET_S, LONG_S = 20.0, 600.0
 FRAMES = 200
 """Of a clip, unless all of it is shown."""
-BY_YOLOX = ("street level",)
-"""What is shown with the boxes of ``yolox-nano``; the rest with those of ``motion``, and all with both if long."""
+BOTH = ("street level", "street day 31")
+"""What is shown with the boxes of both detectors, unless everything is."""
 QUICK_FRAMES = 60
 
 
@@ -103,7 +103,7 @@ def _cases(folder: Path, quick: bool, long: bool) -> list[Case]:
 
 def _boxes(name: str, long: bool) -> Sequence[str]:
     """Which detectors' boxes a video is shown with."""
-    return list(DETECTORS) if long else ["yolox-nano" if name in BY_YOLOX else "motion"]
+    return list(DETECTORS) if long or name in BOTH else ["motion"]
 
 
 def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:
