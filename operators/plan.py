@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from operators.wire.schema import ShortcutKind
+from operators.wire.schema import AuditedKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +18,14 @@ class Decision:
 
     variant: str | None
     """The model to run where no other shortcut answers; None for nodes without a network."""
-    shortcuts: frozenset[ShortcutKind] | None = None
+    shortcuts: frozenset[AuditedKind] | None = None
     """Kinds of shortcuts that may answer; None: all that the node has."""
     budget_ms: float | None = None
     """Time that the node may take, so that the nodes after it can still meet the deadline; None: not limited."""
     why: str = ""
     """The reason in words."""
 
-    def allows(self, kind: ShortcutKind) -> bool:
+    def allows(self, kind: AuditedKind) -> bool:
         """Whether shortcuts of this kind may answer."""
         return self.shortcuts is None or kind in self.shortcuts
 

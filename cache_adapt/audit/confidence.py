@@ -47,7 +47,7 @@ def exact(disagreements: int, audits: int, error: float) -> Interval:
     return Interval(low, high)
 
 
-def sequential(disagreements: int, audits: int, error: float) -> Interval:
+def sequential(disagreements: float, audits: float, error: float) -> Interval:
     """Interval of the agreement, 0…1, all of whose looks together err with probability ``error`` at most."""
     if not audits:
         return Interval(0.0, 1.0)
@@ -55,16 +55,16 @@ def sequential(disagreements: int, audits: int, error: float) -> Interval:
     return Interval(max(0.0, 1 - most / audits), min(1.0, max(0.0, 1 - fewest / audits)))
 
 
-def against(disagreements: int, expected: float, error: float) -> bool:
+def against(disagreements: float, expected: float, error: float) -> bool:
     """Whether so many disagreements rule out, at every look, that m is ``expected``."""
     return _log_mixture(disagreements, expected) >= -math.log(error)
 
 
-def _log_mixture(n: int, m: float) -> float:
+def _log_mixture(n: float, m: float) -> float:
     return m + math.lgamma(n + 1) - (n + 1) * math.log1p(m)
 
 
-def _expected(n: int, error: float) -> tuple[float, float]:
+def _expected(n: float, error: float) -> tuple[float, float]:
     """The least and the greatest m that are not ruled out; log M falls until m = n and rises from there."""
 
     def excess(m: float) -> float:

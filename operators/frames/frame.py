@@ -80,5 +80,7 @@ class Region:
     class_agnostic: bool = False
     """Whether the detector gives no names, so that the recognisers' answer names the object."""
     parent_id: int | None = None
+    age_s: float | None = None
+    """Media time since the detector found it, where flow has moved it since; None: found on this frame."""
     track_id: int | None = None
     attributes: list[Attribute] = field(default_factory=list)

@@ -15,7 +15,9 @@ Outcome = Literal["analysed", "dropped", "failed"]
 Provenance = Literal["oracle", "variant", "specialised", "cached", "track", "reused"]
 """``track``: the pooled looks at the object. ``reused`` is written no longer, but read in results that are older."""
 ShortcutKind = Literal["variant", "specialised", "cached", "reused"]
-"""The provenances that are audited, each by itself."""
+"""The provenances of attributes that are audited, each by itself."""
+AuditedKind = Literal["variant", "specialised", "cached", "reused", "propagated"]
+"""The same, and frames that a detector skips."""
 
 
 class BoundingBox(msgspec.Struct, kw_only=True, frozen=True):
@@ -27,12 +29,16 @@ class BoundingBox(msgspec.Struct, kw_only=True, frozen=True):
     y_max: Corner
 
 
-class Detection(msgspec.Struct, kw_only=True, frozen=True):
-    """What the detector said."""
+class Detection(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """What the detector said, and when."""
 
     bounding_box: BoundingBox
     confidence: Share
     label: Label
+    provenance: Literal["detector", "propagated"] = "detector"
+    """``propagated``: the detector found the object on an earlier frame; its box was moved by what the pixels did."""
+    age_ms: Milliseconds = 0.0
+    """Media time since the detector found it."""
 
 
 class Model(msgspec.Struct, kw_only=True, frozen=True):
@@ -88,7 +94,7 @@ class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
 
     variant: Label
     """The model to run where no other shortcut answers."""
-    shortcuts: Annotated[list[ShortcutKind], Meta(max_length=bounds.MOST_LISTED)] | None = None
+    shortcuts: Annotated[list[AuditedKind], Meta(max_length=bounds.MOST_LISTED)] | None = None
     """Kinds of shortcuts that were allowed to answer; None: all that the node has."""
     budget_ms: Milliseconds | None = None
     """Time that the node was given, so that the nodes after it could still meet the deadline; None: not limited."""

@@ -23,6 +23,7 @@ from operators.wire.frame_message import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHe
 from operators.wire.result import (
     RESULT_SCHEMA,
     Attribute,
+    AuditedKind,
     BoundingBox,
     Detection,
     FrameInfo,
@@ -60,6 +61,7 @@ __all__ = [
     "STREAM_SCHEMA",
     "Agreement",
     "Attribute",
+    "AuditedKind",
     "BoundingBox",
     "DeadLetter",
     "Detection",

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from operators.wire import bounds
 from operators.wire.bounds import Count, Id, Label, Moment, Real, Share, Text
-from operators.wire.result import ShortcutKind
+from operators.wire.result import AuditedKind
 
 PLAN_SCHEMA: Final = "sluice.plan/1"
 Phase = Literal["shadow", "trusted", "probation", "off"]
@@ -121,7 +121,7 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """Who answers for a stream at one node that lists shortcuts, and why."""
 
     node: Label
-    kind: ShortcutKind = "variant"
+    kind: AuditedKind = "variant"
     """The kind of shortcut that this plan is about."""
     oracle: Label
     """The model that the others are measured against."""

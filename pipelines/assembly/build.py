@@ -54,7 +54,7 @@ def build_operator(
     around = around or Around()
     match spec:
         case DetectNode():
-            return detector(spec, engine, around.masks)
+            return detector(spec, engine, around.masks, chains)
         case TrackNode():
             return Track(track_settings(spec))
         case RecogniseNode():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from operators.base import Operator
 from operators.detect.masked import Masked
@@ -12,12 +13,33 @@ from operators.frames.mask import Mask
 from operators.inference import Inference
 from pipelines.query.nodes import MOST_OBJECTS, MOTION, DetectNode, takes_frame
 
+if TYPE_CHECKING:
+    from pipelines.assembly.chains import Chains
 
-def detector(spec: DetectNode, engine: Inference, masks: Sequence[Mask] = ()) -> Operator:
-    """The operator of a detect node; masks choose among all that it can report of a whole frame."""
+
+def detector(spec: DetectNode, engine: Inference, masks: Sequence[Mask] = (), chains: Chains | None = None) -> Operator:
+    """The operator of a detect node; masks choose among all that it can report of a whole frame.
+
+    Without ``chains`` it runs on every frame.
+    """
     if not masks or not takes_frame(spec):
-        return _unmasked(spec, engine)
-    return Masked(_unmasked(spec.model_copy(update={"max_objects": MOST_OBJECTS}), engine), masks, spec.max_objects)
+        return _where_needed(spec, engine, chains)
+    widest = spec.model_copy(update={"max_objects": MOST_OBJECTS})
+    return Masked(_where_needed(widest, engine, chains), masks, spec.max_objects)
+
+
+def _where_needed(spec: DetectNode, engine: Inference, chains: Chains | None) -> Operator:
+    always = _unmasked(spec, engine)
+    if spec.when == "always" or chains is None:
+        return always
+    from operators.detect.needed.operator import Demand, DetectWhenNeeded  # optical flow, which few queries need
+
+    model = spec.model[0]
+    decoding = engine.card(model).decoding
+    least = spec.min_confidence if spec.min_confidence is not None else decoding.min_score if decoding else 0.0
+    needed = DetectWhenNeeded(spec.name, always, engine, model, Demand(chains.rule.accuracy, least))
+    chains.shortcuts.add(needed)
+    return needed
 
 
 def _unmasked(spec: DetectNode, engine: Inference) -> Operator:

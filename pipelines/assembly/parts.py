@@ -15,7 +15,7 @@ from pipelines.environment import backend
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import FinalStep, Surroundings
 from pipelines.query.dag import Dag
-from pipelines.query.query_file import Query, RecogniseNode
+from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 from specialization.trainer.trainer import Specializer
@@ -65,8 +65,8 @@ async def assembled(query: Query, dag: Dag, catalogue: Catalogue, setting: Setti
 async def _chains(
     query: Query, dag: Dag, catalogue: Catalogue, setting: Setting, shortcuts: Shortcuts
 ) -> AsyncIterator[Chains | None]:
-    """What makes the chains of recognise nodes, and None where the query has no such node; closes the trainer."""
-    if not any(isinstance(node.spec, RecogniseNode) for node in dag.nodes):
+    """What makes operators that are audited, and None where the query has no node for them; closes the trainer."""
+    if not any(_is_audited(node.spec) for node in dag.nodes):
         try:
             yield None
         finally:
@@ -77,3 +77,7 @@ async def _chains(
 
     async with head_training(catalogue, setting.trainer) as training:
         yield Chains(shortcuts, setting.rule or Rule(query.accuracy), training, setting.observers)
+
+
+def _is_audited(spec: NodeSpec) -> bool:
+    return isinstance(spec, RecogniseNode) or (isinstance(spec, DetectNode) and spec.when == "needed")

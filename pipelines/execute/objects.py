@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from operators.frames.frame import Box, Region
-from operators.wire.bounds import corner, share, word
+from operators.wire.bounds import LONGEST_MS, corner, limited, share, word
 from operators.wire.labels import UNKNOWN
 from operators.wire.schema import BoundingBox, Detection, Object
 
@@ -23,6 +23,8 @@ def _object(region: Region) -> Object:
         bounding_box=_bounding_box(region.box),
         confidence=share(region.confidence),
         label=word(region.label),
+        provenance="detector" if region.age_s is None else "propagated",
+        age_ms=limited((region.age_s or 0.0) * 1000, 0.0, LONGEST_MS),
     )
     return Object(
         id=region.id,

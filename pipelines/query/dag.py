@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.query.filter_parser import FilterError, UnknownField, parse_selection, source_name
 from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, Facts, Selection, leaves
-from pipelines.query.nodes import FRAME, takes_frame
+from pipelines.query.nodes import FRAME, MOTION, takes_frame
 from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from serving.common.explain import Problem, choices
 from serving.errors import QueryError
@@ -88,7 +88,8 @@ def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -
     by_name = {spec.name: spec for spec in reversed(list(specs.values()))}
     inputs = [problem for index, spec in specs.items() for problem in _input_problems(index, spec, by_name, unread)]
     untracked = [problem for index, spec in specs.items() for problem in _answer_problems(index, spec, by_name)]
-    return [*_name_problems(specs), *inputs, *untracked, *_cycle_problems(specs, by_name)]
+    always = [problem for index, spec in specs.items() for problem in _when_problems(index, spec)]
+    return [*_name_problems(specs), *inputs, *untracked, *always, *_cycle_problems(specs, by_name)]
 
 
 def _compiled(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> DagNode:
@@ -199,6 +200,16 @@ def _answer_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]
         yield Problem(
             ("nodes", index, "answer"), "nothing tracks these objects: put a node with task: track before, or say look"
         )
+
+
+def _when_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
+    """Detectors that must see every frame."""
+    if not isinstance(spec, DetectNode) or spec.when == "always":
+        return
+    if spec.model[0] == MOTION:
+        yield Problem(("nodes", index, "when"), "motion learns from every frame: say always, or name another detector")
+    elif not takes_frame(spec):
+        yield Problem(("nodes", index, "when"), "only a detector of whole frames can skip some: say always")
 
 
 def _tracked(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> bool:

@@ -76,6 +76,8 @@ class DetectNode(Node):
     """``motion``, or detectors by name: the first is used."""
     input: str | None = Field(default=None, max_length=1000)
     """Default: ``frame``. Otherwise objects, whose parts are found: ``detect[label == person]``."""
+    when: Literal["always", "needed"] = "always"
+    """``needed``: skip frames on which the objects can be moved by what the pixels did. Audited."""
     min_confidence: Share | None = None
     """Default: the model card's."""
     labels: Names | None = None

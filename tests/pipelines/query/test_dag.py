@@ -134,6 +134,15 @@ def test_a_node_behind_one_that_is_tracked_answers_for_tracks_and_parts_of_objec
     assert answers == {"kind": "track", "type": "track", "face": "look"}
 
 
+def test_only_networks_that_look_at_whole_frames_can_skip_some() -> None:
+    plates = {"name": "plates", "task": "detect", "model": "yolox-nano", "input": "detect", "when": "needed"}
+    assert problems(DETECT | {"when": "needed"}, TRACK) == [
+        "nodes[0].when: motion learns from every frame: say always, or name another detector"
+    ]
+    assert problems(DETECT, plates) == ["nodes[1].when: only a detector of whole frames can skip some: say always"]
+    compile_dag(query(DETECT | {"model": "yolox-nano", "when": "needed"}, TRACK))
+
+
 def test_a_node_that_answers_for_tracks_needs_them() -> None:
     assert problems(DETECT, TYPE | {"input": "detect", "answer": "track"}) == [
         "nodes[1].answer: nothing tracks these objects: put a node with task: track before, or say look"

@@ -1,0 +1,70 @@
+"""How far two answers for one frame agree: matched objects as a share of all objects in either. Pure.
+
+An object of which its detector is hardly sure comes and goes from frame to frame. It counts where it is matched; where
+it is not, it counts as little as the difficult objects of the PASCAL VOC evaluation (Everingham et al., 2010, section
+4.2): not at all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.detect.agreement import SAME_OBJECT
+from operators.detect.decoding import overlaps
+from operators.frames.frame import Region
+
+
+def agreement(wanted: Sequence[Region], found: Sequence[Region], sure: float) -> float:
+    """Return matched / (matched + unmatched objects of at least ``sure`` confidence), 0…1; no objects agree.
+
+    Objects match one to one if they have the same label and overlap by half or more; the most confident chooses first.
+    """
+    pairs = _pairs(wanted, found) if wanted and found else []
+    of_wanted, of_found = {i for i, _ in pairs}, {j for _, j in pairs}
+    missed = sum(each.confidence >= sure for i, each in enumerate(wanted) if i not in of_wanted)
+    added = sum(each.confidence >= sure for j, each in enumerate(found) if j not in of_found)
+    return _share(len(pairs), missed + added)
+
+
+def same_counts(one: Sequence[Region], other: Sequence[Region], sure: float) -> float:
+    """Return the same for objects that lie anywhere: no answers with these labels can agree better."""
+    of_one, of_other = _confidences(one), _confidences(other)
+    matched = odd = 0
+    for label in of_one.keys() | of_other.keys():
+        first, second = of_one[label], of_other[label]
+        common = min(len(first), len(second))
+        matched += common
+        odd += sum(confidence >= sure for confidence in [*first[common:], *second[common:]])
+    return _share(matched, odd)
+
+
+def _share(matched: int, odd: int) -> float:
+    return matched / (matched + odd) if matched + odd else 1.0
+
+
+def _pairs(wanted: Sequence[Region], found: Sequence[Region]) -> list[tuple[int, int]]:
+    shares = overlaps(_corners(found), _corners(wanted))
+    shares[np.array([[one.label != other.label for other in wanted] for one in found])] = 0.0
+    pairs = []
+    for index in sorted(range(len(found)), key=lambda each: -found[each].confidence):
+        best = int(shares[index].argmax())
+        if shares[index, best] >= SAME_OBJECT:
+            shares[:, best] = 0.0
+            pairs.append((best, index))
+    return pairs
+
+
+def _confidences(regions: Sequence[Region]) -> defaultdict[str, list[float]]:
+    """The confidences by label, greatest first."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for region in sorted(regions, key=lambda each: -each.confidence):
+        found[region.label].append(region.confidence)
+    return found
+
+
+def _corners(regions: Sequence[Region]) -> NDArray[np.float64]:
+    return np.array([[one.box.x_min, one.box.y_min, one.box.x_max, one.box.y_max] for one in regions], np.float64)

@@ -1,0 +1,187 @@
+"""The detector of a node with ``when: needed``: runs where it must, else the regions it found are moved by flow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from cache_adapt.audit.coin import coin
+from operators.base import Call, Operator
+from operators.detect.needed.audits import Audits
+from operators.detect.needed.carried import aged
+from operators.detect.needed.pace import PROBATION_RATE, Pace
+from operators.detect.needed.policy import Reason
+from operators.detect.needed.report import Tally, node_plan
+from operators.detect.needed.stream import StreamView
+from operators.frames.frame import Frame, Region
+from operators.inference import Inference
+from operators.wire.schema import AuditedKind, NodePlan
+from serving.common.tensors import Image
+from serving.common.threads import in_thread
+from specialization.timeline import Timeline
+
+KIND: AuditedKind = "propagated"
+REMEMBERED_STREAMS = 1000
+"""Number of gone streams that are kept for the report."""
+FEWEST_LOOKS = 50
+"""Looks at frames by which it is judged whether looking is cheap enough."""
+DEAREST_LOOK = 0.5
+"""The detector runs on every frame where a look takes more than this share of its time: little could be saved."""
+
+
+UNSURE = 0.15
+"""So far above the least confidence objects still come and go from frame to frame."""
+
+
+@dataclass(eq=False)
+class _Stream:
+    """One stream."""
+
+    pace: Pace
+    view: StreamView
+    tally: Tally = field(default_factory=Tally)
+    before: Image | None = None
+    """The image of the frame before, where the present one would be audited."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """How good the regions of skipped frames must be."""
+
+    accuracy: float
+    """How far they must agree with the detector's, relative to its agreement with itself, 0…1."""
+    least: float
+    """The confidence from which the detector reports an object."""
+
+    @property
+    def sure(self) -> float:
+        """The confidence from which an object counts wherever it is missing; others come and go by themselves."""
+        return self.least + UNSURE
+
+
+class DetectWhenNeeded:
+    """Operator around a detector of whole frames."""
+
+    def __init__(self, node: str, detector: Operator, engine: Inference, model: str, demand: Demand) -> None:
+        self.node = node
+        self._detector, self._engine, self._model, self._demand = detector, engine, model, demand
+        self._audits = Audits(detector, model, demand.sure)
+        self._here: dict[str, _Stream] = {}
+        self._gone: dict[str, _Stream] = {}
+
+    async def prepare(self) -> None:
+        """Make the detector ready."""
+        prepare = getattr(self._detector, "prepare", None)
+        if prepare is not None:
+            await prepare()
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Return the regions of the frame, found by the detector or moved from where it found them."""
+        self._audits.discard(frame.stream)
+        stream = self._stream(frame)
+        why = await self._look(stream, frame) if self._may_skip(stream, call) else "first"
+        stream.pace.frame()
+        if why is None:
+            return self._skip(stream, frame)
+        found = await self._detector.process(frame, regions, call)
+        stream.view.found(found)
+        stream.tally.detected += 1
+        self._keep(stream, frame)
+        return found
+
+    def result_sent(self, stream: str) -> None:
+        """The result of the stream's latest frame has been sent: its audit may begin."""
+        self._audits.result_sent(stream)
+
+    def forget(self, stream: str) -> None:
+        """Drop a stream; its figures stay for the report."""
+        self._audits.discard(stream)
+        known = self._here.pop(stream, None)
+        if known is not None:
+            known.before = None
+            self._gone[stream] = known
+        while len(self._gone) > REMEMBERED_STREAMS:
+            del self._gone[next(iter(self._gone))]
+        self._detector.forget(stream)
+
+    async def close(self, within_s: float) -> None:
+        """Finish waiting audits within the time, and give up the rest."""
+        await self._audits.close(within_s)
+
+    def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
+        """How each stream stands; with ``gone`` also those that ended or moved away."""
+        known = {**self._gone, **self._here} if gone else self._here
+        return {
+            name: [node_plan(self.node, self._model, self._demand.accuracy, stream.pace, stream.tally)]
+            for name, stream in known.items()
+        }
+
+    def timelines(self) -> Mapping[str, Timeline]:
+        """None: paces are few and told in the plans."""
+        return {}
+
+    def snapshot(self, stream: str) -> bytes | None:
+        """None: another worker begins with the first pace, and audits it."""
+        return None
+
+    def restore(self, stream: str, data: bytes) -> None:
+        """Nothing was saved."""
+
+    def _stream(self, frame: Frame) -> _Stream:
+        known = self._here.get(frame.stream)
+        if known is None:
+            known = self._here[frame.stream] = _Stream(Pace(1 - self._demand.accuracy), StreamView(frame.run))
+        elif known.view.run != frame.run:
+            known.view, known.before = StreamView(frame.run), None
+        return known
+
+    def _may_skip(self, stream: _Stream, call: Call) -> bool:
+        if not call.plan.allows(KIND):
+            return False
+        if self._is_too_dear(stream.tally):
+            call.decline(KIND, "to look at a frame costs too much beside this detector")
+            return False
+        return True
+
+    async def _look(self, stream: _Stream, frame: Frame) -> Reason | None:
+        return await in_thread(partial(_timed_look, stream, frame))
+
+    def _skip(self, stream: _Stream, frame: Frame) -> list[Region]:
+        stream.tally.skipped += 1
+        published = [aged(region, stream.view.when.age_s) for region in stream.view.regions]
+        before, pace = stream.before, stream.pace
+        comparable = before is not None and before.shape == frame.image.shape
+        weight = pace.skipped(self._coin(frame, frame.seq), self._audits.has_room)
+        if weight is not None and before is not None and comparable:
+            self._audits.hold(before, frame, published, partial(_tell, stream, pace.every, weight))
+        self._keep(stream, frame)
+        return published
+
+    def _keep(self, stream: _Stream, frame: Frame) -> None:
+        """Keep the image if the next frame, should it be skipped, would be audited."""
+        stream.before = frame.image if self._coin(frame, frame.seq + 1) < PROBATION_RATE else None
+
+    def _coin(self, frame: Frame, seq: int) -> float:
+        return coin(self.node, KIND, frame.stream, frame.run, seq)
+
+    def _is_too_dear(self, tally: Tally) -> bool:
+        detector_s = self._engine.processor_s(self._model)
+        return (
+            detector_s is not None
+            and tally.looks >= FEWEST_LOOKS
+            and tally.look_s / tally.looks > DEAREST_LOOK * detector_s
+        )
+
+
+def _timed_look(stream: _Stream, frame: Frame) -> Reason | None:
+    started_s = time.thread_time()
+    why = stream.view.look(frame, stream.pace.every)
+    stream.tally.looked(time.thread_time() - started_s)
+    return why
+
+
+def _tell(stream: _Stream, every: int, weight: float, deficit: float) -> None:
+    stream.tally.audits += 1
+    stream.pace.tell(every, weight, deficit)

@@ -1,0 +1,117 @@
+"""How many frames may be skipped between detections: as many as audits allow. Pure.
+
+A skipped frame is audited by chance: the detector runs on it afterwards. The *deficit* of an audit, 0…1, is how far the
+published objects agree less with the detector than the detector does with itself one frame earlier. The deficits of one
+pace are a sum of bounded terms, for which the interval of ``cache_adapt/audit/confidence.py`` holds as it does for
+disagreements that are 0 or 1: r^d ≤ 1 + d (r - 1) for 0 ≤ d ≤ 1 and r > 0, since r^d is convex in d.
+
+A pace whose mean deficit is proven to be within the tolerance gives way to the next larger one; a pace that is proven
+to exceed it, to the next smaller one, and rests before it is tried again, twice as long each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cache_adapt.audit.confidence import against
+
+PACES = (1, 2, 3, 4, 6, 8)
+"""The detector runs on every n-th frame at least, where something moves; at 1 nothing is skipped."""
+FIRST = PACES.index(3)
+RATE, PROBATION_RATE = 0.01, 0.05
+"""Share of skipped frames that are audited, once the pace is proven and before. An audit runs the detector twice."""
+ERROR = 0.05
+"""Probability that a pace is ever judged wrongly."""
+FIRST_REST, LONGEST_REST = 2_000, 64_000
+"""Frames for which a pace that was too large is not tried again; doubled each time."""
+MEMORY = 20.0
+"""So many tolerated deficits are remembered: older audits leave, so that a good past does not hide a bad present."""
+
+
+@dataclass
+class Evidence:
+    """Audits of one pace: the number that was to be expected, and the sum of their deficits."""
+
+    weight: float = 0.0
+    deficits: float = 0.0
+    audits: int = 0
+
+
+class Pace:
+    """The pace of one stream."""
+
+    def __init__(self, tolerance: float) -> None:
+        """``tolerance``: mean deficit that is allowed, 0…1; 0 allows for no skipping."""
+        self.tolerance = tolerance
+        self.evidence = Evidence()
+        self._step = FIRST if tolerance > 0 else 0
+        self._proven = False
+        self._unclaimed = 0.0
+        self._frames = 0
+        self._failures = [0] * len(PACES)
+        self._resting_until = [0] * len(PACES)
+
+    @property
+    def every(self) -> int:
+        """The detector runs on every n-th frame at least."""
+        return PACES[self._step]
+
+    @property
+    def proven(self) -> bool:
+        """Whether audits have shown that this pace is within the tolerance."""
+        return self._proven
+
+    @property
+    def slowed(self) -> int:
+        """Number of times that a pace was found to skip too much."""
+        return sum(self._failures)
+
+    def frame(self) -> None:
+        """Count a frame; a stream on which nothing may be skipped tries again after a rest."""
+        self._frames += 1
+        if self._step == 0 and self.tolerance > 0 and self._frames >= self._resting_until[1]:
+            self._enter(1)
+
+    def skipped(self, coin: float, possible: bool = True) -> float | None:
+        """Count a skipped frame; returns the weight of its audit if it is to be audited.
+
+        ``coin``: uniform in [0, 1), independent of the frame. ``possible``: whether there is room for an audit.
+        """
+        if not possible:
+            return None
+        rate = RATE if self._proven else PROBATION_RATE
+        self._unclaimed += rate
+        if coin >= rate:
+            return None
+        weight, self._unclaimed = self._unclaimed, 0.0
+        return weight
+
+    def tell(self, every: int, weight: float, deficit: float) -> None:
+        """Take an audit, of a frame that was skipped at the pace ``every``; one of another pace is ignored."""
+        if every != self.every:
+            return
+        evidence = self.evidence
+        evidence.weight += weight
+        evidence.deficits += deficit
+        evidence.audits += 1
+        self._judge()
+
+    def _judge(self) -> None:
+        found = self.evidence
+        allowed = self.tolerance * found.weight
+        decided = against(found.deficits, allowed, ERROR)
+        if decided and found.deficits > allowed:
+            self._failures[self._step] += 1
+            rest = min(FIRST_REST << (self._failures[self._step] - 1), LONGEST_REST)
+            self._resting_until[self._step] = self._frames + rest
+            self._enter(self._step - 1)
+        elif decided:
+            self._proven = True
+            larger = self._step + 1
+            if larger < len(PACES) and self._frames >= self._resting_until[larger]:
+                self._enter(larger)
+        if allowed >= MEMORY:
+            self.evidence = Evidence(found.weight / 2, found.deficits / 2, found.audits)
+
+    def _enter(self, step: int) -> None:
+        self._step, self._proven, self.evidence, self._unclaimed = step, False, Evidence(), 0.0

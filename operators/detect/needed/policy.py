@@ -1,0 +1,98 @@
+"""When the detector runs: where something has changed that the known boxes do not explain, and after so many frames.
+
+Pure. Times are media seconds of one stream. In a still picture boxes stay where they are; where something moves inside
+known boxes only, flow moves them for some frames; movement elsewhere asks for the detector at once. Movement for which
+the detector has no word (leaves, shadows) is asked about ever more seldom, cell by cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.detect.needed.changes import COLUMNS, ROWS, Cells
+
+Reason = Literal["first", "still", "pace", "unsteady", "motion"]
+"""``first``: nothing is known yet; ``still``: nothing has moved for long; ``pace``: so many frames were skipped;
+``unsteady``: a cut, a change of light, a moving camera; ``motion``: something moves outside of the known boxes."""
+
+LONGEST_STILL_S = 2.0
+"""The detector runs so often on a picture in which nothing moves: it may have overlooked something."""
+LONGEST_MOVING_S = 0.4
+"""The longest time that flow carries boxes, however few frames these are."""
+MOMENT_S = 0.001
+"""Time stamps are rounded."""
+UNSTEADY_SHARE = 0.35
+"""From this share of changed cells on the picture as a whole has changed."""
+UNSTEADY_S = 0.3
+"""So long the detector then runs on every frame."""
+FIRST_REST_S, LONGEST_REST_S = 0.4, 12.8
+"""How long movement in a cell is not asked about after the detector had no word for it; doubled each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one frame shows, compared with the frame of the latest detection."""
+
+    changed: Cells
+    news: Cells
+    """Changed cells that no known box covers."""
+
+
+class When:
+    """The rule and its memory for one run of a stream."""
+
+    def __init__(self) -> None:
+        self._now_s = 0.0
+        self._detected_s: float | None = None
+        self._skipped = 0
+        self._unsteady_until_s = 0.0
+        self._rests_s = np.full((ROWS, COLUMNS), FIRST_REST_S)
+        self._asked_again_s = np.zeros((ROWS, COLUMNS))
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the latest detection."""
+        return 0.0 if self._detected_s is None else self._now_s - self._detected_s
+
+    def due(self, now_s: float, every: int) -> Reason | None:
+        """Begin a frame; returns why the detector must run whatever the frame shows."""
+        self._now_s = now_s
+        if self._detected_s is None:
+            return "first"
+        if every <= 1:
+            return "pace"
+        if self._now_s < self._unsteady_until_s:
+            return "unsteady"
+        return "still" if self.age_s > LONGEST_STILL_S - MOMENT_S else None
+
+    def decide(self, seen: Seen, every: int) -> Reason | None:
+        """Why the detector must run on this frame; None where it need not."""
+        if not seen.changed.any():
+            return None
+        if seen.changed.mean() >= UNSTEADY_SHARE:
+            self._unsteady_until_s = self._now_s + UNSTEADY_S
+            return "unsteady"
+        if (seen.news & (self._now_s >= self._asked_again_s)).any():
+            return "motion"
+        if not (seen.changed & ~seen.news).any():
+            return None  # only what the detector has no word for moves
+        return "pace" if self._skipped + 1 >= every or self.age_s > LONGEST_MOVING_S - MOMENT_S else None
+
+    def skipped(self) -> None:
+        """The detector did not run on this frame."""
+        self._skipped += 1
+
+    def detected(self, covered: Cells, news: Cells | None = None) -> None:
+        """The detector ran and found objects in the ``covered`` cells, after there had been ``news``."""
+        self._detected_s, self._skipped = self._now_s, 0
+        self._rests_s[covered] = FIRST_REST_S
+        if news is not None:
+            self._rest(news & ~covered)
+
+    def _rest(self, unknown: NDArray[np.bool_]) -> None:
+        self._asked_again_s[unknown] = self._now_s + self._rests_s[unknown]
+        self._rests_s[unknown] = np.minimum(2 * self._rests_s[unknown], LONGEST_REST_S)

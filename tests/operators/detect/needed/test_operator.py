@@ -1,0 +1,196 @@
+"""The operator around a detector that is known: what it publishes, audits and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+import pytest
+
+from operators.base import Call
+from operators.detect.needed.operator import FEWEST_LOOKS, Demand, DetectWhenNeeded
+from operators.frames.frame import Box, Frame, Region
+from operators.testing.builders import call, make_frame
+from operators.testing.engine import FakeEngine
+from serving.common.tensors import Image
+from serving.errors import ModelError
+
+FPS = 10
+SIZE = (144, 256)
+
+
+def picture(x: int | None) -> Image:
+    """A textured background, and a bright patch at ``x`` unless it is None."""
+    noise = np.random.default_rng(1).integers(60, 120, (*SIZE, 3), np.uint8)
+    image: Image = cv2.GaussianBlur(noise, (0, 0), 1.5)
+    if x is not None:
+        patch = np.random.default_rng(2).integers(150, 255, (40, 40, 3), np.uint8)
+        image[50:90, x : x + 40] = cv2.GaussianBlur(patch, (0, 0), 1.5)
+    return image
+
+
+class Finder:
+    """Finds the bright patch, and notes on which frames; where it ``drifts``, at a place that no pixel explains."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.forgotten: list[str] = []
+        self.drifts = False
+        self.fails = False
+
+    async def process(self, frame: Frame, regions: Sequence[Region], given: Call) -> list[Region]:
+        if frame.stream != "audit":
+            self.asked.append(frame.seq)
+        if self.fails:
+            raise ModelError("no")
+        bright = np.argwhere(frame.image.mean(axis=2) > 140)
+        if not len(bright):
+            return []
+        bright[:, 1] += 50 if self.drifts and frame.stream == "audit" else 0
+        (top, left), (bottom, right) = bright.min(axis=0), bright.max(axis=0) + 1
+        height, width = frame.image.shape[:2]
+        return [Region(0, "find", Box(left / width, top / height, right / width, bottom / height), "patch", 0.9)]
+
+    def forget(self, stream: str) -> None:
+        self.forgotten.append(stream)
+
+
+def needed(finder: Finder, accuracy: float = 0.95, cost_s: float = 10.0) -> DetectWhenNeeded:
+    engine = FakeEngine()
+    engine.costs_s["finder"] = cost_s
+    return DetectWhenNeeded("find", finder, engine, "finder", Demand(accuracy, 0.3))
+
+
+async def play(
+    operator: DetectWhenNeeded, places: Sequence[int | None], stream: str = "cam", run: str = "run-1", begin: int = 0
+) -> list[list[Region]]:
+    found = []
+    for number, x in enumerate(places, begin):
+        frame = make_frame(number, number / FPS, picture(x), stream, run)
+        found.append(await operator.process(frame, (), call("finder")))
+        operator.result_sent(stream)
+    return found
+
+
+async def test_a_still_picture_is_detected_seldom_and_its_objects_stay() -> None:
+    finder = Finder()
+    found = await play(needed(finder), [100] * 30)
+    assert all(len(each) == 1 for each in found)
+    assert finder.asked == [0, 20]
+    ages = [each[0].age_s for each in found]
+    assert ages[0] is None
+    assert ages[1] == pytest.approx(1 / FPS)
+    assert found[1][0].confidence < found[0][0].confidence == 0.9
+
+
+async def test_a_moving_object_is_carried_between_detections() -> None:
+    finder = Finder()
+    places = [40 + 4 * number for number in range(30)]
+    found = await play(needed(finder), places)
+    assert len(finder.asked) < 20
+    for x, (region,) in zip(places, found, strict=True):
+        assert region.box.x_min == pytest.approx(x / SIZE[1], abs=0.03)
+    assert any(region.age_s is not None for (region,) in found)
+
+
+async def test_what_appears_is_found_on_its_first_frame() -> None:
+    finder = Finder()
+    found = await play(needed(finder), [None] * 6 + [120] * 3)
+    assert [len(each) for each in found] == [0] * 6 + [1] * 3
+    assert found[6][0].age_s is None
+
+
+async def test_regions_that_are_given_out_are_new_objects_each_time() -> None:
+    found = await play(needed(Finder()), [100] * 4)
+    found[1][0].track_id = 5
+    assert found[2][0].track_id is None
+    assert len({id(each[0]) for each in found}) == 4
+
+
+async def test_a_new_run_and_another_size_begin_with_the_detector() -> None:
+    finder = Finder()
+    operator = needed(finder)
+    await play(operator, [100] * 3)
+    await play(operator, [100] * 3, run="run-2")
+    assert finder.asked == [0, 0]
+    small = make_frame(3, 0.3, np.zeros((72, 128, 3), np.uint8), run="run-2")
+    await operator.process(small, (), call("finder"))
+    assert finder.asked == [0, 0, 3]
+
+
+async def test_a_plan_that_does_not_allow_it_and_accuracy_one_detect_on_every_frame() -> None:
+    finder = Finder()
+    operator = needed(finder)
+    for number in range(3):
+        await operator.process(make_frame(number, number / FPS, picture(9)), (), call("finder", shortcuts=frozenset()))
+    assert finder.asked == [0, 1, 2]
+    strict = Finder()
+    await play(needed(strict, accuracy=1.0), [100] * 5)
+    assert strict.asked == [0, 1, 2, 3, 4]
+
+
+async def test_a_detector_that_costs_no_more_than_a_look_runs_on_every_frame_and_says_why() -> None:
+    finder = Finder()
+    operator = needed(finder, cost_s=1e-9)
+    await play(operator, [100] * FEWEST_LOOKS)
+    before, given = len(finder.asked), call("finder")
+    await operator.process(make_frame(60, 6.0, picture(100)), (), given)
+    assert before < 10
+    assert len(finder.asked) == before + 1
+    assert "propagated" in given.declined
+
+
+async def test_audits_slow_down_a_stream_whose_objects_flow_gets_wrong() -> None:
+    finder = Finder()
+    finder.drifts = True
+    operator = needed(finder)
+    await play(operator, [100] * 600)
+    await operator.close(10.0)
+    (plan,) = operator.plans()["cam"]
+    assert plan.audits > 3
+    assert plan.switched_off >= 1
+
+
+async def test_audits_of_a_good_stream_agree_and_the_report_says_how_much_was_skipped() -> None:
+    operator = needed(Finder())
+    await play(operator, [100] * 400)
+    await operator.close(10.0)
+    (plan,) = operator.plans()["cam"]
+    assert (plan.kind, plan.oracle, plan.phase) == ("propagated", "finder", "probation")
+    assert plan.audits > 3
+    assert plan.agreement.found == 1.0
+    assert plan.shortcut_share > 0.9
+    operator.forget("cam")
+    assert operator.plans() == {}
+    assert operator.plans(gone=True)["cam"] == [plan]
+
+
+async def test_an_audit_is_not_made_of_a_frame_whose_result_was_never_sent() -> None:
+    operator = needed(Finder())
+    for number in range(200):
+        await operator.process(make_frame(number, number / FPS, picture(100)), (), call("finder"))
+    await operator.close(5.0)
+    (plan,) = operator.plans()["cam"]
+    assert plan.audits == 0
+
+
+async def test_a_detector_that_fails_is_asked_again_on_the_next_frame() -> None:
+    finder = Finder()
+    finder.fails = True
+    operator = needed(finder)
+    for number in range(2):
+        with pytest.raises(ModelError):
+            await operator.process(make_frame(number, number / FPS, picture(100)), (), call("finder"))
+    finder.fails = False
+    assert len(await operator.process(make_frame(2, 0.2, picture(100)), (), call("finder"))) == 1
+    assert finder.asked == [0, 1, 2]
+
+
+async def test_forgetting_a_stream_reaches_the_detector() -> None:
+    finder = Finder()
+    operator = needed(finder)
+    await play(operator, [100])
+    operator.forget("cam")
+    operator.forget("never seen")
+    assert finder.forgotten == ["cam", "never seen"]

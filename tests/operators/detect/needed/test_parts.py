@@ -1,0 +1,139 @@
+"""The pure parts: what has changed, where it went, how far answers agree."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from operators.detect.needed.carried import LEAST_INSIDE, aged, shifted
+from operators.detect.needed.changes import COLUMNS, ROWS, changed_cells, covered_cells
+from operators.detect.needed.flow import flow, moved
+from operators.detect.needed.matching import agreement, same_counts
+from operators.detect.needed.thumbnail import WIDTH, thumbnail
+from operators.frames.frame import Box, Region
+from serving.common.tensors import Image
+
+HEIGHT = 144
+
+
+def texture(seed: int, height: int = HEIGHT, width: int = WIDTH) -> Image:
+    noise = np.random.default_rng(seed).integers(40, 216, (height, width), np.uint8)
+    blurred: Image = cv2.GaussianBlur(noise, (0, 0), 2)
+    return cv2.normalize(blurred, None, 30, 220, cv2.NORM_MINMAX).astype(np.uint8)
+
+
+def scene(left: int, top: int, size: int = 40) -> Image:
+    """A patch in front of a still background."""
+    picture = texture(1)
+    picture[top : top + size, left : left + size] = texture(2, size, size)
+    return picture
+
+
+def box_of(left: int, top: int, size: int = 40) -> NDArray[np.float64]:
+    return np.array([left / WIDTH, top / HEIGHT, (left + size) / WIDTH, (top + size) / HEIGHT])
+
+
+def region(x: float, label: str = "car", confidence: float = 0.9, side: float = 0.2) -> Region:
+    return Region(0, "find", Box(x, 0.2, x + side, 0.4), label, confidence)
+
+
+def test_a_thumbnail_is_small_and_grey_and_never_enlarged() -> None:
+    assert thumbnail(np.zeros((720, 1280, 3), np.uint8)).shape == (HEIGHT, WIDTH)
+    assert thumbnail(np.zeros((48, 64, 3), np.uint8)).shape == (48, 64)
+
+
+@pytest.mark.parametrize("step", [(5, 0), (0, -4), (-6, 3), (0, 0)])
+def test_a_box_follows_its_pixels(step: tuple[int, int]) -> None:
+    before, now = scene(80, 50), scene(80 + step[0], 50 + step[1])
+    found = moved(flow(before, now), box_of(80, 50))
+    assert found == pytest.approx(box_of(80 + step[0], 50 + step[1]), abs=2.0 / HEIGHT)
+
+
+def test_a_box_outside_of_the_frame_stays() -> None:
+    still = flow(texture(1), texture(1))
+    outside = np.array([1.2, 0.2, 1.4, 0.4])
+    assert (moved(still, outside) == outside).all()
+
+
+def test_a_box_grows_with_its_object() -> None:
+    before = scene(100, 50)
+    now = texture(1)
+    now[46:94, 96:144] = cv2.resize(texture(2, 40, 40), (48, 48), interpolation=cv2.INTER_LINEAR)
+    found = moved(flow(before, now), box_of(100, 50))
+    assert 1.03 < (found[2] - found[0]) / (40 / WIDTH) <= 1.2
+
+
+def test_a_change_of_light_and_noise_are_no_movement_and_a_patch_is() -> None:
+    rng = np.random.default_rng(3)
+    before = scene(40, 40)
+    noisy = np.clip(before.astype(np.int16) + 14 + rng.integers(-5, 6, before.shape), 0, 255).astype(np.uint8)
+    assert not changed_cells(before, noisy).any()
+    found = changed_cells(before, scene(160, 40))
+    assert found[5:9, 21:24].any()
+    assert found[5:9, 6:9].any()
+    assert not found[12:].any()
+
+
+def test_covered_cells_are_those_of_widened_boxes_within_the_frame() -> None:
+    covered = covered_cells(np.array([[0.5, 0.5, 0.6, 0.6], [-0.5, 0.9, 0.1, 1.5]]))
+    assert covered.shape == (ROWS, COLUMNS)
+    assert covered[9:11, 16:19].all()
+    assert not covered[:7].any()
+    assert covered[17, 0]
+    assert not covered_cells(np.zeros((0, 4))).any()
+
+
+def test_regions_that_have_left_the_frame_are_gone_and_those_at_the_border_are_clipped() -> None:
+    field = np.zeros((HEIGHT, WIDTH, 2), np.float32)
+    field[..., 0] = 0.12 * WIDTH
+    near, far, middle = region(0.75), region(0.9, side=0.1), region(0.3)
+    kept = shifted([near, far, middle], field)
+    assert [round(each.box.x_max, 2) for each in kept] == [1.0, 0.62]
+    assert kept[0].box.area >= LEAST_INSIDE * near.box.area
+    assert shifted([near], None) == [near]
+
+
+def test_age_takes_confidence_and_leaves_the_region_that_is_kept_as_it_was() -> None:
+    kept = region(0.3)
+    kept.track_id = 7
+    given_out = aged(kept, 0.5)
+    assert (given_out.age_s, given_out.track_id, given_out.attributes) == (0.5, None, [])
+    assert given_out.confidence == pytest.approx(0.9 * 0.95)
+    assert (kept.age_s, kept.confidence, kept.track_id) == (None, 0.9, 7)
+    assert aged(kept, 1e9).confidence == 0.0
+
+
+def test_agreement_counts_unmatched_objects_only_where_the_detector_is_sure() -> None:
+    assert agreement([], [], 0.5) == 1.0
+    assert agreement([region(0.1)], [region(0.12)], 0.5) == 1.0
+    assert agreement([region(0.1)], [region(0.12, "bus")], 0.5) == 0.0
+    assert agreement([region(0.1), region(0.6)], [region(0.1)], 0.5) == 0.5
+    assert agreement([region(0.1), region(0.6, confidence=0.4)], [region(0.1)], 0.5) == 1.0
+    assert agreement([region(0.1)], [region(0.1), region(0.6)], 0.5) == 0.5
+
+
+def test_no_place_can_agree_better_than_the_counts() -> None:
+    assert same_counts([region(0.1)], [region(0.7)], 0.5) == 1.0
+    assert same_counts([region(0.1)], [region(0.1, "bus")], 0.5) == 0.0
+    assert same_counts([region(0.1), region(0.3, confidence=0.4)], [region(0.1)], 0.5) == 1.0
+    assert same_counts([], [], 0.5) == 1.0
+
+
+answers = st.lists(
+    st.builds(region, st.floats(0, 0.8), st.sampled_from(["car", "bus"]), st.floats(0.3, 1.0), st.just(0.2)),
+    max_size=5,
+)
+
+
+@settings(deadline=None)
+@given(answers, answers)
+def test_agreement_is_a_share_perfect_with_itself_and_below_that_of_sorted_counts(
+    one: list[Region], other: list[Region]
+) -> None:
+    found = agreement(one, other, 0.0)
+    assert 0.0 <= found <= same_counts(one, other, 0.0) + 1e-9
+    assert agreement(one, one, 0.0) == 1.0
