@@ -6,9 +6,6 @@ moves by its median, and its size changes as the halves of the box move apart.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +17,8 @@ Boxes = NDArray[np.float64]
 Flow = NDArray[np.float32]
 """h × w × 2 pixels: where each pixel of the earlier thumbnail went."""
 
+NARROWEST = 16
+"""Pixels: the search needs that much of a picture in both directions."""
 MOST_ROWS = 12
 """Rows and columns of points that are looked at in a box."""
 INSET = 0.1
@@ -33,8 +32,12 @@ LEAST_SCALE, MOST_SCALE = 0.9, 1.12
 
 
 def flow(before: Image, now: Image) -> Flow:
-    """Return how the pixels moved from one thumbnail to the next, of the same size."""
-    found: Flow = _search().calc(before, now, None)
+    """Return how the pixels moved from one thumbnail to the next, of the same size; in a sliver none did."""
+    if min(before.shape) < NARROWEST:
+        return np.zeros((*before.shape, 2), np.float32)
+    # A search of its own: it keeps buffers and what it chose for the size of its first pictures.
+    search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
+    found: Flow = search.calc(before, now, None)
     return found
 
 
@@ -78,8 +81,3 @@ def _growth(part: Flow, sides: NDArray[np.float64]) -> NDArray[np.float64]:
     apart_x = float(np.median(part[:, wide // 2 :, 0]) - np.median(part[:, : wide // 2, 0]))
     apart_y = float(np.median(part[high // 2 :, :, 1]) - np.median(part[: high // 2, :, 1]))
     return np.clip(1 + 2 * np.array([apart_x, apart_y]) / sides, LEAST_SCALE, MOST_SCALE)
-
-
-@cache
-def _search() -> Any:
-    return cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)

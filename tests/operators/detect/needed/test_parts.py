@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import cv2
 import numpy as np
 import pytest
@@ -51,6 +53,22 @@ def test_a_box_follows_its_pixels(step: tuple[int, int]) -> None:
     before, now = scene(80, 50), scene(80 + step[0], 50 + step[1])
     found = moved(flow(before, now), box_of(80, 50))
     assert found == pytest.approx(box_of(80 + step[0], 50 + step[1]), abs=2.0 / HEIGHT)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (2, 3), (4000, 8), (8, 2000), (15, 15), (16, 16), (300, 17)])
+def test_frames_of_any_shape_can_be_looked_at(width: int, height: int) -> None:
+    rng = np.random.default_rng(5)
+    first, second = (thumbnail(rng.integers(0, 255, (height, width, 3), np.uint8)) for _ in range(2))
+    assert changed_cells(first, second).shape == (ROWS, COLUMNS)
+    assert np.isfinite(moved(flow(first, second), np.array([0.1, 0.1, 0.5, 0.6]))).all()
+
+
+def test_flow_depends_on_its_two_pictures_alone_whatever_other_threads_look_at() -> None:
+    flow(texture(3, 17, 40), texture(4, 17, 40))
+    pairs = [(scene(80, 50), scene(80 + step, 50)) for step in range(-6, 7)] * 8
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda pair: flow(*pair), pairs))
+    assert all((each == flow(*pair)).all() for each, pair in zip(found, pairs, strict=True))
 
 
 def test_a_box_outside_of_the_frame_stays() -> None:

@@ -1,0 +1,4 @@
+"""What the skipping benchmark replays.
+
+Read in this order: ``recorded``, ``replay``.
+"""
