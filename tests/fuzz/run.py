@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -40,6 +41,8 @@ nodes:
   - {name: type, task: recognise, input: track, model: vehicle-type-compact, attribute: type}
 """
 STREAMS = 4
+AT_ONCE = 500
+"""Messages that are on their way to the broker at the same time."""
 WARM_UP = 100
 """Messages after which the worker's memory is read for the first time."""
 STATE = {
@@ -129,19 +132,21 @@ class Campaign:
         """By aiokafka, which sends headers without a value, as other clients do."""
         options = {"bootstrap_servers": self._bootstrap, "max_request_size": 8 << 20}
         async with AIOKafkaProducer(**options) as plain, AIOKafkaProducer(compression_type="gzip", **options) as packed:
-            stored = [
-                await (packed if self._rng.random() < 0.2 else plain).send(
-                    self._topic("frames"),
-                    message.value,
-                    message.key,
-                    partition=number % STREAMS,
-                    timestamp_ms=self._begun_ms + number,
-                    headers=list(message.headers),
-                )
-                for number, message in enumerate(self._mixture())
-            ]
-            for number, place in enumerate(await asyncio.gather(*stored)):
-                self._sent[place.partition, place.offset] = number
+            messages = enumerate(self._mixture())
+            while some := list(islice(messages, AT_ONCE)):
+                stored = [
+                    await (packed if self._rng.random() < 0.2 else plain).send(
+                        self._topic("frames"),
+                        b"" if message.value is None and message.key is None else message.value,  # the client wants one
+                        message.key,
+                        partition=number % STREAMS,
+                        timestamp_ms=self._begun_ms + number,
+                        headers=list(message.headers),
+                    )
+                    for number, message in some
+                ]
+                for (number, _), place in zip(some, await asyncio.gather(*stored), strict=True):
+                    self._sent[place.partition, place.offset] = number
 
     def _mixture(self) -> Iterator[Letter]:
         for number in range(self._messages):
