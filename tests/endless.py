@@ -1,4 +1,4 @@
-"""Networks that never return, as real ONNX files: a loop without end, and one that takes long to open."""
+"""Networks that do not return in time, as real ONNX files: a loop without end, and one that takes long to open."""
 
 from __future__ import annotations
 
@@ -18,8 +18,16 @@ BRIGHT = 0.5
 """A looping network returns at once from darker batches, so that it can be loaded."""
 
 
-def looping_model(models: Path, name: str = "endless", above: float = BRIGHT) -> Catalogue:
-    """A classifier by the mean colour that loops for ever on a batch whose mean is above a bound; below 0: on any."""
+TRIPS = 10_000_000
+"""A loop in the process of the tests ends after some twenty seconds, so that it does not take a core for ever."""
+
+
+def looping_model(
+    models: Path, name: str = "endless", above: float = BRIGHT, trips: int = np.iinfo(np.int64).max
+) -> Catalogue:
+    """A classifier by the mean colour that loops ``trips`` times on a batch whose mean is above a bound; below 0: on
+    any.
+    """
     body = helper.make_graph(
         [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Identity", ["value"], ["same"])],
         "body",
@@ -37,9 +45,10 @@ def looping_model(models: Path, name: str = "endless", above: float = BRIGHT) ->
         helper.make_node("ReduceMean", ["images"], ["brightness"], keepdims=0),
         helper.make_node("Greater", ["brightness", "bound"], ["bright"]),
         helper.make_node("ReduceMean", ["images"], ["means"], axes=[2, 3], keepdims=0),
-        helper.make_node("Loop", ["", "bright", "means"], ["scores"], body=body),
+        helper.make_node("Loop", ["trips", "bright", "means"], ["scores"], body=body),
     ]
-    return _saved(models / name, nodes, {"bound": np.array(above, np.float32)})
+    constants = {"bound": np.array(above, np.float32), "trips": np.array(trips, np.int64)}
+    return _saved(models / name, nodes, constants)
 
 
 def slow_to_open_model(models: Path, name: str = "slow", products: int = 40) -> Catalogue:

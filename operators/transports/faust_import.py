@@ -13,8 +13,8 @@ WEB = ("aiohttp", "aiohttp.client")
 
 
 def import_faust() -> None:
-    """Call before the first import of Faust; later it does nothing."""
-    if "faust" in sys.modules or "aiohttp" in sys.modules:
+    """Call before Faust makes its first app; later it does nothing."""
+    if "faust.types.web" in sys.modules or "aiohttp" in sys.modules:
         return
     stand_ins = {name: ModuleType(name) for name in WEB}
     stand_ins["aiohttp.client"].ClientSession = object  # type: ignore[attr-defined]

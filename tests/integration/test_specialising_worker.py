@@ -85,7 +85,7 @@ async def test_heads_answer_for_what_dominates_and_the_oracle_for_the_rest(
     by_head = [answer for answer in answers[begun : begun + MORE] if answer.provenance == "specialised"]
     assert len(by_head) > MORE / 4
     assert {answer.label for answer in by_head} <= {"bike", "car", "other", "unknown"}
-    assert Counter(answer.provenance for answer in answers[-JUGGERNAUTS:])["oracle"] > JUGGERNAUTS / 4
+    assert Counter(answer.provenance for answer in answers[begun:])["oracle"] > 0, "heads may err, not answer for all"
     last = [from_json(each.value, StreamPlan) for each in await wire.all_of(wire.topics.events)][-1]
     (told,) = last.nodes
     assert (told.kind, told.oracle) == ("specialised", "vehicle-type")

@@ -22,7 +22,7 @@ from serving.scheduling.urgency import Urgency
 from serving.variants.artefacts import ResolvedModel
 from serving.watchdog import abandoned
 from serving.watchdog.patience import TimeLimits
-from tests.endless import looping_model, slow_to_open_model
+from tests.endless import TRIPS, looping_model, slow_to_open_model
 from tests.models import mean_model
 
 SOON = Urgency(1.0)
@@ -80,7 +80,7 @@ class Deaf:
 
 
 async def test_a_real_endless_loop_fails_its_requests_and_frees_its_thread(tmp_path: Path) -> None:
-    looping_model(tmp_path)
+    looping_model(tmp_path, trips=TRIPS)
     async with serving(mean_model(tmp_path)) as backend:
         before = abandoned.lost()
         assert (await backend.infer("endless", DARK, SOON))[0].tolist() == np.zeros((2, 3)).tolist()
@@ -94,7 +94,7 @@ async def test_a_real_endless_loop_fails_its_requests_and_frees_its_thread(tmp_p
 
 
 async def test_who_asks_or_waits_afterwards_is_refused_at_once(tmp_path: Path) -> None:
-    async with serving(looping_model(tmp_path)) as backend:
+    async with serving(looping_model(tmp_path, trips=TRIPS)) as backend:
         await backend.load("endless")
         first = asyncio.create_task(backend.infer("endless", BRIGHT, SOON))
         await asyncio.sleep(0.1)
@@ -131,7 +131,7 @@ async def test_a_stop_does_not_wait_for_a_thread_that_never_returns(tmp_path: Pa
 
 
 async def test_a_network_that_loops_for_ever_when_it_is_loaded_is_refused(tmp_path: Path) -> None:
-    looping_model(tmp_path, above=-1)
+    looping_model(tmp_path, above=-1, trips=TRIPS)
     async with serving(mean_model(tmp_path)) as backend:
         for _ in range(2):
             with pytest.raises(
