@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,10 @@ WORK: tuple[tuple[Any, str], ...] = (
 
 
 class Account:
-    """Keeps it for this process from now on; make one."""
+    """Keeps it for this process from now on; make one. ``threads`` gives those that count."""
 
-    def __init__(self) -> None:
-        self._work_s = 0.0
+    def __init__(self, threads: Callable[[], Iterable[threading.Thread]] = threading.enumerate) -> None:
+        self._threads, self._work_s = threads, 0.0
         self._lock = threading.Lock()
         for owner, name in WORK:
             setattr(owner, name, self._timed(getattr(owner, name)))
@@ -46,7 +46,7 @@ class Account:
     def framework_s(self) -> float:
         """Processor time of all Python threads so far, less what they spent on the work."""
         with self._lock:
-            return sum(map(_processor_s, threading.enumerate())) - self._work_s
+            return sum(map(_processor_s, self._threads())) - self._work_s
 
     def _timed(self, work: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(work)
