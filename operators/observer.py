@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from operators.wire.schema import FrameHeader, Result, ShortcutKind, StreamStatus
@@ -62,6 +62,16 @@ class Observer(EngineObserver):
 
     def head_trained(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:
         """A head has been trained; not ``used``: it turned out not to be worth it. Called on the event loop."""
+
+    def worker_waits(self, reason: str) -> None:
+        """A worker cannot begin its work yet, or begins anew, for this reason. Called on the event loop."""
+
+    def worker_checked(self, waiting: Mapping[int, int], oldest_s: float, problem: str | None) -> None:
+        """A worker was looked at, which happens every second; or a capture, by its main thread. Else on the event loop.
+
+        ``waiting``: messages of each partition of the frames topic that are not answered; ``oldest_s``: age of the
+        oldest of them, 0 where none waits; ``problem``: why it makes no progress, None while it is well.
+        """
 
     def stream_dropped(self, stream: str) -> None:
         """All that was known of a stream has been dropped: it ended, moved away, or was silent. On the event loop."""

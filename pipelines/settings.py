@@ -10,6 +10,8 @@
 | ``SLUICE_MODEL_TIMEOUT`` | seconds that a network may take for a batch (default 60), or a third of a load |
 | ``SLUICE_MAX_STREAMS`` | streams whose state a worker holds; default: one for each 32 MiB of the memory |
 | ``SLUICE_SILENT_STREAM_S`` | seconds without a frame after which a worker may drop a stream's state (3600) |
+| ``SLUICE_METRICS_STREAMS`` | streams with metrics of their own (200); further ones share the series without a name |
+| ``SLUICE_SERVE_SECRET`` | token, or password, that readers of the page and of metrics must give |
 | ``SLUICE_KAFKA_SECURITY_PROTOCOL`` | ``PLAINTEXT`` (default), ``SSL``, ``SASL_PLAINTEXT``, ``SASL_SSL`` |
 | ``SLUICE_KAFKA_SASL_MECHANISM`` | ``PLAIN`` (default), ``SCRAM-SHA-256``, ``SCRAM-SHA-512`` |
 | ``SLUICE_KAFKA_USERNAME``, ``SLUICE_KAFKA_PASSWORD`` | for SASL |
@@ -39,6 +41,7 @@ DECODED_SHARE = 4
 BYTES_PER_STREAM = 32 << 20
 """More than the state of a stream takes, several times over."""
 LEAST_STREAMS = 64
+METRICS_STREAMS = 200
 UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -130,6 +133,16 @@ def time_limits(environ: Mapping[str, str] = os.environ) -> TimeLimits:
     if match is None or float(match["seconds"]) == 0:
         raise BadInput(f"SLUICE_MODEL_TIMEOUT is {given!r}: give a number of seconds above 0, such as 60")
     return TimeLimits(float(match["seconds"]))
+
+
+def metrics_streams(environ: Mapping[str, str] = os.environ) -> int:
+    """How many streams have metrics of their own; raises ``BadInput``."""
+    return int(_positive(environ, "SLUICE_METRICS_STREAMS", r"[1-9]\d{0,5}")) or METRICS_STREAMS
+
+
+def serve_secret(environ: Mapping[str, str] = os.environ) -> str | None:
+    """The secret of ``SLUICE_SERVE_SECRET``; None where it is not set."""
+    return environ.get("SLUICE_SERVE_SECRET") or None
 
 
 def parse_servers(url: str) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from pipelines.execute import arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka.topics import FramesTopic
+from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
@@ -97,6 +98,7 @@ SAID = {
         f"read topics | *{mib(MAX_SET_BYTES)}* |",
         f"| *{partition.WINDOW} at work, {partition.HOLD_AT} that wait; {mib(partition.HOLD_AT_BYTES)} together* |",
         f"| waiting frames of a stream | *{QUEUED}* |",
+        f"| connections to the server of a process | *{server.MOST_CONNECTIONS}* |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| frames that wait for a shortcut in the shadow | *{shadow.MOST_FRAMES}, {mib(shadow.MOST_BYTES)} in all* |",
         f"| objects of a stream that are being audited | *{open_trials.MOST_TRIALS} for each node* |",
@@ -119,6 +121,8 @@ SAID = {
         f"| `stream`, `run`, `query` | 1 to {bounds.ID_CHARS} characters;",
         f"| labels, names, versions, codes | {bounds.LABEL_CHARS} characters |",
         f"| `cause`, `message`, `uri` | {bounds.TEXT_CHARS} characters |",
+        f"at least {listen.LEAST_SECRET} characters, from a file",
+        f"* At most {server.MOST_CONNECTIONS} connections; one without a request for {server.IDLE_S:.0f} s is closed.",
         f"| `seq` | 0 to 2^{bounds.LARGEST_SEQ.bit_length()} - 1; other whole numbers 64 bits |",
         f"| `width`, `height` | 1 to {bounds.LONGEST_SIDE // 1000} {bounds.LONGEST_SIDE % 1000} |",
         f"years {bounds.FIRST_YEAR} to {bounds.LAST_YEAR} |",

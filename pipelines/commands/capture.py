@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from pipelines.health.heartbeat import Heartbeat
 from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig, too_small_messages
+from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import stop_on_signals
 from pipelines.query.query_file import load_query
 from pipelines.run.capture_specs import capture_specs
@@ -23,6 +25,7 @@ from pipelines.settings import BrokerSettings, broker_settings
 from serving.errors import SourceError, Unavailable
 
 if TYPE_CHECKING:
+    from operators.observer import Observer
     from operators.publish.kafka_frames import KafkaFrames
 
 log = logging.getLogger(__name__)
@@ -41,6 +44,7 @@ log = logging.getLogger(__name__)
     "--buffer-mb", type=click.IntRange(min=1), default=64, show_default=True, help="Frames kept for a broker."
 )
 @options.alive
+@options.served("metrics and health")
 @options.prefix
 def command(
     query: Path,
@@ -53,6 +57,9 @@ def command(
     realtime: bool,
     buffer_mb: int,
     alive: Path | None,
+    serve: bool,
+    listen: str | None,
+    secret_file: Path | None,
     prefix: str | None,
 ) -> None:
     """Decode and sample the streams of QUERY into the frames topic, which is made where it is missing.
@@ -60,6 +67,7 @@ def command(
     A broker that goes away is waited for: frames are kept, then go without image, and none is left out.
     """
     settings = broker_settings(broker)
+    listening = options.listening(serve, listen, secret_file)
     wanted = load_query(query).with_sources(sources)
     topics = wanted.publish.topics.with_prefix(prefix)
     heart = Heartbeat(alive)
@@ -73,14 +81,15 @@ def command(
     from pipelines.run.capture_all import Capturing
     from pipelines.run.state_lines import StateLines
 
-    with stop_on_signals() as stop:
+    with stop_on_signals() as stop, _serving(listening) as watching:
         _ensure_topics(settings, topics, broker_timeout_s, stop)
         producer = frames_producer(settings, broker_timeout_s, stop)
         names = CaptureTopics(topics.name("frames"), topics.name("streams"))
         sink = KafkaFrames(producer, names, buffer_mb * 1_000_000)
-        capturing = Capturing(specs, droppable, sink, Observers([StateLines()]))
+        observers = Observers([StateLines(), *watching])
+        capturing = Capturing(specs, droppable, sink, observers)
         try:
-            capturing.run(stop, partial(_feel, heart, sink), broker_timeout_s)
+            capturing.run(stop, partial(_feel, heart, sink, observers), broker_timeout_s)
         finally:
             lost = sink.close()
     if sink.images_dropped:
@@ -90,13 +99,28 @@ def command(
     _raise(capturing.errors)
 
 
-def _feel(heart: Heartbeat, sink: KafkaFrames) -> None:
+@contextmanager
+def _serving(listen: Listen | None) -> Iterator[Sequence[Observer]]:
+    """Serve metrics and health while the block runs, if anywhere; yields who keeps them."""
+    if listen is None:
+        yield ()
+        return
+    from pipelines.observe.station import Station  # aiohttp and Prometheus
+
+    station = Station(listen)
+    with station.open_in_thread():
+        yield station.observers
+
+
+def _feel(heart: Heartbeat, sink: KafkaFrames, observer: Observer) -> None:
     """Beat only while the broker takes frames: a process whose frames wait for ever is not healthy."""
-    stuck_s = sink.stuck_s
+    stuck_s, problem = sink.stuck_s, None
     if stuck_s < STALLED_AFTER_S:
         heart.beat()
     else:
-        heart.ail(f"frames wait and the broker has taken none for {stuck_s:.0f} s")
+        problem = f"frames wait and the broker has taken none for {stuck_s:.0f} s"
+        heart.ail(problem)
+    observer.worker_checked({}, stuck_s, problem)
 
 
 def _ensure_topics(settings: BrokerSettings, topics: TopicsConfig, timeout_s: float, stop: threading.Event) -> None:

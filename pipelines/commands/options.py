@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
+
+from pipelines.observe.web.listen import DEFAULT, Listen, listen_on, read_secret
+from pipelines.settings import serve_secret
 
 broker = click.option(
     "--broker", metavar="URL", help="The Kafka broker, kafka://HOST:PORT[,HOST:PORT…]; also from SLUICE_BROKER."
@@ -54,3 +59,29 @@ give_up = click.option(
 sources = click.option(
     "--source", "sources", multiple=True, metavar="URI", help="In place of the query's streams; repeatable."
 )
+
+
+FIRST_LINE = "Readers must give its first line, as password or bearer token; also from SLUICE_SERVE_SECRET."
+
+
+def served(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--serve``, ``--listen`` and ``--secret-file``, for ``listening``; ``what``: what there is to read."""
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("--secret-file", type=click.Path(path_type=Path), metavar="FILE", help=FIRST_LINE),
+            click.option("--listen", metavar="HOST:PORT", help=f"Where; turns --serve on.  [default: {DEFAULT}]"),
+            click.option("--serve", is_flag=True, help=f"Serve {what} over HTTP while it runs."),
+        ):
+            command = option(command)
+        return command
+
+    return with_options
+
+
+def listening(serve: bool, listen: str | None, secret_file: Path | None) -> Listen | None:
+    """Where to serve, None where nobody asked for it; raises ``BadInput``."""
+    if not serve and listen is None and secret_file is None:
+        return None
+    secret = serve_secret() if secret_file is None else read_secret(secret_file)
+    return listen_on(listen or DEFAULT, secret)

@@ -23,6 +23,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--plots", type=FILE, metavar="DIR", help="Draw what specialization did, a picture for each stream.")
 @options.limit
 @options.give_up
+@options.served("metrics and health")
 def command(
     query: Path,
     sources: tuple[str, ...],
@@ -33,8 +34,12 @@ def command(
     plots: Path | None,
     limit: int | None,
     give_up_s: float | None,
+    serve: bool,
+    listen: str | None,
+    secret_file: Path | None,
 ) -> None:
     """Analyse the streams of QUERY in this process, without a broker."""
+    listening = options.listening(serve, listen, secret_file)
     known = catalogue(models)
     wanted, dag = open_query(query, known, sources)
     from operators.transports.faust_import import import_faust
@@ -42,4 +47,5 @@ def command(
     import_faust()
     from pipelines.run.run_query import Outputs, run_query  # the engines, which a wrong query need not wait for
 
-    run_query(wanted, dag, known, Outputs(out, annotate, report, plots), limit, give_up_s)
+    outputs = Outputs(out, annotate, report, plots, listening)
+    run_query(wanted, dag, known, outputs, limit, give_up_s)

@@ -28,6 +28,7 @@ from pipelines.settings import broker_settings, stream_bounds
     help="Where the first worker of a query begins: with the oldest frame of the topic or with the next one.",
 )
 @options.alive
+@options.served("metrics and health")
 @click.option(
     "--stalled-after",
     "stalled_after_s",
@@ -46,6 +47,9 @@ def command(
     sources: tuple[str, ...],
     start: str,
     alive: Path | None,
+    serve: bool,
+    listen: str | None,
+    secret_file: Path | None,
     stalled_after_s: float,
     prefix: str | None,
 ) -> None:
@@ -54,6 +58,7 @@ def command(
     Give the same --source as to `sluice capture`: live streams are known by it, and drop old frames under overload.
     """
     settings = broker_settings(broker)
+    listening = options.listening(serve, listen, secret_file)
     known = catalogue(models)
     wanted, dag = open_query(query, known, sources)
     topics = wanted.publish.topics.with_prefix(prefix)
@@ -79,4 +84,4 @@ def command(
         bounds=stream_bounds(),
     )
     few_arenas()
-    asyncio.run(work(config, wanted, dag, known, topics))
+    asyncio.run(work(config, wanted, dag, known, topics, listening))

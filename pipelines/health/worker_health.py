@@ -12,6 +12,7 @@ from typing import Protocol
 
 import faust
 
+from operators.observer import UNOBSERVED, Observer
 from operators.transports.fetch_state import FetchState
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
 from pipelines.health.liveness import Liveness, Observation, PartitionView
@@ -31,8 +32,9 @@ BACKOFF = Backoff(first_s=0.5, max_s=10.0)
 class WorkerHealth:
     """The health of one worker over all lives of its Faust app."""
 
-    def __init__(self, heart: Heartbeat, liveness: Liveness, tally: Tally) -> None:
+    def __init__(self, heart: Heartbeat, liveness: Liveness, tally: Tally, observer: Observer = UNOBSERVED) -> None:
         self._heart = heart
+        self._observer = observer
         self._liveness = liveness
         self._tally = tally
         self._minute = MinuteLine(time.monotonic())
@@ -43,12 +45,14 @@ class WorkerHealth:
     def waits(self, reason: str) -> None:
         """Note that the worker cannot begin yet."""
         self._heart.ail(reason)
+        self._observer.worker_waits(reason)
 
     def restarted(self, cause: str) -> float:
         """Note that the worker begins anew, for this reason; returns the seconds that it should wait before."""
         self._liveness.restarted(cause)
         self._tally.begin_anew()
-        self._heart.ail(f"the worker begins anew: {cause}")
+        self._heart.ail(reason := f"the worker begins anew: {cause}")
+        self._observer.worker_waits(reason)
         return BACKOFF.delay_s(self._liveness.restarts - 1, self._rng)
 
     def watching(self, app: faust.App, joined: Callable[[], bool]) -> AbstractAsyncContextManager[None]:
@@ -73,7 +77,8 @@ class WorkerHealth:
         self._log_change(problem)
         behind = sum(item.behind for item in seen.partitions)
         self._say_where_it_begins(seen, behind)
-        lag_s = self._tally.lag_s(time.time()) if behind else 0.0
+        lag_s = max(0.0, self._tally.lag_s(time.time())) if behind else 0.0
+        self._observer.worker_checked({item.partition: item.behind for item in seen.partitions}, lag_s, problem)
         if line := self._minute.line(seen.now_s, Totals.of(self._tally, behind, lag_s)):
             log.info("%s", line)
 

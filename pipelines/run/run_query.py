@@ -7,10 +7,11 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from operators.annotate.annotator import Annotator
 from operators.frames.frame import Frame
@@ -21,6 +22,7 @@ from operators.wire.schema import Result, StreamPlan
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.execute.surroundings import FinalStep
+from pipelines.observe.web.listen import Listen
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
 from pipelines.query.dag import Dag
@@ -36,6 +38,9 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SteadyClock
 from serving.errors import BadInput, SluiceError, SourceError
 from specialization.trainer.trainer import ThreadSpecializer
+
+if TYPE_CHECKING:
+    from pipelines.observe.station import Station
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +60,8 @@ class Outputs:
     """A JSON file."""
     plots: Path | None = None
     """A directory for pictures of what specialization did."""
+    listen: Listen | None = None
+    """Where metrics and health are served while it goes on."""
 
 
 def run_query(
@@ -75,11 +82,12 @@ def run_query(
         _check_writable(outputs)
         sinks, final_steps = _open(outputs, streams, [each.mask for each in query.masks], files)
         progress = files.enter_context(RunProgress(specs, console))
-        watching = Observers([counts, progress, *observers])
+        station = _station(outputs.listen)
+        watching = Observers([counts, progress, *(station.observers if station else ()), *observers])
         run = EmbeddedRun(query.name, specs, sinks, watching)
         setting = Setting(ThreadSpecializer(), final_steps, CLOSE_S, clock=SteadyClock(), observers=watching)
         started = time.monotonic()
-        shortcuts, problem = asyncio.run(_run(query, dag, catalogue, setting, run))
+        shortcuts, problem = asyncio.run(_run(query, dag, catalogue, setting, run, station))
     plans, timelines = shortcuts.plans(datetime.now(UTC), gone=True), shortcuts.timelines()
     report = counts.report(time.monotonic() - started, plans, timelines)
     if outputs.report is not None:
@@ -96,10 +104,12 @@ def run_query(
 
 
 async def _run(
-    query: Query, dag: Dag, catalogue: Catalogue, setting: Setting, run: EmbeddedRun
+    query: Query, dag: Dag, catalogue: Catalogue, setting: Setting, run: EmbeddedRun, station: Station | None
 ) -> tuple[Shortcuts, SourceError | None]:
     """What shortcuts did, and what went wrong with a source: the report of the other streams is worth having."""
-    async with assembled(query, dag, catalogue, setting) as parts:
+    async with station.open() if station else nullcontext(), assembled(query, dag, catalogue, setting) as parts:
+        if station is not None:
+            station.knows(parts.shortcuts.plans)
         try:
             with stop_loop_on_signals() as stop:
                 async with stop_when_threads_are_lost(stop):
@@ -107,6 +117,14 @@ async def _run(
         except SourceError as error:
             return parts.shortcuts, error
     return parts.shortcuts, None
+
+
+def _station(listen: Listen | None) -> Station | None:
+    if listen is None:
+        return None
+    from pipelines.observe.station import Station  # aiohttp and Prometheus, which a run that nobody asks does without
+
+    return Station(listen)
 
 
 def _open(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from operators.observer import Observers
 from operators.publish.lifecycles import Lifecycles
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.observe.web.listen import Listen
 from pipelines.partition.stream_state import StateConfig
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
 from pipelines.query.dag import Dag
@@ -14,12 +19,46 @@ from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.catalogue.lookup import Catalogue
 from specialization.trainer.trainer import ProcessSpecializer
 
+if TYPE_CHECKING:
+    from pipelines.observe.station import Station
 
-async def work(config: WorkerConfig, query: Query, dag: Dag, known: Catalogue, topics: TopicsConfig) -> None:
-    """Analyse the frames topic until a signal comes; ``dag`` is the query's, ``topics`` where its messages go."""
+
+async def work(
+    config: WorkerConfig,
+    query: Query,
+    dag: Dag,
+    known: Catalogue,
+    topics: TopicsConfig,
+    listen: Listen | None = None,
+) -> None:
+    """Analyse the frames topic until a signal comes; ``dag`` is the query's, ``topics`` where its messages go.
+
+    ``listen``: where metrics and health are served; None: nowhere.
+    """
+    if listen is None:
+        await _work(config, query, dag, known, topics)
+        return
+    from pipelines.observe.station import Station  # aiohttp and Prometheus
+
+    station = Station(listen)
+    async with station.open():
+        watched = replace(config, observers=Observers([config.observers, *station.observers]))
+        await _work(watched, query, dag, known, topics, station)
+
+
+async def _work(
+    config: WorkerConfig,
+    query: Query,
+    dag: Dag,
+    known: Catalogue,
+    topics: TopicsConfig,
+    station: Station | None = None,
+) -> None:
     # Audits that wait at the end are given up: nobody would hear what they find.
     setting = Setting(ProcessSpecializer(), observers=config.observers)
     async with assembled(query, dag, known, setting) as parts:
+        if station is not None:
+            station.knows(parts.shortcuts.plans)
         with stop_loop_on_signals() as stop:
             events = query.publish.events
             derive = Lifecycles(events.update_every_s, events.end_after_s)

@@ -98,7 +98,7 @@ async def run_worker(
     """
     quiet()
     tally = Tally()
-    health = WorkerHealth(Heartbeat(config.alive), Liveness(config.stalled_after_s), tally)
+    health = WorkerHealth(Heartbeat(config.alive), Liveness(config.stalled_after_s), tally, config.observers)
     with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch, tuned():
         async with meanwhile(giving_back()):
             while not stop.is_set():

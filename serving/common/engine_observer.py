@@ -12,6 +12,12 @@ class EngineObserver:
         ``network``: its name; networks that are run as one are named together, as in ``a + b``.
         """
 
+    def model_unloaded(self, network: str) -> None:
+        """A network that was on the device is no longer: others need its room, it joined another, or it did not return.
+
+        Called on the event loop.
+        """
+
     def network_ran(self, network: str, items: int, took_s: float) -> None:
         """A batch of so many items went through a network. Called by the device's thread: the next batch waits for it.
 

@@ -118,6 +118,7 @@ class Loader:
             del self._sessions[session.name]
             self._residency.released(session.name)
             self.device.change(partial(_remove, session=session))
+            self._observer.model_unloaded(session.name)
             waiting += session.waiting + session.background
         settle(waiting, error)
         self._unpinned.set()
@@ -178,6 +179,7 @@ class Loader:
             session = self._sessions.pop(key)
             self.device.change(partial(_remove, session=session))
             await asyncio.to_thread(session.group.close)
+            self._observer.model_unloaded(key)
             log.info("%s is unloaded to make room", key)
 
     async def _enter(self, members: Members, group: Group) -> None:
@@ -196,6 +198,7 @@ class Loader:
             self._residency.merged(smaller, into=session.name)
             await self.device.settled()
             await asyncio.to_thread(old.group.close)
+            self._observer.model_unloaded(smaller)
 
 
 def key_of(members: Members) -> str:

@@ -23,7 +23,17 @@ HEAVY = (
     RUN
     | NETWORKS
     | BROKERS
-    | {"aiohttp", "datasets.street", "torch", "openvino", "sklearn", "matplotlib", "scipy.optimize", "scipy.stats"}
+    | {
+        "aiohttp",
+        "prometheus_client",
+        "datasets.street",
+        "torch",
+        "openvino",
+        "sklearn",
+        "matplotlib",
+        "scipy.optimize",
+        "scipy.stats",
+    }
 )
 
 PROBE = """
@@ -48,6 +58,8 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("run, unknown option", ["run", "right.yaml", "--sorce", "a"], "pydantic"),
     ("run, misspelt model", ["run", "model.yaml"], "pydantic"),
     ("run, wrong source", ["run", "right.yaml", "--source", "htp://a"], "pydantic"),
+    ("run, served to others without a secret", ["run", "right.yaml", "--listen", "0.0.0.0:1"], "pydantic"),
+    ("run, no address", ["run", "right.yaml", "--listen", "here"], "pydantic"),
     ("worker", ["worker", "wrong.yaml", *BROKER], "pydantic"),
     ("worker, misspelt model", ["worker", "model.yaml", *BROKER], "pydantic"),
     ("worker, wrong broker", ["worker", "right.yaml", "--broker", "http://a"], "pydantic"),

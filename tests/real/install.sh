@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the integration tests need beside Python, where it may: Java and Maven (the Kafka broker), GStreamer's
-# RTSP server (the camera), kcat (an independent consumer). What it may not install, the tests skip with a reason.
+# RTSP server (the camera), kcat (an independent consumer), Prometheus, a browser and its driver. What it may not install, the tests skip with a reason.
 packages=""
 need() { # need COMMAND_THAT_PROVES_IT PACKAGE...
     proof=$1
@@ -10,6 +10,8 @@ need() { # need COMMAND_THAT_PROVES_IT PACKAGE...
 need "java -version" default-jre-headless
 need "mvn --version" maven
 need "kcat -V" kcat
+need "promtool --version" prometheus
+need "chromium --version && chromedriver --version" chromium chromium-driver
 need "/usr/bin/python3 -c 'import gi; gi.require_version(\"GstRtspServer\", \"1.0\"); from gi.repository import GstRtspServer'" \
     python3-gi gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good \
     gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly gstreamer1.0-libav

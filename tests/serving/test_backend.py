@@ -12,6 +12,7 @@ import pytest
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
+from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.fake_clock import FakeClock
 from serving.common.tensors import Array
 from serving.engines.groups import Group, Solo
@@ -22,6 +23,7 @@ from serving.variants.artefacts import ResolvedModel, folder
 from serving.variants.profiles import path_of
 from serving.variants.variant import parse
 from tests.models import mean_model, relatives
+from tests.pipelines.run.recording import Recording
 
 SOON, LATER = Urgency(1.0), Urgency(2.0)
 
@@ -66,6 +68,7 @@ async def running(
     max_batch: int = 16,
     memory_bytes: int | None = None,
     clock: Clock = SYSTEM,
+    observer: EngineObserver = UNOBSERVED,
 ) -> AsyncIterator[Backend]:
     mean_model(tmp_path, "one")
     mean_model(tmp_path, "two")
@@ -75,7 +78,8 @@ async def running(
         return Solo(open_one(source))
 
     catalogue = Catalogue([tmp_path])
-    backend = Backend(catalogue, threads=1, max_batch=max_batch, memory_bytes=memory_bytes, opener=opener, clock=clock)
+    room = {"max_batch": max_batch, "memory_bytes": memory_bytes}
+    backend = Backend(catalogue, threads=1, **room, opener=opener, clock=clock, observer=observer)  # type: ignore[arg-type]
     await backend.start()
     try:
         yield backend
@@ -306,10 +310,13 @@ async def test_a_network_leaves_when_another_needs_its_memory_and_comes_back(tmp
         network.size = 1000
         return network
 
-    async with running(tmp_path, opener, memory_bytes=1500) as backend:
+    heard = Recording()
+    async with running(tmp_path, opener, memory_bytes=1500, observer=heard) as backend:
         for model in ("one", "two", "one"):
             assert (await backend.infer(model, pixels(3), SOON))[1].tolist() == [3]
     assert [name for name, _ in opened] == ["one", "two", "one"]
+    assert [name for name, *_ in heard.calls["model_loaded"]] == ["one", "two", "one"]
+    assert heard.calls["model_unloaded"] == [("one",), ("two",)]
     assert [network.closed for _, network in opened] == [True, True, False]
 
 

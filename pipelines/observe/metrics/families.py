@@ -1,0 +1,107 @@
+"""The names of all metrics, with their units and labels, as Prometheus wants them. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+LATENCIES_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 10.0, 30.0)
+"""Upper bounds of the histograms' buckets."""
+STREAM = "stream"
+SHORTCUT = (STREAM, "node", "kind")
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Metrics of one name. A counter's name is given without its ``_total``."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    labels: tuple[str, ...]
+    help: str
+
+    @property
+    def sample(self) -> str:
+        """The name in queries; a histogram's has ``_bucket``, ``_sum`` or ``_count`` behind it."""
+        return f"{self.name}_total" if self.kind == "counter" else self.name
+
+
+CAPTURED = Family("sluice_frames_captured", "counter", (STREAM,), "Frames that capture has sampled.")
+REPLACED = Family(
+    "sluice_frames_replaced", "counter", (STREAM,), "Frames that lost their image to a newer one before it was taken."
+)
+STATE = Family(
+    "sluice_stream_state",
+    "gauge",
+    (STREAM, "state", "reason"),
+    "1 for the state that a source is in; reason is empty while all is well.",
+)
+FRAMES = Family("sluice_frames", "counter", (STREAM, "outcome", "cause"), "Results, by how the frame ended and why.")
+LATE = Family("sluice_frames_late", "counter", (STREAM,), "Analysed frames whose result came after the deadline.")
+LATENCY = Family(
+    "sluice_frame_latency_seconds", "histogram", (STREAM,), "From capture until the result was ready; analysed frames."
+)
+STAGE = Family("sluice_stage_seconds", "histogram", ("stage",), "Time that analysed frames spent in a stage.")
+SLO = Family("sluice_slo_seconds", "gauge", (), "The query's latency objective.")
+DETECTIONS = Family(
+    "sluice_detections", "counter", (STREAM, "provenance"), "Objects in results: found by the detector or propagated."
+)
+ANSWERS = Family(
+    "sluice_answers",
+    "counter",
+    (STREAM, "provenance"),
+    "Answers about objects, by who looked; track: nobody did, the pooled answer holds.",
+)
+AUDITS = Family(
+    "sluice_audits", "counter", (*SHORTCUT, "agrees"), "Audits of shortcuts: whether the oracle says the same."
+)
+TRAININGS = Family(
+    "sluice_trainings", "counter", (STREAM, "node", "used"), "Heads that were trained, and whether they were worth it."
+)
+NETWORK_S = Family(
+    "sluice_network_seconds", "counter", ("model", "variant"), "Time that a network had the device for its batches."
+)
+NETWORK_ITEMS = Family("sluice_network_items", "counter", ("model", "variant"), "Pictures that went through a network.")
+NETWORK_BATCHES = Family("sluice_network_batches", "counter", ("model", "variant"), "Batches that a network ran.")
+MODEL_MEMORY = Family(
+    "sluice_model_memory_bytes", "gauge", ("model", "variant"), "Memory of a network that is on the device."
+)
+LAG = Family(
+    "sluice_consumer_lag_messages", "gauge", ("partition",), "Frames of a partition that wait for this worker."
+)
+QUEUE_AGE = Family("sluice_queue_age_seconds", "gauge", (), "Age of the oldest frame that waits; 0 where none does.")
+HEALTHY = Family("sluice_healthy", "gauge", (), "1 while the process makes progress, as /healthz says.")
+LEFT_OUT = Family(
+    "sluice_metrics_left_out",
+    "counter",
+    (),
+    "Frames counted under the empty stream name, since more streams came than have metrics of their own.",
+)
+BUILD = Family("sluice_build_info", "gauge", ("version",), "1; the version of Sluice.")
+
+AGREEMENT = Family("sluice_agreement_ratio", "gauge", SHORTCUT, "How often audited shortcuts agree with the oracle.")
+AGREEMENT_LOW = Family(
+    "sluice_agreement_low_ratio", "gauge", SHORTCUT, "Lower bound of the agreement, 95 %, valid at any time."
+)
+AGREEMENT_HIGH = Family("sluice_agreement_high_ratio", "gauge", SHORTCUT, "Upper bound of the agreement.")
+WANTED = Family("sluice_agreement_wanted_ratio", "gauge", SHORTCUT, "The agreement that the query wants: accuracy.")
+PHASE = Family(
+    "sluice_shortcut_phase", "gauge", (*SHORTCUT, "phase"), "1 for the phase of a node's shortcuts on a stream."
+)
+SPARED_S = Family(
+    "sluice_oracle_spared_seconds", "gauge", (STREAM, "node"), "Processor time that heads spared the oracle."
+)
+SAVED_S = Family(
+    "sluice_processor_saved_seconds",
+    "gauge",
+    (STREAM, "node"),
+    "The same less all that was spent on heads; below 0 where they cost more than they spare.",
+)
+
+RECORDED = (
+    *(CAPTURED, REPLACED, STATE, FRAMES, LATE, LATENCY, STAGE, SLO, DETECTIONS, ANSWERS, AUDITS, TRAININGS),
+    *(NETWORK_S, NETWORK_ITEMS, NETWORK_BATCHES, MODEL_MEMORY, LAG, QUEUE_AGE, HEALTHY, LEFT_OUT, BUILD),
+)
+"""Kept up to date as things happen."""
+STANDING = (AGREEMENT, AGREEMENT_LOW, AGREEMENT_HIGH, WANTED, PHASE, SPARED_S, SAVED_S)
+"""Looked up when somebody asks."""

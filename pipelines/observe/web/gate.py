@@ -1,0 +1,82 @@
+"""Who may ask for what: the secret, the names a browser may have used, and the headers of every answer. Pure.
+
+A page of somebody else must not read ours through a reader's browser. On the loopback interface, where no secret is
+asked for, a foreign name that was made to point here (DNS rebinding) shows in ``Host``; a script of another origin
+shows in ``Origin``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from pipelines.observe.web.listen import Listen
+
+OPEN = frozenset({"/healthz", "/readyz"})
+"""What container engines ask, who have no secret: these say no more than whether all is well."""
+ANSWER_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Server": "sluice",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+ASK = {"WWW-Authenticate": 'Basic realm="sluice", charset="UTF-8"'}
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is not answered."""
+
+    status: int
+    why: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def refusal(listen: Listen, path: str, headers: Mapping[str, str]) -> Refusal | None:
+    """Return why this request is refused; None if it may pass. Names of ``headers`` are found in any case."""
+    host = headers.get("Host", "")
+    if listen.is_loopback and _name(host) not in LOCAL_NAMES | {listen.host.lower()}:
+        return Refusal(403, "this name is not known here: ask for localhost or 127.0.0.1")
+    origin = headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        return Refusal(403, "pages of other origins may not read this one")
+    if listen.secret is None or path in OPEN or _knows(listen.secret, headers.get("Authorization", "")):
+        return None
+    return Refusal(401, "give the secret: as the password of any user, or as a bearer token", ASK)
+
+
+def _name(host: str) -> str:
+    """The host of a ``Host`` header, without its port."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _knows(secret: str, authorization: str) -> bool:
+    """Whether a request has the secret, compared in a time that tells nothing of it."""
+    scheme, _, given = authorization.partition(" ")
+    if scheme.lower() == "basic":
+        given = _password(given)
+    elif scheme.lower() != "bearer":
+        given = ""
+    return hmac.compare_digest(given.strip().encode("utf-8", "replace"), secret.encode())
+
+
+def _password(encoded: str) -> str:
+    try:
+        return base64.b64decode(encoded, validate=True).decode().partition(":")[2]
+    except (binascii.Error, ValueError):
+        return ""

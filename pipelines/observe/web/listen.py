@@ -1,0 +1,77 @@
+"""Where a process listens, and the secret that it asks for: read from options, refused where that would be unsafe."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from serving.common.redaction import hide
+from serving.errors import BadInput
+
+DEFAULT = "127.0.0.1:8470"
+LEAST_SECRET = 16
+"""Characters of a secret: nobody can try them all."""
+MOST_SECRET = 1024
+
+
+@dataclass(frozen=True)
+class Listen:
+    """An address, and the secret that readers must give; None: they need none."""
+
+    host: str
+    port: int
+    """0: any that is free."""
+    secret: str | None = field(default=None, repr=False)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        return _is_loopback(self.host)
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def listen_on(text: str, secret: str | None) -> Listen:
+    """Read ``HOST:PORT``; raises ``BadInput`` where it is none, or where others could read without a secret."""
+    match = re.fullmatch(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})", text.strip())
+    if match is None or int(match["port"]) > 65_535:
+        raise BadInput(f"--listen {text!r}: give HOST:PORT, such as {DEFAULT}")
+    host = match["host"].strip("[]")
+    if secret is None and not _is_loopback(host):
+        raise BadInput(
+            f"--listen {text}: other machines could read everything: give a secret with --secret-file or "
+            f"SLUICE_SERVE_SECRET, or listen on 127.0.0.1:{match['port']}"
+        )
+    hide(secret)
+    return Listen(host, int(match["port"]), _checked(secret))
+
+
+def read_secret(file: Path) -> str:
+    """The first line of a file; raises ``BadInput``."""
+    try:
+        with file.open(encoding="utf-8") as lines:
+            return lines.readline(MOST_SECRET + 2).strip()
+    except OSError as error:
+        raise BadInput(f"--secret-file {file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"--secret-file {file}: it is no text in UTF-8") from None
+
+
+def _checked(secret: str | None) -> str | None:
+    if secret is not None and not LEAST_SECRET <= len(secret) <= MOST_SECRET:
+        raise BadInput(
+            f"the secret of --secret-file or SLUICE_SERVE_SECRET has {len(secret)} characters: give {LEAST_SECRET} to "
+            f"{MOST_SECRET}, for instance those that `openssl rand -hex 16` prints"
+        )
+    return secret
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,88 @@
+"""The server itself: routes, the gate before them, and a life as long as a block of code."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from pipelines.observe.web.bounded import bounded
+from pipelines.observe.web.condition import Condition
+from pipelines.observe.web.gate import ANSWER_HEADERS, refusal
+from pipelines.observe.web.listen import Listen
+from serving.errors import BadInput
+
+MOST_CONNECTIONS = 64
+IDLE_S = 15.0
+"""A connection without a request is closed after this time."""
+STOP_S = 1.0
+"""Time that open answers are given at the end."""
+
+
+@asynccontextmanager
+async def serving(listen: Listen, routes: Sequence[web.RouteDef]) -> AsyncIterator[Listen]:
+    """Answer while the block runs; yields where, with the port that was found. BadInput where it cannot listen."""
+    app = web.Application(middlewares=[_guarded(listen)], client_max_size=1024)
+    app.add_routes(routes)
+    # Lines of requests are not logged: they would be somebody else's text, hundreds of them a minute.
+    runner = web.AppRunner(app, access_log=None, keepalive_timeout=IDLE_S, shutdown_timeout=STOP_S)
+    await runner.setup()
+    try:
+        server = runner.server
+        assert server is not None
+        make = bounded(server, lambda: server.connections, MOST_CONNECTIONS)
+        sockets = await _listening(listen, make)
+        try:
+            yield Listen(listen.host, sockets.sockets[0].getsockname()[1], listen.secret)
+        finally:
+            sockets.close()
+    finally:
+        await runner.cleanup()
+
+
+async def _listening(listen: Listen, make: Callable[[], asyncio.BaseProtocol]) -> asyncio.Server:
+    try:
+        loop = asyncio.get_running_loop()
+        return await loop.create_server(make, listen.host, listen.port)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BadInput(f"cannot listen on {listen}: {why}; choose another address with --listen") from None
+
+
+def health_routes(condition: Condition) -> list[web.RouteDef]:
+    """``/healthz`` and ``/readyz``: 200, or 503 with the reason in one line."""
+
+    async def healthz(request: web.Request) -> web.Response:
+        return _verdict(condition.problem)
+
+    async def readyz(request: web.Request) -> web.Response:
+        return _verdict(condition.unready)
+
+    return [web.get("/healthz", healthz), web.get("/readyz", readyz)]
+
+
+def _verdict(problem: str | None) -> web.Response:
+    return web.Response(status=200 if problem is None else 503, text=f"{problem or 'ok'}\n")
+
+
+def _guarded(listen: Listen) -> Middleware:
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        refused = refusal(listen, request.path, request.headers)
+        if refused is not None:
+            return _safe(web.Response(status=refused.status, text=f"{refused.why}\n", headers=refused.headers))
+        try:
+            return _safe(await handler(request))
+        except web.HTTPException as error:
+            return _safe(web.Response(status=error.status, text=f"{error.reason}\n"))
+
+    return guard
+
+
+def _safe(response: web.StreamResponse, headers: Mapping[str, str] = ANSWER_HEADERS) -> web.StreamResponse:
+    if not response.prepared:
+        response.headers.update(headers)
+    return response
