@@ -22,7 +22,7 @@ class Scrape:
     """All metrics of this process."""
 
     def __init__(self, most_streams: int) -> None:
-        disable_created_metrics()  # a series for each series, which nobody asks for
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a series for each series, which nobody asks for
         self._registry = CollectorRegistry()
         self._standing = Standing(most_streams)
         self._registry.register(self._standing)
