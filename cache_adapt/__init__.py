@@ -1,6 +1,6 @@
-"""May a shortcut go on answering in the oracle's place? The audit keeps measuring how far the two agree. Caches learned
-inside networks will live here too; there are none yet.
+"""Caches learned inside networks answer for easy inputs, where that pays. The audit keeps measuring how far shortcuts
+agree with the oracle.
 
-Read in this order: ``audit``, ``bisection``.
+Read in this order: ``caches``, ``exits``, ``compose``, ``audit``, ``bisection``.
 """
 # A part of Sluice.

@@ -1,0 +1,127 @@
+"""The forms of predictors (Balasubramanian et al., 2021 [GATI], Table 3), and a place for more.
+
+A predictor reads activations that were pooled to a small grid. Its form says which pieces of the grid a learnt hidden
+layer reads, all with the same weights; the output layer reads what all pieces gave.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from serving.common.explain import choices
+from serving.errors import ModelError
+
+Values = NDArray[np.float32]
+Grid = tuple[int, int, int]
+"""Channels, rows, columns of pooled activations."""
+
+CHANNELS = 16
+"""Outputs of a convolution at each place."""
+MOST_HIDDEN = 8192
+_FORM = re.compile(r"(?P<kind>[A-Za-z]+)\((?P<sizes>\d{1,5}(,\d{1,5})?)\)")
+
+
+class Form(Protocol):
+    """How a predictor begins."""
+
+    @property
+    def hidden(self) -> int | None:
+        """Width of the learnt hidden layer for each piece; None: the pieces are the hidden layer."""
+        ...
+
+    def fits(self, grid: Grid) -> bool:
+        """Whether activations of this size can be read so."""
+        ...
+
+    def pieces(self, activations: Values) -> Values:
+        """N × C × H × W → N × pieces × values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FullyConnected:
+    """FC(h): a hidden layer of h that reads everything."""
+
+    hidden: int
+
+    def fits(self, grid: Grid) -> bool:
+        """See ``Form``."""
+        return True
+
+    def pieces(self, activations: Values) -> Values:
+        """One piece."""
+        return activations.reshape(len(activations), 1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Pool(h): pooled further to at most h values, which go straight to the output layer."""
+
+    most: int
+    hidden = None
+
+    def fits(self, grid: Grid) -> bool:
+        """See ``Form``; at most every channel is a value."""
+        return grid[0] <= self.most
+
+    def pieces(self, activations: Values) -> Values:
+        """Pool to the finest grid of at most h values."""
+        count, channels, rows, columns = activations.shape
+        for parts in range(rows, 0, -1):
+            if rows % parts == 0 and columns % parts == 0 and channels * parts * parts <= self.most:
+                blocks = activations.reshape(count, channels, parts, rows // parts, parts, columns // parts)
+                pooled: Values = blocks.mean(axis=(3, 5)).reshape(count, 1, -1)
+                return pooled
+        raise ValueError(f"{channels} channels are more than {self.most} values")
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """Conv(k,s): a convolution of k × k with stride s, without padding."""
+
+    kernel: int
+    stride: int
+    hidden = CHANNELS
+
+    def fits(self, grid: Grid) -> bool:
+        """See ``Form``."""
+        return min(grid[1:]) >= self.kernel
+
+    def pieces(self, activations: Values) -> Values:
+        """One piece for each place of the window."""
+        windows = sliding_window_view(activations, (self.kernel, self.kernel), axis=(2, 3))
+        windows = windows[:, :, :: self.stride, :: self.stride]
+        count, channels, rows, columns = windows.shape[:4]
+        return windows.transpose(0, 2, 3, 1, 4, 5).reshape(count, rows * columns, channels * self.kernel**2)
+
+
+FORMS: dict[str, Callable[..., Form]] = {"FC": FullyConnected, "Pool": Pool, "Conv": Convolution}
+"""By name; another form is registered here, with as many numbers as it takes."""
+EXPLORED = ("FC(64)", "FC(256)", "Pool(512)", "Conv(3,1)")
+"""What is tried at every cut point."""
+
+
+@lru_cache(maxsize=64)
+def form(name: str) -> Form:
+    """The form of this name, as ``FC(128)``; ModelError for anything else."""
+    found = _FORM.fullmatch(name)
+    if found is None:
+        raise ModelError(f"predictor {name!r}: must be a form and its sizes, as FC(128) or Conv(3,1)")
+    if found["kind"] not in FORMS:
+        raise ModelError(f"predictor {name!r}: unknown form{choices(found['kind'], FORMS)}")
+    sizes = [int(each) for each in found["sizes"].split(",")]
+    try:
+        made = FORMS[found["kind"]](*sizes)
+    except TypeError:
+        raise ModelError(f"predictor {name!r}: {found['kind']} does not take {len(sizes)} sizes") from None
+    if not all(0 < size <= MOST_HIDDEN for size in sizes):
+        raise ModelError(f"predictor {name!r}: sizes must be 1 … {MOST_HIDDEN}")
+    return made

@@ -1,0 +1,116 @@
+"""Builds caches (Balasubramanian et al., 2021 [GATI], deployment phase): from what was explored to a calibrated set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cache_adapt.caches.calibrate import calibrated
+from cache_adapt.caches.explore import Cut, Explored, Wanted, held_at, problem, trained_at
+from cache_adapt.caches.held import Held
+from cache_adapt.caches.learned_cache import LearnedCache
+from cache_adapt.caches.store import MOST_CACHES, BuiltCaches, Card, cards
+from cache_adapt.compose.compose import compose
+from cache_adapt.compose.rivals import WORTH
+from cache_adapt.exits.certify import Certified
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What caches are built into."""
+
+    model: str
+    sha256: str
+    whole_s: float
+    """Latency of one input without cuts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What came of it."""
+
+    caches: BuiltCaches | None
+    """None where caches do not make the network faster by ``WORTH``."""
+    latency_s: float
+    """Expected for one input with the caches; the network's own without."""
+    certified: Certified | None
+    """What the thresholds did to inputs that they were not tuned on."""
+    leave_s: tuple[float, ...] = ()
+    """Latency of an input that leaves at each cache, then of one that leaves at none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    cut: Cut
+    explored: Explored
+    held: Held
+
+
+def build(network: Network, cuts: Sequence[Cut], explored: Sequence[Explored], wanted: Wanted) -> Built:
+    """Choose caches, train them on everything, tune their thresholds together."""
+    whole = problem(cuts, network.whole_s, explored, wanted)
+    by_key = {each.key: each for each in explored}
+    picked = [whole.caches[index] for index in compose(whole)][:MOST_CACHES]
+    chosen = []
+    for cache in picked:
+        cut = cuts[cache.layer - 1]
+        chosen.append(_Chosen(cut, by_key[cut.tensor, cache.name], held_at(cut, cache.name, wanted)))
+    return _without_idle(network, chosen, wanted)
+
+
+def latencies(chosen: Sequence[tuple[Cut, Explored]], whole_s: float) -> list[float]:
+    """Seconds of an input that leaves at each cache, having been looked up in those before; then at none."""
+    found, spent = [], 0.0
+    for cut, explored in chosen:
+        spent += cut.overhead_s + explored.lookup_s
+        found.append(cut.until_s + spent)
+    return [*found, whole_s + spent]
+
+
+def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -> Built:
+    """Calibrate; a cache that answers nothing with the others there is left out, and the rest calibrated again."""
+    if not chosen:
+        return Built(None, network.whole_s, None)
+    leave_s = latencies([(each.cut, each.explored) for each in chosen], network.whole_s)
+    scores = [each.held.errors[each.explored.selector] for each in chosen]
+    right = [each.held.right for each in chosen]
+    thresholds, found = calibrated(scores, right, leave_s, wanted.agreement, wanted.of)
+    idle = [not count for count in found.effect.answered.tolist()]
+    if any(idle):
+        kept = [each for each, out in zip(chosen, idle, strict=True) if not out]
+        return _without_idle(network, kept, wanted)
+    latency_s = leave_s[-1] * (1 - found.effect.saved)
+    if latency_s > (1 - WORTH) * network.whole_s:
+        return Built(None, network.whole_s, found, tuple(leave_s))
+    trained = [
+        replace(
+            trained_at(each.cut, each.explored.architecture, each.held, each.explored.selector, wanted), threshold=t
+        )
+        for each, t in zip(chosen, thresholds, strict=True)
+    ]
+    return Built(_built(network, trained, found, wanted, latency_s, chosen), latency_s, found, tuple(leave_s))
+
+
+def _built(
+    network: Network,
+    trained: Sequence[LearnedCache],
+    found: Certified,
+    wanted: Wanted,
+    latency_s: float,
+    chosen: Sequence[_Chosen],
+) -> BuiltCaches:
+    lessons = chosen[0].cut.lessons
+    judged = max(len(lessons.features) // 2, 1)
+    rates = (found.effect.answered / judged).tolist()
+    card = Card(
+        schema="sluice.caches/1",
+        model=network.model,
+        model_sha256=network.sha256,
+        classes=lessons.classes,
+        agreement=wanted.agreement,
+        of=wanted.of,
+        samples=len(lessons.features),
+        speedup=network.whole_s / latency_s,
+        caches=cards(trained, rates),
+    )
+    return BuiltCaches(card, tuple(trained))

@@ -1,0 +1,135 @@
+"""Exploration: how every form of cache does at every cut point (Balasubramanian et al., 2021 [GATI], §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated
+from zlib import crc32
+
+import msgspec
+from numpy.random import Generator, default_rng
+
+from cache_adapt.caches.architectures import EXPLORED, form
+from cache_adapt.caches.calibrate import Operating, best_score, operating
+from cache_adapt.caches.held import Held, held
+from cache_adapt.caches.learned_cache import LearnedCache
+from cache_adapt.caches.training import Lessons, train_predictor, train_selector
+from cache_adapt.compose.problem import Cache, Problem
+from cache_adapt.exits.certify import Share
+
+BUDGETS = (1.0, 0.5, 0.25)
+"""Parts of what may be answered wrongly that one cache may use up by itself; composition chooses."""
+TIMED_ROWS = 64
+
+Timed = Callable[[LearnedCache], float]
+"""Seconds of one lookup here and now."""
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A place for a cache."""
+
+    tensor: str
+    until_s: float
+    """The network's latency up to here."""
+    overhead_s: float
+    """What cutting and pooling here adds to the latency of an input that goes on."""
+    lessons: Lessons
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What caches are built for."""
+
+    agreement: float
+    of: Share = "inputs"
+    """Among what at most 1 − ``agreement`` may be wrong."""
+    architectures: Sequence[str] = EXPLORED
+    memory_bytes: float = float("inf")
+    seed: int = 0
+
+    @property
+    def levels(self) -> list[float]:
+        """The agreements at which a cache is looked at by itself."""
+        return [1 - (1 - self.agreement) * share for share in (BUDGETS if self.of == "inputs" else (1.0,))]
+
+
+class Explored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One form at one cut point."""
+
+    tensor: str
+    architecture: str
+    selector: bool
+    """Whether selectors did better than the largest probability."""
+    points: tuple[Operating, ...]
+    lookup_s: Seconds
+    memory_bytes: Annotated[int, msgspec.Meta(ge=0)]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What was explored."""
+        return self.tensor, self.architecture
+
+
+def explore(cuts: Sequence[Cut], wanted: Wanted, timed: Timed, known: Collection[Explored] = ()) -> Iterator[Explored]:
+    """Every form that fits, at every cut; what is ``known`` from before is not explored again."""
+    before = {each.key: each for each in known}
+    for cut in cuts:
+        for name in wanted.architectures:
+            if form(name).fits(cut.lessons.grid):
+                yield before.get((cut.tensor, name)) or _explored(cut, name, wanted, timed)
+
+
+def problem(cuts: Sequence[Cut], whole_s: float, explored: Sequence[Explored], wanted: Wanted) -> Problem:
+    """What composition has to solve: each form at each of its points is a cache by itself."""
+    order = {cut.tensor: number for number, cut in enumerate(cuts, 1)}
+    until = [0.0, *(cut.until_s for cut in cuts), whole_s]
+    layers = [later - earlier for earlier, later in pairwise(until)]
+    caches = [
+        Cache(
+            order[each.tensor],
+            each.architecture,
+            point.hit_rate,
+            point.accuracy,
+            each.lookup_s + cuts[order[each.tensor] - 1].overhead_s,
+            each.memory_bytes,
+        )
+        for each in explored
+        for point in each.points
+        if point.hit_rate > 0
+    ]
+    return Problem(layers, sorted(caches, key=lambda cache: cache.layer), wanted.agreement, wanted.memory_bytes)
+
+
+def held_at(cut: Cut, name: str, wanted: Wanted) -> Held:
+    """Cross-fitted predictions, the same each time."""
+    return held(name, cut.lessons, _rng(wanted, cut.tensor, name))
+
+
+def trained_at(cut: Cut, name: str, found: Held, selector: bool, wanted: Wanted) -> LearnedCache:
+    """A cache that is trained on everything; its threshold is closed."""
+    rng = _rng(wanted, cut.tensor, name, "all")
+    predictor = train_predictor(name, cut.lessons, rng)
+    chosen = train_selector(found.distribution, found.right, rng) if selector else None
+    return LearnedCache(cut.tensor, predictor, chosen, 0.0)
+
+
+def _explored(cut: Cut, name: str, wanted: Wanted, timed: Timed) -> Explored:
+    found = held_at(cut, name, wanted)
+    selector, _ = best_score(found, wanted.agreement, wanted.of)
+    points = tuple(operating(found, selector, level, wanted.of) for level in wanted.levels)
+    rng, few = _rng(wanted, cut.tensor, name, "time"), slice(TIMED_ROWS)
+    blank = LearnedCache(  # the clock does not care for its weights
+        cut.tensor,
+        train_predictor(name, cut.lessons.rows(few), rng, epochs=0),
+        train_selector(found.distribution[few], found.right[few], rng) if selector else None,
+        0.0,
+    )
+    return Explored(cut.tensor, name, selector, points, timed(blank), blank.memory_bytes)
+
+
+def _rng(wanted: Wanted, *what: str) -> Generator:
+    return default_rng([wanted.seed, crc32("\0".join(what).encode())])

@@ -1,0 +1,67 @@
+"""Caches against whole-network variants: which variant to run, with which caches, if with any. Pure.
+
+A variant that answers differently from the oracle has used up a part of what the target allows; its caches get the
+rest. Caches bring work (training, audits, memory), so a plan with caches must be faster than the best variant by
+``WORTH``, or there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cache_adapt.compose.compose import compose
+from cache_adapt.compose.problem import Choice, Problem, expected
+
+WORTH = 0.05
+"""Caches must make the best variant faster by this share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A way to run the network, and the caches that were explored for it."""
+
+    name: str
+    agreement: float
+    """With the oracle, at least; 1 for the oracle itself."""
+    problem: Problem
+    """Its own layers and caches; the agreement in it is the target's, with the oracle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run."""
+
+    variant: str
+    choice: Choice
+    """Of that variant's caches; empty: the variant alone."""
+    latency: float
+    agreement: float
+    """Expected share of inputs that get the oracle's answer."""
+    reason: str
+    """Why, in one sentence."""
+
+
+def planned(variants: Sequence[Variant]) -> Plan:
+    """The fastest plan that keeps the target; the first variant is the oracle, which always does."""
+    fit = [each for each in variants if each.agreement >= each.problem.agreement - 1e-9]
+    alone = min(fit, key=lambda each: each.problem.whole)
+    plans = [plan for each in fit if (plan := _with_caches(each)) is not None]
+    best = min(plans, key=lambda plan: plan.latency, default=None)
+    whole = alone.problem.whole
+    if best is None or best.latency > (1 - WORTH) * whole:
+        gain = 0.0 if best is None else 1 - best.latency / whole
+        reason = f"caches would save {max(gain, 0.0):.1%} of the latency of {alone.name}, less than {WORTH:.0%}"
+        return Plan(alone.name, (), whole, alone.agreement, reason)
+    return replace(best, reason=f"caches save {1 - best.latency / whole:.1%} of the latency of {alone.name}")
+
+
+def _with_caches(variant: Variant) -> Plan | None:
+    """The variant with its best caches, within what its own disagreement leaves; None: none help."""
+    problem = variant.problem
+    left = replace(problem, agreement=min(problem.agreement + 1 - variant.agreement, 1.0))
+    choice = compose(left)
+    if not choice:
+        return None
+    found = expected(problem, choice)
+    return Plan(variant.name, choice, found.latency, variant.agreement - (1 - found.agreement), "")

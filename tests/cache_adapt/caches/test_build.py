@@ -1,0 +1,109 @@
+"""From activations to a calibrated set of caches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cache_adapt.caches.build import Network, build, latencies
+from cache_adapt.caches.calibrate import best_score, calibrated
+from cache_adapt.caches.explore import Explored, Wanted, explore, problem
+from cache_adapt.caches.held import Held, folds, held
+from cache_adapt.caches.selector import largest
+from tests.cache_adapt.caches.made import SHA, cuts, lessons
+
+NETWORK = Network("vehicle", SHA, 8e-3)
+WANTED = Wanted(0.95, architectures=("FC(64)", "Pool(128)"))
+
+
+@pytest.fixture(scope="module")
+def explored() -> list[Explored]:
+    return list(explore(cuts(), WANTED, lambda cache: 1e-4))
+
+
+def test_everything_that_fits_is_explored_once(explored):
+    assert [each.key for each in explored] == [
+        (f"layer{place}", name) for place in (1, 2, 3) for name in ("FC(64)", "Pool(128)")
+    ]
+    assert all(each.lookup_s == 1e-4 and each.memory_bytes > 0 for each in explored)
+
+
+def test_later_cuts_answer_more(explored):
+    rates = [each.points[0].hit_rate for each in explored if each.architecture == "FC(64)"]
+    assert rates == sorted(rates)
+    assert rates[-1] > 0.3
+
+
+def test_a_smaller_budget_answers_less_and_better(explored):
+    for each in explored:
+        assert each.points[0].hit_rate >= each.points[-1].hit_rate
+        assert all(point.hit_rate * (1 - point.accuracy) <= 1 - point.agreement + 1e-9 for point in each.points)
+
+
+def test_what_is_known_is_not_explored_again(explored):
+    def never(cache):
+        raise AssertionError("explored again")
+
+    assert list(explore(cuts(), WANTED, never, explored)) == explored
+
+
+def test_built_caches_keep_the_agreement_on_further_inputs_and_are_faster(explored):
+    known = cuts()
+    made = build(NETWORK, known, explored, WANTED)
+    assert made.caches is not None
+    assert made.latency_s < 0.95 * NETWORK.whole_s
+    assert made.caches.card.speedup == pytest.approx(NETWORK.whole_s / made.latency_s)
+    noise = {"layer1": 4.0, "layer2": 2.6, "layer3": 1.8}
+    further = {name: lessons(noise[name], 4000, seed=9) for name in noise}
+    left, wrong = np.zeros(4000, bool), 0
+    for cache in made.caches.caches:
+        found = cache.look(further[cache.tensor].features)
+        new = found.hit & ~left
+        wrong += int((found.distribution.argmax(axis=1) != further[cache.tensor].answers)[new].sum())
+        left |= new
+    assert left.mean() > 0.2
+    assert wrong / 4000 <= 0.05
+
+
+def test_where_lookups_cost_too_much_nothing_is_built(explored):
+    slow = [replace_lookup(each, 6e-3) for each in explored]
+    made = build(NETWORK, cuts(), slow, WANTED)
+    assert (made.caches, made.latency_s) == (None, NETWORK.whole_s)
+
+
+def replace_lookup(each: Explored, seconds: float) -> Explored:
+    return Explored(each.tensor, each.architecture, each.selector, each.points, seconds, each.memory_bytes)
+
+
+def test_the_problem_counts_the_cut_to_the_lookup(explored):
+    found = problem(cuts(), NETWORK.whole_s, explored, WANTED)
+    assert found.layers == pytest.approx([2e-3] * 4)
+    assert [cache.lookup for cache in found.caches] == pytest.approx([1.5e-4] * len(found.caches))
+
+
+def test_an_input_pays_for_every_lookup_on_its_way(explored):
+    chosen = [(cut, next(each for each in explored if each.tensor == cut.tensor)) for cut in cuts()[:2]]
+    assert latencies(chosen, 8e-3) == pytest.approx([2.15e-3, 4.3e-3, 8.3e-3])
+
+
+def test_folds_are_runs_of_neighbours():
+    found = folds(120)
+    assert set(found) == {0, 1, 2}
+    assert (np.diff(found) != 0).sum() == 11
+
+
+def test_the_better_score_is_taken():
+    known = held("FC(64)", lessons(2.6), np.random.default_rng(0))
+    worthless = Held(known.distribution, known.right, known.errors | {True: np.full(900, 0.5, np.float32)})
+    assert best_score(worthless, 0.95)[0] is False
+    clear = np.where(known.right, 0.1, 0.9).astype(np.float32)
+    assert best_score(replace(known, errors=known.errors | {True: clear}), 0.95)[0] is True
+
+
+def test_thresholds_are_on_the_scores_themselves():
+    known = held("FC(64)", lessons(1.8), np.random.default_rng(0))
+    errors = largest(known.distribution)
+    (threshold,), found = calibrated([errors], [known.right], [1.0, 2.0], 0.95)
+    assert abs((errors < threshold).mean() - found.thresholds[0]) < 0.01

@@ -1,0 +1,118 @@
+"""Composition against exhaustive search, against the paper's table, and against its relaxation."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from cache_adapt.compose.compose import compose
+from cache_adapt.compose.problem import Cache, Choice, Problem, allowed, effective_hits, expected
+from cache_adapt.compose.relaxation import best_relaxed, latency_gain, relaxed, score
+
+
+def instance(seed: int, overlapping: bool = False, memory: float = float("inf")) -> Problem:
+    rng = np.random.default_rng(seed)
+    layers = rng.uniform(0.5, 2, 5)
+    base = np.sort(rng.uniform(0.05, 0.95, 5))
+    caches = [
+        Cache(
+            layer,
+            f"{layer}.{kind}",
+            float(np.clip(base[layer - 1] + rng.normal(0, 0.08), 0, 1)),
+            float(rng.uniform(0.9, 1)),
+            float(rng.uniform(0.02, 0.6)),
+            float(rng.integers(1, 10)),
+        )
+        for layer in range(1, 6)
+        for kind in range(2)
+    ]
+    return Problem(layers.tolist(), caches, 0.96, memory, overlapping)
+
+
+def all_choices(problem: Problem) -> list[Choice]:
+    """At most one cache for each layer."""
+    by_layer = [
+        [None, *(index for index, cache in enumerate(problem.caches) if cache.layer == layer)]
+        for layer in range(1, len(problem.layers) + 1)
+    ]
+    return [tuple(each for each in combination if each is not None) for combination in product(*by_layer)]
+
+
+@pytest.mark.parametrize("overlapping", [False, True])
+@pytest.mark.parametrize("memory", [float("inf"), 12.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_choice_is_as_good_as_that_of_an_exhaustive_search(seed, memory, overlapping):
+    problem = instance(seed, overlapping, memory)
+    best = min(expected(problem, choice).latency for choice in all_choices(problem) if allowed(problem, choice))
+    found = compose(problem)
+    assert allowed(problem, found)
+    assert expected(problem, found).latency == pytest.approx(best)
+
+
+def table_4() -> list[Cache]:
+    """ResNet-18 on a CPU, as printed; latencies in ms, memory in MB."""
+    return [
+        Cache(3, "FC(1024)", 0.388, 0.973, 6.08, 268),
+        Cache(3, "Pool(8192)", 0.341, 0.967, 1.32, 33),
+        Cache(3, "Conv(3,1)", 0.204, 0.962, 1.66, 2),
+        Cache(6, "FC(1024)", 0.629, 0.995, 2.94, 134),
+        Cache(6, "Pool(8192)", 0.544, 0.962, 0.64, 33),
+        Cache(6, "Conv(3,1)", 0.494, 0.993, 0.68, 0.8),
+    ]
+
+
+def test_the_hits_of_the_second_option_split_as_in_the_paper():
+    hits = effective_hits([0.341, 0.629])
+    assert hits == pytest.approx((0.341, 0.288))
+    assert 1 - sum(hits) == pytest.approx(0.371)
+
+
+def test_of_table_4_the_second_option_is_preferred_to_the_first():
+    problem = Problem([27.36 / 8] * 8, table_4(), 0.96, 564, overlapping=True)
+    greedy, second = expected(problem, (0,)), expected(problem, (1, 3))
+    assert second.latency < greedy.latency
+    assert expected(problem, compose(problem)).latency <= second.latency
+
+
+def test_hits_are_counted_once_with_three_caches_too():
+    assert effective_hits([0.2, 0.5, 0.7]) == pytest.approx((0.2, 0.3, 0.2))
+    assert effective_hits([0.5, 0.4]) == pytest.approx((0.5, 0.0))
+
+
+def test_memory_moves_the_choice_to_smaller_caches():
+    layers = [27.36 / 8] * 8
+    rich = compose(Problem(layers, table_4(), 0.96, 564, overlapping=True))
+    poor = compose(Problem(layers, table_4(), 0.96, 40, overlapping=True))
+    assert sum(table_4()[index].memory for index in poor) <= 40
+    assert rich != poor
+
+
+def test_a_lookup_that_is_not_over_in_time_is_not_chosen():
+    slow = Cache(1, "slow", 0.9, 1.0, 3.0)
+    assert compose(Problem([1.0, 1.0, 1.0], [slow], 0.97, overlapping=True)) == ()
+
+
+def test_nothing_is_built_where_lookups_cost_what_they_save():
+    weak = [Cache(1, "weak", 0.1, 1.0, 0.5), Cache(2, "wrong", 0.9, 0.5, 0.01)]
+    assert compose(Problem([1.0, 1.0, 1.0], weak, 0.97)) == ()
+
+
+def test_no_caches_no_choice():
+    assert compose(Problem([1.0, 2.0], [], 0.97)) == ()
+
+
+def test_latency_gain_and_score_are_the_papers():
+    problem = Problem([1.0, 1.0, 2.0], [Cache(2, "one", 0.5, 1.0, 0.5)], 0.97)
+    assert latency_gain(problem, problem.caches[0]) == pytest.approx(4 / 2.5)
+    assert score(problem, problem.caches[0], 0.2) == pytest.approx(0.2 * 0.5 + 0.8 * 1.6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_relaxation_is_never_better_and_leaves_inaccurate_caches_out(seed):
+    problem = instance(seed, overlapping=True, memory=15)
+    chosen = best_relaxed(problem)
+    assert all(problem.caches[index].accuracy >= 0.96 for index in relaxed(problem, 0.2))
+    assert allowed(problem, chosen)
+    assert expected(problem, compose(problem)).latency <= expected(problem, chosen).latency + 1e-9

@@ -1,0 +1,58 @@
+"""Certified thresholds: how often they hold on inputs that nobody tuned on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from benchmarks.tuning import simulated as record
+from cache_adapt.exits.certify import DOUBT, certified, halves, upper_bound
+from cache_adapt.exits.record import Record, effect
+from cache_adapt.exits.thresholds import tuned
+
+
+def test_the_bound_is_that_of_the_binomial_distribution():
+    for wrong, trials in ((0, 100), (3, 200), (17, 1000)):
+        assert binom.cdf(wrong, trials, upper_bound(wrong, trials)) == pytest.approx(DOUBT)
+    assert upper_bound(5, 5) == 1.0
+
+
+def test_thresholds_hold_on_further_inputs_as_often_as_promised():
+    held = []
+    for seed in range(60):
+        known = record(seed, exits=3, inputs=4000)
+        calibration, further = known.rows(np.arange(1000)), known.rows(np.arange(1000, 4000))
+        held.append(effect(further, certified(calibration, 0.97).thresholds).agreement >= 0.97)
+    assert np.mean(held) >= 1 - DOUBT - 0.05
+
+
+def test_thresholds_without_a_bound_would_miss_it_every_other_time():
+    missed = []
+    for seed in range(25):
+        known = record(seed, exits=3, inputs=4000)
+        calibration, further = known.rows(np.arange(1000)), known.rows(np.arange(1000, 4000))
+        missed.append(effect(further, tuned(calibration, 0.97)).agreement < 0.97)
+    assert np.mean(missed) > 0.3
+
+
+def test_wrong_answers_among_those_given_are_bounded_where_these_count():
+    known = record(1, exits=3, inputs=4000)
+    found = certified(known, 0.95, of="answers")
+    _, judging = halves(known)
+    there = effect(judging, found.thresholds)
+    assert there.answered.sum() > 0
+    assert upper_bound(there.wrong, int(there.answered.sum())) <= 0.05
+    assert there.answered.sum() <= certified(known, 0.95).effect.answered.sum()
+
+
+def test_with_few_inputs_no_exit_opens():
+    few = record(2, exits=3, inputs=60)
+    assert (certified(few, 0.99).thresholds == 0).all()
+
+
+def test_halves_are_runs_of_neighbours_that_share_nothing():
+    first = Record.of(np.arange(200.0)[None] / 200, np.ones((1, 200), bool), [1.0, 2.0])
+    one, other = halves(first)
+    assert sorted([*one.errors[0], *other.errors[0]]) == list(first.errors[0])
+    assert (np.diff(one.errors[0]) > 1.5 / 200).sum() == 9
