@@ -1,0 +1,154 @@
+"""The plan of one frame, and its revision before every node (GATI §5.1–5.2, Pseudocode 1). Pure.
+
+``plan`` shares the time until the deadline among the nodes and picks for each the best variant that fits its budget.
+``replan`` takes what one node has taken: the time that it saved or lost is shared anew among the nodes after it, and
+they are picked for again. (Line 11 of the pseudocode has the sign the other way round; the text has it right.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+from pipelines.planning.budgets import Path, Split, Times, shares
+from pipelines.planning.fallback import WORDS, Fallback
+from pipelines.planning.options import Option, Table
+
+EPSILON_S = 1e-9
+"""Budgets are sums and quotients: what exceeds one by less fits."""
+NO_TIME = Times(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a frame brings, and what the device has to do besides."""
+
+    objects: Mapping[str, int] = field(default_factory=dict)
+    """Objects by node; nodes that are not named get one."""
+    slowdown: float = 1.0
+    """How much longer everything takes at present than was measured."""
+    waiting_s: float = 0.0
+    """Seconds of work that each node finds before its own in the device's queue."""
+
+    def takes_s(self, node: str, option: Option) -> float:
+        """Seconds that a variant seldom exceeds at a node under this load."""
+        objects = self.objects.get(node, 1)
+        return self.waiting_s + self.slowdown * option.takes_s(objects) if objects else 0.0
+
+    def times(self, node: str, table: Table) -> Times:
+        """Seconds of the fastest and of the slowest variant of a node under this load."""
+        objects = self.objects.get(node, 1)
+        if not objects:
+            return NO_TIME
+        least_s, longest_s = table.times(objects)
+        return Times(self.waiting_s + self.slowdown * least_s, self.waiting_s + self.slowdown * longest_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What one node is to run."""
+
+    variant: str
+    budget_s: float
+    takes_s: float
+    """Seconds that it seldom exceeds under the load."""
+    cause: Fallback | None = None
+    """The policy that decided where nothing fits the budget; None where the variant fits."""
+
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        took, had = 1000 * self.takes_s, 1000 * self.budget_s
+        if self.cause is None:
+            return f"takes {took:.0f} of {had:.0f} ms"
+        return f"nothing fits {had:.0f} ms ({self.variant} takes {took:.0f}): {WORDS[self.cause]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for all frames of a stream until something is measured anew."""
+
+    ways: tuple[Path, ...]
+    """All paths through the nodes that a frame takes: parallel branches are several."""
+    tables: Mapping[str, Table]
+    """The options of every node."""
+    split: Split = "proportional"
+    fallbacks: Mapping[str, Fallback] = field(default_factory=dict)
+    """By node; others have ``cheapest``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FramePlan:
+    """The decisions for one frame, as far as it has come."""
+
+    terms: Terms
+    load: Load
+    deadline_s: float
+    began_s: float
+    ended_s: Mapping[str, float]
+    """When nodes ended."""
+    choices: Mapping[str, Choice]
+
+    @property
+    def fits(self) -> bool:
+        """Whether every node has a variant that fits."""
+        return all(choice.cause is None for choice in self.choices.values())
+
+
+def plan(terms: Terms, deadline_s: float, load: Load, now_s: float) -> FramePlan:
+    """The plan of a frame that begins now; times are seconds on one clock."""
+    return _ahead(terms, load, deadline_s, now_s, {}, {})
+
+
+def replan(before: FramePlan, node: str, ended_s: float, objects: Mapping[str, int] | None = None) -> FramePlan:
+    """The plan once a node has ended; ``objects``: how many there are for other nodes, where that is known now."""
+    load = before.load
+    if objects:
+        load = Load({**load.objects, **objects}, load.slowdown, load.waiting_s)
+    ended = {**before.ended_s, node: ended_s}
+    return _ahead(before.terms, load, before.deadline_s, before.began_s, ended, before.choices)
+
+
+def _ahead(
+    terms: Terms,
+    load: Load,
+    deadline_s: float,
+    began_s: float,
+    ended_s: Mapping[str, float],
+    choices: Mapping[str, Choice],
+) -> FramePlan:
+    """Share what is left of the time among the nodes that have not ended, and choose for each."""
+    found = dict(choices)
+    for node, budget_s in budgets(terms, load, deadline_s, began_s, ended_s).items():
+        found[node] = choose(terms, load, node, budget_s)
+    return FramePlan(terms, load, deadline_s, began_s, ended_s, found)
+
+
+def budgets(
+    terms: Terms, load: Load, deadline_s: float, began_s: float, ended_s: Mapping[str, float]
+) -> dict[str, float]:
+    """Seconds for every node that has not ended: the least that any of its paths gives it."""
+    found: dict[str, float] = {}
+    times = {node: load.times(node, table) for node, table in terms.tables.items() if node not in ended_s}
+    for path in terms.ways:
+        left, begins_s = path, began_s
+        if ended_s:
+            left = tuple([node for node in path if node in times])
+            begins_s = max([ended_s[node] for node in path if node in ended_s], default=began_s)
+        if left:
+            for node, budget_s in zip(left, shares(left, deadline_s - begins_s, times, terms.split), strict=True):
+                if budget_s < found.get(node, inf):
+                    found[node] = budget_s
+    return found
+
+
+def choose(terms: Terms, load: Load, node: str, budget_s: float) -> Choice:
+    """The best variant of a node that fits a budget under a load, or what its policy says."""
+    table, objects = terms.tables[node], load.objects.get(node, 1)
+    if not objects:
+        return Choice(table.options[0].variant, budget_s, 0.0)
+    option = table.best_that_fits(objects, (budget_s - load.waiting_s) / load.slowdown + EPSILON_S)
+    cause = None if option is not None else terms.fallbacks.get(node, "cheapest")
+    option = option or table.fastest(objects)
+    return Choice(option.variant, budget_s, load.takes_s(node, option), cause)
