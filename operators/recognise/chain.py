@@ -25,7 +25,7 @@ from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
 from operators.recognise.shortcuts.snapshot import Snapshot, from_json
 from operators.recognise.shortcuts.stream_audits import StreamAudits
 from operators.recognise.shortcuts.tally import tally
-from operators.wire.schema import NodePlan, ShortcutKind
+from operators.wire.schema import NodePlan
 from serving.errors import Malformed
 from specialization.timeline import Timeline
 
@@ -157,8 +157,8 @@ class Chain:
         """Return the state that must survive a restart, as JSON; None for an unknown stream."""
         if not self.links or (known := self._streams.here(stream)) is None:
             return None
-        made = ((link.kind, link.snapshot(stream)) for link in self.links)
-        raw: dict[str, msgspec.Raw] = {kind: msgspec.Raw(data) for kind, data in made if data is not None}
+        made = ((link.key, link.snapshot(stream)) for link in self.links)
+        raw: dict[str, msgspec.Raw] = {key: msgspec.Raw(data) for key, data in made if data is not None}
         timeline = known.timeline.state if known.timeline else None
         by_itself = known.audits.self_agreement.state
         audits = known.audits.states()
@@ -170,18 +170,18 @@ class Chain:
         if found is None:
             return
         known = self._streams.renew(stream)
-        known.audits.restore({link.kind: found.audits[link.kind] for link in self.links if link.kind in found.audits})
+        known.audits.restore({link.key: found.audits[link.key] for link in self.links if link.key in found.audits})
         known.audits.self_agreement = SelfAgreement(found.self_agreement)
         if known.timeline is not None and found.timeline is not None:
             known.timeline = Timeline(found.timeline)
         for link in self.links:
-            if link.kind in found.shortcuts:
-                self._restore(link, stream, bytes(found.shortcuts[link.kind]))
+            if link.key in found.shortcuts:
+                self._restore(link, stream, bytes(found.shortcuts[link.key]))
 
     async def _turn(
         self, link: Shortcut, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call
     ) -> Turn:
-        audit, edition = stream.audits.of(link.kind), link.edition(stream.name)
+        audit, edition = stream.audits.of(link.key), link.edition(stream.name)
         if edition is not None:
             audit.stands_for(edition)
         planned = link.is_planned(call)
@@ -210,10 +210,10 @@ class Chain:
         """Report the outcome to the link that had answered, and to those before it, which may learn from it too."""
         self._observer.audit_done(stream.name, self.node, outcome.kind, outcome.agrees)
         if self._streams.is_here(stream):
-            kinds = [link.kind for link in self.links]
-            for link in self.links[: kinds.index(outcome.kind) + 1]:
+            keys = [link.key for link in self.links]
+            for link in self.links[: keys.index(outcome.audit) + 1]:
                 link.audited(outcome)
-            self._note_standings(stream, outcome.kind)
+            self._note_standings(stream, outcome.audit)
         self._announce(stream)
 
     def _note(self, stream: NodeStream, counts: Mapping[str, int]) -> None:
@@ -223,54 +223,54 @@ class Chain:
         self._note_standings(stream)
         self._announce(stream)
 
-    def _note_standings(self, stream: NodeStream, audited: ShortcutKind | None = None) -> None:
-        """Note the present phases, and the agreement of a kind that has just been audited."""
+    def _note_standings(self, stream: NodeStream, audited: str | None = None) -> None:
+        """Note the present phases, and the agreement of the shortcut that has just been audited."""
         for link in self.links:
             standing = link.standing(stream.name)
             if standing is None:
                 continue
-            if link.kind == audited and stream.timeline is not None:
-                found = stream.audits.of(link.kind).estimate().sequential
+            if link.key == audited and stream.timeline is not None:
+                found = stream.audits.of(link.key).estimate().sequential
                 stream.timeline.agreed(stream.at_s, found.low, found.high)
-            stream.note(link.kind, standing)
+            stream.note(link.key, standing)
 
     def _announce(self, stream: NodeStream) -> None:
         """Log each audit that has changed its phase, once."""
-        for kind, audit in stream.audits.changes():
+        for key, audit in stream.audits.changes():
             where = self._where(stream.name)
             if audit.phase == "off":
                 reason = audit.state.last_switch_offs[-1].reason
-                log.warning("%s: the oracle answers: a shortcut (%s) %s", where, kind, reason)
-                self._bar(stream, kind)
+                log.warning("%s: the oracle answers: a shortcut (%s) %s", where, key, reason)
+                self._bar(stream, key)
             elif audit.phase == "trusted":
                 audits, low = audit.estimate().audits, audit.estimate().sequential.low
-                log.info("%s: a shortcut (%s) answers: %d audits show at least %.3f", where, kind, audits, low)
+                log.info("%s: a shortcut (%s) answers: %d audits show at least %.3f", where, key, audits, low)
             self._changed(stream.name)
 
-    def _bar(self, stream: NodeStream, kind: ShortcutKind) -> None:
+    def _bar(self, stream: NodeStream, key: str) -> None:
         for link in self.links:
-            if link.kind == kind and self._streams.is_here(stream):
+            if link.key == key and self._streams.is_here(stream):
                 link.barred(stream.name)
 
     def _plans(self, stream: NodeStream) -> list[NodePlan]:
         return [
             self._plan(link, stream, audit)
             for link in self.links
-            if (audit := stream.audits.opened.get(link.kind)) is not None
+            if (audit := stream.audits.opened.get(link.key)) is not None
             and (link.follows_content or audit.state.has_begun)
         ]
 
     def _plan(self, link: Shortcut, stream: NodeStream, audit: Audit) -> NodePlan:
         plan = node_plan(self.node, link.kind, self._oracle.name, link.models, audit, stream.audits.self_agreement)
         here = self._streams.is_here(stream)
-        standing = link.standing(stream.name) if here else stream.standings.get(link.kind)
+        standing = link.standing(stream.name) if here else stream.standings.get(link.key)
         return plan if standing is None or stream.timeline is None else link.describe(plan, stream.timeline, standing)
 
     def _restore(self, link: Shortcut, stream: str, data: bytes) -> None:
         try:
             link.restore(stream, data)
         except Malformed as error:
-            log.warning("%s: the snapshot of %r is damaged, it begins anew: %s", self._where(stream), link.kind, error)
+            log.warning("%s: the snapshot of %r is damaged, it begins anew: %s", self._where(stream), link.key, error)
 
     def _fresh(self, stream: str) -> NodeStream:
         timeline = Timeline() if any(link.follows_content for link in self.links) else None

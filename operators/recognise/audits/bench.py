@@ -52,11 +52,11 @@ class Bench:
 
     def tell(self, stream: NodeStream, ticket: Ticket, outcome: Outcome) -> None:
         """Tell the audit, then everybody else."""
-        stream.audits.of(outcome.kind).tell(ticket, outcome.agrees)
+        stream.audits.of(outcome.audit).tell(ticket, outcome.agrees)
         self.on_outcome(stream, outcome)
 
 
 def is_in_shadow(stream: NodeStream, link: Shortcut, call: Call) -> bool:
     """Whether a shortcut that is planned for the frame has to prove itself, and has something to say at present."""
-    in_shadow = stream.audits.of(link.kind).phase == "shadow"
-    return in_shadow and link.is_planned(call) and link.edition(stream.name) is not None
+    in_shadow = stream.audits.of(link.key).phase == "shadow"
+    return in_shadow and link.may_prove_itself(call) and link.edition(stream.name) is not None

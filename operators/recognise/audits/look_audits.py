@@ -42,7 +42,7 @@ class LookAudits:
         """Count who looked at the regions, and draw some."""
         said = [region for region in regions if region.attributes[-1].provenance == "oracle"]
         for link, turn in turns:
-            audit, room = stream.audits.of(link.kind), self._bench.can_audit()
+            audit, room = stream.audits.of(link.key), self._bench.can_audit()
             audit.by_oracle(len(regions) - len(turn.answered))
             tickets = [audit.by_shortcut(self._coin(frame, link, region), room) for region in turn.answered]
             drawn = [(each, ticket) for each, ticket in zip(turn.answered, tickets, strict=True) if ticket]
@@ -70,14 +70,14 @@ class LookAudits:
         )
 
     def _look(self, drawn: _Drawn) -> PendingLook[Attribute]:
-        audit = drawn.stream.audits.of(drawn.link.kind)
+        audit = drawn.stream.audits.of(drawn.link.key)
         return PendingLook(drawn.crop, partial(self._again, drawn), partial(audit.give_up, 1))
 
     def _beside(
         self, stream: NodeStream, link: Shortcut, by_oracle: Attribute, said: Attribute | None, token: object
     ) -> None:
         """In the shadow: the shortcut has answered, unseen; what it passes on is no evidence."""
-        ticket = stream.audits.of(link.kind).in_shadow() if said is not None else None
+        ticket = stream.audits.of(link.key).in_shadow() if said is not None else None
         if ticket is not None and said is not None:
             self._tell(stream, link, ticket, by_oracle, said, None, token)
 
@@ -98,7 +98,8 @@ class LookAudits:
     ) -> None:
         """Compare the words that would be published."""
         word, accepted = self._bench.oracle.accepted(by_oracle).label, self._bench.oracle.accepted(said)
-        self._bench.tell(stream, ticket, Outcome(stream.name, link.kind, word == accepted.label, word, crop, token))
+        agrees = word == accepted.label
+        self._bench.tell(stream, ticket, Outcome(stream.name, link.kind, agrees, word, crop, token, link.key))
 
     def _coin(self, frame: Frame, link: Shortcut, region: Region) -> float:
-        return coin(self._bench.node, link.kind, frame.stream, frame.run, frame.seq, region.id)
+        return coin(self._bench.node, link.key, frame.stream, frame.run, frame.seq, region.id)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from operators.frames.media_stopwatch import MediaStopwatch
 from operators.recognise.audits.trial import Trial
 from operators.recognise.objects.look_rule import REMEMBERED
-from operators.wire.schema import ShortcutKind
 
 MOST_TRIALS = 256
 """Trials of a stream that are under way at once."""
@@ -19,7 +18,7 @@ class OpenTrials:
 
     def __init__(self) -> None:
         self._trials: dict[int, list[Trial]] = {}
-        self._counted: OrderedDict[int, set[ShortcutKind]] = OrderedDict()
+        self._counted: OrderedDict[int, set[str]] = OrderedDict()
         self._clock = MediaStopwatch()
         self._open = 0
 
@@ -40,19 +39,19 @@ class OpenTrials:
     def is_new(self, track: int) -> bool:
         """Whether nobody has looked at the object yet; from now on somebody has."""
         new = track not in self._counted
-        self._kinds(track)
+        self._keys(track)
         return new
 
-    def counts(self, track: int, kind: ShortcutKind) -> bool:
-        """Whether this is the first time that a kind of shortcut answers for the object."""
-        kinds = self._kinds(track)
-        first = kind not in kinds
-        kinds.add(kind)
+    def counts(self, track: int, key: str) -> bool:
+        """Whether this is the first time that a shortcut answers for the object."""
+        keys = self._keys(track)
+        first = key not in keys
+        keys.add(key)
         return first
 
-    def has_counted(self, track: int, kind: ShortcutKind) -> bool:
-        """Whether a kind of shortcut has answered for the object."""
-        return kind in self._counted.get(track, ())
+    def has_counted(self, track: int, key: str) -> bool:
+        """Whether a shortcut has answered for the object."""
+        return key in self._counted.get(track, ())
 
     def open(self, track: int, trial: Trial) -> None:
         """Begin a trial."""
@@ -80,9 +79,9 @@ class OpenTrials:
             for trial in trials:
                 trial.closed = True
 
-    def _kinds(self, track: int) -> set[ShortcutKind]:
-        kinds = self._counted.setdefault(track, set())
+    def _keys(self, track: int) -> set[str]:
+        keys = self._counted.setdefault(track, set())
         self._counted.move_to_end(track)
         if len(self._counted) > REMEMBERED:
             self._counted.popitem(last=False)
-        return kinds
+        return keys

@@ -11,7 +11,7 @@ from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
-from operators.wire.schema import Attribute, ShortcutKind
+from operators.wire.schema import Attribute
 from serving.errors import SluiceError
 from serving.scheduling.urgency import BACKGROUND
 
@@ -46,7 +46,7 @@ class Shadow:
     def __init__(self, books: Books) -> None:
         """``books``: where it is noted what looks take."""
         self._books = books
-        self._look_s: dict[ShortcutKind, float] = {}
+        self._look_s: dict[str, float] = {}
         self._held: dict[str, list[_Asked]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._frames = self._bytes = 0
@@ -58,7 +58,7 @@ class Shadow:
 
     def look_s(self, link: Shortcut) -> float:
         """Processor seconds of one look of a shortcut, as far as known."""
-        return self._look_s.get(link.kind, 0.0)
+        return self._look_s.get(link.key, 0.0)
 
     def hold(self, link: Shortcut, frame: Frame, questions: Sequence[Question], call: Call) -> None:
         """Ask about objects of a stream's latest frame after its ``result_sent``."""
@@ -105,7 +105,7 @@ class Shadow:
 
     def _pay(self, asked: _Asked, turn: Turn) -> None:
         seconds = asked.link.cost_s(turn)
-        self._look_s[asked.link.kind] = seconds / len(asked.questions)
+        self._look_s[asked.link.key] = seconds / len(asked.questions)
         self._books.of(asked.frame.stream).spend("shadow", seconds)
 
     def _let_go(self, asked: _Asked, answers: dict[int, tuple[Attribute, object]]) -> None:

@@ -55,7 +55,7 @@ class TrackAudits:
         new = [region for region in tracked if stream.trials.is_new(_track(region))]
         for link, turn in turns:
             for region in turn.answered:
-                if region.track_id is not None and stream.trials.counts(region.track_id, link.kind):
+                if region.track_id is not None and stream.trials.counts(region.track_id, link.key):
                     self._draw(stream, frame, link, region.track_id, turn.token)
             if is_in_shadow(stream, link, call):
                 for region in new:
@@ -69,8 +69,8 @@ class TrackAudits:
         for region in regions:
             trials = stream.trials.of(region.track_id) if region.track_id is not None else ()
             for trial in trials:
-                link = next(each for each in links if each.kind == trial.kind)
-                room = not trial.shadow or (self._bench.can_shadow(frame, link) and link.is_planned(call))
+                link = next(each for each in links if each.key == trial.key)
+                room = not trial.shadow or (self._bench.can_shadow(frame, link) and link.may_prove_itself(call))
                 if room and trial.wants(stream.trials.now_s, not cut_off(region.box)):
                     trial.pending += 1
                     asked = _Asked(stream, stream.trials, trial, self._objects.weight(frame, region))
@@ -81,8 +81,8 @@ class TrackAudits:
         """Take what was published of an object."""
         for trial in stream.trials.of(answer.track_id):
             trial.answer = trial.answer or answer
-        for kind, audit in stream.audits.opened.items():
-            if not stream.trials.has_counted(answer.track_id, kind):
+        for key, audit in stream.audits.opened.items():
+            if not stream.trials.has_counted(answer.track_id, key):
                 audit.by_oracle()
         stream.second_thoughts.concluded(answer)
 
@@ -97,12 +97,13 @@ class TrackAudits:
             if trial.ticket is None:
                 continue  # the shortcut had nothing to say of the object
             if not trial.can_be_compared:
-                stream.audits.of(trial.kind).give_up()
+                stream.audits.of(trial.key).give_up()
                 continue
             if trial.agrees is None:
-                stream.audits.of(trial.kind).tell(trial.ticket, None)
+                stream.audits.of(trial.key).tell(trial.ticket, None)
                 continue
-            outcome = Outcome(stream.name, trial.kind, trial.agrees, trial.word, trial.crop, trial.token)
+            said = trial.agrees, trial.word, trial.crop, trial.token
+            outcome = Outcome(stream.name, trial.kind, *said, trial.key)
             self._bench.tell(stream, trial.ticket, outcome)
 
     def _think_again(self, stream: NodeStream, frame: Frame, region: Region) -> None:
@@ -113,19 +114,19 @@ class TrackAudits:
 
     def _draw(self, stream: NodeStream, frame: Frame, link: Shortcut, track: int, token: object) -> None:
         room = self._bench.can_audit() and stream.trials.has_room
-        chance = coin(self._bench.node, link.kind, frame.stream, frame.run, track)
-        ticket = stream.audits.of(link.kind).by_shortcut(chance, room)
+        chance = coin(self._bench.node, link.key, frame.stream, frame.run, track)
+        ticket = stream.audits.of(link.key).by_shortcut(chance, room)
         if ticket is not None:
             trial = self._trial(stream, frame, link, track, ticket)
             trial.token = token
             stream.trials.open(track, trial)
 
     def _trial(self, stream: NodeStream, frame: Frame, link: Shortcut, track: int, ticket: Ticket | None) -> Trial:
-        who = self._bench.node, link.kind, frame.stream, frame.run, track
+        who = self._bench.node, link.key, frame.stream, frame.run, track
         chances = [coin(*who, look) for look in range(LOOK_RULE.most_looks)]
         now_s = stream.trials.now_s
         pool = Pool(self._objects.words, LOOK_RULE.correlation)
-        return Trial(link.kind, ticket is None, Moments(chances), pool, now_s, now_s, ticket)
+        return Trial(link.kind, ticket is None, Moments(chances), pool, now_s, now_s, ticket, key=link.key)
 
     def _ask(self, asked: _Asked, frame: Frame, region: Region, link: Shortcut, call: Call) -> None:
         if asked.trial.shadow:
@@ -139,7 +140,7 @@ class TrackAudits:
         """In the shadow: what the shortcut passes on is no look of its own."""
         trial = asked.trial
         if said is not None and trial.ticket is None:
-            trial.ticket, trial.token = asked.stream.audits.of(trial.kind).in_shadow(), token
+            trial.ticket, trial.token = asked.stream.audits.of(trial.key).in_shadow(), token
         self._seen(asked, said)
 
     def _seen(self, asked: _Asked, said: Attribute | None) -> None:

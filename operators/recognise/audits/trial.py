@@ -45,6 +45,8 @@ class Trial:
     """Whether no more looks will be begun: the track is over."""
     crop: Image | None = None
     """Where the oracle looked last, in service."""
+    key: str = ""
+    """The name of the shortcut's audit."""
 
     def wants(self, at_s: float, whole: bool) -> bool:
         """Take a frame that shows the object; returns whether the other should look at it."""

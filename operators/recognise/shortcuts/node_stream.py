@@ -10,7 +10,6 @@ from operators.recognise.audits.open_trials import OpenTrials
 from operators.recognise.audits.second_thoughts import SecondThoughts
 from operators.recognise.shortcuts.shortcut import Standing
 from operators.recognise.shortcuts.stream_audits import StreamAudits
-from operators.wire.schema import ShortcutKind
 from specialization.timeline import Timeline
 
 REMEMBERED_STREAMS = 1000
@@ -31,7 +30,7 @@ class NodeStream:
     """The run whose tracks are audited; None where no tracks are."""
     trials: OpenTrials = field(default_factory=OpenTrials)
     second_thoughts: SecondThoughts = field(default_factory=partial(SecondThoughts, 2))
-    standings: dict[ShortcutKind, Standing] = field(default_factory=dict)
+    standings: dict[str, Standing] = field(default_factory=dict)
     """The phases that were last noted."""
 
     def looked_again(self) -> None:
@@ -39,9 +38,9 @@ class NodeStream:
         if self.timeline is not None:
             self.timeline.counted(self.at_s, audits=1)
 
-    def note(self, kind: ShortcutKind, standing: Standing) -> None:
+    def note(self, key: str, standing: Standing) -> None:
         """Return the stream's present standing with a shortcut."""
-        self.standings[kind] = standing
+        self.standings[key] = standing
         if self.timeline is not None:
             self.timeline.entered(self.at_s, standing.phase, standing.classes, standing.window)
 

@@ -44,6 +44,13 @@ class Outcome:
     """What the oracle has looked at for the audit, last; None in the shadow: there it was looked at anyway."""
     token: object
     """The token of the turn in which the shortcut answered."""
+    key: str = ""
+    """The shortcut's ``key``; empty: its kind."""
+
+    @property
+    def audit(self) -> str:
+        """The name of the audit that the outcome is for."""
+        return self.key or self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +78,16 @@ class Shortcut(Protocol):
     """
 
     kind: ShortcutKind
-    """The provenance of its answers; audited apart from other kinds. Unique within a chain."""
+    """The provenance of its answers."""
     models: Sequence[str]
     """The names of the models that may answer; published with the audit."""
     follows_content: bool = True
     """Whether it learns from the stream; then it is reported from the first frame on, with a timeline."""
+
+    @property
+    def key(self) -> str:
+        """The name of its audit, which is its alone: unique within a chain."""
+        return self.kind
 
     async def prepare(self) -> None:
         """Load everything before the first frame; raises BadInput if that is not possible."""
@@ -84,6 +96,10 @@ class Shortcut(Protocol):
     def is_planned(self, call: Call) -> bool:
         """Whether the plan asks for this shortcut; its audit may still refuse it."""
         return call.plan.allows(self.kind)
+
+    def may_prove_itself(self, call: Call) -> bool:
+        """Whether it may look at the objects of the frame unseen, in the shadow."""
+        return self.is_planned(call)
 
     @abstractmethod
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
