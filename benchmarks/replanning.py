@@ -110,7 +110,7 @@ def _frame(query: Terms, slo_ms: int, rng: random.Random) -> tuple[str, str, str
     node = rng.choices([*SHARES, ""], [*SHARES.values(), 1 - sum(SHARES.values())])[0]
     if not node:
         return "", detector.variant, "", 1000 * detected_s
-    chosen = replan(frame, "objects", detected_s).choices[node]
+    chosen = replan(frame, {"objects": detected_s}).choices[node]
     return node, detector.variant, chosen.variant, 1000 * (detected_s + chosen.takes_s)
 
 
@@ -131,8 +131,8 @@ def _times_us(frames: int) -> list[float]:
     for _ in range(frames):
         started = time.perf_counter()
         frame = plan(query, 0.08, Load(), 0.0)
-        frame = replan(frame, "objects", 0.02)
-        replan(frame, "faces", 0.05)
+        frame = replan(frame, {"objects": 0.02})
+        replan(frame, {"faces": 0.05})
         times_us.append(1e6 * (time.perf_counter() - started) / len(GRAPH))
     return times_us
 

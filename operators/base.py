@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from operators.plan import Decision
 from serving.scheduling.urgency import Urgency
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """A node's task for one frame."""
 
@@ -21,11 +21,18 @@ class Call:
     """The urgency of the frame, which operators hand to the engine."""
     declined: dict[str, str] = field(default_factory=dict)
     """Parts of the plan that were not obeyed, and why; part of the result."""
+    objects: int | None = None
+    """How many objects the decision was settled for; None: it did not depend on that."""
 
     @property
     def model(self) -> str | None:
         """The model chosen for this frame; None for operators without a network."""
         return self.plan.variant
+
+    def settle(self, objects: int, may_answer: Callable[[str], bool]) -> None:
+        """Decide between several models, once it is known how many objects are left to look at."""
+        if self.plan.ladder and objects != self.objects:
+            self.plan, self.objects = self.plan.settled(objects, may_answer), objects
 
     def decline(self, part: str, why: str) -> None:
         """Note why the operator does not obey a part of the plan: a kind of shortcut, or the ``variant``."""

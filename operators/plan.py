@@ -1,15 +1,41 @@
-"""What the planner decided for the nodes of a frame, as plain data: handed down in a ``Call``, echoed in the result.
+"""What the planner decided for the nodes of a frame, as plain data: handed down in a ``Call``, echoed in the result. Pure.
 
-A ``Decision`` is about one node of one frame. The ``NodePlan`` of ``wire/stream_plan.py`` is something else: it says
-how a stream stands with the shortcuts of a node, over all frames so far.
+A ``Decision`` is about one node of one frame. How many objects a node has to look at is known only within the node:
+shortcuts and earlier answers leave some of them. So a decision among several models is a ladder, best first, with the
+most objects that each model has time for; the node ``settles`` it once it knows their number.
+
+The ``NodePlan`` of ``wire/stream_plan.py`` is something else: it says how a stream stands with the shortcuts of a node,
+over all frames so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from operators.wire.schema import AuditedKind
+
+Fallback = Literal["cheapest", "reuse", "drop"]
+"""What is done where no model has the time. ``cheapest``: the fastest model answers, late if need be. ``reuse``: objects
+with an answer keep it and are looked at later; the fastest looks at the others. ``drop``: the fastest is tried, and the
+frame is given up where it cannot be in time."""
+
+WORDS: dict[Fallback, str] = {
+    "cheapest": "the fastest answers",
+    "reuse": "objects keep the answers that they have, the fastest looks at the others",
+    "drop": "the fastest answers, or the frame is dropped",
+}
+"""The policies as a reason says them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A model that may run."""
+
+    model: str
+    most: int
+    """The most objects that it has time for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +50,41 @@ class Decision:
     """Time that the node may take, so that the nodes after it can still meet the deadline; None: not limited."""
     why: str = ""
     """The reason in words."""
+    ladder: Sequence[Rung] = ()
+    """The models to choose from, the one that is wanted most first; empty: ``variant`` is all there is."""
+    fallback: Fallback = "cheapest"
+    cause: Fallback | None = None
+    """The policy that decided, where no model has the time."""
+    proving: str | None = None
+    """A model that is to be compared with the oracle, unseen, so that it can be used later."""
 
     def allows(self, kind: AuditedKind) -> bool:
         """Whether shortcuts of this kind may answer."""
         return self.shortcuts is None or kind in self.shortcuts
 
+    def fits(self, objects: int, may_answer: Callable[[str], bool]) -> bool:
+        """Whether some model of the ladder may answer and has time for so many objects."""
+        return any(rung.most >= objects and may_answer(rung.model) for rung in self.ladder)
 
-FramePlan = Mapping[str, Decision]
-"""The decisions for one frame, by node."""
+    def settled(self, objects: int, may_answer: Callable[[str], bool]) -> Decision:
+        """The decision for so many objects: the first model that may answer and has the time, else the fastest."""
+        allowed = [rung for rung in self.ladder if may_answer(rung.model)]
+        if not allowed:
+            return self
+        barred = next((rung.model for rung in self.ladder if rung not in allowed), None)
+        for rung in allowed:
+            if rung.most >= objects:
+                why = self._because(self._fit(rung, objects))
+                return replace(self, variant=rung.model, why=why, cause=None, proving=barred)
+        fastest = max(allowed, key=lambda rung: rung.most)
+        why = self._because(f"no model has time for {objects}: {WORDS[self.fallback]}")
+        return replace(self, variant=fastest.model, why=why, cause=self.fallback, proving=barred)
+
+    def _because(self, reason: str) -> str:
+        return f"{self.why}; {reason}" if self.why and self.cause is None else reason
+
+    def _fit(self, taken: Rung, objects: int) -> str:
+        """Why this one and not the one before it."""
+        before = [rung for rung in self.ladder[: self.ladder.index(taken)] if rung.most < objects]
+        has = f"has time for {taken.most} objects, {objects} to look at"
+        return f"{has}; {before[-1].model} for {before[-1].most}" if before else has

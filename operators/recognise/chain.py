@@ -21,6 +21,7 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.audit_report import node_plan
 from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
 from operators.recognise.shortcuts.oracle import Oracle
+from operators.recognise.shortcuts.settling import Settling
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
 from operators.recognise.shortcuts.snapshot import Snapshot, from_json
 from operators.recognise.shortcuts.stream_audits import StreamAudits
@@ -62,6 +63,7 @@ class Chain:
         self._observer, self._objects, self.books = observer, objects, books or Books(oracle.name)
         self._auditor = Auditor(node, oracle, self._on_outcome, self.books, objects)
         self._streams = NodeStreams(self._fresh)
+        self._settling = Settling(links)
 
     async def prepare(self) -> None:
         """Make the oracle and all shortcuts ready."""
@@ -78,6 +80,7 @@ class Chain:
             return []
         looked, gone = self._objects.due(frame, regions)
         stream = self._entered(frame)
+        looked = self._settling.urgent(stream, looked, call, self._objects)
         self._conclude(stream, gone)
         self._auditor.begin(stream, frame)
         await self._look(frame, looked, call)
@@ -94,6 +97,7 @@ class Chain:
         stream, rest = self._entered(frame), regions
         turns: list[Turn] = []
         for link in self.links:
+            self._settling.settle(stream, len(rest), call)
             turns.append(await self._turn(link, stream, frame, rest, call))
             rest = turns[-1].rest
         await self._oracle.answer(frame, rest, call)

@@ -20,6 +20,11 @@ class Roles:
     shortcuts: frozenset[str]
     """The models that are not the oracle under some name."""
 
+    @property
+    def listed_shortcuts(self) -> list[str]:
+        """The shortcuts in the order of the list, each once."""
+        return [model for model in dict.fromkeys(self.models) if model in self.shortcuts]
+
     @classmethod
     def of(cls, listed: Sequence[str], card: Callable[[str], ModelCard]) -> Roles:
         """Choose the oracle: the first listed model of tier ``reference``, in full precision on the default engine.

@@ -53,7 +53,7 @@ class Chains:
         """Return the links in the order in which they are asked; a new kind is one more line."""
         links: list[Shortcut | None] = [
             self._heads(spec, engine, recogniser, books) if spec.specialize else None,
-            Variant(recogniser, books.costs) if recogniser.roles.shortcuts else None,
+            *(Variant(recogniser, model, books.costs) for model in recogniser.roles.listed_shortcuts),
         ]
         return [link for link in links if link is not None]
 

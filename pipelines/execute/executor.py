@@ -20,7 +20,7 @@ from pipelines.execute.overload import LATE, POLICIES, WaitingFrame
 from pipelines.execute.plan_echo import decisions
 from pipelines.execute.surroundings import Limits, Surroundings
 from pipelines.planning.least_times import Downstream
-from pipelines.planning.planner import Planner
+from pipelines.planning.planner import Planner, Start, Step
 from pipelines.query.dag import Dag, DagNode
 from serving.common.redaction import redact
 from serving.common.threads import in_thread
@@ -64,6 +64,7 @@ class Executor:
         """Analyse one frame; raises only what ``load`` raises, and ``FrameError`` for one that is too large."""
         moment = self._moment(header)
         waiting = WaitingFrame(header.seq, self._deadline(moment))
+        self._planner.arrived(header.stream, self.clock.monotonic_s())
         try:
             return await self._lane(header.stream).run(waiting, lambda: self._analyse(header, load, moment))
         except Dropped as drop:
@@ -102,6 +103,7 @@ class Executor:
         self._logged.pop(stream, None)
         self._fresh_starts.forget(stream)
         self._moments.forget(stream)
+        self._planner.forget(stream)
         for operator in self._operators.values():
             operator.forget(stream)
         self._observer.stream_dropped(stream)
@@ -150,6 +152,7 @@ class Executor:
         """Run every node in order; returns all regions found, and notes in ``calls`` what nodes were asked to do."""
         seen: dict[str, list[Region]] = {}
         found: list[Region] = []
+        self._planner.begins(self._start(frame.stream, deadline))
         for node in self._dag.nodes:
             regions = node.select(seen)
             call = calls[node.name] = self._call(frame, node, deadline)
@@ -169,6 +172,7 @@ class Executor:
                 region.id = len(found)
                 found.append(region)
             seen[node.name] = new if node.makes_regions else regions
+            self._planner.ended(frame.stream, node.name, watch.took_ms(node.name) / 1000, call)
             self._observer.node_ran(frame.stream, node.name, watch.took_ms(node.name), len(seen[node.name]))
         return found
 
@@ -180,10 +184,16 @@ class Executor:
 
     def _call(self, frame: Frame, node: DagNode, deadline: float) -> Call:
         after_s = self._downstream.after(node.name)
-        budget_ms = (deadline - self.clock.monotonic_s() - after_s) * 1000
-        plan = self._planner.plan(frame.stream, node.name, node.models, budget_ms)
-        droppable = self._policies.get(frame.stream) == "drop_late"
-        return Call(plan, Urgency(deadline, droppable, after_s))
+        step = Step(frame.stream, node.name, node.models, self.clock.monotonic_s(), deadline, after_s)
+        return Call(self._planner.plan(step), Urgency(deadline, self._droppable(frame.stream), after_s))
+
+    def _start(self, stream: str, deadline: float) -> Start:
+        lane = self._lane(stream)
+        now_s, droppable = self.clock.monotonic_s(), self._droppable(stream)
+        return Start(stream, now_s, deadline, droppable, lane.waiting(), lane.crowded)
+
+    def _droppable(self, stream: str) -> bool:
+        return self._policies.get(stream) == "drop_late"
 
     def _plan(self, moment: Moment, stages_ms: Mapping[str, float], calls: Mapping[str, Call]) -> Plan:
         latency_ms = self._ms_since(moment)

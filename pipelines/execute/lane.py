@@ -71,6 +71,15 @@ class Lane(Generic[T]):
         """Nothing waits and nothing runs."""
         return self._runner is None
 
+    def waiting(self) -> list[float]:
+        """Deadlines of the frames that wait, in their order."""
+        return [entry.waiting.deadline for entry in self._queue]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the queue is half full or more."""
+        return 2 * len(self._queue) >= self._depth
+
     async def _make_room(self) -> None:
         while len(self._queue) >= self._depth:
             victim = self._policy.overflow([entry.waiting for entry in self._queue])

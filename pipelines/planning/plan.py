@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
+from operators.plan import WORDS, Fallback
 from pipelines.planning.budgets import Path, Split, Times, shares
-from pipelines.planning.fallback import WORDS, Fallback
 from pipelines.planning.options import Option, Table
 
 EPSILON_S = 1e-9
@@ -26,15 +26,15 @@ class Load:
 
     objects: Mapping[str, int] = field(default_factory=dict)
     """Objects by node; nodes that are not named get one."""
-    slowdown: float = 1.0
-    """How much longer everything takes at present than was measured."""
+    slowdown: Mapping[str, float] = field(default_factory=dict)
+    """How much longer nodes take at present than was measured; those that are not named take as long."""
     waiting_s: float = 0.0
     """Seconds of work that each node finds before its own in the device's queue."""
 
     def takes_s(self, node: str, option: Option) -> float:
         """Seconds that a variant seldom exceeds at a node under this load."""
         objects = self.objects.get(node, 1)
-        return self.waiting_s + self.slowdown * option.takes_s(objects) if objects else 0.0
+        return self.waiting_s + self.slowdown.get(node, 1.0) * option.takes_s(objects) if objects else 0.0
 
     def times(self, node: str, table: Table) -> Times:
         """Seconds of the fastest and of the slowest variant of a node under this load."""
@@ -42,7 +42,8 @@ class Load:
         if not objects:
             return NO_TIME
         least_s, longest_s = table.times(objects)
-        return Times(self.waiting_s + self.slowdown * least_s, self.waiting_s + self.slowdown * longest_s)
+        slowdown = self.slowdown.get(node, 1.0)
+        return Times(self.waiting_s + slowdown * least_s, self.waiting_s + slowdown * longest_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +102,12 @@ def plan(terms: Terms, deadline_s: float, load: Load, now_s: float) -> FramePlan
     return _ahead(terms, load, deadline_s, now_s, {}, {})
 
 
-def replan(before: FramePlan, node: str, ended_s: float, objects: Mapping[str, int] | None = None) -> FramePlan:
-    """The plan once a node has ended; ``objects``: how many there are for other nodes, where that is known now."""
+def replan(before: FramePlan, ended_s: Mapping[str, float], objects: Mapping[str, int] | None = None) -> FramePlan:
+    """The plan once nodes have ended; ``objects``: how many there are for other nodes, where that is known now."""
     load = before.load
     if objects:
         load = Load({**load.objects, **objects}, load.slowdown, load.waiting_s)
-    ended = {**before.ended_s, node: ended_s}
+    ended = {**before.ended_s, **ended_s}
     return _ahead(before.terms, load, before.deadline_s, before.began_s, ended, before.choices)
 
 
@@ -148,7 +149,7 @@ def choose(terms: Terms, load: Load, node: str, budget_s: float) -> Choice:
     table, objects = terms.tables[node], load.objects.get(node, 1)
     if not objects:
         return Choice(table.options[0].variant, budget_s, 0.0)
-    option = table.best_that_fits(objects, (budget_s - load.waiting_s) / load.slowdown + EPSILON_S)
+    option = table.best_that_fits(objects, (budget_s - load.waiting_s) / load.slowdown.get(node, 1.0) + EPSILON_S)
     cause = None if option is not None else terms.fallbacks.get(node, "cheapest")
     option = option or table.fastest(objects)
     return Choice(option.variant, budget_s, load.takes_s(node, option), cause)

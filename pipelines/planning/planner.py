@@ -1,27 +1,88 @@
-"""What a node is to do for a frame: which model, which shortcuts, in how much time. Pure."""
+"""What a node is to do for a frame: which model, which shortcuts, in how much time. Pure.
+
+The executor tells a planner when a frame begins, asks it before each node, and tells it when a node has ended.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from operators.base import Call
 from operators.plan import Decision
 
 
+class Start(NamedTuple):
+    """A frame whose nodes are about to run; times are seconds on the monotonic clock."""
+
+    stream: str
+    now_s: float
+    deadline_s: float
+    droppable: bool
+    """Whether the stream's frames may be dropped where they cannot be in time."""
+    waiting_s: Sequence[float]
+    """Deadlines of the stream's frames that wait behind it, in their order."""
+    crowded: bool
+    """Whether so many wait that the next ones may find no room."""
+
+
+class Step(NamedTuple):
+    """A node that is about to run for a frame."""
+
+    stream: str
+    node: str
+    models: Sequence[str]
+    """Those that the query lists."""
+    now_s: float
+    deadline_s: float
+    after_s: float
+    """What the nodes after this one need at least."""
+
+    @property
+    def budget_ms(self) -> float:
+        """Time left, less what the nodes after this one need."""
+        return (self.deadline_s - self.now_s - self.after_s) * 1000
+
+
 class Planner(Protocol):
-    """Asked before every node of every frame, on the event loop: must answer within microseconds."""
+    """Called on the event loop, once for each frame and node: must answer within microseconds."""
 
-    def plan(self, stream: str, node: str, models: Sequence[str], budget_ms: float) -> Decision:
-        """The decision for one node.
+    def arrived(self, stream: str, now_s: float) -> None:
+        """A frame of the stream has arrived; frames that are dropped count too."""
+        ...
 
-        ``models``: those that the query lists. ``budget_ms``: time left, less what the nodes after this one need.
-        """
+    def begins(self, start: Start) -> None:
+        """The nodes of a frame are about to run; frames of one stream come one at a time."""
+        ...
+
+    def plan(self, step: Step) -> Decision:
+        """The decision for one node of the stream's latest frame."""
+        ...
+
+    def ended(self, stream: str, node: str, took_s: float, call: Call) -> None:
+        """A node of the stream's latest frame has ended; ``call`` says what it did."""
+        ...
+
+    def forget(self, stream: str) -> None:
+        """The stream ended, or its partition moved away."""
         ...
 
 
 class FirstListed:
-    """The first model that the query lists, and every shortcut: the order in the file is the user's preference."""
+    """The first model that the query lists, and every shortcut: for queries that leave nothing to plan."""
 
-    def plan(self, stream: str, node: str, models: Sequence[str], budget_ms: float) -> Decision:
+    def arrived(self, stream: str, now_s: float) -> None:
+        """See ``Planner``; nothing is learnt."""
+
+    def begins(self, start: Start) -> None:
+        """See ``Planner``; nothing is prepared."""
+
+    def plan(self, step: Step) -> Decision:
         """See ``Planner``."""
-        return Decision(models[0] if models else None, budget_ms=budget_ms, why="first listed")
+        return Decision(step.models[0] if step.models else None, budget_ms=step.budget_ms, why="first listed")
+
+    def ended(self, stream: str, node: str, took_s: float, call: Call) -> None:
+        """See ``Planner``; nothing is learnt."""
+
+    def forget(self, stream: str) -> None:
+        """See ``Planner``; nothing is known."""

@@ -35,6 +35,10 @@ class Objects:
         is_due = objects.is_due
         return [each for each in regions if each.track_id is None or is_due(each.track_id, each.box)], gone
 
+    def can_wait(self, stream: str, region: Region) -> bool:
+        """Whether a region of the stream's latest frame that is due may be looked at later."""
+        return region.track_id is not None and self._runs[stream][1].can_wait(region.track_id)
+
     def answer(self, frame: Frame, regions: Sequence[Region], looked: Sequence[Region]) -> list[ObjectAnswer]:
         """Give every region the answer of its object; the last attribute of those ``looked`` at is the look.
 

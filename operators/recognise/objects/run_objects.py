@@ -36,6 +36,10 @@ class RunObjects:
             self._objects.move_to_end(track)
         return known.is_due(box, self._clock.now_s)
 
+    def can_wait(self, track: int) -> bool:
+        """Whether a look at an object of the frame, which is due, may be made later."""
+        return self._objects[track].can_wait(self._clock.now_s)
+
     def look(self, track: int, look: Look) -> ObjectAnswer | None:
         """Take a look at an object of the frame; returns the pool's conclusion, the first time that there is one."""
         known = self._objects[track]

@@ -87,6 +87,10 @@ class TrackedObject:
         """Whether the pool is sure, or has all looks that are made to become sure."""
         return self.sure or (self._whole and self.pool is not None and self.pool.looks >= self._rule.most_looks)
 
+    def can_wait(self, at_s: float) -> bool:
+        """Whether a look that is due may be made later: the answer is known, nothing speaks against it."""
+        return self.conclusive and not self._contradictions and at_s < self._due_s + self._rule.postponed_s
+
     def look(self, look: Look, at_s: float) -> None:
         """Take a look at the object as ``is_due`` has just seen it."""
         if self.pool is None or not (self._cut_off or self._whole):

@@ -3,5 +3,5 @@ them on a stream. A new kind is one file that keeps the contract in ``shortcut``
 ``pipelines/assembly/chains.py``.
 
 Read in this order: ``shortcut``, ``variant``, ``oracle``, ``node_stream``, ``stream_audits``,
-``tally``, ``snapshot``, ``audit_report``.
+``settling``, ``tally``, ``snapshot``, ``audit_report``.
 """

@@ -85,7 +85,7 @@ def variant() -> Link:
     says = lambda batch: [scores(["blue"] * len(batch))]  # noqa: E731
     engine = FakeEngine(small=(card_of("small", tier="compact"), says), big=(card_of("big"), says))
     recogniser = Classifier(engine, Roles.of(["small", "big"], engine.card), "paint")
-    return Link(Variant(recogniser), Oracle(recogniser))
+    return Link(Variant(recogniser, *recogniser.roles.shortcuts), Oracle(recogniser))
 
 
 def heads(directory: Path, trainer: ThreadSpecializer) -> Case:

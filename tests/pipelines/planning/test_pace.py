@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from pipelines.planning.pace import Pace
-from pipelines.planning.slowdown import LEAST, MOST, Slowdown
+from pipelines.planning.node_times import NodeTimes, ratio
 
 BEST_S, CHEAP_S, SLO_S = 0.030, 0.010, 0.200
 DEPTH = 8
@@ -66,22 +66,21 @@ def test_nothing_is_limited_before_two_frames_came_or_while_nothing_waits() -> N
     assert pace.limit_s(0.02, [0.07], BEST_S, False) == pytest.approx(0.95 * 0.02)
 
 
-def test_slowdown_is_where_one_time_in_twenty_is_longer() -> None:
-    slowdown, rng, longer = Slowdown(), random.Random(0), 0
+def test_the_tail_is_where_one_time_in_twenty_is_longer() -> None:
+    times, rng, longer = NodeTimes(), random.Random(0), 0
     for n in range(20_000):
         took_s = 0.010 * rng.lognormvariate(0.3, 0.2)
-        longer += n >= 2000 and took_s > 0.010 * slowdown.factor
-        slowdown.observe(0.010, took_s)
+        longer += n >= 2000 and took_s > times.tail
+        times.observe(took_s)
     assert longer / 18_000 == pytest.approx(0.05, abs=0.02)
+    assert times.mean == pytest.approx(0.0138, rel=0.1)
 
 
-def test_slowdown_has_bounds_and_forgets_a_spike() -> None:
-    slowdown = Slowdown()
-    slowdown.observe(0.0, 1.0)
-    assert slowdown.factor == 1.0
+def test_a_ratio_has_bounds_and_forgets_a_spike() -> None:
+    times = ratio()
     for _ in range(1000):
-        slowdown.observe(0.001, 10.0)
-    assert slowdown.factor == MOST
+        times.observe(10_000.0)
+    assert times.tail == 16.0
     for _ in range(2000):
-        slowdown.observe(1.0, 0.0)
-    assert slowdown.factor == LEAST
+        times.observe(0.0)
+    assert times.tail == 0.25

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from operators.base import Call
 from operators.plan import Decision
 from operators.testing import call
 from operators.wire.schema import NodeDecision
 from pipelines.execute.plan_echo import decisions
-from pipelines.planning.planner import FirstListed
+from pipelines.planning.planner import FirstListed, Step
 from serving.scheduling.urgency import Urgency
 
 
 def test_the_first_listed_model_runs_with_every_shortcut() -> None:
-    plan = FirstListed().plan("cam", "type", ["small", "big"], 87.5)
-    assert plan == Decision("small", None, 87.5, "first listed")
+    step = Step("cam", "type", ["small", "big"], now_s=5.0, deadline_s=5.1, after_s=0.0125)
+    plan = FirstListed().plan(step)
+    assert plan == Decision("small", None, pytest.approx(87.5), "first listed")
     assert plan.allows("specialised")
-    assert FirstListed().plan("cam", "track", [], 1.0).variant is None
+    assert FirstListed().plan(step._replace(models=[])).variant is None
 
 
 def test_a_plan_names_the_shortcuts_that_may_answer() -> None:

@@ -113,7 +113,7 @@ class Scene:
         observers = Observers([self.trained])
         self.heads = Heads("type", recogniser, self.supply, self.changed.append, observers, per_track)
         links: list[Shortcut] = [self.heads] if specialize else []
-        links += [Variant(recogniser, self.supply.books.costs)] if variant else []
+        links += [Variant(recogniser, *recogniser.roles.shortcuts, self.supply.books.costs)] if variant else []
         self.oracle = Oracle(recogniser)
         objects = Objects(recogniser) if per_track else None
         self.node = Chain(

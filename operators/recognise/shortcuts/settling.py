@@ -1,0 +1,42 @@
+"""Decides between the models of a node once it is known how many objects are left to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from operators.base import Call
+from operators.frames.frame import Region
+from operators.recognise.objects.objects import Objects
+from operators.recognise.shortcuts.node_stream import NodeStream
+from operators.recognise.shortcuts.shortcut import Shortcut
+from operators.recognise.shortcuts.variant import Variant
+
+
+class Settling:
+    """One for a node; asks the audits which of its models may answer for a stream."""
+
+    def __init__(self, links: Sequence[Shortcut]) -> None:
+        self._variants = {link.model: link for link in links if isinstance(link, Variant)}
+
+    def settle(self, stream: NodeStream, objects: int, call: Call) -> None:
+        """Decide for so many objects; without several models there is nothing to decide."""
+        if call.plan.ladder:
+            call.settle(objects, partial(self._may_answer, stream))
+
+    def urgent(self, stream: NodeStream, due: Sequence[Region], call: Call, objects: Objects) -> list[Region]:
+        """Return those of the regions that are due which cannot wait, where no model has time for all of them."""
+        plan = call.plan
+        if plan.fallback != "reuse" or not plan.ladder or plan.fits(len(due), partial(self._may_answer, stream)):
+            return list(due)
+        kept = [region for region in due if not objects.can_wait(stream.name, region)]
+        self.settle(stream, len(due), call)
+        wait = len(due) - len(kept)
+        call.plan = replace(call.plan, why=f"{call.plan.why}: {wait} of {len(due)} wait", ladder=())
+        call.objects = len(kept)
+        return kept
+
+    def _may_answer(self, stream: NodeStream, model: str) -> bool:
+        link = self._variants.get(model)
+        return link is None or (link.is_there and stream.audits.of(link.key).uses_shortcut)
