@@ -1,8 +1,8 @@
-"""What the planner decided for the nodes of a frame, as plain data: handed down in a ``Call``, echoed in the result. Pure.
+"""What the planner decided for the nodes of a frame, as plain data; handed down in a ``Call``. Pure.
 
-A ``Decision`` is about one node of one frame. How many objects a node has to look at is known only within the node:
-shortcuts and earlier answers leave some of them. So a decision among several models is a ladder, best first, with the
-most objects that each model has time for; the node ``settles`` it once it knows their number.
+A ``Decision`` is about one node of one frame, and results repeat it. How many objects a node has to look at is known
+only within the node: shortcuts and earlier answers leave some of them. So a decision among several models is a ladder,
+best first, with the most objects that each model has time for; the node settles it once it knows their number.
 
 The ``NodePlan`` of ``wire/stream_plan.py`` is something else: it says how a stream stands with the shortcuts of a node,
 over all frames so far.
@@ -17,9 +17,9 @@ from typing import Literal
 from operators.wire.schema import AuditedKind
 
 Fallback = Literal["cheapest", "reuse", "drop"]
-"""What is done where no model has the time. ``cheapest``: the fastest model answers, late if need be. ``reuse``: objects
-with an answer keep it and are looked at later; the fastest looks at the others. ``drop``: the fastest is tried, and the
-frame is given up where it cannot be in time."""
+"""What is done where no model has the time. ``cheapest``: the fastest answers, late if need be. ``reuse``: objects with
+a known answer keep it and are looked at later, the fastest looks at the others. ``drop``: the fastest answers, and the
+frame is given up where that cannot be in time."""
 
 WORDS: dict[Fallback, str] = {
     "cheapest": "the fastest answers",
@@ -27,6 +27,8 @@ WORDS: dict[Fallback, str] = {
     "drop": "the fastest answers, or the frame is dropped",
 }
 """The policies as a reason says them."""
+
+HURRIED = "frames wait behind it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Rung:
     model: str
     most: int
     """The most objects that it has time for."""
+    takes_s: float = 0.0
+    """Seconds that it seldom exceeds for one object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,15 @@ class Decision:
     """Time that the node may take, so that the nodes after it can still meet the deadline; None: not limited."""
     why: str = ""
     """The reason in words."""
+    hurried: bool = False
+    """Whether the frame has less time than its deadline says, for the sake of those that wait behind it."""
     ladder: Sequence[Rung] = ()
     """The models to choose from, the one that is wanted most first; empty: ``variant`` is all there is."""
     fallback: Fallback = "cheapest"
     cause: Fallback | None = None
     """The policy that decided, where no model has the time."""
-    proving: str | None = None
-    """A model that is to be compared with the oracle, unseen, so that it can be used later."""
+    proving: frozenset[str] = frozenset()
+    """Models that may not answer yet, and are to be compared with the oracle, unseen."""
 
     def allows(self, kind: AuditedKind) -> bool:
         """Whether shortcuts of this kind may answer."""
@@ -71,17 +77,17 @@ class Decision:
         allowed = [rung for rung in self.ladder if may_answer(rung.model)]
         if not allowed:
             return self
-        barred = next((rung.model for rung in self.ladder if rung not in allowed), None)
+        barred = frozenset(rung.model for rung in self.ladder if rung not in allowed)
         for rung in allowed:
             if rung.most >= objects:
                 why = self._because(self._fit(rung, objects))
                 return replace(self, variant=rung.model, why=why, cause=None, proving=barred)
-        fastest = max(allowed, key=lambda rung: rung.most)
+        fastest = max(allowed, key=lambda rung: (rung.most, -rung.takes_s))
         why = self._because(f"no model has time for {objects}: {WORDS[self.fallback]}")
         return replace(self, variant=fastest.model, why=why, cause=self.fallback, proving=barred)
 
     def _because(self, reason: str) -> str:
-        return f"{self.why}; {reason}" if self.why and self.cause is None else reason
+        return f"{HURRIED}; {reason}" if self.hurried else reason
 
     def _fit(self, taken: Rung, objects: int) -> str:
         """Why this one and not the one before it."""

@@ -27,6 +27,7 @@ from serving.scheduling.urgency import Urgency
 from serving.variants import profiles
 from serving.variants.artefacts import ResolvedModel, folder, resolve, user_cache
 from serving.variants.fingerprint import fingerprint, usable_cores
+from serving.variants.timings import Measured, measured, store
 from serving.variants.variant import parse
 from serving.watchdog.patience import TimeLimits
 
@@ -91,6 +92,16 @@ class Backend:
             request = Request(model, batch, urgency, asyncio.get_running_loop().create_future())
             self._device.submit(session, request)
             return await request.answer
+
+    def measured(self, model: str) -> Measured | None:
+        """What was measured of a model on this machine, None for nothing; ModelError for what cannot be used."""
+        variant = parse(model)
+        return measured(self._catalogue.find(variant.model), variant, self._artefacts_dir)
+
+    def keep(self, model: str, tail_s: Mapping[int, float]) -> None:
+        """Keep times of a model that were measured in passing; BadInput where they cannot be written."""
+        variant = parse(model)
+        store(tail_s, self._catalogue.find(variant.model), variant, self._artefacts_dir)
 
     def health(self, model: str) -> Health:
         """A model's health, looked at every 2 s and read by the planner; ``UNLOADED`` where it is not loaded."""

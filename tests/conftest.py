@@ -35,3 +35,11 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
     """A process keeps the secrets that it was given; a test begins without those of the tests before it."""
     yield
     KNOWN.clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests build and measure of models lies in a folder of their own, and is not there at the next run."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SLUICE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

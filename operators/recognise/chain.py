@@ -21,7 +21,7 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.audit_report import node_plan
 from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.settling import Settling
+from operators.recognise.shortcuts.settling import DECLINED, Settling
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
 from operators.recognise.shortcuts.snapshot import Snapshot, from_json
 from operators.recognise.shortcuts.stream_audits import StreamAudits
@@ -32,11 +32,6 @@ from specialization.timeline import Timeline
 
 log = logging.getLogger(__name__)
 
-DECLINED = {
-    "shadow": "it has yet to prove itself on this stream",
-    "off": "its audit has switched it off",
-}
-"""Why a shortcut that was planned does not answer, by the phase of its audit."""
 UNPAID = "its audits cannot be paid yet"
 
 

@@ -20,7 +20,7 @@ from pipelines.execute.byte_budget import ByteBudget
 from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import FrameRoom
 from pipelines.execute.surroundings import ALONE, Limits, Surroundings
-from pipelines.planning.planner import FirstListed
+from pipelines.planning.planner import FirstListed, Planner
 from pipelines.query.dag import Dag
 from pipelines.query.nodes import takes_frame
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
@@ -74,10 +74,12 @@ async def build_executor(
     engine: Inference,
     chains: Chains | None = None,
     surroundings: Surroundings = ALONE,
+    planner: Planner | None = None,
 ) -> Executor:
     """An executor that is ready for frames; ``dag`` is the query's, and ``engine`` must have been started.
 
-    Without ``chains`` the first listed model answers whether it agrees with the oracle or not.
+    Without ``chains`` the first listed model answers whether it agrees with the oracle or not; without ``planner`` it
+    is planned for every frame.
     """
     operators = build_operators(dag, engine, chains, [each.mask for each in query.masks])
     await prepare(operators.values())
@@ -85,7 +87,7 @@ async def build_executor(
     if chains is not None and chains.shortcuts.nodes:
         steps = (*surroundings.final_steps, chains.shortcuts.frame_done)
         surroundings = replace(surroundings, final_steps=steps)
-    return Executor(dag, operators, FirstListed(), Limits(policies, frame_room(query)), surroundings)
+    return Executor(dag, operators, planner or FirstListed(), Limits(policies, frame_room(query)), surroundings)
 
 
 def frame_room(query: Query) -> FrameRoom:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cache_adapt.audit.state import Rule
 from operators.observer import UNOBSERVED, Observers
 from pipelines.assembly.build import build_executor
+from pipelines.assembly.planners import planner
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.environment import backend
 from pipelines.execute.executor import Executor
@@ -55,7 +56,8 @@ async def assembled(query: Query, dag: Dag, catalogue: Catalogue, setting: Setti
     async with _chains(query, dag, catalogue, setting, shortcuts) as chains:
         await engine.start()
         try:
-            yield Parts(await build_executor(query, dag, engine, chains, surroundings), shortcuts)
+            async with planner(dag, engine, setting.clock) as plans:
+                yield Parts(await build_executor(query, dag, engine, chains, surroundings, plans), shortcuts)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()

@@ -86,11 +86,15 @@ class Replanning:
         known.frame = replan(known.frame, known.ended_s)
         budget_s = max(known.frame.choices[step.node].budget_s, 0.0)
         slowdown = self._times[step.node].tail
-        ladder = [Rung(option.variant, option.most(budget_s / slowdown)) for option in table.options]
+        ladder = [
+            Rung(option.variant, option.most(budget_s / slowdown), slowdown * option.takes_s(1))
+            for option in table.options
+        ]
         return Decision(
             ladder[0].model,
             budget_ms=1000 * budget_s,
-            why="hurried by the frames behind" if known.hurried else "",
+            why="nothing to look at",
+            hurried=known.hurried,
             ladder=ladder,
             fallback=self._fallback(step.node, known),
         )

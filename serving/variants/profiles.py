@@ -17,6 +17,8 @@ from serving.variants.fingerprint import Fingerprint
 from serving.variants.variant import Variant, parse
 
 SCHEMA = "sluice.profile/1"
+LONGEST_S = 3600.0
+"""A batch that takes longer was not measured."""
 
 
 class SegmentProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,7 +94,25 @@ def read(directory: Path, variant: Variant) -> Profile | None:
         raise ModelError(f"{path}: not a profile ({error}); {_measure(variant)}") from error
     if profile.schema != SCHEMA or profile.variant != variant.profiled.id or not profile.latency_s:
         raise ModelError(f"{path}: not a profile of {variant.profiled.id}; {_measure(variant)}")
+    if fault := _fault(profile):
+        raise ModelError(f"{path}: {fault}, which cannot be; {_measure(variant)} --again")
     return profile
+
+
+def is_possible(seconds: Mapping[int, float]) -> bool:
+    """Whether these can be times by batch size."""
+    return bool(seconds) and all(batch > 0 and 0 < each <= LONGEST_S for batch, each in seconds.items())
+
+
+def _fault(profile: Profile) -> str | None:
+    """What a measurement never says; None where all figures are possible."""
+    for name, seconds in (("latency_s", profile.latency_s), ("latency_p95_s", profile.latency_p95_s)):
+        if not is_possible(seconds):
+            return f"{name} is {dict(seconds)}"
+    shares = {"agreement": profile.agreement, "accuracy": profile.accuracy}
+    return next(
+        (f"{name} is {share}" for name, share in shares.items() if share is not None and not 0 <= share <= 1), None
+    )
 
 
 def _measure(variant: Variant) -> str:

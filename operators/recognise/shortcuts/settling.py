@@ -13,6 +13,12 @@ from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
 
+DECLINED = {
+    "shadow": "it has yet to prove itself on this stream",
+    "off": "its audit has switched it off",
+}
+"""Why a shortcut that was planned does not answer, by the phase of its audit."""
+
 
 class Settling:
     """One for a node; asks the audits which of its models may answer for a stream."""
@@ -21,9 +27,13 @@ class Settling:
         self._variants = {link.model: link for link in links if isinstance(link, Variant)}
 
     def settle(self, stream: NodeStream, objects: int, call: Call) -> None:
-        """Decide for so many objects; without several models there is nothing to decide."""
-        if call.plan.ladder:
-            call.settle(objects, partial(self._may_answer, stream))
+        """Decide for so many objects; without objects or several models there is nothing to decide."""
+        if not objects or not call.plan.ladder or objects == call.objects:
+            return
+        call.settle(objects, partial(self._may_answer, stream))
+        reasons = {model: self._barred_by(stream, model) for model in sorted(call.plan.proving)}
+        if reasons:
+            call.decline("variant", "; ".join(f"{model}: {reason}" for model, reason in reasons.items()))
 
     def urgent(self, stream: NodeStream, due: Sequence[Region], call: Call, objects: Objects) -> list[Region]:
         """Return those of the regions that are due which cannot wait, where no model has time for all of them."""
@@ -36,6 +46,10 @@ class Settling:
         call.plan = replace(call.plan, why=f"{call.plan.why}: {wait} of {len(due)} wait", ladder=())
         call.objects = len(kept)
         return kept
+
+    def _barred_by(self, stream: NodeStream, model: str) -> str:
+        link = self._variants[model]
+        return DECLINED.get(stream.audits.of(link.key).phase, "") if link.is_there else "it is not there"
 
     def _may_answer(self, stream: NodeStream, model: str) -> bool:
         link = self._variants.get(model)

@@ -46,7 +46,10 @@ class Variant(Shortcut):
 
     def may_prove_itself(self, call: Call) -> bool:
         """Whether the plan names the model, or would if it had proven itself."""
-        return self._is_there and self.model in (call.model, call.plan.proving) and call.plan.allows(self.kind)
+        return self._is_there and call.plan.allows(self.kind) and self._is_wanted(call)
+
+    def _is_wanted(self, call: Call) -> bool:
+        return call.model == self.model or self.model in call.plan.proving
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         """See ``Shortcut``; a model that cannot be opened any more passes everything on."""

@@ -47,7 +47,9 @@ class Scene:
         )
         self._put_up_a_gate()
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint")
-        self.node = Chain("type", [Variant(recogniser, *recogniser.roles.shortcuts)], Oracle(recogniser), rule, self.changed.append)
+        self.node = Chain(
+            "type", [Variant(recogniser, *recogniser.roles.shortcuts)], Oracle(recogniser), rule, self.changed.append
+        )
         for stream in in_service:
             self.node.restore(stream, IN_SERVICE)
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from pipelines.planning.pace import Pace
 from pipelines.planning.node_times import NodeTimes, ratio
+from pipelines.planning.pace import Pace
 
 BEST_S, CHEAP_S, SLO_S = 0.030, 0.010, 0.200
 DEPTH = 8

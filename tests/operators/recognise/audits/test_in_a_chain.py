@@ -52,7 +52,14 @@ class Street:
         self.engine.infer = gated  # type: ignore[method-assign]
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint")
         objects = Objects(recogniser) if per_track else None
-        self.node = Chain("type", [Variant(recogniser, *recogniser.roles.shortcuts)], Oracle(recogniser), rule or Rule(0.9), print, objects=objects)
+        self.node = Chain(
+            "type",
+            [Variant(recogniser, *recogniser.roles.shortcuts)],
+            Oracle(recogniser),
+            rule or Rule(0.9),
+            print,
+            objects=objects,
+        )
         if served:
             self.node.restore("cam", Snapshot(audits={"variant": served}).to_json())
         self.seq = 0

@@ -1,0 +1,56 @@
+"""Decisions between several models, settled by how many objects are left."""
+
+from __future__ import annotations
+
+import pytest
+
+from operators.base import Call
+from operators.plan import Decision, Rung
+from serving.scheduling.urgency import Urgency
+
+LADDER = (Rung("large", 3), Rung("middle", 8), Rung("small", 40))
+
+
+def every(model: str) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("objects", "barred", "variant", "why", "cause"),
+    [
+        (0, "", "large", "has time for 3 objects, 0 to look at", None),
+        (3, "", "large", "has time for 3 objects, 3 to look at", None),
+        (4, "", "middle", "has time for 8 objects, 4 to look at; large for 3", None),
+        (9, "", "small", "has time for 40 objects, 9 to look at; middle for 8", None),
+        (41, "", "small", "no model has time for 41: the fastest answers", "cheapest"),
+        (4, "middle", "small", "has time for 40 objects, 4 to look at; large for 3", None),
+        (41, "small", "middle", "no model has time for 41: the fastest answers", "cheapest"),
+    ],
+)
+def test_the_first_that_may_answer_and_has_the_time(
+    objects: int, barred: str, variant: str, why: str, cause: str | None
+) -> None:
+    plan = Decision("large", ladder=LADDER).settled(objects, lambda model: model != barred)
+    assert (plan.variant, plan.why, plan.cause) == (variant, why, cause)
+    assert plan.proving == ({barred} if barred else set())
+
+
+def test_a_decision_is_settled_anew_when_fewer_are_left() -> None:
+    call = Call(Decision("large", ladder=LADDER, hurried=True), Urgency(0.0))
+    call.settle(9, every)
+    assert (call.model, call.objects) == ("small", 9)
+    call.settle(2, every)
+    assert (call.model, call.objects) == ("large", 2)
+    assert call.plan.why == "frames wait behind it; has time for 3 objects, 2 to look at"
+
+
+def test_without_a_ladder_nothing_is_settled() -> None:
+    call = Call(Decision("only", why="first listed"), Urgency(0.0))
+    call.settle(100, every)
+    assert (call.plan, call.objects) == (Decision("only", why="first listed"), None)
+
+
+def test_where_nobody_may_answer_the_decision_stays() -> None:
+    plan = Decision("large", ladder=LADDER)
+    assert plan.settled(1, lambda model: False) == plan
+    assert not plan.fits(1, lambda model: False)

@@ -1,0 +1,137 @@
+"""The planner of queries with a choice: what it learns, and what it makes of the time that is left."""
+
+from __future__ import annotations
+
+import pytest
+
+from operators.base import Call
+from operators.plan import Decision
+from pipelines.planning.options import Option, Table
+from pipelines.planning.planner import Start, Step
+from pipelines.planning.replanning import Replanning
+from serving.scheduling.urgency import Urgency
+
+NODES = ("detect", "track", "type")
+TABLE = Table((Option.of("large", 0.97, lambda n: 0.010 * n), Option.of("small", 0.9, lambda n: 0.002 * n)))
+
+
+def planner(tables: dict[str, Table] | None = None, tracks: bool = False) -> Replanning:
+    return Replanning(NODES, {"type": TABLE} if tables is None else tables, {"type": tracks})
+
+
+def start(now_s: float = 0.0, slo_s: float = 0.1, **more: object) -> Start:
+    given = {"droppable": False, "waiting_s": (), "crowded": False, **more}
+    return Start("cam", now_s, now_s + slo_s, **given)  # type: ignore[arg-type]
+
+
+def step(node: str, now_s: float, deadline_s: float = 0.1) -> Step:
+    return Step("cam", node, ["large", "small"] if node == "type" else [], now_s, deadline_s, 0.0)
+
+
+def ran(model: str | None, objects: int | None) -> Call:
+    return Call(Decision(model), Urgency(0.0), objects=objects)
+
+
+def most(plan: Decision) -> dict[str, int]:
+    return {rung.model: rung.most for rung in plan.ladder}
+
+
+def test_the_ladder_has_what_fits_into_the_time_that_is_left() -> None:
+    plans = planner()
+    plans.begins(start())
+    found = plans.plan(step("type", 0.045))
+    assert found.budget_ms == pytest.approx(55)
+    assert most(found) == {"large": 5, "small": 27}
+
+
+def test_time_that_detection_saves_is_spent_on_recognition_and_time_that_it_loses_is_missing() -> None:
+    plans, counts = planner(), []
+    for detected_s in (0.020, 0.060, 0.095, 0.2):
+        plans.begins(start())
+        counts.append(most(plans.plan(step("type", detected_s)))["large"])
+    assert counts == [8, 4, 0, 0]
+
+
+def test_a_node_without_a_choice_is_left_its_time() -> None:
+    """Two nodes with a choice share what is left in proportion to their slowest; the one between keeps its own."""
+    plans = Replanning(("kind", "track", "type"), {"kind": TABLE, "type": TABLE}, {})
+    for _ in range(300):
+        plans.ended("cam", "track", 0.020, ran(None, None))
+    plans.begins(start())
+    kind = plans.plan(Step("cam", "kind", ["large", "small"], 0.0, 0.1, 0.0))
+    # The tail of the tracker is somewhat above its constant 20 ms.
+    assert kind.budget_ms == pytest.approx(25, abs=4)
+    type_ = plans.plan(Step("cam", "type", ["large", "small"], 0.05, 0.1, 0.0))
+    assert type_.budget_ms == pytest.approx(50)
+
+
+def test_what_takes_longer_than_was_measured_fits_less() -> None:
+    plans = planner()
+    for _ in range(300):
+        plans.ended("cam", "type", 0.004, ran("small", 1))  # twice what was measured
+    plans.begins(start())
+    assert most(plans.plan(step("type", 0.0)))["large"] in (4, 5)
+
+
+def test_looks_that_did_not_happen_teach_nothing() -> None:
+    plans = planner()
+    plans.begins(start())
+    before = plans.plan(step("type", 0.0))
+    for call in (ran("small", 0), ran("small", None), ran("another", 3)):
+        plans.ended("cam", "type", 9.0, call)
+    plans.begins(start())
+    assert plans.plan(step("type", 0.0)).ladder == before.ladder
+
+
+def test_models_that_nobody_has_measured_run_as_listed_until_they_are() -> None:
+    plans = planner({})
+    plans.begins(start())
+    assert plans.plan(step("type", 0.0)).why == "first listed"
+    plans.learn("type", TABLE)
+    plans.begins(start())
+    assert most(plans.plan(step("type", 0.0))) == {"large": 10, "small": 50}
+
+
+@pytest.mark.parametrize(
+    ("droppable", "tracks", "fallback"), [(True, True, "drop"), (False, True, "reuse"), (False, False, "cheapest")]
+)
+def test_the_policy_follows_from_the_stream_and_the_node(droppable: bool, tracks: bool, fallback: str) -> None:
+    plans = planner(tracks=tracks)
+    plans.begins(start(droppable=droppable))
+    assert plans.plan(step("type", 0.0)).fallback == fallback
+
+
+def test_frames_that_come_too_fast_are_hurried_and_calm_ones_are_not() -> None:
+    plans = planner()
+    for number in range(20):
+        plans.arrived("cam", 0.02 * number)
+    for _ in range(100):
+        plans.ended("cam", "type", 0.030, ran("large", 3))
+    plans.begins(start(droppable=True, waiting_s=[0.05, 0.06]))
+    hurried = plans.plan(step("type", 0.0))
+    assert hurried.budget_ms == pytest.approx(19)
+    assert most(hurried)["large"] == 1
+    assert hurried.settled(3, lambda model: True).why.startswith("frames wait behind it; ")
+    plans.begins(start(droppable=False, waiting_s=[0.05, 0.06]))
+    assert plans.plan(step("type", 0.0)).budget_ms == pytest.approx(100)
+
+
+def test_a_stream_that_is_gone_is_forgotten() -> None:
+    plans = planner()
+    plans.begins(start())
+    plans.forget("cam")
+    assert plans.plan(step("type", 0.0)) == Decision("large", budget_ms=pytest.approx(100), why="first listed")
+    plans.forget("another")
+
+
+def test_a_constant_load_is_planned_alike() -> None:
+    plans, found = planner(), []
+    for number in range(500):
+        now_s = 0.2 * number
+        plans.arrived("cam", now_s)
+        plans.begins(start(now_s))
+        plans.ended("cam", "detect", 0.040, ran(None, None))
+        plan = plans.plan(step("type", now_s + 0.040, now_s + 0.1)).settled(4, lambda model: True)
+        plans.ended("cam", "type", 0.0095 * 4, ran(plan.variant, 4))
+        found.append(plan.variant)
+    assert set(found) == {"large"}

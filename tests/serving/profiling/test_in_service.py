@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from operators.testing import card_of
+from serving.common.fake_clock import FakeClock
+from serving.common.tensors import Array
+from serving.errors import ModelError
+from serving.profiling.in_service import BATCHES, RUNS, quiet_times
+
+
+async def test_delays_by_others_do_not_count_and_times_never_fall() -> None:
+    clock, seen = FakeClock(), list[int]()
+
+    async def infer(batch: Array) -> None:
+        seen.append(len(batch))
+        run = seen.count(len(batch))
+        took = {1: 0.010, 2: 0.009, 4: 0.020, 8: 0.040}[len(batch)]
+        clock.advance({1: 9.0, 2: 0.001}.get(run, took if run % 2 else 5.0))  # others run in between
+
+    found = await quiet_times(card_of("m"), infer, clock.monotonic_s)
+    assert found == pytest.approx({1: 0.010, 2: 0.010, 4: 0.020, 8: 0.040})
+    assert seen == [size for size in BATCHES for _ in range(RUNS + 1)]
+
+
+async def test_batches_are_no_larger_than_the_card_allows_and_errors_are_the_callers() -> None:
+    seen: list[int] = []
+
+    async def infer(batch: Array) -> None:
+        seen.append(len(batch))
+
+    await quiet_times(card_of("m", max_batch=2), infer, lambda: 0.0)
+    assert set(seen) == {1, 2}
+
+    async def fails(batch: Array) -> None:
+        raise ModelError("no such network")
+
+    with pytest.raises(ModelError):
+        await quiet_times(card_of("m"), fails, lambda: 0.0)
