@@ -12,14 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from operators.wire.schema import AuditedKind
-
-Fallback = Literal["cheapest", "reuse", "drop"]
-"""What is done where no model has the time. ``cheapest``: the fastest answers, late if need be. ``reuse``: objects with
-a known answer keep it and are looked at later, the fastest looks at the others. ``drop``: the fastest answers, and the
-frame is given up where that cannot be in time."""
+from operators.wire.schema import AuditedKind, Fallback
 
 WORDS: dict[Fallback, str] = {
     "cheapest": "the fastest answers",

@@ -14,6 +14,10 @@ RESULT_SCHEMA: Final = "sluice.result/1"
 Outcome = Literal["analysed", "dropped", "failed"]
 Provenance = Literal["oracle", "variant", "specialised", "cached", "track", "reused"]
 """``track``: the pooled looks at the object. ``reused`` is written no longer, but read in results that are older."""
+Fallback = Literal["cheapest", "reuse", "drop"]
+"""What is done where no model of a node has the time. ``cheapest``: the fastest answers, late if need be. ``reuse``:
+objects with a known answer keep it and are looked at later, the fastest looks at the others. ``drop``: the fastest
+answers, and the frame is given up where that cannot be in time."""
 ShortcutKind = Literal["variant", "specialised", "cached", "reused"]
 """The provenances of attributes that are audited, each by itself."""
 AuditedKind = Literal["variant", "specialised", "cached", "reused", "propagated"]
@@ -94,6 +98,10 @@ class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
 
     variant: Label
     """The model to run where no other shortcut answers."""
+    objects: Count | None = None
+    """How many objects it was chosen for; None: there was no choice."""
+    cause: Fallback | None = None
+    """The policy that decided, where no model had the time."""
     shortcuts: Annotated[list[AuditedKind], Meta(max_length=bounds.MOST_LISTED)] | None = None
     """Kinds of shortcuts that were allowed to answer; None: all that the node has."""
     budget_ms: Milliseconds | None = None

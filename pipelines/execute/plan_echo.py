@@ -19,6 +19,8 @@ def _decision(call: Call, variant: str) -> NodeDecision:
     plan = call.plan
     return NodeDecision(
         variant=variant,
+        objects=call.objects,
+        cause=plan.cause,
         shortcuts=None if plan.shortcuts is None else sorted(plan.shortcuts),
         budget_ms=None if plan.budget_ms is None else round(plan.budget_ms, DIGITS),
         why=plan.why,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operators.plan import Fallback
+from operators.wire.schema import Fallback
 
 
 def fallback_of(droppable: bool, answers_tracks: bool) -> Fallback:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
-from operators.plan import WORDS, Fallback
+from operators.plan import WORDS
+from operators.wire.schema import Fallback
 from pipelines.planning.budgets import Path, Split, Times, shares
 from pipelines.planning.options import Option, Table
 

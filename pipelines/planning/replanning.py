@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from operators.base import Call
-from operators.plan import Decision, Fallback, Rung
+from operators.plan import Decision, Rung
+from operators.wire.schema import Fallback
 from pipelines.planning.fallback import fallback_of
 from pipelines.planning.fan_out import FanOut
 from pipelines.planning.node_times import NodeTimes, ratio

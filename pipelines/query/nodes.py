@@ -109,7 +109,7 @@ class RecogniseNode(Node):
     input: str = Field(max_length=1000)
     """The objects to look at: ``track[label in (car, truck) and area >= 0.002]``; or ``frame``, all of it."""
     model: Names
-    """Classifiers, or embedders where there is a ``gallery``, by name: the first is used."""
+    """Classifiers, or embedders where there is a ``gallery``, by name: the first that has the time is used."""
     attribute: NodeName = Field(default_factory=lambda valid: valid.get("name", "unknown"))
     """The name of the answer in results. Default: the node's name."""
     min_confidence: Share | None = None

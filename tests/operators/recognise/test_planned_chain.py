@@ -7,7 +7,7 @@ from typing import Any
 from cache_adapt.audit.state import AuditState, Rule
 from operators.base import Call
 from operators.frames.frame import Region
-from operators.plan import Decision, Fallback, Rung
+from operators.plan import Decision, Rung
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
@@ -16,6 +16,7 @@ from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.snapshot import Snapshot
 from operators.recognise.shortcuts.variant import Variant
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
+from operators.wire.schema import Fallback
 from serving.errors import ModelError
 from serving.scheduling.urgency import Urgency
 
