@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from serving.common.engine_observer import UNOBSERVED, EngineObserver
 
 if TYPE_CHECKING:
     from serving.backend import Backend
+    from serving.variants.timings import Measured
 
 
 def catalogue(given: Sequence[Path]) -> Catalogue:
@@ -26,6 +27,19 @@ def template_dirs() -> list[Path]:
     from specialization.templates.stored import SHIPPED
 
     return [(cache_dir() or user_cache()) / "templates", SHIPPED]
+
+
+def measured(known: Catalogue) -> Callable[[str], Measured | None]:
+    """What was measured of a model on this machine, by its name; it raises ModelError for what cannot be used."""
+    from serving.variants.artefacts import user_cache
+    from serving.variants.timings import measured as of
+    from serving.variants.variant import parse
+
+    def found(model: str) -> Measured | None:
+        variant = parse(model)
+        return of(known.find(variant.model), variant, cache_dir() or user_cache())
+
+    return found
 
 
 def backend(known: Catalogue, observer: EngineObserver = UNOBSERVED) -> Backend:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pipelines.commands import options
-from pipelines.environment import catalogue
+from pipelines.environment import catalogue, measured
 from pipelines.measure.audit_prospects import demanding
 from pipelines.measure.head_prospects import hopeless
 from pipelines.process.terminal import say
@@ -37,10 +37,34 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
         query_read = examined.require()[0]
         prospects = {**demanding(query_read, known), **hopeless(query_read, known)}
         doubts += [f"{node}: {why}" for node, why in prospects.items()]
+    planned = _planned(examined, known)
+    doubts += planned.doubts
     if as_json:
-        say(json.dumps(_as_json(examined, doubts), indent=2))
+        say(json.dumps({**_as_json(examined, doubts), **planned.as_json}, indent=2))
         ctx.exit(2 if examined.problems else 0)
-    say("\n".join([_summary(*examined.require()), *(f"  look at  {doubt}" for doubt in doubts)]))
+    say("\n".join([_summary(*examined.require()), *planned.lines, *(f"  look at  {doubt}" for doubt in doubts)]))
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """What the planner will choose from, as it is said."""
+
+    lines: Sequence[str] = ()
+    doubts: Sequence[str] = ()
+    as_json: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _planned(examined: Examined, known: Catalogue) -> _Planned:
+    """Nothing for queries with problems, or with one model a node."""
+    if examined.problems:
+        return _Planned()
+    dag = examined.require()[1]
+    if not any(node.spec.task == "recognise" and len(node.models) > 1 for node in dag.nodes):
+        return _Planned()
+    from pipelines.assembly import choices  # numbers, which other queries do without
+
+    found = choices.choices(dag, measured(known))
+    return _Planned(choices.lines(found), choices.doubts(found), {"plan": choices.as_json(found)})
 
 
 def _with_galleries(examined: Examined, known: Catalogue) -> tuple[Examined, list[str]]:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import pytest
 
 from operators.testing import card_of
-from pipelines.assembly.planners import Tables, planner
+from pipelines.assembly.planners import planner
+from pipelines.assembly.tables import Tables
 from pipelines.planning.planner import FirstListed, Start, Step
 from pipelines.planning.replanning import Replanning
 from pipelines.query.dag import Dag, compile_dag
@@ -108,7 +109,7 @@ async def test_measurements_that_cannot_be_used_are_logged_and_made_anew(caplog:
 
 
 async def test_the_first_listed_model_runs_until_it_was_measured() -> None:
-    tables = Tables.read(dag("large", "small"), Engine({"small": known(2)}))
+    tables = Tables.read(dag("large", "small"), Engine({"small": known(2)}).measured)
     assert tables.ready() == {}
     assert tables.unknown == ["large"]
 

@@ -44,6 +44,7 @@ def test_a_good_query_is_ok_and_shows_what_it_does(tmp_path: Path, models: Path)
         "  detect     detect             frame → motion",
         "  track      track              detect → ids",
         "  recognise  type               track[label in (moving)] → small (or large)",
+        "  not measured here, so timed when the query first runs and not chosen before: small, large",
     ]
 
 
@@ -53,6 +54,7 @@ def test_json_for_scripts(tmp_path: Path, models: Path) -> None:
     said = json.loads(result.output)
     assert (result.exit_code, said["ok"], said["name"]) == (0, True, "cars")
     assert [node["name"] for node in said["nodes"]] == ["detect", "track", "type"]
+    assert said["plan"] == {"models": {}, "unmeasured": ["small", "large"], "budgets_ms": {}}
     assert "hunter2" not in result.output
 
 
@@ -92,7 +94,7 @@ MASKS = """\
 def test_masks_are_shown_with_those_that_lie_on_no_stream(tmp_path: Path, models: Path) -> None:
     path = write(tmp_path / "q.yaml", GOOD + MASKS)
     result = CliRunner().invoke(command, [str(path), "--models", str(models)], catch_exceptions=False)
-    assert result.output.splitlines()[-2:] == [
+    assert result.output.splitlines()[-3:-1] == [
         "  mask       camera-local-yard  ignores moving in 3 corners",
         "  mask       gate-*             requires everything in 4 corners (no stream of this query has such an id)",
     ]

@@ -1,0 +1,132 @@
+"""What the planner of a query will choose from, for ``sluice check``: what is known before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.assembly.tables import Tables, option
+from pipelines.planning.latency_split import LatencySplit, Stage, batch_throughput, best_split
+from pipelines.planning.options import Table
+from pipelines.planning.plan import FramePlan, Load, Terms, plan
+from pipelines.query.dag import Dag, DagNode
+from pipelines.query.nodes import MOTION
+from serving.errors import ModelError
+from serving.variants.timings import Measured
+
+OBJECTS = (1, 4, 16)
+"""Numbers of objects for which times are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What is known of a query's plan."""
+
+    tables: Tables
+    frame: FramePlan
+    """For one object at each node, of the nodes whose times are known."""
+    split: LatencySplit | None
+    """The budgets with which a device serves the most frames, one object each; None where that is not known."""
+
+
+def choices(dag: Dag, measured: Callable[[str], Measured | None]) -> Choices:
+    """What there is to choose, by what was measured here; nodes whose networks were not measured are left out."""
+    tables = Tables.read(dag, measured)
+    known = {node.name: each for node in dag.nodes if (each := _measured(node, tables, measured)) is not None}
+    options = tables.ready() | {
+        node.name: Table((option(node.models[0], known[node.name]),))
+        for node in dag.nodes
+        if node.name in known and node.name not in tables.nodes
+    }
+    path = tuple(node.name for node in dag.nodes if node.name in options)
+    frame = plan(Terms((path,), {name: options[name] for name in path}), dag.slo_ms / 1000, Load(), 0.0)
+    complete = all(node.name in known for node in dag.nodes if _has_network(node))
+    return Choices(tables, frame, best_split(_stages(dag, known), dag.slo_ms / 1000) if complete and known else None)
+
+
+def _has_network(node: DagNode) -> bool:
+    return bool(node.models) and node.models[0] != MOTION
+
+
+def _measured(node: DagNode, tables: Tables, measured: Callable[[str], Measured | None]) -> Measured | None:
+    """What is known of a node's first listed model."""
+    if not _has_network(node):
+        return None
+    if node.name in tables.nodes:
+        return tables.known.get(node.models[0])
+    try:
+        return measured(node.models[0])
+    except ModelError as error:
+        tables.faults.append(str(error))
+        return None
+
+
+def _stages(dag: Dag, known: dict[str, Measured]) -> list[Stage]:
+    """The nodes with networks, each behind the one that runs before it."""
+    found: list[Stage] = []
+    for node in dag.nodes:
+        if node.name in known:
+            before = found[-1].name if found else None
+            found.append(Stage(node.name, before, 1.0, batch_throughput(known[node.name].tail_s)))
+    return found
+
+
+def as_json(found: Choices) -> dict[str, Any]:
+    """What scripts read."""
+    nodes = {
+        name: [
+            {
+                "model": each.variant,
+                "agreement": each.accuracy,
+                "ms": {str(n): round(1000 * each.takes_s(n), 2) for n in OBJECTS},
+            }
+            for each in table.options
+        ]
+        for name, table in found.tables.ready().items()
+    }
+    budgets = {name: round(1000 * each.budget_s, 1) for name, each in found.frame.choices.items()}
+    return {"models": nodes, "unmeasured": found.tables.unknown, "budgets_ms": budgets}
+
+
+def lines(found: Choices) -> list[str]:
+    """What people read: a table for each node with a choice, then how the SLO is shared."""
+    said: list[str] = []
+    for name, table in found.tables.ready().items():
+        head = "".join(f"{f'{n} objects' if n > 1 else '1 object':>12}" for n in OBJECTS)
+        width = max(len(each.variant) for each in table.options)
+        said.append(f"  {name} runs the first of these that has the time:")
+        said.append(f"    {'':<{width}}{head}   agreement")
+        for each in table.options:
+            times = "".join(f"{1000 * each.takes_s(n):>9.1f} ms" for n in OBJECTS)
+            agreement = "not measured" if each.accuracy is None else f"{each.accuracy:.3f}"
+            said.append(f"    {each.variant:<{width}}{times}   {agreement}")
+    if found.tables.unknown:
+        names = ", ".join(found.tables.unknown)
+        said.append(f"  not measured here, so timed when the query first runs and not chosen before: {names}")
+    return [*said, *_shared(found)]
+
+
+def _shared(found: Choices) -> list[str]:
+    frame, said = found.frame, list[str]()
+    if found.tables.nodes and frame.choices:
+        shares = ", ".join(f"{name} {1000 * each.budget_s:.0f}" for name, each in frame.choices.items())
+        said.append(f"  of {1000 * frame.deadline_s:g} ms the nodes get at first, for one object: {shares} ms")
+    if found.tables.nodes and found.split is not None:
+        shares = ", ".join(f"{name} {1000 * each:.0f}" for name, each in found.split.budgets_s.items())
+        rate = found.split.throughput
+        said.append(f"  most frames a second with one object each ({rate:.0f}) in batches: {shares} ms")
+    return said
+
+
+def doubts(found: Choices) -> Sequence[str]:
+    """What is worth a look: measurements that cannot be used, an SLO that is too short."""
+    said = list(found.tables.faults)
+    for name, each in found.frame.choices.items():
+        if each.cause is not None:
+            short_ms = 1000 * (each.takes_s - each.budget_s)
+            said.append(
+                f"{name}: the fastest model, {each.variant}, takes {1000 * each.takes_s:.1f} ms for one object, "
+                f"{short_ms:.1f} ms more than slo_ms leaves it: give more time or list a faster model"
+            )
+    return said
