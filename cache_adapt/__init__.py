@@ -1,6 +1,6 @@
 """Caches learned inside networks answer for easy inputs, where that pays. The audit keeps measuring how far shortcuts
-agree with the oracle.
+agree with the oracle. Adaptation trains anew what shortcuts have learnt, on what cameras show now.
 
-Read in this order: ``caches``, ``exits``, ``compose``, ``audit``, ``bisection``.
+Read in this order: ``caches``, ``exits``, ``compose``, ``audit``, ``adaptation``, ``bisection``.
 """
 # A part of Sluice.

@@ -1,0 +1,6 @@
+"""Training anew what shortcuts have learnt, on samples of what cameras show now (Balasubramanian et al., 2021, §5.3):
+which samples are kept, when it is time, and whether something new is better than what is in use. What is trained is a
+matter of others: a kind of artefact registers as a ``Trainable``.
+
+Read in this order: ``window``, ``triggers``, ``versions``, ``targets``, ``trainable``, ``gain``, ``jobs``.
+"""

@@ -1,0 +1,36 @@
+"""Whether what was trained is published: only where it is better than what is in use. Pure.
+
+A version that is exchanged has to prove itself anew in the shadow, and meanwhile the oracle answers: an exchange that
+gains nothing costs all that.
+"""
+
+from __future__ import annotations
+
+from cache_adapt.adaptation.trainable import Judgement
+from cache_adapt.adaptation.versions import LARGEST_BYTES
+
+LEAST_HELD = 20
+"""Fewest samples held back that may decide for an exchange."""
+LEAST_GAIN = 0.02
+"""By how much a new version must be worth more than the one in use."""
+
+
+def why_not_published(data: bytes, new: Judgement, current: Judgement | None, held: int) -> str | None:
+    """Why a new artefact is not published; None where it is. ``held``: number of samples that both were judged by.
+
+    ``current``: how the version in use does; None where there is none.
+    """
+    if len(data) > LARGEST_BYTES:
+        return f"it takes {len(data)} bytes, more than {LARGEST_BYTES}"
+    if new.why_not is not None:
+        return new.why_not
+    if current is None:
+        return None
+    if held < LEAST_HELD:
+        return f"{held} samples that were held back are too few to exchange the version in use"
+    if current.why_not is not None or new.worth >= current.worth + LEAST_GAIN:
+        return None
+    return (
+        f"it answers rightly for {new.worth:.0%} of {held} samples that were held back, the version in use for "
+        f"{current.worth:.0%}"
+    )

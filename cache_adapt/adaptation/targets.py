@@ -1,0 +1,63 @@
+"""What can be trained: an artefact of some kind, for one network of one node. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cache_adapt.adaptation.triggers import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A network whose activations are trained on. Samples of equal subjects belong together, whichever their stream."""
+
+    node: str
+    network: str
+    network_sha256: str
+    """Activations of another file of weights are something else."""
+    labels: str
+    """The digest of the words that the labels' numbers stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One artefact that workers want."""
+
+    subject: Subject
+    kind: str
+    """The name of a ``Trainable``."""
+    spec: bytes
+    """What exactly is wanted, in the words of the kind: equal bytes mean the same artefact."""
+
+    @property
+    def key(self) -> str:
+        """Names the artefact within its query; what differs in anything has another key."""
+        parts = (*vars_of(self.subject), self.kind)
+        told = b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
+        return f"{self.subject.node}/{self.kind}/{hashlib.sha256(told + self.spec).hexdigest()[:32]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a worker says of a target when it asks for it, again and again as long as it is wanted."""
+
+    stream: str
+    version: int = 0
+    """The version in use there; 0: none."""
+    seen: Seen = field(default_factory=Seen)
+    """What was seen of this version."""
+
+
+def vars_of(subject: Subject) -> tuple[str, str, str, str]:
+    """The parts of a subject, in their order."""
+    return subject.node, subject.network, subject.network_sha256, subject.labels
+
+
+def pooled(reports: Iterable[Report], version: int) -> Seen:
+    """What all streams together have seen; figures of other versions than this one do not count, their classes do."""
+    found = Seen()
+    for report in reports:
+        found = found.plus(report.seen if report.version == version else Seen(mix=report.seen.mix))
+    return found

@@ -1,0 +1,57 @@
+"""The contract of a kind of artefact that is trained on samples: heads today, learned caches next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from cache_adapt.adaptation.targets import Target
+from cache_adapt.adaptation.window import Rows
+
+Paid = Callable[[float], None]
+"""Called with the processor seconds that a training has taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new artefact."""
+
+    data: bytes
+    """Encoded: no pickle."""
+    detail: str
+    """What it is, in a few words for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an artefact is good for on samples that it was not trained on."""
+
+    worth: float
+    """What it is good for, 0…1: the share of the objects that it answers for rightly."""
+    why_not: str | None = None
+    """Why it must not be used, in a few words; None where the samples do not show that."""
+
+
+class Trainable(Protocol):
+    """One kind of artefact. A kind registers by being handed to ``Adaptation``."""
+
+    @property
+    def kind(self) -> str:
+        """Its name, unique and short; part of the artefacts' keys."""
+        ...
+
+    def why_not(self, target: Target) -> str | None:
+        """Why a target cannot be trained, which anybody may have asked for; None where it can."""
+        ...
+
+    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> Made:
+        """Train on samples, oldest first, perhaps none, and on the kind's validation set; SluiceError where it fails.
+
+        Not in this process's threads. ``paid`` is called whether it succeeds or not.
+        """
+        ...
+
+    def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
+        """Say how an artefact does on recent samples; ModelError where it is damaged."""
+        ...

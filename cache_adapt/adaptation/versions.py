@@ -1,0 +1,43 @@
+"""Versions of an artefact: they only ascend, and each is known by its hash. Pure.
+
+A version is the second in which it was made, or one more than the last: so it also ascends over a restart that has
+forgotten everything, and nobody can take a number from which there is no way up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+AHEAD_S = 3600
+"""A version may be so many seconds ahead of a reader's clock."""
+
+Refusal = Literal["stale", "from the future", "damaged", "too large"]
+
+LARGEST_BYTES = 1 << 20
+"""The largest artefact; heads take some kilobytes."""
+
+
+def digest(data: bytes) -> str:
+    """The SHA-256 of an artefact, in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def next_version(last: int, now_s: float) -> int:
+    """The version after ``last`` (0: there was none); ``now_s``: seconds since 1970.
+
+    >>> next_version(0, 1000.5), next_version(1000, 1000.9), next_version(2000, 1000.0)
+    (1000, 1001, 2001)
+    """
+    return max(last + 1, int(now_s))
+
+
+def why_refused(data: bytes, sha256: str, version: int, known: int, now_s: float) -> Refusal | None:
+    """Why an artefact is not taken in place of version ``known``; None where it is."""
+    if version <= known:
+        return "stale"
+    if version > now_s + AHEAD_S:
+        return "from the future"
+    if len(data) > LARGEST_BYTES:
+        return "too large"
+    return None if digest(data) == sha256 else "damaged"

@@ -1,0 +1,40 @@
+"""A kind of artefact for tests: the majority class of the samples, as one byte."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.adaptation.trainable import Judgement, Made, Paid
+from cache_adapt.adaptation.window import Rows
+from serving.errors import ModelError, SluiceError
+
+SUBJECT = Subject("type", "net", "ab" * 32, "cd" * 32)
+TARGET = Target(SUBJECT, "majority", b"{}")
+
+
+class Majority:
+    """Takes half a second for each training."""
+
+    kind = "majority"
+
+    def __init__(self, least: int = 1) -> None:
+        """``least``: the fewest samples."""
+        self.trained: list[Rows] = []
+        self._least = least
+
+    def why_not(self, target: Target) -> str | None:
+        return None if target.spec == b"{}" else "there is nothing to say of it"
+
+    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> Made:
+        paid(0.5)
+        self.trained.append(rows)
+        if len(rows) < self._least:
+            raise SluiceError(f"{len(rows)} samples are too few")
+        ((label, _),) = Counter(rows.labels.tolist()).most_common(1)
+        return Made(bytes([label]), f"class {label}")
+
+    def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
+        if len(data) != 1:
+            raise ModelError("not one byte")
+        return Judgement(float((held.labels == data[0]).mean()) if len(held) else 0.0)

@@ -1,0 +1,198 @@
+"""An adaptation worker's decisions over time, with a kind that trains at once."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from cache_adapt.adaptation import jobs
+from cache_adapt.adaptation.jobs import Adaptation, Artefact
+from cache_adapt.adaptation.targets import Report, Target
+from cache_adapt.adaptation.triggers import PAUSE_S, PERIOD_S, Seen
+from cache_adapt.adaptation.window import SPAN_S, Sample
+from learning.purse import Purse, unlimited
+from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET, Majority
+
+GATE = Report("gate")
+DIMS = 3
+
+
+@dataclass
+class Worker:
+    """An adaptation worker whose clock a test moves."""
+
+    adaptation: Adaptation
+    now_s: float = 1_700_000_000.0
+
+    def see(self, *labels: int, stream: str = "gate", dims: int = DIMS) -> None:
+        samples = [Sample(self.now_s, label, np.zeros(dims, np.float16)) for label in labels]
+        self.adaptation.add(SUBJECT, stream, samples, self.now_s)
+
+    def want(self, target: Target = TARGET, report: Report = GATE) -> str | None:
+        return self.adaptation.wanted(target, report, self.now_s)
+
+    async def work(self) -> Artefact | None:
+        """Train what is due, and publish it."""
+        due = self.adaptation.next(self.now_s)
+        made = await self.adaptation.train(due, lambda: self.now_s) if due else None
+        if made:
+            self.adaptation.published(made.target.key, made.version, made.data, self.now_s)
+        return made
+
+
+def worker(least: int = 1, purse: Purse | None = None) -> Worker:
+    return Worker(Adaptation([Majority(least)], purse or unlimited(), agreement=0.97))
+
+
+async def test_what_is_wanted_is_trained_once_and_published() -> None:
+    the = worker()
+    the.see(*[1] * 30)
+    assert await the.work() is None, "nobody has asked for it"
+    assert the.want() is None
+    made = await the.work()
+    assert made is not None
+    assert (made.target, made.data, made.version) == (TARGET, b"\x01", int(the.now_s))
+    assert await the.work() is None
+
+
+async def test_what_cannot_be_had_is_said() -> None:
+    the = worker()
+    assert "cache" in str(the.want(replace(TARGET, kind="cache")))
+    assert the.want(replace(TARGET, spec=b"?")) == "there is nothing to say of it"
+    assert await the.work() is None
+
+
+async def test_new_content_brings_a_new_version_and_the_same_content_none() -> None:
+    the = worker()
+    the.see(*[1] * 100)
+    the.want()
+    first = await the.work()
+    the.now_s += PERIOD_S
+    the.see(*[1] * 100)
+    the.want()
+    assert await the.work() is None, "it gains nothing"
+    the.now_s += PERIOD_S
+    the.see(*[2] * 400)
+    the.want()
+    second = await the.work()
+    assert first
+    assert second
+    assert (second.data, second.version > first.version) == (b"\x02", True)
+
+
+async def test_a_bad_hit_rate_brings_a_training_long_before_its_time() -> None:
+    the = worker()
+    the.see(*[1] * 100)
+    the.want()
+    first = await the.work()
+    assert first
+    the.now_s += PAUSE_S
+    the.see(*[2] * 400)
+    other = Seen(asked=300, answered=10, expected=250.0)
+    the.want(report=Report("gate", first.version - 1, other))
+    assert await the.work() is None, "it is the rate of a version that nobody uses any more"
+    the.want(report=Report("gate", first.version, other))
+    second = await the.work()
+    assert second
+    assert second.data == b"\x02"
+
+
+async def test_after_a_restart_it_goes_on_with_what_is_published() -> None:
+    the = worker()
+    the.see(*[1] * 100)
+    the.want()
+    made = await the.work()
+    assert made
+    after = worker()
+    after.now_s = the.now_s + 1
+    after.adaptation.published(TARGET.key, made.version, made.data, after.now_s)
+    after.see(*[1] * 100)
+    after.want(report=Report("gate", made.version))
+    assert await after.work() is None, "there is nothing to do"
+    after.now_s += PERIOD_S
+    after.see(*[2] * 400)
+    after.want()
+    again = await after.work()
+    assert again
+    assert again.version > made.version
+
+
+async def test_what_somebody_else_published_is_replaced_where_it_cannot_be_used() -> None:
+    the = worker()
+    the.adaptation.published(TARGET.key, int(the.now_s) + 1000, b"garbage", the.now_s)
+    the.see(*[1] * 100)
+    the.want()
+    made = await the.work()
+    assert made
+    assert made.version == int(the.now_s) + 1001
+    the.adaptation.published(TARGET.key, made.version + 5, b"more garbage", the.now_s)
+    the.want()
+    again = await the.work()
+    assert again
+    assert again.version > made.version + 5
+
+
+async def test_a_training_that_fails_is_tried_again_when_more_samples_have_come(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    the = worker(least=50)
+    the.see(*[1] * 10)
+    the.want()
+    assert await the.work() is None
+    assert "node type, majority (wanted): nothing new from 8 recent samples: 8 samples are too few" in caplog.text
+    assert await the.work() is None
+    the.now_s += PAUSE_S
+    the.see(*[1] * 100)
+    the.want()
+    assert await the.work() is not None
+
+
+async def test_trainings_cost_no_more_than_the_purse_allows() -> None:
+    seconds = 0.0
+    the = worker(purse=Purse(lambda: seconds, share=1.0, reinvested=0.0))
+    the.see(*[1] * 30)
+    the.want()
+    assert the.adaptation.next(the.now_s) is None
+    seconds = 1.2
+    assert await the.work() is not None
+    the.want(replace(TARGET, subject=replace(SUBJECT, node="other")))
+    assert the.adaptation.next(the.now_s) is not None, "half a second was spent"
+    seconds = 0.9
+    assert the.adaptation.next(the.now_s) is None
+
+
+async def test_what_nobody_speaks_of_is_left_alone_and_old_samples_go() -> None:
+    the = worker()
+    the.see(*[1] * 30)
+    the.want()
+    the.now_s += jobs.WANTED_S + 1
+    assert await the.work() is None
+    the.now_s += SPAN_S
+    the.adaptation.tidy(the.now_s)
+    assert the.adaptation.samples == 0
+
+
+async def test_everything_that_others_can_make_it_keep_is_bounded() -> None:
+    the = worker()
+    for number in range(jobs.MOST_TARGETS + 10):
+        subject = replace(SUBJECT, node=f"n{number}")
+        sample = Sample(the.now_s, 0, np.zeros(DIMS, np.float16))
+        the.adaptation.add(subject, "gate", [sample], the.now_s)
+        the.adaptation.published(f"key{number}", 1, bytes(1 << 20), the.now_s)
+        the.want(Target(subject, "majority", b"{}"))
+    for number in range(jobs.MOST_STREAMS + 10):
+        the.want(report=Report(f"stream{number}"))
+    assert the.adaptation.samples == jobs.MOST_WINDOWS
+    assert the.adaptation.kept_bytes <= jobs.KEPT_BYTES
+    assert the.adaptation.targets == jobs.MOST_TARGETS
+
+
+async def test_activations_of_another_length_begin_a_new_window() -> None:
+    the = worker()
+    the.see(*[1] * 30)
+    the.see(2, 2, dims=5)
+    assert the.adaptation.samples == 2

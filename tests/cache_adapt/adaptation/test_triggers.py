@@ -1,0 +1,126 @@
+"""When something is trained anew, and when chance alone must not cause it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from cache_adapt.adaptation.triggers import (
+    LEAST_NEW,
+    PAUSE_S,
+    PERIOD_S,
+    History,
+    Seen,
+    falls_short,
+    has_drifted,
+    why_train,
+)
+
+AGREEMENT = 0.97
+MIX = {0: 80, 1: 40}
+
+
+def served(at_s: float = 0.0, samples: int = 0) -> History:
+    history = History()
+    history.tried(at_s, samples, MIX, gained=True)
+    return history
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (Seen(), None),
+        (Seen(asked=400, answered=320, expected=320.0, mix=MIX), None),
+        (Seen(asked=400, answered=200, expected=320.0, mix=MIX), "hit rate"),
+        (Seen(asked=4, answered=1, expected=3.2, mix=MIX), None),
+        (Seen(audits=200, agreed=200, mix=MIX), None),
+        (Seen(audits=200, agreed=180, mix=MIX), "agreement"),
+        (Seen(mix={0: 10, 2: 110}), "class mix"),
+    ],
+)
+def test_something_is_trained_anew_when_it_does_worse_than_was_expected(seen: Seen, reason: str | None) -> None:
+    assert why_train(served(), PAUSE_S, LEAST_NEW, seen, AGREEMENT) == reason
+
+
+def test_what_was_never_tried_is_trained_even_without_samples() -> None:
+    assert why_train(History(), 0.0, 0, Seen(), AGREEMENT) == "wanted"
+
+
+def test_what_does_well_is_trained_anew_after_a_while() -> None:
+    seen = Seen(asked=400, answered=320, expected=320.0, mix=MIX)
+    assert why_train(served(), PERIOD_S - 1, LEAST_NEW, seen, AGREEMENT) is None
+    assert why_train(served(), PERIOD_S, LEAST_NEW, seen, AGREEMENT) == "schedule"
+
+
+def test_nothing_is_trained_on_the_samples_of_the_time_before() -> None:
+    assert why_train(served(samples=500), PERIOD_S, 500 + LEAST_NEW - 1, Seen(), AGREEMENT) is None
+
+
+def test_a_bad_figure_does_not_cause_a_second_training_at_once() -> None:
+    bad = Seen(asked=400, answered=0, expected=320.0)
+    assert why_train(served(at_s=100.0), 100.0 + PAUSE_S - 1, 1000, bad, AGREEMENT) is None
+
+
+def test_what_brings_nothing_is_tried_after_twice_as_long_each_time() -> None:
+    history, now_s, tried = served(), 0.0, []
+    bad = Seen(asked=400, answered=0, expected=320.0)
+    for now_s in range(0, 4000, 10):
+        if why_train(history, now_s, now_s * 100, bad, AGREEMENT) == "hit rate":
+            tried.append(now_s)
+            history.tried(now_s, now_s * 100, MIX, gained=False)
+    gaps = np.diff(tried)
+    assert gaps.tolist() == [PAUSE_S * 2**n for n in range(len(gaps))]
+    assert len(gaps) >= 4
+
+
+def test_a_gain_begins_the_gaps_anew() -> None:
+    history = served()
+    for _ in range(5):
+        history.tried(0.0, 0, MIX, gained=False)
+    assert why_train(history, PERIOD_S, LEAST_NEW, Seen(), AGREEMENT) is None
+    history.tried(0.0, 0, MIX, gained=True)
+    assert why_train(history, PERIOD_S, LEAST_NEW, Seen(), AGREEMENT) == "schedule"
+
+
+def test_what_has_failed_is_wanted_until_it_is_there() -> None:
+    history = History()
+    history.tried(0.0, 10, {}, gained=False)
+    assert why_train(history, PAUSE_S, 10, Seen(), AGREEMENT) is None, "nothing has come since"
+    assert why_train(history, PAUSE_S, 10 + LEAST_NEW, Seen(), AGREEMENT) == "wanted"
+
+
+@pytest.mark.parametrize("classes", [2, 6, 30])
+def test_a_mix_that_stays_hardly_ever_seems_to_drift(classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    shares = rng.dirichlet(np.ones(classes))
+    alarms = sum(
+        has_drifted(
+            Counter(rng.choice(classes, n, p=shares).tolist()), Counter(rng.choice(classes, m, p=shares).tolist())
+        )
+        for n, m in rng.integers(50, 500, (300, 2))
+    )
+    assert alarms == 0
+
+
+def test_new_classes_are_found_from_two_hundred_objects_on() -> None:
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(100):
+        before, now = (
+            Counter(rng.choice(6, 240, p=p).tolist()) for p in ([0.5, 0.4, 0.1, 0, 0, 0], [0.1, 0, 0, 0, 0.4, 0.5])
+        )
+        found += has_drifted(before, now)
+    assert found == 100
+
+
+def test_chance_rarely_makes_a_share_fall_short() -> None:
+    rng = np.random.default_rng(0)
+    assert np.mean([falls_short(int(rng.binomial(200, 0.8)), 200, 0.8) for _ in range(5000)]) <= 0.002
+    assert not falls_short(0, 0, 0.9)
+
+
+def test_figures_of_streams_add_up() -> None:
+    one, other = Seen(10, 5, 6.0, 3, 2, {0: 4}), Seen(1, 1, 0.5, 1, 1, {0: 1, 7: 2})
+    assert one.plus(other) == Seen(11, 6, 6.5, 4, 3, {0: 5, 7: 2})
