@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "Analyse sources in one process and write results: no broker needed.",
     "capture": "Decode and sample cameras or files into the frames topic.",
     "worker": "Analyse the frames topic and publish results.",
+    "adapt": "Train on what the workers of a query see, for all of them.",
     "watch": "Show results as they arrive.",
     "check": "Validate a query file.",
     "topics": "Create or describe the topics.",

@@ -13,7 +13,17 @@ from typing import Any
 
 import msgspec
 
-from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, StreamPlan, StreamStatus
+from operators.wire.schema import (
+    DeadLetter,
+    Event,
+    FrameHeader,
+    Result,
+    SamplesHeader,
+    StreamPlan,
+    StreamStatus,
+    UpdateHeader,
+    Wish,
+)
 from pipelines.query.query_file import Query
 from serving.common.strict import Strict
 
@@ -25,6 +35,9 @@ MESSAGES: Mapping[str, type[msgspec.Struct]] = {
     "plan": StreamPlan,
     "event": Event,
     "dead-letter": DeadLetter,
+    "samples": SamplesHeader,
+    "wish": Wish,
+    "update": UpdateHeader,
 }
 
 

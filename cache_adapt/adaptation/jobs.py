@@ -91,6 +91,11 @@ class Adaptation:
         for sample in samples:
             window.add(stream, sample, now_s)
 
+    def why_foreign(self, subject: Subject) -> str | None:
+        """Why no kind trains on samples of this network; None where one does."""
+        found = [kind.why_foreign(subject) for kind in self._kinds.values()]
+        return None if None in found else found[0]
+
     def wanted(self, target: Target, report: Report, now_s: float) -> str | None:
         """Note that a worker wants something; returns why it cannot be had, None where it can."""
         kind = self._kinds.get(target.kind)

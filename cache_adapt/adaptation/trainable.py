@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from cache_adapt.adaptation.targets import Target
+from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import Rows
 
 Paid = Callable[[float], None]
@@ -39,6 +39,10 @@ class Trainable(Protocol):
     @property
     def kind(self) -> str:
         """Its name, unique and short; part of the artefacts' keys."""
+        ...
+
+    def why_foreign(self, subject: Subject) -> str | None:
+        """Why samples of this network are of no use; None where they are."""
         ...
 
     def why_not(self, target: Target) -> str | None:

@@ -10,6 +10,17 @@ from typing import TypeVar
 
 import msgspec
 
+from operators.wire.adaptation import (
+    SAMPLES_HEADER_KEY,
+    SAMPLES_SCHEMA,
+    UPDATE_HEADER_KEY,
+    UPDATE_SCHEMA,
+    WISH_SCHEMA,
+    ClassCount,
+    SamplesHeader,
+    UpdateHeader,
+    Wish,
+)
 from operators.wire.events import (
     DEAD_LETTER_SCHEMA,
     EVENT_SCHEMA,
@@ -59,11 +70,17 @@ __all__ = [
     "FRAME_SCHEMA",
     "PLAN_SCHEMA",
     "RESULT_SCHEMA",
+    "SAMPLES_HEADER_KEY",
+    "SAMPLES_SCHEMA",
     "STREAM_SCHEMA",
+    "UPDATE_HEADER_KEY",
+    "UPDATE_SCHEMA",
+    "WISH_SCHEMA",
     "Agreement",
     "Attribute",
     "AuditedKind",
     "BoundingBox",
+    "ClassCount",
     "DeadLetter",
     "Detection",
     "Event",
@@ -82,6 +99,7 @@ __all__ = [
     "ProcessorSeconds",
     "Provenance",
     "Result",
+    "SamplesHeader",
     "SelfAgreement",
     "ShortcutKind",
     "Specialization",
@@ -90,11 +108,13 @@ __all__ = [
     "StreamState",
     "StreamStatus",
     "SwitchOff",
+    "UpdateHeader",
+    "Wish",
     "from_json",
     "to_json",
 ]
 
-Message = Result | StreamStatus | StreamPlan | Event | DeadLetter | FrameHeader
+Message = Result | StreamStatus | StreamPlan | Event | DeadLetter | FrameHeader | SamplesHeader | Wish | UpdateHeader
 M = TypeVar("M", bound=msgspec.Struct)
 
 _encoder = msgspec.json.Encoder()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.audit.state import Rule
 from operators.inference import Inference
 from operators.recognise.account.books import Books
@@ -16,13 +17,14 @@ from operators.recognise.recogniser import Recogniser
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.labels import Labels
+from operators.recognise.specialised.made_elsewhere import MadeElsewhere
 from operators.recognise.specialised.own_samples import NodeSamples
 from operators.wire.labels import UNKNOWN
 from pipelines.environment import template_dirs
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import Catalogue
 from serving.variants.variant import parse
-from specialization.templates.stored import derived, templates_for, to_derive
+from specialization.templates.stored import StoredTemplate, derived, templates_for, to_derive
 from specialization.trainer.trainer import Specializer
 
 
@@ -36,6 +38,8 @@ class HeadTraining:
     trainer: Specializer
     samples: Path
     """The directory of the streams' own samples while the process runs."""
+    elsewhere: Elsewhere | None = None
+    """Trains in place of the trainer."""
 
     def supply(
         self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, rule: Rule, books: Books
@@ -43,20 +47,31 @@ class HeadTraining:
         """For one node, whose ``books`` tell what may be paid."""
         oracle = recogniser.roles.oracle
         entry = self.catalogue.find(parse(oracle).model)
-        stored = [each for each in templates_for(self.templates, entry.card) if each.has_store]
-        templates = stored or [to_derive(entry, self.templates[0])]
-        make = None if stored else partial(derived, entry, self.templates[0])
+        templates = node_templates(oracle, self.catalogue, self.templates)
+        make = None if templates[0].has_store else partial(derived, entry, self.templates[0])
         features = Features(engine, recogniser, {each.name: each.manifest.cost for each in templates}, make)
         labels = Labels(recogniser.labels(oracle), (entry.card.other_label or UNKNOWN, UNKNOWN))
-        samples = NodeSamples(self.samples / spec.name, templates, features, labels)
-        return HeadSupply(labels, features, samples, self.trainer, rule, books)
+        maker = MadeElsewhere(self.elsewhere, spec.name, features, labels) if self.elsewhere else None
+        samples = NodeSamples(
+            self.samples / spec.name, templates, features, labels, outlet=maker.sample if maker else None
+        )
+        return HeadSupply(labels, features, samples, self.trainer, rule, books, maker)
+
+
+def node_templates(oracle: str, known: Catalogue, directories: Sequence[Path]) -> list[StoredTemplate]:
+    """The templates for an oracle: those with a training set, else the one that it is cut to, perhaps not made yet."""
+    entry = known.find(parse(oracle).model)
+    stored = [each for each in templates_for(directories, entry.card) if each.has_store]
+    return stored or [to_derive(entry, directories[0])]
 
 
 @asynccontextmanager
-async def head_training(known: Catalogue, trainer: Specializer) -> AsyncIterator[HeadTraining]:
+async def head_training(
+    known: Catalogue, trainer: Specializer, elsewhere: Elsewhere | None = None
+) -> AsyncIterator[HeadTraining]:
     """Provide the training while the block runs; at its end training stops and the streams' own samples are deleted."""
     with tempfile.TemporaryDirectory(prefix="sluice-samples-") as samples:
         try:
-            yield HeadTraining(known, template_dirs(), trainer, Path(samples))
+            yield HeadTraining(known, template_dirs(), trainer, Path(samples), elsewhere)
         finally:
             await trainer.close()

@@ -22,6 +22,7 @@ from serving.common.clock import SYSTEM, Clock
 from specialization.trainer.trainer import Specializer
 
 if TYPE_CHECKING:
+    from cache_adapt.adaptation.elsewhere import Elsewhere
     from pipelines.assembly.chains import Chains
 
 
@@ -46,6 +47,8 @@ class Setting:
     """What audits demand; None: what the query says."""
     clock: Clock = SYSTEM
     observers: Observers = UNOBSERVED
+    elsewhere: Elsewhere | None = None
+    """Trains heads in place of ``trainer``."""
 
 
 @asynccontextmanager
@@ -77,7 +80,7 @@ async def _chains(
     from pipelines.assembly.chains import Chains  # brings statistics: not for those who only detect and track
     from pipelines.assembly.head_training import head_training
 
-    async with head_training(catalogue, setting.trainer) as training:
+    async with head_training(catalogue, setting.trainer, setting.elsewhere) as training:
         yield Chains(shortcuts, setting.rule or Rule(query.accuracy), training, setting.observers)
 
 

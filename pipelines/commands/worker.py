@@ -38,6 +38,11 @@ from pipelines.settings import broker_settings, stream_bounds
     metavar="SECONDS",
     help="How long frames may wait with none answered before the worker counts as unhealthy.",
 )
+@click.option(
+    "--adapt",
+    is_flag=True,
+    help="Train nothing here: send samples to `sluice adapt` and take what it has trained.",
+)
 @options.prefix
 def command(
     query: Path,
@@ -51,6 +56,7 @@ def command(
     listen: str | None,
     secret_file: Path | None,
     stalled_after_s: float,
+    adapt: bool,
     prefix: str | None,
 ) -> None:
     """Analyse the frames topic as QUERY says and publish results. Workers of one query share the work.
@@ -84,4 +90,4 @@ def command(
         bounds=stream_bounds(),
     )
     few_arenas()
-    asyncio.run(work(config, wanted, dag, known, topics, listening))
+    asyncio.run(work(config, wanted, dag, known, topics, listening, settings if adapt else None))

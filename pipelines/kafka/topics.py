@@ -20,7 +20,7 @@ from pydantic import Field
 from serving.common.strict import Strict
 from serving.errors import BadInput
 
-Kind = Literal["frames", "results", "streams", "plans", "state", "events", "dlq"]
+Kind = Literal["frames", "results", "streams", "plans", "state", "samples", "updates", "events", "dlq"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 PREFIX = r"^[A-Za-z0-9._-]{0,100}$"
@@ -94,6 +94,22 @@ class StateTopic(TopicSettings):
         return configs | {"cleanup.policy": "compact,delete", "retention.ms": str(round(self.retention_s * 1000))}
 
 
+class SamplesTopic(TopicSettings):
+    """What the adaptation worker trains on: an hour of it, and never more than a few hundred megabytes."""
+
+    partitions: int = Field(default=1, ge=1, le=10_000)
+    retention_s: float | None = Field(default=2 * 3600.0, gt=0)
+    retention_bytes: int | None = Field(default=256 * MIB, gt=0)
+    max_message_bytes: int = Field(default=2 * MIB, ge=1024)
+
+
+class UpdatesTopic(StateTopic):
+    """What the adaptation worker has trained: the last version of everything, a week long."""
+
+    partitions: int = Field(default=1, ge=1, le=10_000)
+    max_message_bytes: int = Field(default=2 * MIB, ge=1024)
+
+
 class DeadLettersTopic(TopicSettings):
     """Messages that could not be processed, with their bytes."""
 
@@ -118,6 +134,10 @@ class TopicsConfig(Strict):
     """Who answers for every stream, and what audits have found."""
     state: StateTopic = StateTopic.model_construct()
     """What workers have learnt of every stream."""
+    samples: SamplesTopic = SamplesTopic.model_construct()
+    """What workers have seen, for the adaptation worker."""
+    updates: UpdatesTopic = UpdatesTopic.model_construct()
+    """What the adaptation worker has trained, for workers."""
     events: TopicSettings = TopicSettings.model_construct()
     """The life cycle of tracks."""
     dlq: DeadLettersTopic = DeadLettersTopic.model_construct()

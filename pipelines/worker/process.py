@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,14 @@ from pipelines.partition.stream_state import StateConfig
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
 from pipelines.query.dag import Dag
 from pipelines.query.query_file import Query
+from pipelines.settings import BrokerSettings
 from pipelines.worker.plan_publisher import PlanPublisher
 from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.catalogue.lookup import Catalogue
 from specialization.trainer.trainer import ProcessSpecializer
 
 if TYPE_CHECKING:
+    from pipelines.adapt.link import Link
     from pipelines.observe.station import Station
 
 
@@ -30,20 +34,51 @@ async def work(
     known: Catalogue,
     topics: TopicsConfig,
     listen: Listen | None = None,
+    adapted_at: BrokerSettings | None = None,
 ) -> None:
     """Analyse the frames topic until a signal comes; ``dag`` is the query's, ``topics`` where its messages go.
 
-    ``listen``: where metrics and health are served; None: nowhere.
+    ``listen``: where metrics and health are served; None: nowhere. ``adapted_at``: the broker of the adaptation worker
+    that trains for this one; None: this one trains itself.
     """
+    async with _linked(config, query, topics, adapted_at) as link:
+        await _observed(config, query, dag, known, topics, listen, link)
+
+
+@asynccontextmanager
+async def _linked(
+    config: WorkerConfig, query: Query, topics: TopicsConfig, adapted_at: BrokerSettings | None
+) -> AsyncIterator[Link | None]:
+    """The link to the adaptation worker, while the block runs."""
+    if adapted_at is None:
+        yield None
+        return
+    from pipelines.adapt.link import Link
+    from pipelines.adapt.running_link import running
+
+    link = Link(query.name)
+    async with running(link, adapted_at, topics, config.give_up_s):
+        yield link
+
+
+async def _observed(
+    config: WorkerConfig,
+    query: Query,
+    dag: Dag,
+    known: Catalogue,
+    topics: TopicsConfig,
+    listen: Listen | None,
+    link: Link | None,
+) -> None:
     if listen is None:
-        await _work(config, query, dag, known, topics)
+        await _work(config, query, dag, known, topics, link)
         return
     from pipelines.observe.station import Station  # aiohttp and Prometheus
 
     station = Station(listen)
     async with station.open():
         watched = replace(config, observers=Observers([config.observers, *station.observers]))
-        await _work(watched, query, dag, known, topics, station)
+        await _work(watched, query, dag, known, topics, link, station)
 
 
 async def _work(
@@ -52,10 +87,11 @@ async def _work(
     dag: Dag,
     known: Catalogue,
     topics: TopicsConfig,
+    link: Link | None,
     station: Station | None = None,
 ) -> None:
     # Audits that wait at the end are given up: nobody would hear what they find.
-    setting = Setting(ProcessSpecializer(), observers=config.observers)
+    setting = Setting(ProcessSpecializer(), observers=config.observers, elsewhere=link)
     async with assembled(query, dag, known, setting) as parts:
         if station is not None:
             station.knows(parts.shortcuts.plans)

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Protocol
 
+from msgspec import structs
+
 from specialization.rates import Template
 from specialization.weg.config import WegConfig
 from specialization.weg.state import FALLBACK, HEAD, ORACLE, Action, Head, Source, Target, WegState
@@ -119,6 +121,20 @@ class Weg:
         if wanted and wanted.number == number:
             self.state.wanted = None
             self._use(wanted)
+
+    def head_renewed(self, number: int) -> int:
+        """Put a later version of a known head in its place, under the next number, which is returned.
+
+        Evidence on the former version says nothing about it.
+        """
+        state = self.state
+        state.numbers += 1
+        fresh = [structs.replace(head, number=state.numbers) for head in state.known if head.number == number]
+        state.known = [head for head in state.known if head.number != number] + fresh
+        if state.head and state.head.number == number:
+            state.head = fresh[0]
+            self._reset_evidence()
+        return state.numbers
 
     def head_failed(self, number: int) -> None:
         """Forget a head that could not be trained or is lost; without it, a new window begins."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.kafka.topics import KINDS
 from tests.integration.kafka_side import create_topic, write_query
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker, RemoteBroker
@@ -16,7 +17,7 @@ Broker = KafkaBroker | RemoteBroker
 
 def test_create_makes_what_is_missing_and_says_what_exists(kafka_broker: Broker, topic_prefix: str) -> None:
     arguments = ("topics", "create", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix)
-    names = [f"{topic_prefix}{kind}.v1" for kind in ("frames", "results", "streams", "plans", "state", "events", "dlq")]
+    names = [f"{topic_prefix}{kind}.v1" for kind in KINDS]
     first, second = sluice(*arguments), sluice(*arguments)
     assert first.stdout.splitlines() == [f"{name}: created" for name in names], first.stderr
     assert second.stdout.splitlines() == [f"{name}: exists" for name in names]

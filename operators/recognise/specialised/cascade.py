@@ -14,7 +14,9 @@ from operators.recognise.account.books import Ledger
 from operators.recognise.account.demand import Demand
 from operators.recognise.shortcuts.shortcut import Standing
 from operators.recognise.specialised.earnings import Earnings
+from operators.recognise.specialised.head_seen import HeadSeen
 from operators.recognise.specialised.head_supply import HeadSupply
+from operators.recognise.specialised.makers import Trained
 from serving.errors import ModelError, SluiceError
 from specialization.heads.head import SpecialisedHead
 from specialization.weg.algorithm import Weg
@@ -40,6 +42,8 @@ class CascadeState(msgspec.Struct):
     earnings: Earnings = msgspec.field(default_factory=Earnings)
     seconds: Seconds = msgspec.field(default_factory=Seconds)
     """The stream's account."""
+    versions: dict[int, int] = {}
+    """The versions of the heads by number, where they came from elsewhere."""
 
 
 class InUse(NamedTuple):
@@ -60,6 +64,7 @@ class Cascade:
         ledger: Ledger,
         changed: Callable[[], None],
         trained: Callable[[Classes, bool], None],
+        stream: str,
     ) -> None:
         """``name``: for log lines; ``ledger``: the stream's.
 
@@ -75,7 +80,10 @@ class Cascade:
         self.hopeful = True
         """Whether heads can pay, as far as is known."""
         self._reason: str | None = None
+        self._stream = stream
         self._heads: dict[int, SpecialisedHead] = {}
+        self._versions: dict[int, int] = {}
+        self._seen = HeadSeen()
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self.weg = Weg(supply.rules(0))
 
@@ -126,6 +134,12 @@ class Cascade:
             self._log_departure(self.weg.cascade_answered(used.number, label, by_head))
         self._follow()
 
+    def asked(self, used: InUse, objects: int, answered: int) -> None:
+        """Note how many of these objects the head that was ``used`` has answered for."""
+        head = self.weg.state.head
+        if head and head.number == used.number:
+            self._seen.asked(head, used.head.rates, objects, answered)
+
     def looked(self, used: InUse, avoided_s: float, own_s: float) -> None:
         """Note what the head that was ``used`` has spared the oracle, and cost; it is left where it does not pay."""
         head = self.weg.state.head
@@ -140,6 +154,7 @@ class Cascade:
 
     def audited(self, number: int, agrees: bool) -> None:
         """Take an audit of a head's answer by the oracle."""
+        self._seen.audited(number, agrees)
         self._log_departure(self.weg.audited(number, agrees))
         self._follow()
 
@@ -151,6 +166,34 @@ class Cascade:
         for head in unwanted:
             self.weg.head_failed(head.number)
         self._follow()
+
+    def renew(self) -> None:
+        """Use a later version of the head in use, if one has come; it has to prove itself like any other."""
+        head = self.weg.state.head
+        if head is None:
+            return
+        newer = self._supply.newer(head, self.strictness, self._stream, self._versions.get(head.number, 0))
+        if newer is not None:
+            number = self.weg.head_renewed(head.number)
+            self._heads[number], self._versions[number] = newer
+            self._forget_all_but_known()
+            classes = self._labels.named(head.target.classes)
+            log.info("%s: version %d of the head for %s takes its place", self._name, newer.version, classes)
+            self._changed()
+
+    def report(self) -> None:
+        """Tell who makes heads that the one in use, or wanted, is wanted still, and what was seen of it."""
+        state = self.weg.state
+        if head := state.wanted or state.head:
+            seen = self._seen.of(head.number, state.answers)
+            self._supply.report(head, self.strictness, self._stream, self._versions.get(head.number, 0), seen)
+
+    def misfits(self, used: InUse) -> None:
+        """Drop a head that is for another network, whoever has sent it."""
+        log.warning("%s: a head is dropped: it does not fit the network %s", self._name, used.template)
+        self.weg.head_failed(used.number)
+        self._follow()
+        self._changed()
 
     async def settled(self) -> None:
         """Return when nothing is being trained."""
@@ -173,6 +216,7 @@ class Cascade:
             self.strictness,
             self._earnings,
             self._ledger.seconds,
+            {number: version for number, version in self._versions.items() if version},
         )
 
     def restore(self, state: CascadeState) -> None:
@@ -184,7 +228,7 @@ class Cascade:
             return
         self.strictness = state.strictness
         self._earnings = state.earnings
-        self._heads = {}
+        self._heads, self._versions = {}, dict(state.versions)
         for head in state.weg.known:
             name = head.target.template
             if self._supply.fits(name, state.networks.get(name)):
@@ -208,28 +252,33 @@ class Cascade:
             self._earnings.failed()
         elif wanted and wanted.number not in self._jobs:
             self._jobs[wanted.number] = asyncio.create_task(self._train(wanted))
+        self._forget_all_but_known()
+
+    def _forget_all_but_known(self) -> None:
         kept = {head.number for head in self.weg.state.known}
         for number in self._heads.keys() - kept:
             del self._heads[number]
+        for number in self._versions.keys() - kept:
+            del self._versions[number]
 
     async def _train(self, wanted: Head) -> None:
         before_s = self._ledger.seconds.training
         try:
-            head = await self._supply.train(wanted, self.strictness, self._ledger)
+            trained = await self._supply.train(wanted, self.strictness, self._ledger, self._stream)
         except SluiceError as error:
             log.info("%s: no head for %s: %s", self._name, self._labels.named(wanted.target.classes), error)
             self.weg.head_failed(wanted.number)
             self._earnings.failed()
         else:
-            self._arrived(wanted, head, self._ledger.seconds.training - before_s)
+            self._arrived(wanted, trained, self._ledger.seconds.training - before_s)
         finally:
             del self._jobs[wanted.number]
         self._follow()
         self._changed()
 
-    def _arrived(self, wanted: Head, head: SpecialisedHead, price_s: float) -> None:
+    def _arrived(self, wanted: Head, trained: Trained, price_s: float) -> None:
         """Use the head, unless its validation shows that it does not serve."""
-        classes = self._labels.named(wanted.target.classes)
+        head, classes = trained.head, self._labels.named(wanted.target.classes)
         serves = self._supply.worth_it(wanted.target, head.rates, self.strictness, self._earnings.named)
         self._trained(classes, serves)
         if not serves:
@@ -238,7 +287,7 @@ class Cascade:
             self._earnings.failed()
             return
         self._earnings.arrived(price_s)
-        self._heads[wanted.number] = head
+        self._heads[wanted.number], self._versions[wanted.number] = trained
         self.weg.head_arrived(wanted.number)
 
     def _log_departure(self, why: str | None) -> None:

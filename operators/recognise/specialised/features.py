@@ -13,6 +13,7 @@ from operators.recognise.account.unit_costs import CALL_S, HANDLING_S, UnitCosts
 from operators.recognise.recogniser import Recogniser
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
+from serving.errors import ModelError
 from serving.scheduling.urgency import BACKGROUND, Urgency
 
 
@@ -35,6 +36,7 @@ class Features:
         self._engine, self._recogniser, self._oracle = engine, recogniser, recogniser.roles.oracle
         self._shares, self._make = shares, make
         self._opened: set[str] = set()
+        self._dims: dict[str, int] = {}
 
     def is_open(self, network: str) -> bool:
         """Whether the network is ready."""
@@ -65,6 +67,11 @@ class Features:
         """Return the digest of the network."""
         return self._engine.card(network).sha256
 
+    def check_dims(self, network: str, dims: int) -> None:
+        """Raise ModelError where the network is known to give another number of features."""
+        if self._dims.get(network, dims) != dims:
+            raise ModelError(f"it reads {dims} features, but {network} gives {self._dims[network]}")
+
     def sees_as_the_oracle(self, network: str) -> bool:
         """Whether the network takes the same crops as the oracle."""
         return self._engine.card(network).input.margin == self._engine.card(self._oracle).input.margin
@@ -87,4 +94,6 @@ class Features:
     async def _run(self, network: str, crops: Sequence[Image], urgency: Urgency) -> NDArray[np.float32]:
         batch, _ = await prepared(self._engine.card(network).input, crops)
         (features, *_) = await self._engine.infer(network, batch, urgency)
-        return np.asarray(features, np.float32).reshape(len(features), -1)
+        found = np.asarray(features, np.float32).reshape(len(features), -1)
+        self._dims[network] = found.shape[1]
+        return found

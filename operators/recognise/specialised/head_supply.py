@@ -7,19 +7,20 @@ import logging
 import time
 from collections.abc import Sequence
 
+from cache_adapt.adaptation.triggers import Seen
 from cache_adapt.audit.state import Rule
 from operators.recognise.account.books import Books, Ledger
 from operators.recognise.account.estimate import Estimate
 from operators.recognise.account.outlook import Outlook, waiting
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.labels import Labels
+from operators.recognise.specialised.makers import HeadMaker, HeadWish, MadeHere, Trained
 from operators.recognise.specialised.own_samples import FIRST_PROFILE, NodeSamples
 from serving.errors import ModelError, SluiceError
-from specialization.heads.head import SpecialisedHead
 from specialization.rates import Rates
 from specialization.templates import prospects
 from specialization.templates.prospects import LEAST_ANSWERED
-from specialization.trainer.trainer import Job, ProfileJob, Specializer
+from specialization.trainer.trainer import Specializer
 from specialization.weg.adaptive import Adaptive, KnownHeadsOnly
 from specialization.weg.config import WegConfig
 from specialization.weg.state import Head, Target
@@ -47,11 +48,15 @@ class HeadSupply:
         trainer: Specializer,
         rule: Rule,
         books: Books | None = None,
+        maker: HeadMaker | None = None,
     ) -> None:
-        """``rule``: the rule of the audit. Without ``books`` everything may be spent."""
+        """``rule``: the rule of the audit. Without ``books`` everything may be spent.
+
+        ``maker``: makes the heads in place of ``trainer``.
+        """
         self.labels, self.features, self.samples = labels, features, samples
         self.books = books or Books("")
-        self._trainer, self._rule = trainer, rule
+        self._maker, self._rule = maker or MadeHere(trainer, samples), rule
         self._templates = {
             name: template if template.has_store else template.with_rates(())  # until they are measured on samples
             for name, template in samples.templates.items()
@@ -61,8 +66,9 @@ class HeadSupply:
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._unusable: dict[str, str] = {}
         """By template: why it can be used no more."""
-        self._opening_s, self._training_s = Estimate(OPENING_S), Estimate(TRAINING_S)
-        self._profiling_s = Estimate(PROFILING_S)
+        here = self._maker.costs_here
+        self._opening_s, self._training_s = Estimate(OPENING_S), Estimate(TRAINING_S if here else 0.0)
+        self._profiling_s = Estimate(PROFILING_S if here else 0.0)
 
     def rules(self, strictness: int, may_train: bool = True) -> Adaptive:
         """Return WEG's configuration for a stream whose heads failed so many times."""
@@ -100,26 +106,25 @@ class HeadSupply:
         """Whether everything is ready, and training can be paid now."""
         return bool(self.sampled()) and self.books.purse.may_spend(self._training_s.seconds)
 
-    async def train(self, head: Head, strictness: int, ledger: Ledger) -> SpecialisedHead:
+    async def train(self, head: Head, strictness: int, ledger: Ledger, stream: str) -> Trained:
         """Have a head trained; raises SluiceError where that is not possible, or cannot be paid."""
-        target, estimate_s = head.target, self._training_s.seconds
-        stored, own = self._templates[target.template], str(self.samples.directory(target.template))
-        job = Job(
-            str(stored.directory) if stored.has_store else own,
-            target.classes,
-            head.training_skew,
-            self._tolerance(strictness),
-            seed=head.number,
-            own=own if stored.has_store and self.samples.taken(target.template) else None,
-        )
+        estimate_s = self._training_s.seconds
         if not ledger.purse.reserve(estimate_s):
             raise SluiceError("its training cannot be paid yet")
         bill = _Bill(estimate_s)
         try:
-            return await self._trainer.train(job, bill.paid)
+            return await self._maker.train(self._wish(head, strictness, stream), bill.paid)
         finally:
             ledger.settle("training", estimate_s, bill.seconds)
             self._training_s.took(bill.seconds)
+
+    def newer(self, head: Head, strictness: int, stream: str, version: int) -> Trained | None:
+        """A later version of a head than this one, if one has come that can be used."""
+        return self._maker.newer(self._wish(head, strictness, stream), version)
+
+    def report(self, head: Head, strictness: int, stream: str, version: int, seen: Seen) -> None:
+        """Say that a head is wanted as before, and what was seen of it."""
+        self._maker.report(self._wish(head, strictness, stream), version, seen)
 
     def prepare_where_due(self, ledger: Ledger) -> None:
         """Open networks, and validate heads on the samples whenever there are twice as many, if that can be paid."""
@@ -171,6 +176,10 @@ class HeadSupply:
         for task in [*self._profiling.values(), *self._opening.values()]:
             task.cancel()
         await self.samples.close()
+
+    def _wish(self, head: Head, strictness: int, stream: str) -> HeadWish:
+        target, tolerance = head.target, self._tolerance(strictness)
+        return HeadWish(stream, target.template, target.classes, head.training_skew, tolerance, head.number)
 
     def _tolerance(self, strictness: int) -> float:
         return prospects.tolerance(float(self._rule.accuracy), strictness)
@@ -243,8 +252,7 @@ class HeadSupply:
     async def _profile(self, template: str, ledger: Ledger, estimate_s: float) -> None:
         bill = _Bill(estimate_s)
         try:
-            job = ProfileJob(str(self.samples.directory(template)), seed=0)
-            measured = await self._trainer.profile(job, bill.paid)
+            measured = await self._maker.profile(template, bill.paid)
         except SluiceError as error:
             log.info("%s: heads cannot be judged yet: %s", template, error)
         else:

@@ -89,6 +89,9 @@ class Heads(Shortcut):
         if used is None:
             return Turn((), regions)
         features = await self._supply.features.of_regions(used.template, frame, regions, call.urgency)
+        if features.shape[1] != len(used.head.weights):
+            self.cascade(frame.stream).misfits(used)
+            return Turn((), regions)
         model = Model(name=used.template, version=str(used.number), tier=self.kind)
         answered: list[Region] = []
         others: list[Region] = []
@@ -116,9 +119,11 @@ class Heads(Shortcut):
 
     def _learn(self, frame: Frame, turn: Turn) -> None:
         cascade, stream = self.cascade(frame.stream), self._streams[frame.stream]
+        cascade.renew()
         cascade.demand.looked(frame.media_time_s, len(turn.answered) + len(turn.rest))
         if stream.is_due():
             cascade.explain()
+            cascade.report()
         if not cascade.hopeful and not cascade.weg.state.known:
             return
         self._prepare(frame, cascade, [each for each in turn.rest if each.attributes[-1].provenance == "oracle"])
@@ -128,6 +133,7 @@ class Heads(Shortcut):
         used = turn.token if isinstance(turn.token, InUse) else None
         if used is not None:
             avoided_s = len(turn.answered) * self._supply.features.oracle_s
+            cascade.asked(used, len(turn.answered) + len(turn.rest), len(turn.answered))
             cascade.looked(used, avoided_s, self.cost_s(turn))
         head = used or cascade.in_use
         if head is not None and self._per_track:
@@ -187,7 +193,7 @@ class Heads(Shortcut):
             where = f"stream {stream}, node {self._node}"
             trained = partial(self._observer.head_trained, stream, self._node)
             ledger = self._supply.books.of(stream)
-            cascade = Cascade(where, self._supply, ledger, lambda: self._changed(stream), trained)
+            cascade = Cascade(where, self._supply, ledger, lambda: self._changed(stream), trained, stream)
             self._streams[stream] = HeadStream(cascade)
         return self._streams[stream].cascade
 

@@ -33,12 +33,24 @@ def always() -> bool:
     return True
 
 
+Outlet = Callable[[str, str, int, NDArray[np.float32]], None]
+"""Takes a sample: its stream, its template, the oracle's answer, the features."""
+
+
 class OwnSamples:
     """Computes features of crops in the background, and keeps them with the oracle's answers."""
 
-    def __init__(self, directory: Path, features: Callable[[Image], Awaitable[NDArray[np.float32]]]) -> None:
-        """``features``: computes the D features of a crop."""
-        self.directory = directory
+    def __init__(
+        self,
+        directory: Path,
+        features: Callable[[Image], Awaitable[NDArray[np.float32]]],
+        outlet: Callable[[str, int, NDArray[np.float32]], None] | None = None,
+    ) -> None:
+        """``features``: computes the D features of a crop.
+
+        ``outlet``: takes the samples, with stream and label, where they are not kept here.
+        """
+        self.directory, self._outlet = directory, outlet
         self._backlog: Backlog[NDArray[np.float32]] = Backlog(features, "no samples are taken")
         self._ring: SampleRing | None = None
         self._counts: dict[int, int] = {}
@@ -59,7 +71,7 @@ class OwnSamples:
             named = zip(crops, labels, strict=True)
             taken = [(crop, label) for crop, label in named if self._wanted(label) and afford()]
             self._backlog.hold(
-                stream, [PendingLook(crop.copy(), partial(self._add, label), _nothing) for crop, label in taken]
+                stream, [PendingLook(crop.copy(), partial(self._add, stream, label), _nothing) for crop, label in taken]
             )
 
     def result_sent(self, stream: str) -> None:
@@ -84,10 +96,12 @@ class OwnSamples:
         self._offered[label] = self._offered.get(label, 0) + 1
         return self._counts.get(label, 0) < ENOUGH or self._offered[label] % RARELY == 0
 
-    def _add(self, label: int, features: NDArray[np.float32]) -> None:
-        if self._ring is None:
-            self._ring = SampleRing(self.directory, len(features))
-        self._ring.add(features[None], np.array([label]))
+    def _add(self, stream: str, label: int, features: NDArray[np.float32]) -> None:
+        if self._outlet is not None:
+            self._outlet(stream, label, features)
+        else:
+            self._ring = self._ring or SampleRing(self.directory, len(features))
+            self._ring.add(features[None], np.array([label]))
         self._counts[label] = self._counts.get(label, 0) + 1
 
 
@@ -95,12 +109,17 @@ class NodeSamples:
     """The samples of a node: one collection for each template, since features are the network's."""
 
     def __init__(
-        self, directory: Path, templates: Sequence[StoredTemplate], features: Features, labels: Labels
+        self,
+        directory: Path,
+        templates: Sequence[StoredTemplate],
+        features: Features,
+        labels: Labels,
+        outlet: Outlet | None = None,
     ) -> None:
-        """``directory``: the place of the samples."""
+        """``directory``: the place of the samples; ``outlet``: takes them instead."""
         self.templates: Mapping[str, StoredTemplate] = {template.name: template for template in templates}
         self._features, self._labels = features, labels
-        self._own = {name: OwnSamples(directory / name, partial(features.of_crop, name)) for name in self.templates}
+        self._own = {name: self._collection(directory, name, outlet) for name in self.templates}
 
     def collect(self, frame: Frame, regions: Sequence[Region], templates: Mapping[str, float], ledger: Ledger) -> None:
         """Offer objects that the oracle has named, as samples for later heads of some templates; ``ledger`` pays.
@@ -146,6 +165,14 @@ class NodeSamples:
         """Take no more samples."""
         for samples in self._own.values():
             await samples.close()
+
+    def _collection(self, directory: Path, template: str, outlet: Outlet | None) -> OwnSamples:
+        def pass_on(stream: str, label: int, features: NDArray[np.float32]) -> None:
+            if outlet is not None:
+                outlet(stream, template, label, features)
+
+        look = partial(self._features.of_crop, template)
+        return OwnSamples(directory / template, look, pass_on if outlet is not None else None)
 
     def _afford(self, template: str, kept_s: float, ledger: Ledger) -> bool:
         look_s = self._features.look_s(template)

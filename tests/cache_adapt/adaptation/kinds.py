@@ -23,6 +23,9 @@ class Majority:
         self.trained: list[Rows] = []
         self._least = least
 
+    def why_foreign(self, subject: Subject) -> str | None:
+        return None if subject.network == SUBJECT.network else "nobody trains on it"
+
     def why_not(self, target: Target) -> str | None:
         return None if target.spec == b"{}" else "there is nothing to say of it"
 

@@ -3,6 +3,9 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from cache_adapt.adaptation.versions import LARGEST_BYTES
+from operators.frames.codec import MAX_HEADER_BYTES
+from operators.wire.adaptation import MOST_DIMS, MOST_SAMPLES
 from pipelines.kafka.topics import Difference, Found, TopicsConfig, TopicSettings, differences, too_small_messages
 from serving.errors import BadInput
 
@@ -14,7 +17,8 @@ def as_found(settings: TopicSettings, **changes: str) -> Found:
 def test_names_begin_with_the_prefix() -> None:
     assert list(TopicsConfig().by_name()) == [
         "sluice.frames.v1", "sluice.results.v1", "sluice.streams.v1",
-        "sluice.plans.v1", "sluice.state.v1", "sluice.events.v1", "sluice.dlq.v1",
+        "sluice.plans.v1", "sluice.state.v1", "sluice.samples.v1", "sluice.updates.v1",
+        "sluice.events.v1", "sluice.dlq.v1",
     ]  # fmt: skip
     assert TopicsConfig(prefix="site-a.").name("dlq") == "site-a.dlq.v1"
     assert TopicsConfig().with_prefix("x.").name("frames") == "x.frames.v1"
@@ -92,3 +96,16 @@ def test_only_a_limit_below_the_wanted_one_is_complained_of() -> None:
     assert "1000 bytes" in complaint
     assert "--update" in complaint
     assert too_small_messages("frames", differences(settings, high)) is None
+
+
+def test_samples_are_bounded_by_time_and_bytes_and_updates_compacted() -> None:
+    samples, updates = TopicsConfig().samples.broker_configs(), TopicsConfig().updates.broker_configs()
+    assert (samples["cleanup.policy"], samples["retention.ms"]) == ("delete", "7200000")
+    assert int(samples["retention.bytes"]) == 256 << 20
+    assert (updates["cleanup.policy"], updates["retention.ms"]) == ("compact,delete", "604800000")
+
+
+def test_the_largest_message_of_samples_and_the_largest_artefact_fit_into_their_topics() -> None:
+    config = TopicsConfig()
+    assert config.samples.max_message_bytes > MOST_SAMPLES * MOST_DIMS * 4 + MAX_HEADER_BYTES
+    assert config.updates.max_message_bytes > LARGEST_BYTES + MAX_HEADER_BYTES

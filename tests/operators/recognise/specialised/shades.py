@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.audit.state import AuditState, Rule
 from learning.purse import Purse
 from learning.store import FeatureStore, write_store
@@ -29,6 +30,7 @@ from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.heads import Heads
 from operators.recognise.specialised.labels import Labels
+from operators.recognise.specialised.made_elsewhere import MadeElsewhere
 from operators.recognise.specialised.own_samples import NodeSamples
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import NodePlan, ShortcutKind
@@ -89,12 +91,13 @@ class Scene:
         per_track: bool = False,
         purse: Purse | None = None,
         nameless: Sequence[str] = (),
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         """``variant``: the node lists ``small`` too, and the plan names it; ``per_track``: it answers for tracks.
 
-        Without a ``purse`` money is no object.
+        Without a ``purse`` money is no object; ``elsewhere`` trains in place of the trainer.
         """
-        self.purse, self.nameless = purse, nameless
+        self.purse, self.nameless, self.elsewhere = purse, nameless, elsewhere
         self.wrong: dict[int, int] = {}
         self.engine = FakeEngine(
             big=(card_of("big", classes=list(SHADES)), self._shades),
@@ -126,9 +129,10 @@ class Scene:
     def _supply(self, recogniser: Classifier, made: StoredTemplate, trainer: Specializer, rule: Rule) -> HeadSupply:
         labels = Labels(recogniser.labels("big"), self.nameless)
         features = Features(self.engine, recogniser, {"tiny": 0.1})
-        samples = NodeSamples(self.samples_at, [made], features, labels)
+        maker = MadeElsewhere(self.elsewhere, "type", features, labels, patience_s=5.0) if self.elsewhere else None
+        samples = NodeSamples(self.samples_at, [made], features, labels, maker.sample if maker else None)
         books = Books("big", features.costs, self.purse)
-        return HeadSupply(labels, features, samples, trainer, rule, books)
+        return HeadSupply(labels, features, samples, trainer, rule, books, maker)
 
     def _shades(self, batch: np.ndarray) -> list[np.ndarray]:
         return [one_hot(shades_of(batch)) * 9]

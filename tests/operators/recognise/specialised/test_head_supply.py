@@ -121,9 +121,9 @@ async def test_training_that_cannot_be_paid_is_refused_and_what_was_paid_is_in_t
     scene, poor = Scene(tmp_path, trainer), Scene(tmp_path, trainer, purse=Purse(lambda: 1.0))
     head = Head(1, Target("tiny", (1, 2), 0.9, 0.2), 0.6)
     with pytest.raises(SluiceError, match="cannot be paid yet"):
-        await poor.supply.train(head, 0, poor.supply.books.of("cam"))
+        await poor.supply.train(head, 0, poor.supply.books.of("cam"), "cam")
     assert poor.supply.books.of("cam").seconds.spent == 0
-    await scene.supply.train(head, 0, scene.supply.books.of("cam"))
+    await scene.supply.train(head, 0, scene.supply.books.of("cam"), "cam")
     assert scene.supply.books.of("cam").seconds.training > 0
     await trainer.close()
 

@@ -15,7 +15,7 @@ from cache_adapt.audit.state import Rule
 from learning.purse import Purse
 from operators.recognise.account.books import Ledger
 from operators.recognise.shortcuts.snapshot import Snapshot
-from specialization.heads.head import SpecialisedHead
+from operators.recognise.specialised.makers import Trained
 from specialization.rates import Rates
 from specialization.trainer.trainer import ThreadSpecializer
 from specialization.weg.state import HEAD, ORACLE, Head
@@ -279,8 +279,9 @@ async def test_a_head_that_turns_out_not_to_serve_is_not_used(
     scene = Scene(tmp_path, specializer)
     train = scene.supply.train
 
-    async def unsure(head: Head, strictness: int, ledger: Ledger) -> SpecialisedHead:
-        return replace(await train(head, strictness, ledger), rates=Rates(a_in=0.0, e_in_out=1.0, a_out=1.0))
+    async def unsure(head: Head, strictness: int, ledger: Ledger, stream: str) -> Trained:
+        trained = await train(head, strictness, ledger, stream)
+        return Trained(replace(trained.head, rates=Rates(a_in=0.0, e_in_out=1.0, a_out=1.0)))
 
     monkeypatch.setattr(scene.supply, "train", unsure)
     with pytest.raises(AssertionError, match="no head"):

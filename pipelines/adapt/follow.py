@@ -1,0 +1,102 @@
+"""Reads a topic from a place on and goes on for ever, whatever becomes of the broker; outside of any group."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaError
+
+from operators.transports.fetch_log import FetchLog
+from operators.transports.fetches import watch_fetches
+from operators.transports.record_sets import unreadable
+from operators.transports.unreadable_log import UnreadableLog
+from pipelines.kafka.options import client_options
+from pipelines.settings import BrokerSettings
+from serving.common.backoff import BROKER_BACKOFF
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 64
+"""Messages that are held in memory at once."""
+POLL_MS = 1000
+
+Take = Callable[[ConsumerRecord], None]
+"""Takes a message; must not raise."""
+
+
+class Follower:
+    """One reader of one topic."""
+
+    def __init__(self, settings: BrokerSettings, topic: str, take: Take, since_s: float | None = None) -> None:
+        """``since_s``: begin with messages of that moment, seconds since 1970; None: with the oldest."""
+        self.topic = topic
+        self._settings, self._take, self._since_s = settings, take, since_s
+        self._unreadable = UnreadableLog()
+        self._positions: dict[TopicPartition, int] = {}
+        self.caught_up = asyncio.Event()
+        """Is set once everything has been read that was there at the beginning."""
+        self.answered_s = time.monotonic()
+        """When the broker last answered."""
+
+    async def run(self) -> None:
+        """Read until this is cancelled."""
+        rng, failures = random.Random(), 0
+        while True:
+            began_s = time.monotonic()
+            try:
+                await self._read()
+            except (KafkaError, OSError, TimeoutError) as error:
+                failures = failures + 1 if time.monotonic() - began_s < BROKER_BACKOFF.max_s else 0
+                if failures <= 1:
+                    log.warning("cannot read topic %s (%s): trying again", self.topic, error)
+            await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
+
+    async def _read(self) -> None:
+        consumer = AIOKafkaConsumer(
+            self.topic,
+            **client_options(self._settings),
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            check_crcs=False,
+        )
+        fetches = FetchLog(self._unreadable)
+        watch_fetches(consumer, fetches)  # which checks them
+        await consumer.start()
+        try:
+            ends = await self._begin(consumer)
+            while True:
+                batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=AT_ONCE)
+                for place, records in batches.items():
+                    self._take_all(records)
+                    self._positions[place] = await consumer.position(place)
+                self.answered_s = max(self.answered_s, fetches.answered_s)
+                if not self.caught_up.is_set() and all(
+                    [await consumer.position(place) >= end for place, end in ends.items()]
+                ):
+                    self.caught_up.set()
+        finally:
+            await consumer.stop()
+
+    def _take_all(self, records: Sequence[ConsumerRecord]) -> None:
+        for record in records:
+            if unreadable(record.headers) is None:
+                self._take(record)
+
+    async def _begin(self, consumer: AIOKafkaConsumer) -> dict[TopicPartition, int]:
+        """Seek to where reading begins or goes on; the ends as they are now."""
+        places = list(consumer.assignment())
+        ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
+        first: dict[TopicPartition, int] = await consumer.beginning_offsets(places)
+        if self._since_s is not None:
+            found = await consumer.offsets_for_times(dict.fromkeys(places, int(self._since_s * 1000)))
+            first = {place: found[place].offset if found[place] else ends[place] for place in places}
+        for place in places:
+            known = self._positions.get(place, first[place])
+            # A topic that was made anew is shorter: it is read from its beginning.
+            consumer.seek(place, known if known <= ends[place] else first[place])
+        return ends

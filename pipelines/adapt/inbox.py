@@ -1,0 +1,76 @@
+"""What the adaptation worker takes from the topics: the samples and wishes of its query, and updates that are there."""
+
+from __future__ import annotations
+
+import logging
+
+from aiokafka import ConsumerRecord
+
+from cache_adapt.adaptation.jobs import Adaptation
+from operators.wire.adaptation import SAMPLES_HEADER_KEY
+from pipelines.adapt.messages import read_samples, read_update, read_wish, update_key
+from pipelines.partition.mishaps import Mishaps
+from serving.common.clock import SYSTEM, Clock
+from serving.errors import Malformed
+
+log = logging.getLogger(__name__)
+
+MOST_VERSIONS = 1000
+"""Targets whose newest version is known."""
+
+
+class Inbox:
+    """Decodes messages; a bad one is logged, and costs itself alone."""
+
+    def __init__(self, query: str, adaptation: Adaptation, clock: Clock = SYSTEM) -> None:
+        self._query, self._adaptation, self._clock = query, adaptation, clock
+        self._versions: dict[bytes, int] = {}
+        self._mishaps = Mishaps(log)
+
+    def take_sample(self, record: ConsumerRecord) -> None:
+        """Take a message of the topic of samples, which has the samples and wishes of all queries."""
+        try:
+            if any(name == SAMPLES_HEADER_KEY for name, _ in record.headers):
+                self._samples(record)
+            else:
+                self._wish(record)
+        except Malformed as error:
+            self._mishaps.note("a message is passed over", f"{_place(record)}: {error}")
+
+    def take_update(self, record: ConsumerRecord) -> None:
+        """Take a message of the topic of updates: whatever is there, the next version must be greater."""
+        key = record.key or b""
+        if not key.startswith(update_key(self._query, "")) or record.value is None:
+            return
+        now_s = self._clock.now().timestamp()
+        try:
+            update = read_update(key, record.headers, record.value, self._versions.get(key, 0), now_s)
+        except Malformed as error:
+            self._mishaps.note("an update is passed over", f"{_place(record)}: {error}")
+            return
+        self._versions.pop(key, None)
+        self._versions[key] = update.version
+        if len(self._versions) > MOST_VERSIONS:
+            del self._versions[next(iter(self._versions))]
+        target = key[len(update_key(self._query, "")) :].decode(errors="replace")
+        self._adaptation.published(target, update.version, update.data, now_s)
+
+    def _samples(self, record: ConsumerRecord) -> None:
+        batch = read_samples(record.headers, record.value)
+        if batch.query == self._query and not self._is_foreign(record, self._adaptation.why_foreign(batch.subject)):
+            self._adaptation.add(batch.subject, batch.stream, batch.samples, self._clock.now().timestamp())
+
+    def _wish(self, record: ConsumerRecord) -> None:
+        wanted = read_wish(record.value)
+        if wanted.query == self._query:
+            why_not = self._adaptation.wanted(wanted.target, wanted.report, self._clock.now().timestamp())
+            self._is_foreign(record, why_not)
+
+    def _is_foreign(self, record: ConsumerRecord, why: str | None) -> bool:
+        if why is not None:
+            self._mishaps.note("a message is passed over", f"{_place(record)}: {why}")
+        return why is not None
+
+
+def _place(record: ConsumerRecord) -> str:
+    return f"topic {record.topic} partition {record.partition} offset {record.offset}"

@@ -1,0 +1,145 @@
+"""What a worker has to send to the adaptation worker and has got from it; an ``Elsewhere`` without a broker in it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cache_adapt.adaptation.elsewhere import Update
+from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.window import Sample
+from learning.array_files import as_features
+from operators.wire.adaptation import MOST_DIMS, MOST_SAMPLES
+from pipelines.adapt.messages import Headers, Letter, SampleBatch, read_update, samples_letter, update_key, wish_letter
+from pipelines.partition.mishaps import Mishaps
+from serving.common.clock import SYSTEM, Clock
+from serving.errors import Malformed
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 512
+"""Samples that wait to be sent; the oldest give way."""
+MOST_WISHES = 1000
+REPEATED_S = 20.0
+"""Time between two messages of one wish."""
+FORGOTTEN_S = 300.0
+"""A wish that was not uttered again for so long is sent no more."""
+MOST_UPDATES = 1000
+UPDATE_BYTES = 32 << 20
+"""For all updates that are kept; the oldest give way."""
+
+
+class Link:
+    """The link of one worker."""
+
+    def __init__(self, query: str, clock: Clock = SYSTEM) -> None:
+        self._query, self._clock = query, clock
+        self._samples: deque[tuple[Subject, str, Sample]] = deque(maxlen=MOST_WAITING)
+        self._wishes: OrderedDict[tuple[Target, str], _Wish] = OrderedDict()
+        self._updates: OrderedDict[bytes, Update] = OrderedDict()
+        self._bytes = 0
+        self._arrivals: set[asyncio.Future[None]] = set()
+        self._mishaps = Mishaps(log)
+        self.news = asyncio.Event()
+        """Is set when a wish should be sent at once."""
+
+    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.float32]) -> None:
+        """See ``Elsewhere``."""
+        if len(features) <= MOST_DIMS and np.isfinite(features).all():
+            sample = Sample(self._now_s(), label, as_features(features))
+            self._samples.append((subject, stream, sample))
+
+    def want(self, target: Target, report: Report) -> None:
+        """See ``Elsewhere``."""
+        key = target, report.stream
+        known = self._wishes.get(key)
+        if known is None or known.report.version != report.version:
+            known = self._wishes[key] = _Wish(report)
+            self.news.set()
+        known.report, known.uttered_s = report, self._clock.monotonic_s()
+        self._wishes.move_to_end(key)
+        if len(self._wishes) > MOST_WISHES:
+            self._wishes.popitem(last=False)
+
+    def newest(self, target: Target) -> Update | None:
+        """See ``Elsewhere``."""
+        return self._updates.get(update_key(self._query, target.key))
+
+    async def after(self, target: Target, version: int) -> Update:
+        """See ``Elsewhere``."""
+        while (update := self.newest(target)) is None or update.version <= version:
+            arrival = asyncio.get_running_loop().create_future()
+            self._arrivals.add(arrival)
+            try:
+                await arrival
+            finally:
+                self._arrivals.discard(arrival)
+        return update
+
+    def letters(self) -> Iterator[Letter]:
+        """What is to be sent now, taken out of what waits."""
+        now_s = self._now_s()
+        for batch in self._batches():
+            yield samples_letter(batch, now_s)
+        self.news.clear()
+        passed_s = self._clock.monotonic_s()
+        for key, wish in list(self._wishes.items()):
+            if passed_s - wish.uttered_s > FORGOTTEN_S:
+                del self._wishes[key]
+            elif wish.sent_s is None or passed_s - wish.sent_s >= REPEATED_S:
+                wish.sent_s = passed_s
+                yield wish_letter(self._query, key[0], wish.report, now_s)
+
+    def take(self, place: str, key: bytes | None, headers: Headers, value: bytes | None) -> None:
+        """Take a message of the topic of updates; others than those of this query are no concern of this worker."""
+        if key is None or not key.startswith(update_key(self._query, "")) or value is None:
+            return
+        known = self._updates.get(key)
+        try:
+            update = read_update(key, headers, value, known.version if known else 0, self._now_s())
+        except Malformed as error:
+            self._mishaps.note("an update is refused, what is in use stays", f"{place}: {error}")
+            return
+        self._keep(key, update)
+        for arrival in self._arrivals:
+            if not arrival.done():
+                arrival.set_result(None)
+
+    def _keep(self, key: bytes, update: Update) -> None:
+        self._drop(key)
+        self._updates[key] = update
+        self._bytes += len(update.data)
+        while len(self._updates) > MOST_UPDATES or self._bytes > UPDATE_BYTES:
+            self._drop(next(iter(self._updates)))
+
+    def _drop(self, key: bytes) -> None:
+        gone = self._updates.pop(key, None)
+        self._bytes -= len(gone.data) if gone else 0
+
+    def _batches(self) -> Iterator[SampleBatch]:
+        groups: dict[tuple[Subject, str, int], deque[Sample]] = {}
+        while self._samples:
+            subject, stream, sample = self._samples.popleft()
+            groups.setdefault((subject, stream, len(sample.features)), deque()).append(sample)
+        for (subject, stream, _), samples in groups.items():
+            rest = iter(samples)
+            while some := list(islice(rest, MOST_SAMPLES)):
+                yield SampleBatch(self._query, subject, stream, some)
+
+    def _now_s(self) -> float:
+        return self._clock.now().timestamp()
+
+
+class _Wish:
+    """A wish of one stream."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.uttered_s = 0.0
+        self.sent_s: float | None = None

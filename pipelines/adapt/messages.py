@@ -1,0 +1,184 @@
+"""Samples, wishes and updates as messages, and back; whatever comes in is checked before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+import msgspec
+import numpy as np
+
+from cache_adapt.adaptation.elsewhere import Update
+from cache_adapt.adaptation.jobs import Artefact
+from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.versions import digest, why_refused
+from cache_adapt.adaptation.window import Sample
+from operators.frames.codec import MAX_HEADER_BYTES
+from operators.wire.adaptation import (
+    LONGEST_AGE_S,
+    MOST_CLASSES,
+    SAMPLES_HEADER_KEY,
+    UPDATE_HEADER_KEY,
+    ClassCount,
+    SamplesHeader,
+    UpdateHeader,
+    Wish,
+)
+from operators.wire.bounds import TEXT_CHARS, limited
+from operators.wire.schema import from_json, to_json
+from serving.common.printable import shortened
+from serving.errors import Malformed
+
+Headers = Iterable[tuple[str, bytes | None]]
+ENCODINGS = {"float16": "<f2", "float32": "<f4"}
+LATEST_S = 7e9
+"""The year 2191; a clock beyond it is wrong."""
+MOST_SEEN = 1_000_000
+"""The greatest count of a class in a wish."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letter:
+    """A message to send."""
+
+    key: bytes
+    value: bytes
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleBatch:
+    """Samples of one stream and network."""
+
+    query: str
+    subject: Subject
+    stream: str
+    samples: Sequence[Sample]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """What a worker wants."""
+
+    query: str
+    target: Target
+    report: Report
+
+
+def samples_letter(batch: SampleBatch, now_s: float) -> Letter:
+    """Write samples, each with D activations; at most ``MOST_SAMPLES``."""
+    subject = batch.subject
+    header = SamplesHeader(
+        query=batch.query,
+        stream=batch.stream,
+        node=subject.node,
+        network=subject.network,
+        network_sha256=subject.network_sha256,
+        labels_sha256=subject.labels,
+        at=_moment(now_s),
+        dims=len(batch.samples[0].features),
+        encoding="float16",
+        labels=[each.label for each in batch.samples],
+        ages_s=[round(limited(now_s - each.at_s, 0.0, LONGEST_AGE_S), 3) for each in batch.samples],
+    )
+    values = np.stack([each.features for each in batch.samples]).astype("<f2")
+    return Letter(batch.stream.encode(), values.tobytes(), ((SAMPLES_HEADER_KEY, to_json(header)),))
+
+
+def read_samples(headers: Headers, value: bytes | None) -> SampleBatch:
+    """Read samples; raises Malformed where a number is none, or there are not as many as announced."""
+    header, data = from_json(_the_only(headers, SAMPLES_HEADER_KEY), SamplesHeader), value or b""
+    kind = np.dtype(ENCODINGS[header.encoding])
+    size_bytes = len(header.labels) * header.dims * kind.itemsize
+    if len(data) != size_bytes:
+        raise Malformed(f"{len(data)} bytes of activations where {size_bytes} were announced")
+    values = np.frombuffer(data, kind).reshape(len(header.labels), header.dims)
+    most = np.finfo(np.float16).max
+    if not np.isfinite(values).all() or np.abs(values).max() > most:
+        raise Malformed(f"activations must be numbers between -{most} and {most}")
+    rows, at_s = values.astype(np.float16), header.at.timestamp()
+    samples = [
+        Sample(at_s - age_s, label, row.copy())  # a view would keep the whole message
+        for age_s, label, row in zip(header.ages_s, header.labels, rows, strict=True)
+    ]
+    subject = Subject(header.node, header.network, header.network_sha256, header.labels_sha256)
+    return SampleBatch(header.query, subject, header.stream, samples)
+
+
+def wish_letter(query: str, target: Target, report: Report, now_s: float) -> Letter:
+    """Write a wish."""
+    subject, seen = target.subject, report.seen
+    most = sorted(seen.mix.items(), key=lambda each: -each[1])
+    wish = Wish(
+        query=query,
+        stream=report.stream,
+        node=subject.node,
+        network=subject.network,
+        network_sha256=subject.network_sha256,
+        labels_sha256=subject.labels,
+        at=_moment(now_s),
+        kind=target.kind,
+        spec=msgspec.Raw(target.spec),
+        version=report.version,
+        asked=seen.asked,
+        answered=seen.answered,
+        expected=limited(seen.expected, 0.0, 1e12),
+        audits=seen.audits,
+        agreed=seen.agreed,
+        mix=[ClassCount(label=label, count=min(count, MOST_SEEN)) for label, count in islice(most, MOST_CLASSES)],
+    )
+    return Letter(report.stream.encode(), to_json(wish))
+
+
+def read_wish(value: bytes | None) -> Wanted:
+    """Read a wish; raises Malformed."""
+    wish = from_json(value or b"", Wish)
+    if max(wish.answered, wish.expected) > wish.asked or wish.agreed > wish.audits:
+        raise Malformed("more answers than questions")
+    subject = Subject(wish.node, wish.network, wish.network_sha256, wish.labels_sha256)
+    mix = {each.label: each.count for each in wish.mix}
+    seen = Seen(wish.asked, wish.answered, wish.expected, wish.audits, wish.agreed, mix)
+    return Wanted(wish.query, Target(subject, wish.kind, bytes(wish.spec)), Report(wish.stream, wish.version, seen))
+
+
+def update_letter(query: str, made: Artefact, now_s: float) -> Letter:
+    """Write an artefact."""
+    header = UpdateHeader(
+        query=query,
+        target=made.target.key,
+        version=made.version,
+        sha256=digest(made.data),
+        at=_moment(now_s),
+        samples=made.samples,
+        detail=shortened(made.detail, TEXT_CHARS),
+    )
+    return Letter(update_key(query, made.target.key), made.data, ((UPDATE_HEADER_KEY, to_json(header)),))
+
+
+def update_key(query: str, target: str) -> bytes:
+    """The key of a target's messages, which names the query too."""
+    return f"{query}/{target}".encode()
+
+
+def read_update(key: bytes, headers: Headers, value: bytes | None, known: int, now_s: float) -> Update:
+    """Read an artefact in place of version ``known``; raises Malformed where it is not to be taken."""
+    header, data = from_json(_the_only(headers, UPDATE_HEADER_KEY), UpdateHeader), value or b""
+    if update_key(header.query, header.target) != key:
+        raise Malformed("the key of the message is that of another target")
+    if refusal := why_refused(data, header.sha256, header.version, known, now_s):
+        raise Malformed(f"version {header.version} is {refusal}")
+    return Update(header.version, data)
+
+
+def _the_only(headers: Headers, name: str) -> bytes:
+    found = [value or b"" for each, value in headers if each == name]
+    if len(found) != 1 or len(found[0]) > MAX_HEADER_BYTES:
+        raise Malformed(f"the message has not one header {name!r} of at most {MAX_HEADER_BYTES} bytes")
+    return found[0]
+
+
+def _moment(now_s: float) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(seconds=limited(now_s, 0.0, LATEST_S))

@@ -1,0 +1,37 @@
+"""What there is to adapt in a query: the templates of its nodes that specialise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from operators.recognise.roles import Roles
+from operators.recognise.specialised.head_kinds import Known, Templates
+from pipelines.assembly.head_training import node_templates
+from pipelines.query.dag import Dag
+from pipelines.query.query_file import RecogniseNode
+from serving.catalogue.lookup import Catalogue
+from serving.errors import BadInput
+from serving.variants.variant import parse
+from specialization.templates.stored import StoredTemplate, feature_entry
+
+
+def templates_of(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Templates:
+    """The templates of all nodes; BadInput where no node learns from its streams."""
+    found = {
+        (node.spec.name, template.name): Known(template, _sha256(template))
+        for node in dag.nodes
+        if isinstance(node.spec, RecogniseNode) and node.spec.specialize
+        for template in node_templates(_oracle(node.spec, known), known, directories)
+    }
+    if not found:
+        raise BadInput("nothing of this query learns from its streams: set `specialize: true` on a recognise node")
+    return found
+
+
+def _sha256(template: StoredTemplate) -> str | None:
+    return feature_entry(template.directory).card.sha256 if template.has_store else None
+
+
+def _oracle(spec: RecogniseNode, known: Catalogue) -> str:
+    return Roles.of(spec.model, lambda model: known.find(parse(model).model).card).oracle

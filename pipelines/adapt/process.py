@@ -1,0 +1,37 @@
+"""One adaptation worker process: the kinds of artefacts, who trains them, and what that may cost."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.trainable import Trainable
+from learning.purse import Purse
+from operators.recognise.specialised.head_kinds import HeadKind, RatesKind, Samples, Templates
+from pipelines.adapt.service import Service, ServiceConfig
+from pipelines.process.signals import stop_loop_on_signals
+from specialization.trainer.trainer import ProcessSpecializer
+
+AT_ONCE_S = 60.0
+"""Processor seconds that may be spent at once; further ones as time passes."""
+
+
+async def adapt(config: ServiceConfig, templates: Templates, accuracy: float, share: float) -> None:
+    """Adapt until a signal comes. ``accuracy``: the query's; ``share``: of one core, what training may use."""
+    trainer = ProcessSpecializer()
+    with tempfile.TemporaryDirectory(prefix="sluice-adapt-") as scratch:
+        samples = Samples(templates, Path(scratch))
+        kinds: list[Trainable] = [HeadKind(samples, trainer), RatesKind(samples, trainer)]
+        try:
+            with stop_loop_on_signals() as stop:
+                await Service(config, Adaptation(kinds, allowance(share), accuracy)).run(stop)
+        finally:
+            await trainer.close()
+
+
+def allowance(share: float) -> Purse:
+    """What training may use: a share of one core over all the time that has passed, and ``AT_ONCE_S`` in advance."""
+    began_s = time.monotonic() - AT_ONCE_S / share
+    return Purse(lambda: time.monotonic() - began_s, share, reinvested=0.0)

@@ -1,0 +1,54 @@
+"""``sluice adapt``: trains on what the workers of a query see, for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from pipelines.commands import options
+from pipelines.environment import catalogue, template_dirs
+from pipelines.query.check import open_query
+from pipelines.settings import broker_settings
+
+SHARE = 0.05
+
+
+@click.command(name="adapt")
+@click.argument("query", type=click.Path(path_type=Path))
+@options.broker
+@options.broker_timeout
+@options.models
+@options.alive
+@options.prefix
+@click.option(
+    "--share",
+    type=click.FloatRange(min=0.001, max=1),
+    default=SHARE,
+    show_default=True,
+    help="What training may use of one processor core, over time.",
+)
+def command(
+    query: Path,
+    broker: str | None,
+    broker_timeout_s: float,
+    models: tuple[Path, ...],
+    alive: Path | None,
+    prefix: str | None,
+    share: float,
+) -> None:
+    """Train heads for all workers of QUERY that run with --adapt, on samples that they send.
+
+    Run one for a query, on any machine: it needs neither cameras nor frames.
+    """
+    settings = broker_settings(broker)
+    known = catalogue(models)
+    wanted, dag = open_query(query, known)
+    # Statistics and clients, which a wrong query need not wait for.
+    from pipelines.adapt.nodes import templates_of
+    from pipelines.adapt.process import adapt
+    from pipelines.adapt.service import ServiceConfig
+
+    config = ServiceConfig(settings, wanted.name, wanted.publish.topics.with_prefix(prefix), broker_timeout_s, alive)
+    asyncio.run(adapt(config, templates_of(dag, known, template_dirs()), wanted.accuracy, share))
