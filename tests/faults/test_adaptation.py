@@ -1,0 +1,174 @@
+"""An adaptation worker that is killed, and what anybody may write to its topics, on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from kafka import KafkaProducer
+
+from cache_adapt.adaptation.elsewhere import Update
+from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.versions import LARGEST_BYTES
+from cache_adapt.adaptation.window import HELD_SHARE, Sample
+from learning.store import FeatureStore
+from operators.recognise.specialised.labels import Labels
+from operators.wire.adaptation import SAMPLES_HEADER_KEY, UPDATE_HEADER_KEY
+from pipelines.adapt.link import Link
+from pipelines.adapt.messages import SampleBatch, samples_letter, update_key, wish_letter
+from pipelines.adapt.running_link import running
+from pipelines.environment import catalogue
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.settings import BrokerSettings
+from specialization.heads.head import SpecialisedHead
+from specialization.templates.stored import SHIPPED, feature_entry
+from tests.real.command import sluice
+from tests.real.kafka import KafkaBroker
+from tests.real.process import Sluice, until
+from tests.real.topic import Topics
+
+pytestmark = pytest.mark.kafka
+
+QUERY = """\
+version: 1
+name: street
+slo_ms: 1000
+nodes:
+  - {name: detect, task: detect, model: motion}
+  - {name: type, task: recognise, input: detect, model: vehicle-type, specialize: true}
+"""
+TEMPLATE = SHIPPED / "vehicle-type-compact-features"
+CLASSES = (2, 5)
+RECENT = 200
+
+
+@dataclass
+class Place:
+    """Topics, a query for them, and a worker's view of it."""
+
+    bootstrap: str
+    prefix: str
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.settings, self.topics = BrokerSettings((self.bootstrap,)), TopicsConfig(prefix=self.prefix)
+        self.query = self.folder / "query.yaml"
+        self.query.write_text(QUERY)
+        words = Labels(catalogue([]).find("vehicle-type").card.classes)
+        sha256 = feature_entry(TEMPLATE).card.sha256
+        self.subject = Subject("type", TEMPLATE.name, sha256, words.digest)
+        self.target = self.head(*CLASSES)
+
+    def head(self, *classes: int) -> Target:
+        spec = {"classes": classes, "training_skew": 0.6, "tolerance": 0.1}
+        return Target(self.subject, "head", json.dumps(spec).encode())
+
+    @contextmanager
+    def adapting(self) -> Iterator[Sluice]:
+        arguments = ("adapt", self.query, "--prefix", self.prefix, "--alive", self.folder / "alive")
+        with Sluice(self.folder / "adapt", *arguments, broker=self.bootstrap) as process:
+            yield process
+
+    def send(self, kind: str, key: bytes | None, value: bytes | None, *headers: tuple[str, bytes]) -> None:
+        producer = KafkaProducer(bootstrap_servers=self.bootstrap, max_request_size=4 << 20)
+        try:
+            producer.send(f"{self.prefix}{kind}.v1", value, key, headers=list(headers)).get(20)
+        finally:
+            producer.close()
+
+    async def wished(self, target: Target, *processes: Sluice) -> Update:
+        """What a worker gets that sends samples and wants this."""
+        link, recent = Link("street"), FeatureStore.open(TEMPLATE)
+        async with running(link, self.settings, self.topics, 30):
+            for row in rows():
+                link.offer(self.subject, "gate", int(recent.labels[row]), recent.features[row].astype(np.float32))
+            link.want(target, Report("gate"))
+            waiting = asyncio.create_task(link.after(target, 0))
+            async with asyncio.timeout(90):
+                while not waiting.done():
+                    assert all(each.process.poll() is None for each in processes), processes[0].errors
+                    await asyncio.sleep(0.1)
+                return await waiting
+
+
+def rows() -> list[int]:
+    """The samples that are sent, out of the template's own."""
+    count = len(FeatureStore.open(TEMPLATE).labels)
+    return [int(each) for each in np.random.default_rng(0).permutation(count)[:RECENT]]
+
+
+def trained_on() -> int:
+    """How many of them are not held back."""
+    counts = np.bincount(FeatureStore.open(TEMPLATE).labels[rows()])
+    return int(sum(count - int(count * HELD_SHARE) for count in counts))
+
+
+def trainers(worker: Sluice) -> list[psutil.Process]:
+    """The processes that train for an adaptation worker."""
+    try:
+        return psutil.Process(worker.process.pid).children()
+    except psutil.NoSuchProcess:
+        return []
+
+
+@pytest.fixture
+def place(kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path) -> Place:
+    made = sluice("topics", "create", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix)
+    assert made.returncode == 0, made.stderr
+    return Place(kafka_broker.bootstrap, topic_prefix, tmp_path)
+
+
+async def test_killed_in_the_middle_of_a_training_it_goes_on_and_nothing_is_trained_twice(place: Place) -> None:
+    with place.adapting() as first:
+        waiting = asyncio.create_task(place.wished(place.target))
+        await asyncio.to_thread(until, lambda: trainers(first), "a process that trains", first)
+        orphans = trainers(first)
+        first.kill()
+        assert "version" not in first.errors
+    with place.adapting() as second, Topics(place.bootstrap, place.prefix) as topics:
+        update = await waiting
+        assert SpecialisedHead.from_bytes(update.data).classes == CLASSES
+        again = await place.wished(place.target, second)
+        assert again == update, "a worker that begins anew gets what is there"
+        assert topics.count("updates") == 1
+        healthy = await asyncio.to_thread(sluice, "health", place.folder / "alive")
+        assert healthy.returncode == 0, healthy.stdout + healthy.stderr
+        assert await asyncio.to_thread(second.terminate) == 0, second.errors
+    assert not any(each.is_running() for each in orphans), "what trained has ended with its worker"
+    assert f"node type, head (wanted): version {update.version} from {trained_on()} recent samples" in second.errors
+
+
+async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothing(place: Place) -> None:
+    good = SampleBatch("street", place.subject, "gate", [Sample(0.0, 1, np.zeros(88, np.float16))] * 3)
+    for letter in (
+        samples_letter(replace(good, query="another"), 1e9),
+        samples_letter(replace(good, subject=replace(place.subject, node="nowhere")), 1e9),
+        samples_letter(replace(good, subject=replace(place.subject, network_sha256="0" * 64)), 1e9),
+        wish_letter("street", replace(place.target, kind="virus"), Report("gate"), 1e9),
+        wish_letter("street", replace(place.target, spec=b'{"classes": [-1]}'), Report("gate"), 1e9),
+    ):
+        place.send("samples", letter.key, letter.value, *letter.headers)
+    (sound,) = samples_letter(good, 1e9).headers
+    for value in (b"", b"\xff" * 527, b"\xff" * 528, bytes(1 << 20), None):
+        place.send("samples", b"gate", value, sound)
+    for header in (b"", b"{}", b"[" * 5000, sound[1][:-5], sound[1].replace(b"88", b"-1"), b"\xff" * (40 << 10)):
+        place.send("samples", b"gate", bytes(528), (SAMPLES_HEADER_KEY, header))
+    key = update_key("street", place.target.key)
+    for value in (b"", b"garbage", bytes(LARGEST_BYTES + 1), None):
+        place.send("updates", key, value, (UPDATE_HEADER_KEY, b"{}"))
+        place.send("updates", key, value)
+    with place.adapting() as process:
+        update = await place.wished(place.target, process)
+        assert await asyncio.to_thread(process.terminate) == 0, process.errors
+    assert SpecialisedHead.from_bytes(update.data).classes == CLASSES
+    said = [line for line in process.errors.splitlines() if "passed over" in line]
+    assert 2 <= len(said) <= 4, said  # the 1st and the 10th of either kind
+    assert f"version {update.version} from {trained_on()} recent samples" in process.errors
+    assert "Traceback" not in process.errors
