@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cache_adapt.adaptation import gain, jobs, triggers, versions, window
 from learning.ring import SampleRing
 from operators import background as backlog
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
@@ -25,11 +26,11 @@ from operators.recognise.account import books
 from operators.recognise.audits import open_trials, second_thoughts, shadow
 from operators.recognise.objects import look_rule, pool
 from operators.recognise.shortcuts import node_stream
-from operators.recognise.specialised import heads
+from operators.recognise.specialised import heads, made_elsewhere
 from operators.recognise.specialised.own_samples import FIRST_PROFILE
 from operators.transports.record_sets import MAX_SET_BYTES
-from operators.wire import bounds
-from pipelines.commands import capture
+from operators.wire import adaptation, bounds
+from pipelines.commands import adapt, capture
 from pipelines.execute import arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
@@ -42,6 +43,7 @@ from pipelines.report.tracks import REMEMBERED_TRACKS
 from pipelines.run import capture_all, feed, run_query
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import app, plan_publisher, state_topic, worker
+from pipelines.worker.adapt import inbox, link, process
 from serving.common import untrusted
 from serving.common.backoff import Backoff
 from serving.scheduling.schedule import BACKGROUND_S
@@ -108,6 +110,13 @@ SAID = {
         f"of which it is known that a head was asked | *{heads.REMEMBERED}* for each stream |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
+        f"| samples of a worker that wait for `samples.v1` | *{link.MOST_WAITING}* |",
+        f"| wishes of a worker | *{link.MOST_WISHES}* |",
+        f"| updates that a worker keeps | *{link.MOST_UPDATES}, {mib(link.UPDATE_BYTES)} in all* |",
+        f"| *{'an hour' if window.SPAN_S == 3600 else '?'}, {mib(jobs.WINDOW_BYTES)} for each node and network, "
+        f"{jobs.MOST_WINDOWS} of these* |",
+        f"| *{jobs.MOST_TARGETS}, with reports of {jobs.MOST_STREAMS} streams each* |",
+        f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all; the versions of {inbox.MOST_VERSIONS}* |",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
         f"| tracks that `sluice run` counts, and answers of tracks that it compares | *the last {REMEMBERED_TRACKS}* |",
         f"A decoded frame takes {COUNTS[DECODED_BYTES_PER_PIXEL]} bytes for each pixel. While it is decoded "
@@ -132,6 +141,13 @@ SAID = {
         f"key and each header {bounds.HEADER_CHARS} characters, {bounds.MOST_HEADERS} headers and "
         f"{kib(dead_letters.HEADERS_CHARS)} of them in all, value {kib(dead_letters.DEAD_LETTER_BYTES)}, its own key "
         f"{kib(dead_letters.KEY_BYTES)} |",
+        f"| headers `samples`, `update` | one, at most {kib(MAX_HEADER_BYTES)} |",
+        f"| samples of a message | {adaptation.MOST_SAMPLES}, each of {adaptation.MOST_DIMS} activations",
+        f"| label numbers | 0 to {adaptation.LARGEST_LABEL // 1000} {adaptation.LARGEST_LABEL % 1000}; ages of samples "
+        f"{'a day' if adaptation.LONGEST_AGE_S == 86_400 else '?'} |",
+        f"| `spec` of a wish | {kib(adaptation.SPEC_BYTES)}; classes of its `mix` {adaptation.MOST_CLASSES} |",
+        f"| artefact | {mib(versions.LARGEST_BYTES)} of safetensors",
+        f"at most {versions.AHEAD_S} s ahead of the reader's clock |",
         f"| reason in a log line | {untrusted.LONGEST_REASON} characters",
     ],
     "deploy.md": [
@@ -186,6 +202,19 @@ SAID = {
         f"{f'{look_rule.LOOK_RULE.doubt_every_s:g}'[1:]} s apart,",
         f"files above {kib(MAX_QUERY_BYTES)} are refused",
         f"| `max_width` | `{DEFAULT_MAX_WIDTH}` |",
+    ],
+    "how-to/adapt.md": [
+        f"at most {link.MOST_WAITING} wait to be sent",
+        f"then, every {link.REPEATED_S:.0f} s, how it does",
+        "one of a quarter\n  of an hour ago half as often" if window.HALF_LIFE_S == 900 else "?",
+        f"else every {triggers.PERIOD_S // 60} minutes",
+        f"{'Never twice within a minute' if triggers.PAUSE_S == 60 else '?'}, and",
+        f"never without {triggers.LEAST_NEW} new samples",
+        f"{'a fifth' if window.HELD_SHARE == 0.2 else '?'} of every class's samples",
+        f"for at least {gain.LEAST_GAIN * 100:g} % more",
+        f"`--share`, {adapt.SHARE * 100:g} % of one core",
+        f"{'a minute' if process.AT_ONCE_S == 60 else '?'} of processor time in advance",
+        f"waits {COUNTS[int(made_elsewhere.PATIENCE_S) // 60]} minutes for a head",
     ],
     "how-to/mend-dead-letters.md": [f"up to {kib(dead_letters.DEAD_LETTER_BYTES)}, its bytes"],
     "how-to/specialize.md": [

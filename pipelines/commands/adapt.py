@@ -46,9 +46,9 @@ def command(
     known = catalogue(models)
     wanted, dag = open_query(query, known)
     # Statistics and clients, which a wrong query need not wait for.
-    from pipelines.adapt.nodes import templates_of
-    from pipelines.adapt.process import adapt
-    from pipelines.adapt.service import ServiceConfig
+    from pipelines.worker.adapt.nodes import templates_of
+    from pipelines.worker.adapt.process import adapt
+    from pipelines.worker.adapt.service import ServiceConfig
 
     config = ServiceConfig(settings, wanted.name, wanted.publish.topics.with_prefix(prefix), broker_timeout_s, alive)
     asyncio.run(adapt(config, templates_of(dag, known, template_dirs()), wanted.accuracy, share))

@@ -2,5 +2,6 @@
 and ``agent`` know Faust.
 
 Read in this order: ``worker``, ``process``, ``transport``,
-``local_transport``, ``kafka_transport``, ``app``, ``agent``, ``plan_publisher``, ``state_topic``, ``bounded_store``.
+``local_transport``, ``kafka_transport``, ``app``, ``agent``, ``plan_publisher``, ``state_topic``, ``bounded_store``,
+``adapt``.
 """

@@ -23,8 +23,8 @@ from serving.catalogue.lookup import Catalogue
 from specialization.trainer.trainer import ProcessSpecializer
 
 if TYPE_CHECKING:
-    from pipelines.adapt.link import Link
     from pipelines.observe.station import Station
+    from pipelines.worker.adapt.link import Link
 
 
 async def work(
@@ -53,8 +53,8 @@ async def _linked(
     if adapted_at is None:
         yield None
         return
-    from pipelines.adapt.link import Link
-    from pipelines.adapt.running_link import running
+    from pipelines.worker.adapt.link import Link
+    from pipelines.worker.adapt.running_link import running
 
     link = Link(query.name)
     async with running(link, adapted_at, topics, config.give_up_s):

@@ -21,12 +21,12 @@ from cache_adapt.adaptation.window import HELD_SHARE, Sample
 from learning.store import FeatureStore
 from operators.recognise.specialised.labels import Labels
 from operators.wire.adaptation import SAMPLES_HEADER_KEY, UPDATE_HEADER_KEY
-from pipelines.adapt.link import Link
-from pipelines.adapt.messages import SampleBatch, samples_letter, update_key, wish_letter
-from pipelines.adapt.running_link import running
 from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.settings import BrokerSettings
+from pipelines.worker.adapt.link import Link
+from pipelines.worker.adapt.messages import SampleBatch, samples_letter, update_key, wish_letter
+from pipelines.worker.adapt.running_link import running
 from specialization.heads.head import SpecialisedHead
 from specialization.templates.stored import SHIPPED, feature_entry
 from tests.real.command import sluice

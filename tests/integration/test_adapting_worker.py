@@ -15,14 +15,14 @@ from datasets import vehicle6
 from learning.purse import unlimited
 from operators.recognise.specialised.head_kinds import HeadKind, Samples
 from operators.wire.schema import Attribute
-from pipelines.adapt.link import Link
-from pipelines.adapt.nodes import templates_of
-from pipelines.adapt.running_link import running
-from pipelines.adapt.service import Service, ServiceConfig
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue, template_dirs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.query.dag import compile_dag
+from pipelines.worker.adapt.link import Link
+from pipelines.worker.adapt.nodes import templates_of
+from pipelines.worker.adapt.running_link import running
+from pipelines.worker.adapt.service import Service, ServiceConfig
 from pipelines.worker.worker import WorkerConfig, run_worker
 from specialization.trainer.trainer import ProcessSpecializer
 from tests.integration.kafka_side import create_topic

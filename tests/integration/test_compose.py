@@ -58,12 +58,12 @@ def test_the_services_run_together_until_watch_prints_and_end_in_order(
     with Composition(FILE, tmp_path, addresses, stand_ins=["broker", "camera"]) as composition:
         composition.up()
         until(lambda: composition.output("watch").count("street") >= 20, "twenty results on watch's screen")
-        for name in ("capture", "worker", "watch"):
+        for name in ("capture", "worker", "adapt", "watch"):
             until(lambda name=name: composition.healthy(name), f"health of {name}")  # type: ignore[misc]
         assert "failed" not in composition.output("watch")
         statuses = composition.down()
         outputs = {name: composition.output(name) for name in statuses}
-        assert statuses == dict.fromkeys(("topics", "capture", "worker", "watch"), 0), outputs
+        assert statuses == dict.fromkeys(("topics", "capture", "worker", "adapt", "watch"), 0), outputs
 
 
 @pytest.mark.parametrize("service", OURS.values(), ids=OURS)
@@ -114,6 +114,13 @@ def test_the_gpu_has_a_worker_of_its_own_only_on_demand() -> None:
     assert gpu.spec["build"]["target"] == "gpu"
     (device,) = gpu.spec["deploy"]["resources"]["reservations"]["devices"]
     assert device["capabilities"] == ["gpu"]
+
+
+def test_workers_get_their_heads_from_the_service_that_trains_on_the_same_query() -> None:
+    assert "--adapt" in ALL["worker"].command
+    assert ALL["adapt"].command[:2] == ["adapt", ALL["worker"].command[1]]
+    query = yaml.safe_load((ROOT / OURS["adapt"].mounts["/etc/sluice/query.yaml"]).read_text())
+    assert any(node.get("specialize") for node in query["nodes"])
 
 
 def test_the_query_names_the_cameras_service() -> None:

@@ -2,5 +2,5 @@
 classes.
 
 Read in this order: ``heads``, ``cascade``, ``earnings``, ``head_seen``, ``head_supply``, ``makers``,
-``made_elsewhere``, ``head_kinds``, ``own_samples``, ``features``, ``labels``, ``report``.
+``made_elsewhere``, ``head_specs``, ``head_kinds``, ``own_samples``, ``features``, ``labels``, ``report``.
 """

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-from msgspec import Meta
+import numpy as np
+from numpy.typing import NDArray
 
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.trainable import Judgement, Made, Paid
 from cache_adapt.adaptation.triggers import falls_short
 from cache_adapt.adaptation.window import Rows
 from learning.store import write_store
-from operators.wire.adaptation import LabelNumber
+from operators.recognise.specialised.head_specs import HEAD, RATES, HeadSpec, RatesSpec
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError, SluiceError
 from specialization.heads import measured
 from specialization.heads.head import OTHER, SpecialisedHead
+from specialization.heads.train import JUDGED_SKEW
 from specialization.templates.stored import StoredTemplate
 from specialization.trainer.job import Job, ProfileJob
 from specialization.trainer.trainer import Specializer
-
-HEAD, RATES = "head", "head_rates"
 
 
 class Known(NamedTuple):
@@ -36,18 +35,6 @@ class Known(NamedTuple):
 
 Templates = Mapping[tuple[str, str], Known]
 """By the names of node and template."""
-
-
-class HeadSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The head that is wanted."""
-
-    classes: Annotated[tuple[LabelNumber, ...], Meta(min_length=1, max_length=1000)]
-    training_skew: Annotated[float, Meta(ge=0.01, le=0.99)]
-    tolerance: Annotated[float, Meta(ge=0, le=1)]
-
-
-class RatesSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rates of heads of all sizes and tolerances: there is nothing to choose."""
 
 
 class Samples:
@@ -102,7 +89,7 @@ class HeadKind:
         return Made(head.to_bytes(), f"classes {classes}; answers for {1 - head.rates.e_in_out:.0%} of what they are")
 
     def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
-        """See ``Trainable``: worth is the share of the objects that it answers for as the oracle does."""
+        """See ``Trainable``: worth is the share of a stream's objects that it answers for as the oracle does."""
         spec, head = decode(target.spec, HeadSpec), SpecialisedHead.from_bytes(data)
         if head.classes != spec.classes:
             raise ModelError("a specialised head is damaged: it is for other classes")
@@ -111,12 +98,16 @@ class HeadKind:
         if held.features.shape[1] != len(head.weights):
             raise ModelError("a specialised head is damaged: it is for another network")
         said, _ = head.decide(held.features)
-        answered, right = int((said != OTHER).sum()), int((said == held.labels).sum())
-        if falls_short(right, answered, 1 - spec.tolerance):
-            return Judgement(
-                right / len(held), f"{answered - right} of its {answered} answers on recent samples are wrong"
-            )
-        return Judgement(right / len(held))
+        weights = stream_weights(np.isin(held.labels, spec.classes))
+        answered, right = said != OTHER, said == held.labels
+        worth = float(weights[right].sum())
+        given = weights[answered]
+        # As many as would tell as much if they all weighed the same (Kish, 1965).
+        count = round(float(given.sum() ** 2 / (given**2).sum())) if len(given) else 0
+        share = worth / float(given.sum()) if count else 1.0
+        if falls_short(round(share * count), count, 1 - spec.tolerance):
+            return Judgement(worth, f"{1 - share:.0%} of its answers to {len(held)} recent samples are wrong")
+        return Judgement(worth)
 
 
 class RatesKind:
@@ -145,6 +136,18 @@ class RatesKind:
         """See ``Trainable``: worth is 1 − 1/√n for n samples, as the error of a share falls with their number."""
         _, samples = measured.from_bytes(data)
         return Judgement(1 - max(samples, 1) ** -0.5)
+
+
+def stream_weights(inside: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Weights of samples, with which they stand for a stream that a head is judged for; they sum to 1.
+
+    Workers take only few samples of frequent classes, so that as they are they show less skew than the stream has.
+    """
+    counts, shares = (inside.sum(), (~inside).sum()), (JUDGED_SKEW, 1 - JUDGED_SKEW)
+    each = [share / count if count else 0.0 for share, count in zip(shares, counts, strict=True)]
+    weights: NDArray[np.float64] = np.where(inside, *each)
+    weights /= weights.sum()
+    return weights
 
 
 def _malformed(spec: bytes, kind: type[HeadSpec] | type[RatesSpec]) -> str | None:

@@ -10,14 +10,14 @@ from contextlib import asynccontextmanager, suppress
 from aiokafka import AIOKafkaProducer, ConsumerRecord
 from aiokafka.errors import KafkaError
 
-from pipelines.adapt.follow import Follower
-from pipelines.adapt.link import Link
 from pipelines.kafka.async_clients import wait_for_broker
 from pipelines.kafka.options import client_options
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
+from pipelines.worker.adapt.follow import Follower
+from pipelines.worker.adapt.link import Link
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from aiokafka import ConsumerRecord
 
 from cache_adapt.adaptation.jobs import Adaptation
 from operators.wire.adaptation import SAMPLES_HEADER_KEY
-from pipelines.adapt.messages import read_samples, read_update, read_wish, update_key
 from pipelines.partition.mishaps import Mishaps
+from pipelines.worker.adapt.messages import read_samples, read_update, read_wish, update_key
 from serving.common.clock import SYSTEM, Clock
 from serving.errors import Malformed
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from cache_adapt.adaptation.versions import digest
-from pipelines.adapt.link import Link
+from pipelines.worker.adapt.link import Link
 from specialization.heads.head import SpecialisedHead
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.operators.recognise.specialised.shades import Scene, said, template
-from tests.pipelines.adapt.installation import Installation, Record
+from tests.pipelines.worker.adapt.installation import Installation, Record
 
 SHOWN = (1, 2)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from cache_adapt.adaptation.jobs import Adaptation
 from learning.purse import Purse, unlimited
 from operators.recognise.specialised.head_kinds import HeadKind, Known, RatesKind, Samples
-from pipelines.adapt.inbox import Inbox
-from pipelines.adapt.link import Link
-from pipelines.adapt.messages import Letter, update_letter
+from pipelines.worker.adapt.inbox import Inbox
+from pipelines.worker.adapt.link import Link
+from pipelines.worker.adapt.messages import Letter, update_letter
 from serving.common.fake_clock import FakeClock
 from specialization.templates.stored import StoredTemplate
 from specialization.trainer.trainer import Specializer

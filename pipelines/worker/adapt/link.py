@@ -16,8 +16,16 @@ from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.window import Sample
 from learning.array_files import as_features
 from operators.wire.adaptation import MOST_DIMS, MOST_SAMPLES
-from pipelines.adapt.messages import Headers, Letter, SampleBatch, read_update, samples_letter, update_key, wish_letter
 from pipelines.partition.mishaps import Mishaps
+from pipelines.worker.adapt.messages import (
+    Headers,
+    Letter,
+    SampleBatch,
+    read_update,
+    samples_letter,
+    update_key,
+    wish_letter,
+)
 from serving.common.clock import SYSTEM, Clock
 from serving.errors import Malformed
 

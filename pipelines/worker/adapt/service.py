@@ -15,10 +15,6 @@ from aiokafka.errors import KafkaError
 
 from cache_adapt.adaptation.jobs import Adaptation, Artefact
 from cache_adapt.adaptation.window import SPAN_S
-from pipelines.adapt.follow import Follower
-from pipelines.adapt.inbox import Inbox
-from pipelines.adapt.messages import update_letter
-from pipelines.adapt.running_link import started
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
 from pipelines.kafka.async_clients import wait_for_broker
 from pipelines.kafka.rights import needs
@@ -26,6 +22,10 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.partition.publisher import HOPELESS, TOO_LARGE
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
+from pipelines.worker.adapt.follow import Follower
+from pipelines.worker.adapt.inbox import Inbox
+from pipelines.worker.adapt.messages import update_letter
+from pipelines.worker.adapt.running_link import started
 from serving.common.backoff import BROKER_BACKOFF, Persistence
 from serving.common.clock import SYSTEM, Clock
 from serving.common.retrying import retrying

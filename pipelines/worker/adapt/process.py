@@ -10,8 +10,8 @@ from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.trainable import Trainable
 from learning.purse import Purse
 from operators.recognise.specialised.head_kinds import HeadKind, RatesKind, Samples, Templates
-from pipelines.adapt.service import Service, ServiceConfig
 from pipelines.process.signals import stop_loop_on_signals
+from pipelines.worker.adapt.service import Service, ServiceConfig
 from specialization.trainer.trainer import ProcessSpecializer
 
 AT_ONCE_S = 60.0

@@ -1,0 +1,25 @@
+"""What exactly a worker wants from an adaptation worker, as it is written into wishes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from operators.wire.adaptation import LabelNumber
+
+HEAD, RATES = "head", "head_rates"
+"""The kinds of artefacts."""
+
+
+class HeadSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The head that is wanted."""
+
+    classes: Annotated[tuple[LabelNumber, ...], Meta(min_length=1, max_length=1000)]
+    training_skew: Annotated[float, Meta(ge=0.01, le=0.99)]
+    tolerance: Annotated[float, Meta(ge=0, le=1)]
+
+
+class RatesSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rates of heads of all sizes and tolerances: there is nothing to choose."""
