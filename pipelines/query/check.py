@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.environment import measured
 from pipelines.query.dag import Dag, compile_dag, node_problems
 from pipelines.query.model_check import model_problems
+from pipelines.query.needs import needs_of
+from pipelines.query.nodes import RecogniseNode
 from pipelines.query.query_file import Draft, Query, read_draft
 from pipelines.query.yaml_file import read_yaml
 from serving.catalogue.lookup import Catalogue
@@ -30,11 +33,19 @@ class Examined:
 
 def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:
     """Check a query file: form, nodes, and, given a catalogue, models."""
-    draft = read_draft(read_yaml(path))
-    problems = [*draft.problems, *node_problems(draft.nodes, draft.unread)]
+    draft, unmet = read_draft(read_yaml(path)), list[Problem]()
+    if catalogue is not None and any(needs_of(models) for models in _models(draft)):
+        from pipelines.query.model_less import with_models  # profiles, which bring numbers
+
+        draft, unmet = with_models(draft, catalogue, measured(catalogue))
+    problems = [*draft.problems, *unmet, *node_problems(draft.nodes, draft.unread)]
     if catalogue is not None:
         problems += model_problems(draft.nodes, catalogue, draft.query.masks if draft.query else ())
     return Examined(draft, tuple(draft.document.located(problems)))
+
+
+def _models(draft: Draft) -> Iterator[Sequence[str]]:
+    return (node.model for node in draft.nodes.values() if isinstance(node, RecogniseNode))
 
 
 def open_query(path: Path, catalogue: Catalogue | None = None, sources: Sequence[str] = ()) -> tuple[Query, Dag]:

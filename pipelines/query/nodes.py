@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
+from pipelines.query.needs import Needs, named
 from serving.common.strict import Strict
 
 MOTION = "motion"
@@ -36,6 +37,13 @@ Names = Annotated[
     BeforeValidator(_listed, json_schema_input_type=str | list[str]),
 ]
 """A name or a list of names."""
+
+ModelNames = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    Field(min_length=1),
+    BeforeValidator(lambda value: _listed(named(value)), json_schema_input_type=str | list[str] | Needs),
+]
+"""The same, or what is needed of a model."""
 
 
 def _beside_the_query(path: Path, info: ValidationInfo) -> Path:
@@ -108,8 +116,8 @@ class RecogniseNode(Node):
     task: Literal["recognise"]
     input: str = Field(max_length=1000)
     """The objects to look at: ``track[label in (car, truck) and area >= 0.002]``; or ``frame``, all of it."""
-    model: Names
-    """Classifiers, or embedders where there is a ``gallery``, by name: the first that has the time is used."""
+    model: ModelNames
+    """Classifiers, or embedders with a ``gallery``: the first that has the time is used; or what is needed of them."""
     attribute: NodeName = Field(default_factory=lambda valid: valid.get("name", "unknown"))
     """The name of the answer in results. Default: the node's name."""
     min_confidence: Share | None = None
