@@ -26,6 +26,7 @@ COMMANDS = {
     "worker": "Analyse the frames topic and publish results.",
     "adapt": "Train on what the workers of a query see, for all of them.",
     "watch": "Show results as they arrive.",
+    "serve": "Show all streams in a browser, live.",
     "check": "Validate a query file.",
     "topics": "Create or describe the topics.",
     "dlq": "Read dead letters, and put their messages back.",

@@ -23,7 +23,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--plots", type=FILE, metavar="DIR", help="Draw what specialization did, a picture for each stream.")
 @options.limit
 @options.give_up
-@options.served("metrics and health")
+@options.served("the live page, metrics and health")
 def command(
     query: Path,
     sources: tuple[str, ...],

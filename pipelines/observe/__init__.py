@@ -1,4 +1,4 @@
-"""What people and Prometheus see of a running process: metrics, its health over HTTP, and who may ask for them.
+"""What people and Prometheus see of a running process: metrics, its health over HTTP, the live page, and who may ask.
 
-Read in this order: ``metrics``, ``web``, ``station``.
+Read in this order: ``metrics``, ``web``, ``live``, ``station``.
 """

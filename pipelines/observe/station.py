@@ -1,13 +1,14 @@
-"""What a process shows over HTTP while it runs: its metrics and its health."""
+"""What a process shows over HTTP while it runs: its metrics, its health, and the live page where it has one."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 from operators.observer import Observer
+from pipelines.observe.live.page import Page
 from pipelines.observe.web.condition import Condition
 from pipelines.observe.web.in_thread import in_thread
 from pipelines.observe.web.listen import Listen
@@ -21,36 +22,43 @@ log = logging.getLogger(__name__)
 class Station:
     """Made only where something is to be served: it brings the libraries for it."""
 
-    def __init__(self, listen: Listen) -> None:
+    def __init__(self, listen: Listen, page: Page | None = None) -> None:
         self._listen = listen
         self._scrape = Scrape(metrics_streams())
+        self.page = page
         self.condition = Condition()
 
     @property
     def observers(self) -> list[Observer]:
         """Who must hear what happens in the process."""
-        return [self._scrape.observer, self.condition]
+        kept = [self.page.board, self.page.states] if self.page else []
+        return [self._scrape.observer, self.condition, *kept]
 
     def knows(self, find_plans: FindPlans) -> None:
         """How streams stand with their shortcuts can be found out from now on."""
         self._scrape.find_plans = find_plans
+        if self.page is not None:
+            self.page.find_plans = find_plans
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Answer while the block runs; raises BadInput where the address cannot be listened on."""
-        routes = [*self._scrape.routes, *health_routes(self.condition)]
-        async with serving(self._listen, routes) as at:
-            log.info("serving http://%s/metrics, /healthz and /readyz", at)
+        routes = [*self._scrape.routes, *health_routes(self.condition), *(self.page.routes if self.page else ())]
+        async with AsyncExitStack() as stack:
+            at = await stack.enter_async_context(serving(self._listen, routes))
+            if self.page is not None:
+                await stack.enter_async_context(self.page.running())
+            log.info("serving http://%s/%s", at, "" if self.page else "metrics, /healthz and /readyz")
             yield
 
     @contextmanager
-    def open_in_thread(self) -> Iterator[None]:
-        """The same for a process without an event loop."""
+    def open_in_thread(self) -> Iterator[asyncio.AbstractEventLoop]:
+        """The same for a process without an event loop; yields the one that it runs on."""
 
         async def serve(begun: Callable[[], None], stop: asyncio.Event) -> None:
             async with self.open():
                 begun()
                 await stop.wait()
 
-        with in_thread(serve):
-            yield
+        with in_thread(serve) as loop:
+            yield loop

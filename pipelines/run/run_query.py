@@ -61,7 +61,7 @@ class Outputs:
     plots: Path | None = None
     """A directory for pictures of what specialization did."""
     listen: Listen | None = None
-    """Where metrics and health are served while it goes on."""
+    """Where the page, metrics and health are served while it goes on."""
 
 
 def run_query(
@@ -82,7 +82,7 @@ def run_query(
         _check_writable(outputs)
         sinks, final_steps = _open(outputs, streams, [each.mask for each in query.masks], files)
         progress = files.enter_context(RunProgress(specs, console))
-        station = _station(outputs.listen)
+        station = _station(outputs.listen, query.name, final_steps)
         watching = Observers([counts, progress, *(station.observers if station else ()), *observers])
         run = EmbeddedRun(query.name, specs, sinks, watching)
         setting = Setting(ThreadSpecializer(), final_steps, CLOSE_S, clock=SteadyClock(), observers=watching)
@@ -119,12 +119,17 @@ async def _run(
     return parts.shortcuts, None
 
 
-def _station(listen: Listen | None) -> Station | None:
+def _station(listen: Listen | None, title: str, final_steps: list[FinalStep]) -> Station | None:
+    """Who serves page and metrics; its pictures are made by a further final step."""
     if listen is None:
         return None
-    from pipelines.observe.station import Station  # aiohttp and Prometheus, which a run that nobody asks does without
+    # aiohttp and Prometheus, which a run that nobody asks does without.
+    from pipelines.observe.live.page import Page
+    from pipelines.observe.station import Station
 
-    return Station(listen)
+    page = Page(title)
+    final_steps.append(page.pictures.take)
+    return Station(listen, page)
 
 
 def _open(

@@ -13,8 +13,8 @@ Serve = Callable[[Callable[[], None], asyncio.Event], Awaitable[None]]
 
 
 @contextmanager
-def in_thread(serve: Serve) -> Iterator[None]:
-    """Serve while the block runs; raises at the start what ``serve`` raises before it listens."""
+def in_thread(serve: Serve) -> Iterator[asyncio.AbstractEventLoop]:
+    """Serve while the block runs, on the loop that is yielded; raises what ``serve`` raises before it listens."""
     begun: SimpleQueue[BaseException | None] = SimpleQueue()
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
 
@@ -32,7 +32,7 @@ def in_thread(serve: Serve) -> Iterator[None]:
         thread.join()
         raise error
     try:
-        yield
+        yield loop
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join()

@@ -1,0 +1,59 @@
+"""``sluice serve``: the live page of an installation, from its topics."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from pipelines.commands import options
+from pipelines.kafka.rights import needs
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.observe.web.listen import DEFAULT, Listen
+from pipelines.process.signals import stop_on_signals
+from pipelines.settings import BrokerSettings, broker_settings
+
+
+@click.command(name="serve")
+@options.broker
+@options.broker_timeout
+@click.option("--listen", metavar="HOST:PORT", help="Where to serve it.", default=DEFAULT, show_default=True)
+@click.option("--secret-file", type=click.Path(path_type=Path), metavar="FILE", help=options.FIRST_LINE)
+@options.prefix
+def command(
+    broker: str | None, broker_timeout_s: float, listen: str, secret_file: Path | None, prefix: str | None
+) -> None:
+    """Show all streams of an installation in a browser, live: pictures, states, latency, who answered.
+
+    It reads topics and changes nothing. Frames are read only while somebody looks.
+    """
+    settings = broker_settings(broker)
+    listening = options.listening(True, listen, secret_file)
+    assert listening is not None
+    with stop_on_signals() as stop:
+        _serve(settings, TopicsConfig().with_prefix(prefix), listening, broker_timeout_s, stop)
+
+
+def _serve(
+    settings: BrokerSettings, topics: TopicsConfig, listen: Listen, timeout_s: float, stop: threading.Event
+) -> None:
+    # The clients, the decoder and aiohttp, which a mistyped option need not wait for.
+    from pipelines.kafka.sync_clients import admin, consumer, demand
+    from pipelines.observe.live.broker_feed import BrokerFeed, FeedTopics
+    from pipelines.observe.live.page import Page
+    from pipelines.observe.station import Station
+
+    names = FeedTopics(*(topics.name(kind) for kind in ("results", "streams", "plans", "frames")))
+    with closing(admin(settings, timeout_s, stop)) as client:
+        demand(client, settings, needs(read=[names.results, names.streams, names.plans, names.frames]))
+    page = Page(settings.url)
+    station = Station(listen, page)
+    with (
+        station.open_in_thread() as loop,
+        closing(
+            consumer(settings, timeout_s, stop, metadata_max_age_ms=5000, max_partition_fetch_bytes=8 << 20)
+        ) as reader,
+    ):
+        BrokerFeed(reader, names, page).run(stop, loop, lambda: station.condition.worker_checked({}, 0.0, None))

@@ -1,0 +1,86 @@
+"""All streams, as the page shows them: an observer that keeps a few figures of each, and their latest plans."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from operators.observer import Observer
+from operators.wire.schema import Result, StreamPlan, StreamStatus
+from pipelines.observe.live.stream_figures import StreamFigures
+from pipelines.observe.live.views import detail, tile
+
+MOST_STREAMS = 256
+
+
+class Board(Observer):
+    """Keeps the streams that were heard of last. Only for the event loop: see ``page.States``."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic, most_streams: int = MOST_STREAMS) -> None:
+        self._now, self._most = now, most_streams
+        self._figures: OrderedDict[str, StreamFigures] = OrderedDict()
+        self._states: dict[str, StreamStatus] = {}
+        self._plans: dict[str, StreamPlan] = {}
+
+    @property
+    def streams(self) -> int:
+        """How many are shown."""
+        return len(self._figures)
+
+    def frame_analysed(self, result: Result) -> None:
+        """See ``Observer``."""
+        self.came(result)
+
+    def frame_dropped(self, result: Result) -> None:
+        """See ``Observer``."""
+        self.came(result)
+
+    def frame_failed(self, result: Result) -> None:
+        """See ``Observer``."""
+        self.came(result)
+
+    def came(self, result: Result) -> None:
+        """Take a result of any outcome."""
+        self._of(result.stream).add(result, self._now())
+
+    def in_state(self, status: StreamStatus) -> None:
+        """A stream's state has changed."""
+        self._of(status.stream)
+        self._states[status.stream] = status
+
+    def planned(self, plans: Iterable[StreamPlan]) -> None:
+        """How streams stand with their shortcuts; they may come before the streams themselves."""
+        for plan in plans:
+            self._plans.pop(plan.stream, None)
+            self._plans[plan.stream] = plan
+        while len(self._plans) > self._most:
+            del self._plans[next(iter(self._plans))]
+
+    def wall(self) -> dict[str, Any]:
+        """All streams by name."""
+        now_s = self._now()
+        return {
+            "tiles": [
+                tile(stream, self._figures[stream], self._states.get(stream), now_s) for stream in sorted(self._figures)
+            ]
+        }
+
+    def stream(self, stream: str) -> dict[str, Any] | None:
+        """One stream in full; None where it is not known."""
+        figures, now_s = self._figures.get(stream), self._now()
+        if figures is None:
+            return None
+        shown = tile(stream, figures, self._states.get(stream), now_s)
+        return {**shown, **detail(figures, self._plans.get(stream), now_s)}
+
+    def _of(self, stream: str) -> StreamFigures:
+        if stream not in self._figures:
+            self._figures[stream] = StreamFigures(self._now())
+        self._figures.move_to_end(stream)
+        while len(self._figures) > self._most:
+            gone, _ = self._figures.popitem(last=False)
+            self._states.pop(gone, None)
+            self._plans.pop(gone, None)
+        return self._figures[stream]

@@ -1,0 +1,153 @@
+"""What ``sluice serve`` shows: the topics of an installation, read by a consumer of kafka-python.
+
+Frames are read only while somebody looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+
+from operators.frames.codec import FrameError, decode_frame, read_header
+from operators.transports.polls import mend_polls
+from operators.transports.record_sets import unreadable
+from operators.transports.unreadable_log import UnreadableLog
+from operators.wire.schema import FrameHeader, Result, StreamPlan, StreamStatus, from_json
+from pipelines.observe.live.page import Page
+from pipelines.observe.live.pairs import Pair, Pairs
+from pipelines.partition.mishaps import Mishaps
+from serving.common.tensors import Image
+from serving.errors import Malformed
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 5.0
+"""Topics that are made later, and partitions that are added, are noticed within this time."""
+POLL_MS = 200
+AT_ONCE = 200
+"""Messages that are decoded before the page takes them."""
+
+News = Result | StreamStatus | StreamPlan | tuple[FrameHeader, bytes]
+
+
+@dataclass(frozen=True)
+class FeedTopics:
+    """The names of the topics that are read."""
+
+    results: str
+    streams: str
+    plans: str
+    frames: str
+
+
+class BrokerFeed:
+    """Reads until it is stopped; a message that is none is passed over."""
+
+    def __init__(self, client: KafkaConsumer, topics: FeedTopics, page: Page) -> None:
+        self._client, self._topics, self._page = client, topics, page
+        self._mishaps = Mishaps(log)
+        self._pairs = Pairs()
+        self._assigned: set[TopicPartition] = set()
+        self._shown = False
+        self._look_s = -LOOK_S
+        mend_polls(client, UnreadableLog())
+
+    def run(self, stop: threading.Event, loop: asyncio.AbstractEventLoop, beat: Callable[[], None]) -> None:
+        """Hand what comes to the page, which lives on ``loop``; ``beat`` is called after every poll."""
+        while not stop.is_set():
+            self._assign(time.monotonic())
+            if not self._assigned:
+                stop.wait(POLL_MS / 1000)
+                continue
+            self._follow_viewers()
+            news = list(self._decoded(self._client.poll(timeout_ms=POLL_MS, max_records=AT_ONCE)))
+            if news:  # the page sets the pace: nothing piles up between the two
+                asyncio.run_coroutine_threadsafe(self._deliver(news), loop).result()
+            beat()
+
+    def _assign(self, now_s: float) -> None:
+        """Read all partitions of the topics: states and plans from the beginning, results from now on."""
+        if now_s - self._look_s < LOOK_S:
+            return
+        self._look_s, topics = now_s, self._topics
+        names = (topics.results, topics.streams, topics.plans, topics.frames)
+        found = {TopicPartition(name, n) for name in names for n in self._client.partitions_for_topic(name) or ()}
+        if not (new := found - self._assigned):
+            return
+        self._assigned |= new
+        self._client.assign(sorted(self._assigned))
+        ends = [place for place in new if place.topic in (topics.results, topics.frames)]
+        if ends:
+            self._client.seek_to_end(*ends)
+        if starts := sorted(new - set(ends)):
+            self._client.seek_to_beginning(*starts)
+        self._client.pause(*self._frames())
+        self._shown = False
+
+    def _frames(self) -> list[TopicPartition]:
+        return [place for place in self._assigned if place.topic == self._topics.frames]
+
+    def _follow_viewers(self) -> None:
+        shown, places = len(self._page.viewers) > 0, self._frames()
+        if shown == self._shown or not places:
+            return
+        self._shown = shown
+        if shown:
+            self._client.seek_to_end(*places)
+            self._client.resume(*places)
+        else:
+            self._client.pause(*places)
+            self._pairs.clear()
+
+    def _decoded(self, batches: Mapping[TopicPartition, Sequence[Any]]) -> Iterator[News]:
+        for record in (record for records in batches.values() for record in records):
+            if unreadable(record.headers) is not None:
+                continue  # it was logged
+            try:
+                if (news := self._read(record)) is not None:
+                    yield news
+            except (Malformed, FrameError) as error:
+                place = f"partition {record.partition} offset {record.offset}"
+                self._mishaps.note(f"topic {record.topic} has a message that cannot be shown", f"{place}: {error}")
+
+    def _read(self, record: Any) -> News | None:
+        topics, value = self._topics, record.value or b""
+        if record.topic == topics.frames:
+            header = read_header(record.headers)
+            return (header, value) if header.encoding == "jpeg" else None
+        if not value:
+            return None  # a stream that was deleted from a compacted topic
+        if record.topic == topics.results:
+            return from_json(value, Result)
+        return from_json(value, StreamStatus) if record.topic == topics.streams else from_json(value, StreamPlan)
+
+    async def _deliver(self, news: Sequence[News]) -> None:
+        board = self._page.board
+        for each in news:
+            if isinstance(each, StreamStatus):
+                board.in_state(each)
+            elif isinstance(each, StreamPlan):
+                board.planned([each])
+            elif isinstance(each, Result):
+                board.came(each)
+                if self._shown and each.outcome == "analysed":
+                    self._show(self._pairs.result(each))
+            else:
+                self._show(self._pairs.frame(*each))
+
+    def _show(self, pair: Pair | None) -> None:
+        if pair is not None:
+            result, jpeg = pair
+            self._page.pictures.offer(result, partial(_image, *jpeg))
+
+
+def _image(header: FrameHeader, data: bytes) -> Image:
+    return decode_frame(header, data).image

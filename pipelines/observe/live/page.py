@@ -1,0 +1,107 @@
+"""The page's server side: its files, and the events that keep it up to date."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+
+from aiohttp import web
+
+from operators.observer import Observer
+from operators.wire.schema import StreamPlan, StreamStatus
+from pipelines.observe.live.board import Board
+from pipelines.observe.live.files import file_routes
+from pipelines.observe.live.pictures import Pictures
+from pipelines.observe.live.viewers import MOST_VIEWERS, TooManyViewers, Viewer, Viewers
+from pipelines.observe.live.views import encoded
+from pipelines.observe.web.gate import ANSWER_HEADERS
+from pipelines.process.tasks import meanwhile
+
+EVERY_S = 1.0
+SEND_S = 30.0
+"""A reader that takes nothing for so long is let go."""
+QUIET_S = 15.0
+"""Without news for so long a blank line goes out, by which both sides notice that the other is gone."""
+
+FindPlans = Callable[[datetime], Iterable[StreamPlan]]
+
+
+class Page:
+    """Keeps the board up to date, and tells those who look."""
+
+    def __init__(self, title: str) -> None:
+        self.board = Board()
+        self.viewers = Viewers()
+        self.pictures = Pictures(self.viewers, lambda: self.board.streams)
+        self.find_plans: FindPlans = lambda now: ()
+        """How streams stand with their shortcuts; called while somebody looks."""
+        self.states = States(self.board)
+        self._title = title
+
+    @property
+    def routes(self) -> list[web.RouteDef]:
+        """The files, and ``/live``."""
+        return [*file_routes(), web.get("/live", self._live)]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Tell those who look what has changed, every second, while the block runs."""
+        self.states.loop = asyncio.get_running_loop()
+        async with meanwhile(self._tell()):
+            yield
+
+    async def _tell(self) -> None:
+        while True:
+            if not len(self.viewers):
+                self.viewers.changed.clear()
+                await self.viewers.changed.wait()
+            self.board.planned(self.find_plans(datetime.now(UTC)))
+            self._send()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(EVERY_S):
+                    self.viewers.changed.clear()
+                    await self.viewers.changed.wait()
+
+    def _send(self) -> None:
+        wall = encoded({"title": self._title, **self.board.wall()})
+        for viewer in self.viewers:
+            viewer.send("wall", "wall", wall)
+            if viewer.stream is not None:
+                viewer.send("stream", "stream", encoded(self.board.stream(viewer.stream)))
+
+    async def _live(self, request: web.Request) -> web.StreamResponse:
+        try:
+            with self.viewers.looking(request.query.get("stream")) as viewer:
+                return await _events(request, viewer)
+        except TooManyViewers:
+            return web.Response(status=503, text=f"{MOST_VIEWERS} pages are open already: close one\n")
+
+
+async def _events(request: web.Request, viewer: Viewer) -> web.StreamResponse:
+    response = web.StreamResponse(headers={**ANSWER_HEADERS, "Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    with suppress(ConnectionError, TimeoutError):
+        while True:
+            try:
+                async with asyncio.timeout(QUIET_S):
+                    news = await viewer.next()
+            except TimeoutError:
+                news = b":\n\n"
+            async with asyncio.timeout(SEND_S):
+                await response.write(news)
+    return response
+
+
+class States(Observer):
+    """Hands states, which capture threads report, to the loop's board."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    def stream_state_changed(self, status: StreamStatus) -> None:
+        """See ``Observer``."""
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self._board.in_state, status)

@@ -1,0 +1,59 @@
+"""The latest events of a stream: objects that came, were named otherwise, or left. Pure; bounded."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from typing import Literal
+
+from operators.wire.schema import Object, Result
+from serving.common.printable import shortened
+
+MOST_TRACKS = 256
+MOST_EVENTS = 30
+GONE_S = 3.0
+"""Media time after which an object that is not seen has left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """An event, as the page lists it."""
+
+    kind: Literal["came", "named", "left"]
+    track: int
+    label: str
+    media_time_s: float
+
+
+class Sightings:
+    """Follows the tracks of one stream; the one seen longest ago is forgotten first."""
+
+    def __init__(self) -> None:
+        self._tracks: OrderedDict[int, tuple[str, float]] = OrderedDict()
+        self.latest: deque[Sighting] = deque(maxlen=MOST_EVENTS)
+        """The newest first."""
+
+    def see(self, result: Result) -> None:
+        """Take an analysed frame."""
+        now_s = result.frame.media_time_s
+        for found in result.objects[:MOST_TRACKS]:
+            if found.track_id is not None:
+                self._see(found.track_id, called(found), now_s)
+        while self._tracks:
+            track, (label, seen_s) = next(iter(self._tracks.items()))
+            if abs(now_s - seen_s) <= GONE_S and len(self._tracks) <= MOST_TRACKS:
+                break
+            del self._tracks[track]
+            self.latest.appendleft(Sighting("left", track, label, seen_s))
+
+    def _see(self, track: int, label: str, now_s: float) -> None:
+        before = self._tracks.pop(track, None)
+        self._tracks[track] = label, now_s
+        if before is None or before[0] != label:
+            self.latest.appendleft(Sighting("came" if before is None else "named", track, label, now_s))
+
+
+def called(found: Object) -> str:
+    """What an object is called: its last answer that says something, else the detector's word."""
+    answers = [said.label for said in found.attributes if said.label not in ("unknown", "other")]
+    return shortened(answers[-1] if answers else found.label, 60)

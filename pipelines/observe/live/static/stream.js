@@ -1,0 +1,96 @@
+// One stream in full.
+
+import { interval, legend, meter, timeline } from "./charts.js";
+import { el, link, ms, percent, setText } from "./dom.js";
+import { Picture } from "./picture.js";
+import { EVENT, KIND, lookOf, objects, PHASE } from "./words.js";
+
+export class StreamView {
+  constructor(stream) {
+    this.stream = stream;
+    this.picture = new Picture({ labels: true });
+    this.state = el("span", { class: "pill" });
+    this.words = el("p", { class: "soft" });
+    this.steps = el("nav", { class: "steps", "aria-label": "Other streams" });
+    this.legend = el("div");
+    this.said = el("ul", { class: "say" });
+    this.facts = el("dl", { class: "facts" });
+    this.lost = el("ul", { class: "say" });
+    this.nodes = el("div", { class: "panel" });
+    this.events = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Latest events" });
+    this.time = el("div");
+    this.key = el("p", { class: "small soft" }, "Above the line: answers about objects, by who gave them. Below it, in red: frames that were dropped or failed.");
+    this.models = el("p", { class: "small soft" });
+    const crumbs = el("div", { class: "crumbs" }, el("a", { href: "#/" }, "← All streams"), this.steps, el("h1", {}, stream, this.state), this.words);
+    const left = el("div", {}, el("div", { class: "panel flush" }, this.picture.node, this.legend), panel("Who answered, over five minutes", this.time, this.key, this.models), panel("This frame in words", this.said));
+    const right = el("div", {}, panel("Last minute", this.facts, this.lost), this.nodes, panel("Latest events", this.events));
+    this.node = el("div", {}, crumbs, el("div", { class: "stream" }, left, right));
+  }
+
+  update(view) {
+    if (view === null) {
+      setText(this.words, "Nothing has been heard of a stream of this name.");
+      return;
+    }
+    const [look, word] = lookOf(view.state);
+    this.state.className = `pill ${look}`;
+    setText(this.state, view.reason ? `${word}: ${view.reason}` : word);
+    setText(this.words, view.state === "running" ? "" : view.words);
+    this.alt = `Latest frame of ${view.stream}: ${objects(view)}`;
+    this.legend.replaceChildren(legend(view.who));
+    this.time.replaceChildren(timeline(view));
+    setText(this.models, view.models.length ? `Answers by network: ${view.models.map(([name, count]) => `${name} ${count}`).join(", ")}` : "No network has answered yet.");
+    this.said.replaceChildren(...view.explained.map((sentence) => el("li", {}, sentence)));
+    this.facts.replaceChildren(...facts(view));
+    this.lost.replaceChildren(...view.lost.map((each) => el("li", { class: "trouble" }, `${each.count} lost: ${each.words}`)));
+    this.nodes.replaceChildren(el("h2", {}, "Agreement with the reference model"), ...agreements(view));
+    this.events.replaceChildren(events(view));
+  }
+
+  frame(frame) {
+    this.picture.show(frame, this.alt ?? "");
+  }
+
+  neighbours(streams) {
+    const here = streams.indexOf(this.stream);
+    const step = (to, text) => (streams[to] === undefined ? null : el("a", { href: link(streams[to]), title: streams[to] }, text));
+    const wanted = [step(here - 1, "← previous"), step(here + 1, "next →")].filter((each) => each !== null);
+    if (here >= 0 && wanted.map((each) => each.href).join() !== [...this.steps.children].map((each) => each.href).join()) this.steps.replaceChildren(...wanted);
+  }
+}
+
+const panel = (title, ...children) => el("section", { class: "panel" }, el("h2", {}, title), ...children);
+
+const fact = (name, value, unit, ...more) => el("div", {}, el("dt", {}, name), el("dd", {}, el("span", { class: "value" }, value, " ", el("small", {}, unit)), ...more));
+
+function facts(view) {
+  const lost = view.lost.reduce((total, each) => total + each.count, 0);
+  const share = (count) => (view.analysed + lost ? percent(count / (view.analysed + lost), 1) : "–");
+  return [
+    fact("Analysed", view.fps.toFixed(1), "frames/s"),
+    fact("Latency, 95 %", ms(view.latency_ms), view.slo_ms === null ? "" : `of ${ms(view.slo_ms)}`, meter(view.latency_ms, view.slo_ms)),
+    fact("Later than the objective", share(view.late), `${view.late} frames`),
+    fact("Dropped or failed", share(lost), `${lost} frames`),
+  ];
+}
+
+function agreements(view) {
+  if (!view.nodes.length) return [el("p", { class: "soft small" }, "No shortcut is audited here: every answer is the reference model's own, or none is asked for.")];
+  return view.nodes.map((node) => {
+    const [look, word] = PHASE[node.phase] ?? ["idle", node.phase];
+    const title = el("h3", {}, `${node.node}: ${KIND[node.kind] ?? node.kind}`, el("span", { class: `pill ${look}` }, word));
+    const saved = node.saved_s === null ? "" : `; ${node.saved_s.toFixed(1)} s of processor time saved`;
+    const words = el("p", { class: "small soft" }, `${node.audits} audits; shortcuts answer ${percent(node.share)}${saved}.`, node.reason ? ` ${node.reason}` : "");
+    const chart = node.found === null ? el("p", { class: "small" }, `Not audited yet; ${percent(node.wanted, 1)} is wanted.`) : interval(node);
+    return el("div", { class: "node" }, title, chart, words);
+  });
+}
+
+function events(view) {
+  if (!view.events.length) return el("p", { class: "soft small" }, "Nothing has come or gone yet.");
+  const rows = view.events.map((each) => el("tr", {}, el("td", {}, `#${each.track}`), el("td", {}, `${EVENT[each.kind]} ${each.kind === "named" ? "" : "· "}${each.label}`), el("td", {}, clock(each.media_time_s))));
+  const heads = ["Track", "Event", "Time in stream"].map((name) => el("th", { scope: "col" }, name));
+  return el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows));
+}
+
+const clock = (seconds) => `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(1).padStart(4, "0")}`;

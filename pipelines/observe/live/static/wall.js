@@ -1,0 +1,80 @@
+// All streams at once: a card each, in place, so that nothing jumps while it is read.
+
+import { meter, whoBar } from "./charts.js";
+import { el, link, ms, setText } from "./dom.js";
+import { Picture } from "./picture.js";
+import { lookOf, lostWords, objects } from "./words.js";
+
+export class Wall {
+  constructor() {
+    this.cards = new Map();
+    this.list = el("ul", { class: "wall" });
+    this.empty = el("p", { class: "empty", hidden: "" }, "No stream has been heard of yet. Streams appear here with their first frame.");
+    this.node = el("div", {}, el("h1", { class: "unseen" }, "All streams"), this.empty, this.list);
+  }
+
+  update(view) {
+    const seen = new Set();
+    for (const tile of view.tiles) {
+      seen.add(tile.stream);
+      if (!this.cards.has(tile.stream)) this.cards.set(tile.stream, new Card(tile.stream));
+      this.cards.get(tile.stream).update(tile);
+    }
+    for (const [stream, card] of this.cards) {
+      if (seen.has(stream)) continue;
+      card.node.remove();
+      this.cards.delete(stream);
+    }
+    const order = view.tiles.map((tile) => this.cards.get(tile.stream).node);
+    if (order.some((node, place) => this.list.children[place] !== node)) this.list.replaceChildren(...order);
+    this.list.className = `wall ${density(order.length)}`;
+    this.empty.hidden = order.length > 0;
+  }
+
+  picture(frame) {
+    this.cards.get(frame.stream)?.picture.show(frame, `Latest frame of ${frame.stream}`);
+  }
+}
+
+const density = (count) => (count === 1 ? "one" : count <= 4 ? "few" : count > 12 ? "many" : "");
+
+class Card {
+  constructor(stream) {
+    this.picture = new Picture({ labels: false });
+    this.state = el("span", { class: "pill state" });
+    this.picture.node.append(this.state);
+    this.fps = el("span", { class: "fps small" });
+    this.time = el("p", { class: "line small" });
+    this.bar = el("div");
+    this.objects = el("p", { class: "line small soft" });
+    this.lost = el("p", { class: "line small" });
+    this.who = el("div");
+    this.link = el(
+      "a",
+      { class: "card", href: link(stream) },
+      this.picture.node,
+      el("div", { class: "body" }, el("p", { class: "head" }, el("span", { class: "name", title: stream }, stream), this.fps), this.time, this.bar, this.objects, this.lost, this.who),
+    );
+    this.node = el("li", {}, this.link);
+  }
+
+  update(tile) {
+    const [look, word] = lookOf(tile.state);
+    this.state.className = `pill state ${look}`;
+    this.state.hidden = tile.state === "running";
+    setText(this.state, tile.reason ? `${word}: ${tile.reason}` : word);
+    this.state.title = tile.words;
+    this.picture.node.classList.toggle("old", !["running", "starting"].includes(tile.state));
+    setText(this.fps, `${tile.fps.toFixed(1)} fps`);
+    setText(this.time, tile.latency_ms === null ? "latency not known yet" : `${ms(tile.latency_ms)} of ${ms(tile.slo_ms)}`);
+    this.time.title = "95 % of the last minute's frames were this fast, and the latency objective";
+    this.time.classList.toggle("trouble", tile.latency_ms > tile.slo_ms);
+    this.bar.replaceChildren(meter(tile.latency_ms, tile.slo_ms));
+    const running = tile.state === "running";
+    setText(this.objects, running ? objects(tile) : tile.words);
+    setText(this.lost, lostWords(tile));
+    this.lost.title = lostWords(tile);
+    this.lost.className = `line small ${tile.lost.length ? "trouble" : "soft"}`;
+    this.who.replaceChildren(whoBar(tile.who));
+  }
+}

@@ -1,0 +1,52 @@
+// What the page calls things.
+
+export const WHO = {
+  oracle: "reference model",
+  variant: "cheaper model",
+  specialised: "head of this stream",
+  cached: "learned cache",
+  track: "known already",
+  detector: "detector",
+  propagated: "moved on by motion",
+};
+
+export const KIND = {
+  variant: "cheaper model",
+  specialised: "heads",
+  cached: "learned caches",
+  reused: "reused answers",
+  propagated: "frames without detector",
+};
+
+export const PHASE = {
+  shadow: ["idle", "in the shadow"],
+  trusted: ["good", "trusted"],
+  probation: ["warn", "on probation"],
+  off: ["bad", "switched off"],
+};
+
+export const STATE = {
+  running: ["good", "running"],
+  starting: ["idle", "starting"],
+  silent: ["idle", "silent"],
+  ended: ["idle", "ended"],
+  stalled: ["warn", "stalled"],
+  reconnecting: ["warn", "reconnecting"],
+  failed: ["bad", "failed"],
+};
+
+export const EVENT = { came: "came", named: "is called", left: "left" };
+
+export const lookOf = (state) => STATE[state] ?? ["idle", state];
+
+export function objects(tile) {
+  const named = tile.labels.map(([label, count]) => `${count} ${label}`);
+  return named.length ? named.join(", ") : "nothing to see";
+}
+
+export function lostWords(tile) {
+  const lost = tile.lost.reduce((total, each) => total + each.count, 0);
+  if (!lost) return "no frame lost in the last minute";
+  const all = lost + tile.analysed;
+  return `${Math.round((100 * lost) / all)} % lost: ${tile.lost.map((each) => `${each.words} ${each.count}`).join(", ")}`;
+}

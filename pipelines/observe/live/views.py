@@ -1,0 +1,124 @@
+"""What the page is told: plain data, bounded whatever the messages said, and JSON. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+from operators.wire.schema import NodePlan, Object, Result, StreamPlan, StreamStatus
+from pipelines.observe.live.sightings import called
+from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
+from pipelines.observe.live.who import WHO, who
+from pipelines.observe.live.words import CAUSES, explained, state_words
+from serving.common.printable import shortened
+
+MOST_NODES = 20
+MOST_LABELS = 5
+SILENT_S = 10.0
+"""A stream without a known state is shown as silent after this time."""
+
+
+def tile(stream: str, figures: StreamFigures, status: StreamStatus | None, now_s: float) -> dict[str, Any]:
+    """A stream as one card of the wall."""
+    slots, latest = figures.recent(now_s), figures.latest
+    analysed, lost = sum(slot.analysed for slot in slots), _sum(slot.lost for slot in slots)
+    silent_s = now_s - figures.seen_s
+    state = status.state if status is not None else "running" if silent_s < SILENT_S else "silent"
+    labels = Counter(found.label for found in latest.objects[:MOST_OBJECTS]) if latest else Counter[str]()
+    return {
+        "stream": stream,
+        "state": state,
+        "reason": status.reason if status else None,
+        "words": state_words(status, silent_s),
+        "fps": figures.fps(now_s),
+        "latency_ms": figures.latency_ms(now_s),
+        "slo_ms": latest.plan.slo_ms if latest else None,
+        "analysed": analysed,
+        "late": sum(slot.late for slot in slots),
+        "lost": [{"cause": cause, "words": CAUSES.get(cause, cause), "count": n} for cause, n in lost.most_common(6)],
+        "who": _who(slots),
+        "objects": len(latest.objects) if latest else 0,
+        "labels": [[shortened(label, 60), count] for label, count in labels.most_common(MOST_LABELS)],
+    }
+
+
+def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float) -> dict[str, Any]:
+    """What a stream's own page shows beside its tile and picture."""
+    number, slots = int(now_s // SLOT_S), figures.recent(now_s, SLOTS)
+    models = _sum(slot.models for slot in slots)
+    return {
+        "slot_s": SLOT_S,
+        "slots": SLOTS,
+        "timeline": [
+            {"ago": number - slot.number, "who": _who([slot]), "analysed": slot.analysed, "lost": slot.lost.total()}
+            for slot in slots
+        ],
+        "models": [[shortened(name, 120), count] for name, count in models.most_common(6)],
+        "nodes": [_node(node) for node in plan.nodes[:MOST_NODES]] if plan else [],
+        "events": [asdict(event) for event in figures.sightings.latest],
+        "explained": explained(figures.latest) if figures.latest else [],
+    }
+
+
+def picture(result: Result, jpeg_base64: str) -> bytes:
+    """A frame with what was found in it, encoded once for all who look."""
+    shown = {
+        "stream": result.stream,
+        "seq": result.seq,
+        "width": result.frame.width,
+        "height": result.frame.height,
+        "objects": [_object(found) for found in result.objects[:MOST_OBJECTS]],
+        "jpeg": jpeg_base64,
+    }
+    return encoded(shown)
+
+
+def encoded(view: object) -> bytes:
+    """JSON in one line."""
+    return msgspec.json.encode(view)
+
+
+def _node(node: NodePlan) -> dict[str, Any]:
+    agreement, special = node.agreement, node.specialization
+    account = special.processor_s if special else None
+    return {
+        "node": node.node,
+        "kind": node.kind,
+        "phase": node.phase,
+        "oracle": node.oracle,
+        "share": node.shortcut_share,
+        "wanted": agreement.wanted,
+        "found": agreement.found,
+        "low": agreement.sequential.low,
+        "high": agreement.sequential.high,
+        "audits": agreement.audits,
+        "saved_s": account.saved if account else None,
+        "reason": special.reason if special else None,
+    }
+
+
+def _object(found: Object) -> dict[str, Any]:
+    box, said = found.detection.bounding_box, found.attributes[-1] if found.attributes else None
+    return {
+        "box": [box.x_min, box.y_min, box.x_max, box.y_max],
+        "label": called(found),
+        "confidence": said.confidence if said else found.confidence,
+        "track": found.track_id,
+        "who": who(found),
+    }
+
+
+def _who(slots: Sequence[Slot]) -> dict[str, int]:
+    counts = _sum(slot.answers for slot in slots)
+    return {name: counts[name] for name in WHO if counts[name]}
+
+
+def _sum(counters: Any) -> Counter[str]:
+    total = Counter[str]()
+    for counter in counters:
+        total.update(counter)
+    return total

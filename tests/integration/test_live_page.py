@@ -1,0 +1,223 @@
+"""The live page in a real browser: one stream, four, thirty-two; hostile names; by keyboard; behind a secret."""
+
+from __future__ import annotations
+
+import base64
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from operators.frames.codec import encode_frame
+from operators.wire.schema import FRAME_HEADER_KEY, StreamStatus, to_json
+from tests.integration.kafka_side import create_topic
+from tests.operators.publish.messages import AT, picture, result, thing
+from tests.real.browser import look
+from tests.real.kafka import KafkaBroker, RemoteBroker
+from tests.real.process import Sluice, until
+from tests.real.rtsp import free_port
+
+WAIT_S = 45.0
+QUERY = """\
+version: 1
+name: page
+slo_ms: 2000
+streams:
+{streams}
+nodes:
+  - {{name: detect, task: detect, model: motion}}
+  - {{name: track, task: track, input: detect}}
+"""
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>'`${1}"
+Find = Callable[[str], Any]
+
+
+def query(folder: Path, streams: int) -> Path:
+    street = "synthetic:street?duration_s=600&fps=5&width=160&height=90&seed="
+    lines = [f'  - {{id: cam{number:02}, uri: "{street}{number}"}}' for number in range(streams)]
+    (folder / "query.yaml").write_text(QUERY.format(streams="\n".join(lines)))
+    return folder / "query.yaml"
+
+
+class Reader:
+    """What a person sees in the browser."""
+
+    def __init__(self, driver: webdriver.Chrome, page: str) -> None:
+        self.driver, self._page = driver, page
+
+    def open(self, place: str = "") -> None:
+        self.driver.get("about:blank")
+        self.driver.get(self._page + place)
+
+    def all(self, selector: str) -> list[Any]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        return "\n".join(each.text for each in self.all(selector))
+
+    def until(self, condition: Callable[[], object]) -> None:
+        WebDriverWait(self.driver, WAIT_S, 0.2, [Exception]).until(lambda _: condition())
+
+    def pictures(self) -> int:
+        """How many pictures have arrived and can be shown."""
+        script = "return [...document.querySelectorAll('.picture img')].filter(i => i.naturalWidth > 0).length"
+        return int(self.driver.execute_script(script))
+
+    def complaints(self) -> list[str]:
+        """What the browser logged: errors of scripts, refusals by the policy."""
+        return [line["message"] for line in self.driver.get_log("browser")]
+
+    def fits(self) -> bool:
+        """Whether nothing has to be scrolled sideways."""
+        return bool(self.driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"))
+
+
+@pytest.fixture
+def serving(tmp_path: Path, browser: webdriver.Chrome) -> Iterator[Callable[[int], tuple[Reader, Sluice]]]:
+    """Starts a run of so many streams that serves its page."""
+    runs: list[Sluice] = []
+
+    def start(streams: int) -> tuple[Reader, Sluice]:
+        address = f"127.0.0.1:{free_port()}"
+        run = Sluice(tmp_path, "run", query(tmp_path, streams), "--serve", "--listen", address)
+        runs.append(run)
+        until(lambda: "serving" in run.errors, "the page", run)
+        return Reader(browser, f"http://{address}/"), run
+
+    yield start
+    for run in runs:
+        run.kill()
+
+
+def test_a_stream_is_seen_live_on_the_wall_and_on_its_page(serving: Callable[[int], tuple[Reader, Sluice]]) -> None:
+    reader, run = serving(1)
+    reader.open()
+    reader.until(lambda: reader.pictures() == 1)
+    assert reader.text(".name") == "cam00"
+    reader.until(lambda: "fps" in reader.text(".fps") and reader.text(".fps") != "0.0 fps")
+    assert "1 stream, all running" in reader.text("#summary")
+
+    card = reader.all(".card")[0]
+    for _ in range(6):  # with the keyboard alone
+        if reader.driver.switch_to.active_element == card:
+            break
+        reader.driver.switch_to.active_element.send_keys(Keys.TAB)
+    assert reader.driver.switch_to.active_element == card
+    card.send_keys(Keys.ENTER)
+    reader.until(lambda: reader.pictures() == 1 and reader.text("h1").startswith("cam00"))
+    reader.until(lambda: "into the stream, shows" in reader.text(".say"))
+    reader.until(lambda: reader.all(".chart .slot, .tag"))
+    assert "reference model" in reader.text(".panel")
+    assert reader.driver.title == "cam00 – Sluice"
+    alternative = reader.all(".picture img")[0].get_attribute("alt")
+    assert alternative.startswith("Latest frame of cam00")
+    reader.all("body")[0].send_keys(Keys.ESCAPE)
+    reader.until(lambda: reader.all(".wall"))
+    assert reader.complaints() == []
+
+    address = reader.driver.current_url.partition("#")[0]
+    for path, what in (("metrics", "sluice_frames_total"), ("healthz", "ok")):
+        with urllib.request.urlopen(address + path) as answer:
+            assert what in answer.read().decode()
+    assert run.terminate() == 0
+
+
+@pytest.mark.parametrize("streams", [4, 32])
+def test_many_streams_fit(streams: int, serving: Callable[[int], tuple[Reader, Sluice]]) -> None:
+    reader, _ = serving(streams)
+    reader.open()
+    reader.until(lambda: reader.pictures() == streams)
+    assert [each.text for each in reader.all(".name")] == [f"cam{number:02}" for number in range(streams)]
+    for width, theme in ((1400, "light"), (390, "dark")):
+        look(reader.driver, width, 844, theme)
+        reader.until(reader.fits)
+    assert reader.complaints() == []
+
+
+def ground(reader: Reader) -> str:
+    return str(reader.driver.execute_script("return getComputedStyle(document.body).backgroundColor"))
+
+
+@pytest.mark.kafka
+def test_an_installation_is_seen_from_its_topics_and_hostile_names_are_names(
+    kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str, tmp_path: Path, browser: webdriver.Chrome
+) -> None:
+    bootstrap = kafka_broker.bootstrap
+    for kind in ("results", "streams", "plans", "frames"):
+        create_topic(bootstrap, f"{topic_prefix}{kind}.v1")
+    address = f"127.0.0.1:{free_port()}"
+    reader = Reader(browser, f"http://{address}/")
+    with Sluice(tmp_path, "serve", "--prefix", topic_prefix, "--listen", address, broker=bootstrap) as serve:
+        until(lambda: "serving" in serve.errors, "the page", serve)
+        status = StreamStatus(
+            stream=HOSTILE, run="r1", state="reconnecting", reason=HOSTILE, message=HOSTILE, uri="rtsp://a", at=AT
+        )
+        send(bootstrap, f"{topic_prefix}streams.v1", [(to_json(status), [])])
+        send(bootstrap, f"{topic_prefix}results.v1", [(b"no result", []), (b'{"schema":"sluice.result/1"}', [])])
+        reader.open()
+        reader.until(lambda: reader.text(".name") == HOSTILE)
+        assert ground(reader) == "rgb(244, 246, 248)"
+        reader.until(lambda: show(bootstrap, topic_prefix) and reader.pictures())
+        assert HOSTILE in reader.text(".state")
+
+        reader.all(".card")[0].click()
+        reader.until(lambda: show(bootstrap, topic_prefix) and reader.pictures() and reader.all(".tag"))
+        assert HOSTILE[:40] in reader.text(".tag")
+        assert HOSTILE in reader.text("h1")
+        look(browser, 390, 844, "dark")
+        reader.until(reader.fits)
+        assert ground(reader) == "rgb(13, 16, 21)"
+        assert browser.title == f"{HOSTILE} – Sluice"
+        assert reader.all("main script, main img[src='x'], main [onerror]") == []
+        assert reader.complaints() == []
+        assert "a message that cannot be shown" in serve.errors
+        assert serve.terminate() == 0
+
+
+def send(bootstrap: str, topic: str, messages: Sequence[tuple[bytes, list[tuple[str, bytes]]]]) -> None:
+    from kafka import KafkaProducer
+
+    producer = KafkaProducer(bootstrap_servers=bootstrap)
+    for value, headers in messages:
+        producer.send(topic, value=value, headers=headers, key=b"k").get(20)
+    producer.close()
+
+
+shown = iter(range(10_000))
+
+
+def show(bootstrap: str, prefix: str) -> bool:
+    """Send another frame and its result."""
+    of = result(next(shown), thing(1, HOSTILE[:250]), stream=HOSTILE)
+    header, jpeg = encode_frame(picture(of, 320, 180), "jpeg")
+    send(bootstrap, f"{prefix}frames.v1", [(bytes(jpeg), [(FRAME_HEADER_KEY, to_json(header))])])
+    send(bootstrap, f"{prefix}results.v1", [(to_json(of), [])])
+    return True
+
+
+def test_behind_a_secret_the_page_is_read_with_it_and_not_without(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    secret, port = "0123456789abcdef", free_port()
+    (tmp_path / "secret").write_text(f"{secret}\n")
+    options = ("--listen", f"0.0.0.0:{port}", "--secret-file", tmp_path / "secret")
+    with Sluice(tmp_path, "run", query(tmp_path, 1), *options) as run:
+        until(lambda: "serving" in run.errors, "the page", run)
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz") as answer:
+            assert answer.status == 200
+        reader = Reader(browser, f"http://127.0.0.1:{port}/")
+        browser.execute_cdp_cmd("Network.enable", {})
+        basic = base64.b64encode(f"me:{secret}".encode()).decode()
+        browser.execute_cdp_cmd("Network.setExtraHTTPHeaders", {"headers": {"Authorization": f"Basic {basic}"}})
+        reader.open()
+        reader.until(lambda: reader.pictures() == 1)
+        assert secret not in run.errors
+        assert json.dumps(secret) not in browser.page_source

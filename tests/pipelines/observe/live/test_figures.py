@@ -1,0 +1,166 @@
+"""The figures of a stream are those of its last minutes, whatever comes, and memory is bounded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from operators.wire.schema import Attribute, Detection, Model, Plan, StreamPlan, StreamStatus
+from pipelines.observe.live import board as boards
+from pipelines.observe.live.board import Board
+from pipelines.observe.live.sightings import MOST_EVENTS, MOST_TRACKS, Sightings
+from pipelines.observe.live.stream_figures import MOST_OBJECTS, SAMPLES, SLOTS, StreamFigures
+from pipelines.observe.live.views import detail, picture, tile
+from pipelines.observe.live.who import WHO, who
+from pipelines.observe.live.words import CAUSES, STATES, explained, state_words
+from pipelines.observe.metrics.causes import CAUSES as CODES
+from pipelines.observe.metrics.causes import NODE_FAILED
+from tests.operators.publish.messages import AT, MODEL, result, thing
+from tests.pipelines.observe.plans import specialised
+
+
+def said(provenance: Any, looked: Any = None, label: str = "van") -> Attribute:
+    return Attribute(name="type", label=label, confidence=0.9, provenance=provenance, looked=looked, model=MODEL)
+
+
+def test_who_answered_is_told_in_one_word_of_the_legend() -> None:
+    found = thing(1)
+    boxes = [
+        Detection(bounding_box=found.detection.bounding_box, confidence=1, label="car", provenance=each)
+        for each in ("detector", "propagated")
+    ]
+    told = [who(replace(found, detection=box)) for box in boxes]
+    for provenance, looked in [("oracle", None), ("track", None), ("track", "specialised"), ("reused", None)]:
+        told.append(who(replace(found, attributes=[said(provenance, looked)])))
+    assert told == ["detector", "propagated", "oracle", "track", "specialised", "track"]
+    assert set(told) <= set(WHO)
+
+
+def test_rate_latency_and_losses_are_those_of_the_last_minute() -> None:
+    figures = StreamFigures(now_s=0.0)
+    for number in range(200):
+        late = number % 10 == 0
+        plan = Plan(slo_ms=250, deadline_met=not late, latency_ms=400 if late else 30)
+        figures.add(result(number, thing(1), plan=plan), now_s=number / 10)
+    figures.add(result(200, outcome="dropped", cause="late"), now_s=20.0)
+    figures.add(result(201, outcome="failed", cause="kind: ValueError: boom"), now_s=20.0)
+    shown = tile("gate", figures, None, now_s=20.0)
+    assert (shown["fps"], shown["latency_ms"], shown["slo_ms"]) == (10.0, 400, 250)
+    assert (shown["analysed"], shown["late"]) == (200, 20)
+    assert [(each["cause"], each["count"]) for each in shown["lost"]] == [("late", 1), ("node_failed", 1)]
+    assert tile("gate", figures, None, now_s=200.0)["analysed"] == 0
+    assert tile("gate", figures, None, now_s=200.0)["fps"] == 0
+
+
+def test_a_short_life_counts_as_it_was() -> None:
+    figures = StreamFigures(now_s=100.0)
+    for number in range(10):
+        figures.add(result(number), now_s=100.0 + number / 5)
+    assert figures.fps(102.0) == 5.0
+
+
+def test_a_rate_beyond_what_is_kept_is_told_all_the_same() -> None:
+    figures = StreamFigures(now_s=0.0)
+    for number in range(10_000):
+        figures.add(result(number), now_s=number / 1000)
+    assert figures.fps(10.0) == pytest.approx(1000, rel=0.05)
+
+
+def test_whatever_comes_little_is_kept_and_shown() -> None:
+    figures, crowd = StreamFigures(now_s=0.0), [thing(n, f"label {n}" * 30) for n in range(3000)]
+    for number in range(SLOTS * 3):
+        figures.add(result(number, *crowd, media_time_s=0.0), now_s=number * 5.0)
+    now_s = SLOTS * 15.0
+    assert len(figures.slots) == SLOTS
+    assert len(figures.sightings.latest) <= MOST_EVENTS
+    shown = {**tile("gate", figures, None, now_s), **detail(figures, None, now_s)}
+    assert shown["objects"] == 3000
+    assert len(json.dumps(shown)) < 40_000
+    assert len(json.loads(picture(result(0, *crowd), ""))["objects"]) == MOST_OBJECTS
+    assert SAMPLES > 0
+
+
+def test_silence_is_told() -> None:
+    figures = StreamFigures(now_s=0.0)
+    figures.add(result(0), now_s=1.0)
+    assert tile("gate", figures, None, now_s=2.0)["state"] == "running"
+    shown = tile("gate", figures, None, now_s=61.0)
+    assert (shown["state"], shown["words"]) == ("silent", "No result for 60 s.")
+
+
+def test_tracks_come_are_named_and_leave() -> None:
+    sightings = Sightings()
+    sightings.see(result(0, thing(7, "car")))
+    sightings.see(result(1, replace(thing(7, "car"), attributes=[said("oracle")])))
+    sightings.see(result(2, replace(thing(7, "car"), attributes=[said("track")])))
+    sightings.see(result(60))
+    told = [(each.kind, each.track, each.label) for each in sightings.latest]
+    assert told == [("left", 7, "van"), ("named", 7, "van"), ("came", 7, "car")]
+
+
+def test_tracks_that_never_leave_are_forgotten_in_their_order() -> None:
+    sightings = Sightings()
+    for number in range(10):
+        sightings.see(result(0, *(thing(1000 * number + n) for n in range(MOST_TRACKS))))
+    assert len(sightings._tracks) == MOST_TRACKS
+
+
+def test_one_frame_is_explained_in_words() -> None:
+    plan = Plan(slo_ms=250, deadline_met=True, latency_ms=84.4, stages_ms={"queue": 3.2, "kind": 60.1, "track": 0.1})
+    found = [replace(thing(1, "car"), attributes=[said("track", "specialised")]), thing(2, "car"), thing(3, "person")]
+    assert explained(result(75, *found, plan=plan)) == [
+        "Frame 75, 0:07.5 into the stream, shows 2 × car, 1 × person.",
+        "Who answered: 2 came from the detector; 1 came from a small head trained for this stream.",
+        "It took 84 ms from capture to result, in time for 250 ms; most of it: kind 60 ms, queue 3 ms.",
+    ]
+    assert explained(result(3, outcome="failed", cause="kind: boom")) == [
+        "Frame 3, 0:00.3 into the stream, failed: kind: boom."
+    ]
+    assert "shows nothing" in explained(result(0))[0]
+
+
+def test_states_and_causes_are_told_in_words() -> None:
+    assert set(CAUSES) == {
+        "late",
+        "queue_full",
+        "capture_overrun",
+        "capture_buffer_full",
+        "message_too_large",
+        NODE_FAILED,
+    }
+    assert set(CAUSES) - {NODE_FAILED} <= CODES
+    for state in STATES:
+        status = StreamStatus(stream="a", run="r", state=state, message="nothing listens", uri="", at=AT)  # type: ignore[arg-type]
+        assert state_words(status, 0) == f"The source {STATES[state]}: nothing listens."
+
+
+def status(stream: str, state: Any = "running") -> StreamStatus:
+    return StreamStatus(stream=stream, run="r", state=state, reason=None, uri="", at=AT)
+
+
+def test_the_board_shows_the_streams_that_were_heard_of_last() -> None:
+    board = Board(lambda: 0.0, most_streams=3)
+    for number in range(50):
+        board.in_state(status(f"s{number}"))
+        board.came(result(0, stream="busy"))
+        board.planned([StreamPlan(stream=f"s{number}", query="q", at=AT, nodes=[specialised("kind")])])
+    assert [each["stream"] for each in board.wall()["tiles"]] == ["busy", "s48", "s49"]
+    assert len(board._states) <= 3
+    assert len(board._plans) <= 3
+    assert board.stream("s0") is None
+    assert boards.MOST_STREAMS == 256
+
+
+def test_a_streams_page_has_its_agreement_and_savings() -> None:
+    board = Board(lambda: 0.0)
+    board.planned([StreamPlan(stream="yard", query="q", at=AT, nodes=[specialised("kind")])])
+    board.frame_analysed(result(0, replace(thing(1), attributes=[said("oracle")])))
+    shown = board.stream("yard")
+    assert shown is not None
+    (node,) = shown["nodes"]
+    assert (node["kind"], node["saved_s"], node["wanted"]) == ("specialised", -2.0, 0.9)
+    assert shown["models"] == [[Model(name="vehicle-type", version="1", tier="reference").name, 1]]
+    assert shown["timeline"] == [{"ago": 0, "who": {"oracle": 1}, "analysed": 1, "lost": 0}]

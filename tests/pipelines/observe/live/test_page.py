@@ -1,0 +1,126 @@
+"""The page over a real socket: its files, its events, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession
+
+from operators.wire.schema import StreamPlan, StreamStatus
+from pipelines.observe.live import page as pages
+from pipelines.observe.live.page import Page
+from pipelines.observe.live.who import WHO
+from pipelines.observe.live.words import STATES
+from pipelines.observe.web.listen import Listen
+from pipelines.observe.web.server import serving
+from tests.operators.publish.messages import AT, result
+from tests.pipelines.observe.plans import specialised
+
+STATIC = Path(pages.__file__).with_name("static")
+FILES = {file.name: file.read_bytes() for file in STATIC.iterdir()}
+
+
+@asynccontextmanager
+async def open_page(page: Page) -> AsyncIterator[tuple[ClientSession, str]]:
+    async with serving(Listen("127.0.0.1", 0), page.routes) as at, page.running(), ClientSession() as client:
+        yield client, f"http://{at}"
+
+
+async def events(client: ClientSession, url: str, count: int) -> list[tuple[str, object]]:
+    found: list[tuple[str, object]] = []
+    async with asyncio.timeout(10), client.get(url) as answer:
+        assert answer.headers["Content-Type"] == "text/event-stream"
+        kind = ""
+        async for line in answer.content:
+            if line.startswith(b"event: "):
+                kind = line[7:].strip().decode()
+            elif line.startswith(b"data: "):
+                found.append((kind, json.loads(line[6:])))
+                if len(found) == count:
+                    break
+    return found
+
+
+async def test_files_are_served() -> None:
+    async with open_page(Page("street")) as (client, url):
+        for name, content in FILES.items():
+            async with client.get(f"{url}/static/{name}") as answer:
+                assert answer.status == 200
+                assert await answer.read() == content
+        async with client.get(url) as answer:
+            assert await answer.read() == FILES["index.html"]
+            assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+            assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'")
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../page.py", "/static/%2e%2e%2fpage.py", "/static/", "/static/none.js", "/x"]
+)
+async def test_nothing_else_is(path: str) -> None:
+    async with open_page(Page("street")) as (client, url), client.get(f"{url}{path}") as answer:
+        assert answer.status == 404
+
+
+async def test_who_opens_the_wall_is_told_at_once_and_again() -> None:
+    page = Page("street")
+    async with open_page(page) as (client, url):
+        page.board.came(result(0, stream="gate"))
+        told = await events(client, f"{url}/live", 2)
+    assert [kind for kind, _ in told] == ["wall", "wall"]
+    view = told[0][1]
+    assert isinstance(view, dict)
+    assert (view["title"], [each["stream"] for each in view["tiles"]]) == ("street", ["gate"])
+
+
+async def test_a_streams_page_is_told_of_its_stream_and_an_unknown_one_of_nothing() -> None:
+    page = Page("street")
+    page.find_plans = lambda now: [StreamPlan(stream="gate", query="q", at=AT, nodes=[specialised("kind")])]
+    async with open_page(page) as (client, url):
+        page.board.came(result(0, stream="gate"))
+        found = dict(await events(client, f"{url}/live?stream=gate", 2))
+        unknown = dict(await events(client, f"{url}/live?stream=none", 2))
+    view = found["stream"]
+    assert isinstance(view, dict)
+    assert view["nodes"][0]["node"] == "kind"
+    assert unknown["stream"] is None
+
+
+async def test_too_many_viewers_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Page("street")
+    monkeypatch.setattr(page.viewers, "_most", 1)
+    async with open_page(page) as (client, url), client.get(f"{url}/live"), client.get(f"{url}/live") as answer:
+        assert answer.status == 503
+        assert (await answer.text()).endswith("close one\n")
+
+
+async def test_states_come_from_threads() -> None:
+    page = Page("street")
+    status = StreamStatus(stream="gate", run="r", state="stalled", uri="", at=AT)
+    page.states.stream_state_changed(status)  # nobody can look yet
+    async with page.running():
+        await asyncio.to_thread(page.states.stream_state_changed, status)
+        await asyncio.sleep(0)
+        assert [tile["state"] for tile in page.board.wall()["tiles"]] == ["stalled"]
+
+
+def test_scripts_set_text_and_never_markup() -> None:
+    text = b"\n".join(FILES.values()).decode()
+    forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "onclick=")
+    assert [each for each in forbidden if each in text] == []
+    assert not re.findall(r"(?:src|href)=\"(?!/|#)|https?://(?!www\.w3\.org)", text)
+
+
+def test_every_word_has_its_name_and_colour() -> None:
+    words, base, parts = (FILES[name].decode() for name in ("words.js", "base.css", "parts.css"))
+    for name in WHO:
+        assert re.search(rf"^  {name}: ", words, re.M)
+        assert base.count(f"--{name}:") == 2
+        assert f".{name} {{ --who: var(--{name}); }}" in parts
+    for state in STATES:
+        assert re.search(rf"^  {state}: \[", words, re.M)

@@ -1,0 +1,172 @@
+"""Pictures are made for those who look, as often as is allowed, and not otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+
+import cv2
+import numpy as np
+import pytest
+
+from operators.frames.codec import encode_frame
+from operators.wire.schema import Result
+from pipelines.observe.live.pairs import Pairs
+from pipelines.observe.live.pictures import AT_ONCE, Pictures
+from pipelines.observe.live.viewers import MOST_VIEWERS, MOST_WAITING, TooManyViewers, Viewer, Viewers
+from serving.common.tensors import Image
+from tests.operators.publish.messages import picture, result, thing
+
+
+class Studio:
+    """Pictures, with a clock that is set by hand and a count of frames that were looked at."""
+
+    def __init__(self, streams: int = 1) -> None:
+        self.now_s, self.loaded = 0.0, 0
+        self.viewers = Viewers()
+        self.pictures = Pictures(self.viewers, lambda: streams, lambda: self.now_s)
+
+    async def offer(self, of: Result, width: int = 64) -> None:
+        self.pictures.offer(of, lambda: self._load(width))
+        await self.pictures.settled()
+
+    def _load(self, width: int) -> Image:
+        self.loaded += 1
+        return np.full((width // 2, width, 3), 90, np.uint8)
+
+
+async def shown(viewer: Viewer) -> list[dict[str, object]]:
+    async with asyncio.timeout(5):
+        lines = (await viewer.next()).decode().split("\n")
+    return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+
+
+async def test_while_nobody_looks_nothing_is_made() -> None:
+    studio = Studio()
+    for number in range(20):
+        await studio.offer(result(number))
+    assert studio.loaded == 0
+
+
+async def test_who_looks_gets_a_picture_with_what_was_found_in_it() -> None:
+    studio = Studio()
+    with studio.viewers.looking(None) as viewer:
+        await studio.offer(result(7, thing(1, "car")), width=2000)
+        (told,) = await shown(viewer)
+    assert (told["stream"], told["seq"]) == ("yard", 7)
+    (found,) = told["objects"]  # type: ignore[misc]
+    assert found == {"box": [0.25, 0.25, 0.5, 0.75], "label": "car", "confidence": 0.8, "track": 1, "who": "detector"}
+    jpeg = np.frombuffer(base64.b64decode(str(told["jpeg"])), np.uint8)
+    assert cv2.imdecode(jpeg, cv2.IMREAD_COLOR).shape == (320, 640, 3)
+
+
+async def test_the_wall_gets_small_ones_and_a_streams_page_large_ones_of_its_stream() -> None:
+    studio = Studio()
+    with studio.viewers.looking("yard") as yard, studio.viewers.looking("gate") as gate:
+        await studio.offer(result(0, stream="yard"), width=2000)
+        (told,) = await shown(yard)
+        jpeg = np.frombuffer(base64.b64decode(str(told["jpeg"])), np.uint8)
+        assert cv2.imdecode(jpeg, cv2.IMREAD_COLOR).shape[1] == 1280
+        await studio.offer(result(0, stream="market"))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await gate.next()
+    assert studio.loaded == 1
+
+
+@pytest.mark.parametrize(("streams", "gap_s"), [(1, 0.5), (4, 0.5), (32, 2.0)])
+async def test_pictures_are_throttled_and_many_streams_share_what_there_is(streams: int, gap_s: float) -> None:
+    studio = Studio(streams)
+    with studio.viewers.looking(None):
+        for number in range(100):
+            studio.now_s = number / 10
+            await studio.offer(result(number))
+    assert studio.loaded == round(10 / gap_s)
+
+
+async def test_few_frames_are_held_at_once() -> None:
+    studio = Studio(streams=8)
+    with studio.viewers.looking(None):
+        for number in range(8):
+            studio.pictures.offer(result(0, stream=f"s{number}"), lambda: studio._load(64))
+        await studio.pictures.settled()
+    assert studio.loaded == AT_ONCE
+
+
+async def test_a_picture_that_cannot_be_made_costs_itself_alone(caplog: pytest.LogCaptureFixture) -> None:
+    studio = Studio()
+
+    def broken() -> Image:
+        raise ValueError("no picture; password=hunter2")
+
+    with studio.viewers.looking(None) as viewer:
+        for number in range(3):
+            studio.now_s += 1
+            studio.pictures.offer(result(number), broken)
+            await studio.pictures.settled()
+        studio.now_s += 1
+        await studio.offer(result(9))
+        assert [told["seq"] for told in await shown(viewer)] == [9]
+    (line,) = caplog.messages
+    assert "logged once" in line
+    assert "hunter2" not in line
+
+
+async def test_the_frame_is_taken_as_it_is_and_nobody_waits() -> None:
+    studio, of = Studio(), result(1)
+    with studio.viewers.looking(None) as viewer:
+        await studio.pictures.take(picture(of), of)
+        await studio.pictures.settled()
+        assert len(await shown(viewer)) == 1
+
+
+def test_viewers_are_bounded() -> None:
+    viewers = Viewers(most=2)
+    with viewers.looking(None), viewers.looking("gate"):
+        with pytest.raises(TooManyViewers), viewers.looking(None):
+            pass
+        assert len(viewers) == 2
+    assert len(viewers) == 0
+    assert MOST_VIEWERS == 16
+
+
+async def test_a_slow_viewer_gets_the_newest_of_a_kind_and_holds_little() -> None:
+    viewer = Viewer(None)
+    for number in range(10 * MOST_WAITING):
+        viewer.send(f"picture {number}", "picture", b"%d" % number)
+        viewer.send("wall", "wall", b"%d" % number)
+    lines = (await viewer.next()).decode().split("\n\n")
+    assert len(lines) - 1 == MOST_WAITING
+    assert f"event: wall\ndata: {10 * MOST_WAITING - 1}" in lines
+
+
+@pytest.fixture
+def frames() -> list[tuple[Result, bytes]]:
+    return [(result(number), encode_frame(picture(result(number)), "jpeg")[1]) for number in range(4)]
+
+
+def test_frames_and_results_find_each_other_in_either_order(frames: list[tuple[Result, bytes]]) -> None:
+    pairs = Pairs()
+    headers = [encode_frame(picture(of), "jpeg")[0] for of, _ in frames]
+    (first, jpeg), (second, _) = frames[:2]
+    assert pairs.frame(headers[0], jpeg) is None
+    assert pairs.result(first) == (first, (headers[0], jpeg))
+    assert pairs.result(second) is None
+    assert pairs.frame(headers[1], jpeg) == (second, (headers[1], jpeg))
+    assert pairs.bytes == 0
+
+
+def test_what_waits_for_its_other_half_is_bounded(frames: list[tuple[Result, bytes]]) -> None:
+    pairs, size = Pairs(most_bytes=1000, most_waiting=3), 400
+    headers = [encode_frame(picture(of), "jpeg")[0] for of, _ in frames]
+    for header in headers:
+        pairs.frame(header, b"x" * size)
+        pairs.frame(header, b"x" * size)
+    assert pairs.bytes == 2 * size
+    assert [pairs.result(of) is not None for of, _ in frames] == [False, False, True, True]
+    for number in range(100):
+        pairs.result(result(number, stream="other"))
+    assert len(pairs._results) == 3
+    pairs.clear()
+    assert pairs.bytes == 0
