@@ -35,6 +35,7 @@ from pipelines.execute import arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka.topics import FramesTopic
+from pipelines.observe.live import board, pairs, pictures, sightings, stream_figures, viewers
 from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
@@ -101,6 +102,13 @@ SAID = {
         f"| *{partition.WINDOW} at work, {partition.HOLD_AT} that wait; {mib(partition.HOLD_AT_BYTES)} together* |",
         f"| waiting frames of a stream | *{QUEUED}* |",
         f"| connections to the server of a process | *{server.MOST_CONNECTIONS}* |",
+        f"| open pages | *{viewers.MOST_VIEWERS}* |",
+        f"| messages that wait for one page | *{viewers.MOST_WAITING}*, the newest of a kind |",
+        f"| streams on the page | *{board.MOST_STREAMS}* |",
+        f"| *{'five' if stream_figures.SLOTS * stream_figures.SLOT_S == 300 else '?'} minutes of counts, "
+        f"{stream_figures.SAMPLES} latencies, {sightings.MOST_TRACKS} tracks, {sightings.MOST_EVENTS} events, its",
+        f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
+        f"| *{pairs.MOST_WAITING} each, {mib(pairs.MOST_BYTES)}* |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| frames that wait for a shortcut in the shadow | *{shadow.MOST_FRAMES}, {mib(shadow.MOST_BYTES)} in all* |",
         f"| objects of a stream that are being audited | *{open_trials.MOST_TRIALS} for each node* |",
@@ -178,6 +186,12 @@ SAID = {
         f"{'from about a second up to a minute' if (Backoff().first_s, Backoff().max_s) == (1, 60) else '?'}",
         f"start at {'a quarter of a minute' if Backoff().persistent_first_s == 15 else '?'}",
         f"takes its partitions over after {app.SESSION_TIMEOUT_S:.0f} s",
+    ],
+    "live-page.md": [
+        f"at most {COUNTS[round(1 / pictures.EVERY_S['small'])]} a second\nfor each stream on the wall and "
+        f"{'sixteen' if pictures.WALL_RATE == 16 else '?'} of all, "
+        f"{COUNTS[round(1 / pictures.EVERY_S['large'])]} a second on a stream's page",
+        f"{'Sixteen' if viewers.MOST_VIEWERS == 16 else '?'} pages can be open at once",
     ],
     "serving.md": [
         f"in batches of {BACKGROUND_S * 1000:.0f} ms at most",

@@ -69,6 +69,8 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("capture, no broker", ["capture", "right.yaml"], "pydantic"),
     ("watch", ["watch", "--nope"], "kafka pydantic"),
     ("topics", ["topics", "create", "wrong.yaml", *BROKER], "kafka pydantic"),
+    ("serve, no broker", ["serve"], "pydantic"),
+    ("serve, unsafe address", ["serve", *BROKER, "--listen", "0.0.0.0:1"], "pydantic"),
     ("demo", ["demo", "--nope"], "pydantic"),
     ("models list", ["models", "list", "--nope"], "pydantic rich"),
     ("models profile", ["models", "profile", "none"], "pydantic rich"),

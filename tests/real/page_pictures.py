@@ -23,7 +23,7 @@ CAMERAS = {"gate": 3, "yard": 4, "market": 8, "harbour": 12}
 QUERY = """\
 version: 1
 name: street
-slo_ms: 400
+slo_ms: 1000
 accuracy: 0.85
 streams:
 {streams}
@@ -32,7 +32,7 @@ nodes:
   - {{name: track, task: track, input: detect}}
   - name: type
     task: recognise
-    input: "track[area >= 0.003]"
+    input: "track[area >= 0.006]"
     model: [vehicle-type-compact, vehicle-type]
     attribute: vehicle_type
 """
@@ -57,7 +57,7 @@ def main() -> None:
     with ExitStack() as stack:
         cameras = {name: stack.enter_context(RtspServer(clip(given.clips, name))) for name in CAMERAS}
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        lines = [f'  - {{id: {name}, uri: "{camera.uri}", sample: {{fps: 3}}}}' for name, camera in cameras.items()]
+        lines = [f'  - {{id: {name}, uri: "{camera.uri}", sample: {{fps: 2}}}}' for name, camera in cameras.items()]
         (folder / "street.yaml").write_text(QUERY.format(streams="\n".join(lines)))
         address = f"127.0.0.1:{free_port()}"
         run = stack.enter_context(Sluice(folder, "run", folder / "street.yaml", "--serve", "--listen", address))

@@ -83,8 +83,9 @@ def _time(result: Result) -> str:
 
 
 def _planned(result: Result) -> list[str]:
-    return [
-        f"{shortened(name, 40)} was to run {shortened(node.variant, 80)}: {shortened(node.why, LONGEST)}."
+    chosen = [
+        f"{shortened(node.variant, 80)} for {shortened(name, 40)} ({shortened(node.why, LONGEST)})"
         for name, node in list(result.plan.nodes.items())[:3]
         if node.why
     ]
+    return [f"The plan was {', '.join(chosen)}."] if chosen else []

@@ -36,7 +36,7 @@ export function legend(counts) {
 }
 
 export function timeline(view) {
-  const [width, height, deep, foot] = [900, 104, 22, 18];
+  const [width, height, deep, foot] = [900, 120, 22, 22];
   const step = width / view.slots;
   const most = Math.max(1, ...view.timeline.map((slot) => sum(slot.who)));
   const worst = Math.max(1, ...view.timeline.map((slot) => slot.lost));
@@ -53,14 +53,14 @@ export function timeline(view) {
   });
   const minutes = [5, 4, 3, 2, 1].map((ago) => {
     const x = width - (ago * 60 / view.slot_s) * step;
-    return svg("text", { x: x + 2, y: height + deep + 15 }, `−${ago} min`);
+    return svg("text", { x: x + 2, y: height + deep + 17 }, `−${ago} min`);
   });
   const total = view.timeline.reduce((found, slot) => merge(found, slot.who), {});
   const lost = view.timeline.reduce((found, slot) => found + slot.lost, 0);
   const words = `Who answered in the last five minutes: ${whoWords(total)}; ${lost} frames were lost.`;
   return svg(
     "svg",
-    { class: "chart", viewBox: `0 0 ${width} ${height + deep + foot}`, role: "img", "aria-label": words },
+    { class: "chart wide", viewBox: `0 0 ${width} ${height + deep + foot}`, role: "img", "aria-label": words },
     ...bars,
     svg("line", { x1: 0, x2: width, y1: height, y2: height, class: "axis" }),
     ...minutes,
@@ -81,7 +81,7 @@ export function interval(node) {
     svg("line", { x1: x(node.wanted), x2: x(node.wanted), y1: 4, y2: 26, class: "goal" }),
     svg("text", { x: 6, y: high + 10 }, percent(from)),
     svg("text", { x: width - 6, y: high + 10, "text-anchor": "end" }, "100 %"),
-    svg("text", { x: Math.min(width - 60, Math.max(60, x(node.wanted))), y: high + 10, "text-anchor": "middle" }, `wanted ${percent(node.wanted, 1)}`),
+    svg("text", { x: Math.min(width - 95, Math.max(80, x(node.wanted))), y: high + 10, "text-anchor": "middle" }, `wanted ${percent(node.wanted, 1)}`),
   );
 }
 

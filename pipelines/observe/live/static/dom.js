@@ -26,6 +26,6 @@ export const link = (stream) => `#/stream/${encodeURIComponent(stream)}`;
 
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 
-export const ms = (value) => (value === null ? "–" : value >= 10000 ? `${(value / 1000).toFixed(1)} s` : `${Math.round(value)} ms`);
+export const ms = (value) => (value === null ? "–" : value >= 2000 ? `${(value / 1000).toFixed(1)} s` : `${Math.round(value)} ms`);
 
 export const sum = (counts) => Object.values(counts).reduce((total, count) => total + count, 0);

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from operators.wire.schema import Attribute, Detection, Model, Plan, StreamPlan, StreamStatus
+from operators.wire.schema import Attribute, Detection, Model, NodeDecision, Plan, StreamPlan, StreamStatus
 from pipelines.observe.live import board as boards
 from pipelines.observe.live.board import Board
 from pipelines.observe.live.sightings import MOST_EVENTS, MOST_TRACKS, Sightings
@@ -110,11 +110,15 @@ def test_tracks_that_never_leave_are_forgotten_in_their_order() -> None:
 
 def test_one_frame_is_explained_in_words() -> None:
     plan = Plan(slo_ms=250, deadline_met=True, latency_ms=84.4, stages_ms={"queue": 3.2, "kind": 60.1, "track": 0.1})
+    plan = replace(
+        plan, nodes={"kind": NodeDecision(variant="small", why="the first listed"), "track": NodeDecision(variant="x")}
+    )
     found = [replace(thing(1, "car"), attributes=[said("track", "specialised")]), thing(2, "car"), thing(3, "person")]
     assert explained(result(75, *found, plan=plan)) == [
         "Frame 75, 0:07.5 into the stream, shows 2 × car, 1 × person.",
         "Who answered: 2 came from the detector; 1 came from a small head trained for this stream.",
         "It took 84 ms from capture to result, in time for 250 ms; most of it: kind 60 ms, queue 3 ms.",
+        "The plan was small for kind (the first listed).",
     ]
     assert explained(result(3, outcome="failed", cause="kind: boom")) == [
         "Frame 3, 0:00.3 into the stream, failed: kind: boom."

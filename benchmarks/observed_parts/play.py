@@ -1,0 +1,157 @@
+"""The run that is measured, and its turns."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import av
+
+from datasets.video import write_mp4
+from operators.frames.frame import Frame
+from operators.observer import HOOKS, Observer, Observers
+from operators.wire.schema import Result
+from pipelines.assembly.parts import Setting, assembled
+from pipelines.environment import catalogue
+from pipelines.observe.live.page import Page
+from pipelines.observe.station import Station
+from pipelines.observe.web.listen import Listen
+from pipelines.query.dag import compile_dag
+from pipelines.query.query_file import Query
+from pipelines.run.capture_specs import capture_specs
+from pipelines.run.embedded import EmbeddedRun
+from specialization.trainer.trainer import ThreadSpecializer
+from tests.real.rtsp import free_port
+
+STATES = ("plain", "served", "watched")
+STREAMS, FPS, CLIP_S = 4, 25, 4.0
+SETTLE_S = 0.5
+"""Time at the beginning of a turn that is not measured."""
+STREET = Path(__file__).parents[2] / "examples" / "street.mp4"
+NODES = [
+    {"name": "detect", "task": "detect", "model": "motion"},
+    {"name": "track", "task": "track", "input": "detect"},
+    {"name": "type", "task": "recognise", "input": "track", "model": "vehicle-type-compact"},
+]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Some seconds of the run."""
+
+    round: int
+    state: str
+    frames: int
+    processor_s: float
+    wall_s: float
+
+    @property
+    def ms_per_frame(self) -> float:
+        """Processor time of the process for each analysed frame."""
+        return 1000 * self.processor_s / max(1, self.frames)
+
+    def row(self) -> dict[str, Any]:
+        """As it is written."""
+        return {
+            "round": self.round,
+            "state": self.state,
+            "frames": self.frames,
+            "processor_s": round(self.processor_s, 4),
+            "wall_s": round(self.wall_s, 3),
+            "ms_per_frame": round(self.ms_per_frame, 4),
+        }
+
+
+class Switch(Observer):
+    """Passes on what it hears while it is on, and counts the frames."""
+
+    def __init__(self, behind: Observers) -> None:
+        self.on, self.frames = False, 0
+        for hook in HOOKS:
+            setattr(self, hook, self._passing(getattr(behind, hook), hook == "frame_analysed"))
+
+    def _passing(self, tell: Callable[..., None], counts: bool) -> Callable[..., None]:
+        def heard(*said: Any) -> None:
+            self.frames += counts
+            if self.on:
+                tell(*said)
+
+        return heard
+
+
+def play(folder: Path, rounds: int) -> list[Turn]:
+    """Every state once in each round."""
+    return asyncio.run(_play(folder, rounds))
+
+
+async def _play(folder: Path, rounds: int) -> list[Turn]:
+    query, page = _query(_clip(folder)), Page("observed")
+    listen = Listen("127.0.0.1", free_port())
+    station = Station(listen, page)
+    switch = Switch(Observers(station.observers))
+
+    async def show(frame: Frame, result: Result) -> None:
+        if switch.on:
+            await page.pictures.take(frame, result)
+
+    watching = Observers([switch])
+    setting = Setting(ThreadSpecializer(), [show], observers=watching)
+    run = EmbeddedRun("observed", capture_specs(query, realtime=True, loop=True), [], watching)
+    stop, turns = asyncio.Event(), list[Turn]()
+    async with station.open(), assembled(query, compile_dag(query), catalogue([]), setting) as parts:
+        station.knows(parts.shortcuts.plans)
+        running = asyncio.create_task(run.run(parts.executor, stop))
+        await asyncio.sleep(3 * CLIP_S)
+        rng = random.Random(0)
+        for number in range(rounds):
+            for state in rng.sample(STATES, len(STATES)):
+                turns.append(await _turn(number, state, switch, listen))
+        stop.set()
+        await running
+    return turns
+
+
+async def _turn(number: int, state: str, switch: Switch, listen: Listen) -> Turn:
+    switch.on = state != "plain"
+    async with _viewer(listen, state == "watched"):
+        await asyncio.sleep(SETTLE_S)
+        frames, processor_s, wall_s = switch.frames, time.process_time(), time.monotonic()
+        await asyncio.sleep(CLIP_S)
+        spent_s, passed_s = time.process_time() - processor_s, time.monotonic() - wall_s
+        return Turn(number, state, switch.frames - frames, spent_s, passed_s)
+
+
+@asynccontextmanager
+async def _viewer(listen: Listen, wanted: bool) -> AsyncIterator[None]:
+    """A reader of the wall in a process of its own, while the block runs."""
+    if not wanted:
+        yield
+        return
+    command = ("curl", "--silent", "--no-buffer", "--output", "/dev/null", f"http://{listen}/live")
+    reader = await asyncio.create_subprocess_exec(*command)
+    try:
+        yield
+    finally:
+        reader.kill()
+        await reader.wait()
+
+
+def _query(clip: Path) -> Query:
+    streams = [{"id": f"cam{number}", "uri": str(clip)} for number in range(STREAMS)]
+    return Query.model_validate({"version": 1, "name": "observed", "slo_ms": 1000, "streams": streams, "nodes": NODES})
+
+
+def _clip(folder: Path) -> Path:
+    """Some seconds of the street, faster than they were."""
+    path = folder / "clip.mp4"
+    with av.open(str(STREET)) as video:
+        images = (frame.to_ndarray(format="bgr24") for frame in video.decode(video=0))
+        write_mp4(path, islice(images, int(FPS * CLIP_S)), FPS)
+    return path
