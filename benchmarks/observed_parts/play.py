@@ -14,12 +14,14 @@ from typing import Any
 
 import av
 
+from benchmarks.observed_parts.meter import Meter
 from datasets.video import write_mp4
 from operators.frames.frame import Frame
 from operators.observer import HOOKS, Observer, Observers
 from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
+from pipelines.observe.live import pictures
 from pipelines.observe.live.page import Page
 from pipelines.observe.station import Station
 from pipelines.observe.web.listen import Listen
@@ -50,6 +52,9 @@ class Turn:
     state: str
     frames: int
     processor_s: float
+    """Of the whole process."""
+    observing_s: float
+    """What was counted of it for metrics and page."""
     wall_s: float
 
     @property
@@ -64,6 +69,7 @@ class Turn:
             "state": self.state,
             "frames": self.frames,
             "processor_s": round(self.processor_s, 4),
+            "observing_s": round(self.observing_s, 5),
             "wall_s": round(self.wall_s, 3),
             "ms_per_frame": round(self.ms_per_frame, 4),
         }
@@ -72,10 +78,10 @@ class Turn:
 class Switch(Observer):
     """Passes on what it hears while it is on, and counts the frames."""
 
-    def __init__(self, behind: Observers) -> None:
+    def __init__(self, behind: Observers, meter: Meter) -> None:
         self.on, self.frames = False, 0
         for hook in HOOKS:
-            setattr(self, hook, self._passing(getattr(behind, hook), hook == "frame_analysed"))
+            setattr(self, hook, self._passing(meter.counted(getattr(behind, hook)), hook == "frame_analysed"))
 
     def _passing(self, tell: Callable[..., None], counts: bool) -> Callable[..., None]:
         def heard(*said: Any) -> None:
@@ -95,11 +101,16 @@ async def _play(folder: Path, rounds: int) -> list[Turn]:
     query, page = _query(_clip(folder)), Page("observed")
     listen = Listen("127.0.0.1", free_port())
     station = Station(listen, page)
-    switch = Switch(Observers(station.observers))
+    meter = Meter()
+    meter.watch(asyncio.get_running_loop())
+    pictures._jpeg = meter.counted(pictures._jpeg)
+    switch = Switch(Observers(station.observers), meter)
 
     async def show(frame: Frame, result: Result) -> None:
         if switch.on:
-            await page.pictures.take(frame, result)
+            began_s = time.thread_time()
+            await page.pictures.take(frame, result)  # which does not wait
+            meter.add(time.thread_time() - began_s)
 
     watching = Observers([switch])
     setting = Setting(ThreadSpecializer(), [show], observers=watching)
@@ -112,20 +123,24 @@ async def _play(folder: Path, rounds: int) -> list[Turn]:
         rng = random.Random(0)
         for number in range(rounds):
             for state in rng.sample(STATES, len(STATES)):
-                turns.append(await _turn(number, state, switch, listen))
+                turns.append(await _turn((number, state), switch, meter, listen))
         stop.set()
         await running
     return turns
 
 
-async def _turn(number: int, state: str, switch: Switch, listen: Listen) -> Turn:
-    switch.on = state != "plain"
-    async with _viewer(listen, state == "watched"):
+async def _turn(which: tuple[int, str], switch: Switch, meter: Meter, listen: Listen) -> Turn:
+    switch.on = which[1] != "plain"
+    async with _viewer(listen, which[1] == "watched"):
         await asyncio.sleep(SETTLE_S)
-        frames, processor_s, wall_s = switch.frames, time.process_time(), time.monotonic()
+        began = _readings(switch, meter)
         await asyncio.sleep(CLIP_S)
-        spent_s, passed_s = time.process_time() - processor_s, time.monotonic() - wall_s
-        return Turn(number, state, switch.frames - frames, spent_s, passed_s)
+        frames, *seconds = (after - before for before, after in zip(began, _readings(switch, meter), strict=True))
+        return Turn(*which, int(frames), *seconds)
+
+
+def _readings(switch: Switch, meter: Meter) -> tuple[float, float, float, float]:
+    return switch.frames, time.process_time(), meter.spent_s, time.monotonic()
 
 
 @asynccontextmanager

@@ -14,6 +14,9 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import cv2
+import numpy as np
+
 from tests.real.browser import browsing, look
 from tests.real.process import Sluice, until
 from tests.real.rtsp import RtspServer, free_port
@@ -37,11 +40,11 @@ nodes:
     attribute: vehicle_type
 """
 SHOTS = {
-    "page-wall": ("#/", 1400, 1010, "light"),
-    "page-wall-dark": ("#/", 1400, 1010, "dark"),
+    "page-wall": ("#/", 1400, 1100, "light"),
+    "page-wall-dark": ("#/", 1400, 1100, "dark"),
     "page-stream": ("#/stream/{stream}", 1400, 1180, "light"),
     "page-stream-dark": ("#/stream/{stream}", 1400, 1180, "dark"),
-    "page-phone": ("#/", 390, 844, "light"),
+    "page-phone": ("#/", 390, 760, "light"),
     "page-phone-stream": ("#/stream/{stream}", 390, 1500, "dark"),
 }
 
@@ -85,7 +88,8 @@ def take(page: str, out: Path) -> None:
             driver.get("about:blank")
             driver.get(page + place.format(stream="market"))
             time.sleep(8)
-            driver.save_screenshot(str(out / f"{name}.png"))
+            taken = cv2.imdecode(np.frombuffer(driver.get_screenshot_as_png(), np.uint8), cv2.IMREAD_COLOR)
+            cv2.imwrite(str(out / f"{name}.jpg"), taken, [cv2.IMWRITE_JPEG_QUALITY, 86])
 
 
 if __name__ == "__main__":
