@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.harness import Outcome, run
 from benchmarks.observed_parts.play import STATES, Turn, play
 
-ROUNDS, QUICK_ROUNDS = 60, 2
+ROUNDS, QUICK_ROUNDS = 30, 2
 RESAMPLES = 2000
 
 

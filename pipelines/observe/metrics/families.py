@@ -11,7 +11,7 @@ STREAM = "stream"
 SHORTCUT = (STREAM, "node", "kind")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Family:
     """Metrics of one name. A counter's name is given without its ``_total``."""
 

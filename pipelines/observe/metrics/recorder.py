@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import threading
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-import prometheus_client
-from prometheus_client import CollectorRegistry, Gauge, Histogram
+from prometheus_client import CollectorRegistry
 
 from operators.observer import Observer
-from operators.wire.schema import Attribute, Result, ShortcutKind, StreamStatus
+from operators.wire.schema import Attribute, FrameHeader, Result, ShortcutKind, StreamStatus
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.causes import cause_word
-from pipelines.observe.metrics.families import LATENCIES_S, RECORDED, Family
+from pipelines.observe.metrics.families import RECORDED, Family
 from pipelines.observe.metrics.stream_names import SHARED, StreamNames
+from pipelines.observe.metrics.tallies import Tallies
 
 Key = tuple[Family, tuple[str, ...]]
 
 
 class Recorder(Observer):
-    """Writes to the metrics of a registry; those of a stream go when the stream goes."""
+    """Writes to the figures of a registry; those of a stream go when the stream goes."""
 
     def __init__(self, registry: CollectorRegistry, most_streams: int) -> None:
-        self._metrics = {family: _made(family, registry) for family in RECORDED}
+        self._tallies = Tallies(RECORDED)
+        registry.register(self._tallies)
         self._names = StreamNames(most_streams)
         self._streams: dict[str, dict[Key, Any]] = {}
-        self._others: dict[Key, Any] = {}
         self._states: dict[str, Key] = {}
         self._partitions: set[int] = set()
-        self._metrics[families.BUILD].labels(version("sluice-video")).set(1)
-        self._metrics[families.HEALTHY].set(1)
+        self._capturing = threading.Lock()
+        self._tallies.at(families.BUILD, version("sluice-video")).value = 1
+        self._tallies.at(families.HEALTHY).value = 1
+        for single in (families.LEFT_OUT, families.QUEUE_AGE, families.SLO):
+            self._tallies.at(single)
 
     def frame_captured(self, stream: str, seq: int) -> None:
-        """See ``Observer``."""
-        self._of(stream, families.CAPTURED).inc()
+        """See ``Observer``. Several threads may count under the shared name."""
+        with self._capturing:
+            self._of(stream, families.CAPTURED).value += 1
 
-    def frame_replaced(self, header: Any) -> None:
+    def frame_replaced(self, header: FrameHeader) -> None:
         """See ``Observer``."""
-        self._of(header.stream, families.REPLACED).inc()
+        with self._capturing:
+            self._of(header.stream, families.REPLACED).value += 1
 
     def stream_state_changed(self, status: StreamStatus) -> None:
         """See ``Observer``. Streams without a name of their own show no state."""
@@ -49,23 +54,22 @@ class Recorder(Observer):
         if (before := self._states.get(name)) is not None:
             self._remove(name, before)
         self._states[name] = families.STATE, (status.state, status.reason or "")
-        self._of(name, families.STATE, status.state, status.reason or "").set(1)
+        self._of(name, families.STATE, status.state, status.reason or "").value = 1
 
     def frame_analysed(self, result: Result) -> None:
         """See ``Observer``."""
         self._count(result)
-        plan, stream = result.plan, result.stream
-        self._metrics[families.SLO].set(plan.slo_ms / 1000)
+        plan, stream, tallies = result.plan, result.stream, self._tallies
+        tallies.at(families.SLO).value = plan.slo_ms / 1000
         if plan.latency_known:
-            self._of(stream, families.LATENCY).observe(plan.latency_ms / 1000)
-            self._of(stream, families.LATE).inc(not plan.deadline_met)
+            self._of(stream, families.LATENCY).add(plan.latency_ms / 1000)
+            self._of(stream, families.LATE).value += not plan.deadline_met
         for stage, took_ms in plan.stages_ms.items():
-            self._shared(families.STAGE, stage).observe(took_ms / 1000)
-        for provenance, count in Counter(each.detection.provenance for each in result.objects).items():
-            self._of(stream, families.DETECTIONS, provenance).inc(count)
-        answers = Counter(_looked(said) for found in result.objects for said in found.attributes)
-        for looked, count in answers.items():
-            self._of(stream, families.ANSWERS, looked).inc(count)
+            tallies.at(families.STAGE, stage).add(took_ms / 1000)
+        for found in result.objects:
+            self._of(stream, families.DETECTIONS, found.detection.provenance).value += 1
+            for said in found.attributes:
+                self._of(stream, families.ANSWERS, _looked(said)).value += 1
 
     def frame_dropped(self, result: Result) -> None:
         """See ``Observer``."""
@@ -77,36 +81,36 @@ class Recorder(Observer):
 
     def audit_done(self, stream: str, node: str, kind: ShortcutKind, agrees: bool) -> None:
         """See ``Observer``."""
-        self._of(stream, families.AUDITS, node, kind, _word(agrees)).inc()
+        self._of(stream, families.AUDITS, node, kind, _word(agrees)).value += 1
 
     def head_trained(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:
         """See ``Observer``."""
-        self._of(stream, families.TRAININGS, node, _word(used)).inc()
+        self._of(stream, families.TRAININGS, node, _word(used)).value += 1
 
     def model_loaded(self, network: str, took_s: float, memory_bytes: int) -> None:
         """See ``EngineObserver``."""
-        self._shared(families.MODEL_MEMORY, *_variant(network)).set(memory_bytes)
+        self._tallies.at(families.MODEL_MEMORY, *_variant(network)).value = memory_bytes
 
     def model_unloaded(self, network: str) -> None:
         """See ``EngineObserver``."""
-        self._shared(families.MODEL_MEMORY, *_variant(network)).set(0)
+        self._tallies.at(families.MODEL_MEMORY, *_variant(network)).value = 0
 
     def network_ran(self, network: str, items: int, took_s: float) -> None:
         """See ``EngineObserver``."""
-        which = _variant(network)
-        self._shared(families.NETWORK_S, *which).inc(took_s)
-        self._shared(families.NETWORK_ITEMS, *which).inc(items)
-        self._shared(families.NETWORK_BATCHES, *which).inc()
+        which, tallies = _variant(network), self._tallies
+        tallies.at(families.NETWORK_S, *which).value += took_s
+        tallies.at(families.NETWORK_ITEMS, *which).value += items
+        tallies.at(families.NETWORK_BATCHES, *which).value += 1
 
     def worker_checked(self, waiting: Mapping[int, int], oldest_s: float, problem: str | None) -> None:
         """See ``Observer``. Partitions that moved away are shown no longer."""
         if waiting.keys() != self._partitions:
-            self._metrics[families.LAG].clear()
+            self._tallies.clear(families.LAG)
             self._partitions = set(waiting)
         for partition, behind in waiting.items():
-            self._metrics[families.LAG].labels(str(partition)).set(behind)
-        self._metrics[families.QUEUE_AGE].set(oldest_s)
-        self._metrics[families.HEALTHY].set(problem is None)
+            self._tallies.at(families.LAG, str(partition)).value = behind
+        self._tallies.at(families.QUEUE_AGE).value = oldest_s
+        self._tallies.at(families.HEALTHY).value = problem is None
 
     def stream_dropped(self, stream: str) -> None:
         """See ``Observer``."""
@@ -118,35 +122,24 @@ class Recorder(Observer):
 
     def _count(self, result: Result) -> None:
         if self._names.label(result.stream) == SHARED:
-            self._metrics[families.LEFT_OUT].inc()
-        self._of(result.stream, families.FRAMES, result.outcome, cause_word(result.outcome, result.cause)).inc()
+            self._tallies.at(families.LEFT_OUT).value += 1
+        self._of(result.stream, families.FRAMES, result.outcome, cause_word(result.outcome, result.cause)).value += 1
 
     def _of(self, stream: str, family: Family, *labels: str) -> Any:
-        """The metric of a stream, which is remembered so that it can be removed with it."""
+        """The figure of a stream, which is remembered so that it can be removed with it."""
         name = self._names.label(stream)
-        children = self._streams.setdefault(name, {})
+        figures = self._streams.get(name)
+        if figures is None:
+            figures = self._streams.setdefault(name, {})
         key = family, labels
-        if (child := children.get(key)) is None:
-            child = children[key] = self._metrics[family].labels(name, *labels)
-        return child
-
-    def _shared(self, family: Family, *labels: str) -> Any:
-        key = family, labels
-        if (child := self._others.get(key)) is None:
-            child = self._others[key] = self._metrics[family].labels(*labels)
-        return child
+        if (found := figures.get(key)) is None:
+            found = figures[key] = self._tallies.at(family, name, *labels)
+        return found
 
     def _remove(self, name: str, key: Key) -> None:
         family, labels = key
-        self._metrics[family].remove(name, *labels)
+        self._tallies.remove(family, name, *labels)
         self._streams[name].pop(key, None)
-
-
-def _made(family: Family, registry: CollectorRegistry) -> Any:
-    if family.kind == "histogram":
-        return Histogram(family.name, family.help, family.labels, registry=registry, buckets=LATENCIES_S)
-    kind = Gauge if family.kind == "gauge" else prometheus_client.Counter
-    return kind(family.name, family.help, family.labels, registry=registry)
 
 
 def _looked(said: Attribute) -> str:

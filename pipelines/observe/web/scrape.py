@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from operators.observer import Observer
@@ -22,7 +22,6 @@ class Scrape:
     """All metrics of this process."""
 
     def __init__(self, most_streams: int) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # a series for each series, which nobody asks for
         self._registry = CollectorRegistry()
         self._standing = Standing(most_streams)
         self._registry.register(self._standing)
