@@ -80,7 +80,7 @@ class Switch(Observer):
 
     def __init__(self, behind: Observers, meter: Meter) -> None:
         self.on, self.frames = False, 0
-        for hook in HOOKS:
+        for hook in set(HOOKS) & vars(behind).keys():  # those that somebody wants to hear
             setattr(self, hook, self._passing(meter.counted(getattr(behind, hook)), hook == "frame_analysed"))
 
     def _passing(self, tell: Callable[..., None], counts: bool) -> Callable[..., None]:

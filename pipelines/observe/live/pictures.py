@@ -47,7 +47,8 @@ class Pictures:
 
     async def take(self, frame: Frame, result: Result) -> None:
         """A final step of the executor: never waits."""
-        self.offer(result, lambda: frame.image)
+        if len(self._viewers) or self._made_s:
+            self.offer(result, lambda: frame.image)
 
     def due(self, stream: str) -> list[Size]:
         """The sizes that somebody waits for, of this stream, now."""

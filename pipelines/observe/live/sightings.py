@@ -11,6 +11,9 @@ from serving.common.printable import shortened
 
 MOST_TRACKS = 256
 MOST_EVENTS = 30
+LONGEST = 60
+"""Characters of a name."""
+UNNAMED = ("unknown", "other")
 GONE_S = 3.0
 """Media time after which an object that is not seen has left."""
 
@@ -38,22 +41,33 @@ class Sightings:
         now_s = result.frame.media_time_s
         for found in result.objects[:MOST_TRACKS]:
             if found.track_id is not None:
-                self._see(found.track_id, called(found), now_s)
+                self._see(found, found.track_id, now_s)
         while self._tracks:
             track, (label, seen_s) = next(iter(self._tracks.items()))
             if abs(now_s - seen_s) <= GONE_S and len(self._tracks) <= MOST_TRACKS:
                 break
             del self._tracks[track]
-            self.latest.appendleft(Sighting("left", track, label, seen_s))
+            self.latest.appendleft(Sighting("left", track, shortened(label, LONGEST), seen_s))
 
-    def _see(self, track: int, label: str, now_s: float) -> None:
-        before = self._tracks.pop(track, None)
+    def _see(self, found: Object, track: int, now_s: float) -> None:
+        before = self._tracks.get(track)
+        label = named(found)
+        if before is not None:
+            self._tracks.move_to_end(track)
         self._tracks[track] = label, now_s
         if before is None or before[0] != label:
-            self.latest.appendleft(Sighting("came" if before is None else "named", track, label, now_s))
+            kind: Literal["came", "named"] = "came" if before is None else "named"
+            self.latest.appendleft(Sighting(kind, track, shortened(label, LONGEST), now_s))
+
+
+def named(found: Object) -> str:
+    """What an object is called: its last answer that says something, else the detector's word."""
+    for said in reversed(found.attributes):
+        if said.label not in UNNAMED:
+            return said.label
+    return found.label
 
 
 def called(found: Object) -> str:
-    """What an object is called: its last answer that says something, else the detector's word."""
-    answers = [said.label for said in found.attributes if said.label not in ("unknown", "other")]
-    return shortened(answers[-1] if answers else found.label, 60)
+    """The same, short enough to be shown."""
+    return shortened(named(found), LONGEST)

@@ -33,8 +33,8 @@ class Slot:
     """Frames dropped or failed, by cause."""
     answers: Counter[str] = field(default_factory=Counter)
     """Objects by who answered."""
-    models: Counter[str] = field(default_factory=Counter)
-    """Looks by the network that answered."""
+    models: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    """Answers by the network that they come from: its name and variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,12 @@ class StreamFigures:
         slot.analysed += 1
         slot.late += plan.latency_known and not plan.deadline_met
         self._samples.append(Sample(now_s, plan.latency_ms if plan.latency_known else None))
+        answers, models = slot.answers, slot.models
         for found in result.objects[:MOST_OBJECTS]:
-            slot.answers[who(found)] += 1
-            if found.attributes and len(slot.models) < SLOTS:
+            answers[who(found)] += 1
+            if found.attributes and len(models) < SLOTS:
                 model = found.attributes[-1].model
-                slot.models[model.name if model.variant is None else f"{model.name}@{model.variant}"] += 1
+                models[model.name, model.variant] += 1
         self.sightings.see(result)
 
     def fps(self, now_s: float) -> float:

@@ -57,7 +57,7 @@ def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float) -> dic
             {"ago": number - slot.number, "who": _who([slot]), "analysed": slot.analysed, "lost": slot.lost.total()}
             for slot in slots
         ],
-        "models": [[shortened(name, 120), count] for name, count in models.most_common(6)],
+        "models": [[shortened("@".join(filter(None, name)), 120), count] for name, count in models.most_common(6)],
         "nodes": [_node(node) for node in plan.nodes[:MOST_NODES]] if plan else [],
         "events": [asdict(event) for event in figures.sightings.latest],
         "explained": explained(figures.latest) if figures.latest else [],
@@ -117,8 +117,8 @@ def _who(slots: Sequence[Slot]) -> dict[str, int]:
     return {name: counts[name] for name in WHO if counts[name]}
 
 
-def _sum(counters: Any) -> Counter[str]:
-    total = Counter[str]()
+def _sum(counters: Any) -> Counter[Any]:
+    total = Counter[Any]()
     for counter in counters:
         total.update(counter)
     return total

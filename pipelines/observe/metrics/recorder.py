@@ -17,6 +17,7 @@ from pipelines.observe.metrics.families import RECORDED, Family
 from pipelines.observe.metrics.stream_names import SHARED, StreamNames
 from pipelines.observe.metrics.tallies import Tallies
 
+NETWORK = (families.NETWORK_S, families.NETWORK_ITEMS, families.NETWORK_BATCHES)
 Key = tuple[Family, tuple[str, ...]]
 
 
@@ -28,6 +29,7 @@ class Recorder(Observer):
         registry.register(self._tallies)
         self._names = StreamNames(most_streams)
         self._streams: dict[str, dict[Key, Any]] = {}
+        self._networks: dict[str, tuple[Any, ...]] = {}
         self._states: dict[str, Key] = {}
         self._partitions: set[int] = set()
         self._capturing = threading.Lock()
@@ -37,7 +39,10 @@ class Recorder(Observer):
             self._tallies.at(single)
 
     def frame_captured(self, stream: str, seq: int) -> None:
-        """See ``Observer``. Several threads may count under the shared name."""
+        """See ``Observer``. A stream has one capture thread; under the shared name several may count."""
+        if stream in self._streams:
+            self._of(stream, families.CAPTURED).value += 1
+            return
         with self._capturing:
             self._of(stream, families.CAPTURED).value += 1
 
@@ -97,10 +102,14 @@ class Recorder(Observer):
 
     def network_ran(self, network: str, items: int, took_s: float) -> None:
         """See ``EngineObserver``."""
-        which, tallies = _variant(network), self._tallies
-        tallies.at(families.NETWORK_S, *which).value += took_s
-        tallies.at(families.NETWORK_ITEMS, *which).value += items
-        tallies.at(families.NETWORK_BATCHES, *which).value += 1
+        figures = self._networks.get(network)
+        if figures is None:
+            which = _variant(network)
+            figures = self._networks[network] = tuple(self._tallies.at(family, *which) for family in NETWORK)
+        seconds, pictures, batches = figures
+        seconds.value += took_s
+        pictures.value += items
+        batches.value += 1
 
     def worker_checked(self, waiting: Mapping[int, int], oldest_s: float, problem: str | None) -> None:
         """See ``Observer``. Partitions that moved away are shown no longer."""
@@ -121,19 +130,20 @@ class Recorder(Observer):
         self._names.release(stream)
 
     def _count(self, result: Result) -> None:
-        if self._names.label(result.stream) == SHARED:
-            self._tallies.at(families.LEFT_OUT).value += 1
         self._of(result.stream, families.FRAMES, result.outcome, cause_word(result.outcome, result.cause)).value += 1
+        if result.stream not in self._streams:
+            self._tallies.at(families.LEFT_OUT).value += 1
 
     def _of(self, stream: str, family: Family, *labels: str) -> Any:
         """The figure of a stream, which is remembered so that it can be removed with it."""
-        name = self._names.label(stream)
-        figures = self._streams.get(name)
+        figures = self._streams.get(stream)
         if figures is None:
-            figures = self._streams.setdefault(name, {})
+            stream = self._names.label(stream)
+            figures = self._streams.setdefault(stream, {})
         key = family, labels
-        if (found := figures.get(key)) is None:
-            found = figures[key] = self._tallies.at(family, name, *labels)
+        found = figures.get(key)
+        if found is None:
+            found = figures[key] = self._tallies.at(family, stream, *labels)
         return found
 
     def _remove(self, name: str, key: Key) -> None:
