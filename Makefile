@@ -46,10 +46,11 @@ clean: ## remove .venv and everything that was made here
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
+# --no-compile: Python compiles what it imports, once; compiling all of it first doubles the time to install.
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --no-compile --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(BIN)/pip install --quiet --no-compile --editable '.[dev]'
 	@touch $@ $(VENV)/.installed

@@ -127,13 +127,9 @@ def session_options(threads: int) -> ort.SessionOptions:
     # What a run works with is given back after it: many networks share it, and a network keeps what was measured when
     # it was loaded, however large its batches become.
     options.enable_cpu_mem_arena = False
-    # A session's threads must not spin while another session's work: they would take its cores, and segments of one
-    # network are sessions too. The threads that a process can share among sessions would avoid that as well, but they
-    # go on spinning between runs and take the cores from decoders and from Python.
-    options.add_session_config_entry("session.force_spinning_stop", "1")
-    # Within a run they spin as long as an operator that only one of them works on may take, and then sleep: beside
-    # busy decoders, threads that spin on use up the time that the working one is waiting for. (From 1.26 on.)
-    options.add_session_config_entry("session.intra_op.spin_duration_us", "200")
+    # A session's threads sleep between operators: threads that spin take the cores from decoders, from Python and from
+    # other sessions, and cost processor time that no result needs (``benchmarks/spinning.py``).
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options
 
 

@@ -1,0 +1,237 @@
+"""What a whole pipeline costs: a plain loop, Sluice with nothing on, each saving alone, and all of them together.
+
+Each video is analysed by ``sluice run`` (``yolox-nano``, a tracker, ``vehicle-type``), in a process of its own, at 5
+frames a second for as long as ``--seconds`` says and at its own rate once. ``cpu_ms`` is processor time of the whole
+process for an analysed frame, start, decoding of frames that are not analysed and end included; ``ratio`` is how many
+times less than the plain loop's that is; ``detected`` is the share of the frames on which the detector ran. The runs:
+
+``plain``        a loop over decoder, networks and tracker: every frame, every object
+``nothing on``   the same by Sluice: ``when: always``, ``answer: look``
+``needed``       ``when: needed``
+``specialised``  ``specialize: true``
+``per track``    ``answer: track``
+``all on``       these three
+
+``objects`` is the agreement of the objects with those of ``nothing on`` (in each frame: matched / all; unmatched
+objects within .15 of the least confidence are left out, and in ``objects_raw`` they are not); ``attributes`` that of
+what they are called with the run that answers in the same manner and has nothing else on; ``truth_f1`` compares boxes
+with the street's true ones.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import yaml
+
+from benchmarks import harness
+from benchmarks.tracking_parts.recordings import BoxTuple, models
+from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS, looped, street
+from benchmarks.whole_parts.compared import Lines, attribute_agreement, object_agreement, truth_f1
+from benchmarks.whole_parts.plain import DETECTOR, LEAST, LEAST_AREA, RECOGNISER
+from operators.detect.needed.operator import UNSURE
+
+MODES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "nothing on": ({}, {"answer": "look"}),
+    "needed": ({"when": "needed"}, {"answer": "look"}),
+    "specialised": ({}, {"answer": "look", "specialize": True}),
+    "per track": ({}, {"answer": "track"}),
+    "all on": ({"when": "needed"}, {"answer": "track", "specialize": True}),
+}
+"""What is added to the node that detects, and to the one that recognises."""
+PLAIN, OFF, TRACKED, ALL = "plain", "nothing on", "per track", "all on"
+SLOW_FPS, OWN_FPS = 5.0, None
+STREETS = {"street day": (31, "day"), "street night": (41, "night")}
+SECONDS, QUICK_SECONDS = 60.0, 6.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A video that is analysed at some rate."""
+
+    name: str
+    video: Path
+    fps: float | None
+    """None: every frame, as a live camera at its own rate."""
+    truth: Sequence[Sequence[BoxTuple]] | None = None
+
+
+def measure(quick: bool, seconds: float = SECONDS) -> harness.Outcome:
+    """All cases in all modes by turns; ``quick``: the beginning of one clip."""
+    with tempfile.TemporaryDirectory(prefix="sluice-whole-") as scratch:
+        folder = Path(scratch)
+        models(DETECTOR, folder / "models")
+        rows = [row for case in _cases(folder, quick, seconds) for row in _rows(case, folder)]
+    return harness.Outcome(rows, headline(rows), partial(_draw, rows))
+
+
+def headline(rows: Sequence[harness.Row]) -> Mapping[str, Any]:
+    """Everything on against the plain loop, by video and rate."""
+    shown = [row for row in rows if row["mode"] == ALL]
+    clips = {
+        f"{row['video']}, {row['fps']}": {
+            "cpu_ratio": row["ratio"],
+            "object_agreement": row["objects"],
+            "attribute_agreement": row["attributes"],
+        }
+        for row in shown
+    }
+    off = [row["ratio"] for row in rows if row["mode"] == OFF]
+    return {"clips": clips, "geomean": _geomean([row["ratio"] for row in shown]), "nothing_on": _geomean(off)}
+
+
+def _cases(folder: Path, quick: bool, seconds: float) -> Iterable[Case]:
+    if quick:
+        name, file = "people", CLIPS["persons one by one"]
+        yield Case(name, looped(folder, VIDEOS / file, QUICK_SECONDS), SLOW_FPS)
+        return
+    for name, file in CLIPS.items():
+        yield Case(name, VIDEOS / file, OWN_FPS)
+        yield Case(name, looped(folder, VIDEOS / file, seconds), SLOW_FPS)
+    for name, (seed, light) in STREETS.items():
+        video, truth = street(folder, seed, light, seconds)
+        lines = [json.loads(line) for line in truth.read_text(encoding="utf-8").splitlines()]
+        yield Case(name, video, OWN_FPS, [[tuple(one["box"]) for one in line["objects"]] for line in lines])
+
+
+def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:
+    found = {mode: runs[0] for mode, runs in harness.interleaved(_variants(case, folder), 1).items()}
+    plain, lines = found.pop(PLAIN), {mode: run["lines"] for mode, run in found.items()}
+    frames = len(lines[OFF])
+    yield _told(_row(case, PLAIN, frames, plain, plain))
+    for mode, run in found.items():
+        yield _told(_row(case, mode, frames, run, plain) | _agreements(case, mode, lines))
+
+
+def _told(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    print(row, file=sys.stderr, flush=True)
+    return row
+
+
+def _row(case: Case, mode: str, frames: int, run: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "video": case.name,
+        "fps": "own" if case.fps is None else case.fps,
+        "mode": mode,
+        "frames": frames,
+        "cpu_ms": round(1000 * run["cpu_s"] / frames, 2),
+        "ratio": round(plain["cpu_s"] / run["cpu_s"], 3),
+        "cameras_per_core": round(frames / run["cpu_s"] / _rate(case), 2),
+        "detected": round(1 - run["skipped"], 3),
+        "objects": "",
+        "objects_raw": "",
+        "attributes": "",
+        "truth_f1": "",
+    }
+
+
+def _agreements(case: Case, mode: str, lines: Mapping[str, Lines]) -> dict[str, Any]:
+    base = TRACKED if MODES[mode][1]["answer"] == "track" else OFF
+    same = attribute_agreement(lines[base], lines[mode])
+    return {
+        "objects": round(object_agreement(lines[OFF], lines[mode], LEAST + UNSURE), 4),
+        "objects_raw": round(object_agreement(lines[OFF], lines[mode], 0.0), 4),
+        "attributes": "" if same is None else round(same, 4),
+        "truth_f1": "" if case.truth is None else round(truth_f1(case.truth, lines[mode]), 4),
+    }
+
+
+def _variants(case: Case, folder: Path) -> Mapping[str, Any]:
+    return {PLAIN: partial(_plain, case, folder), **{mode: partial(_run, case, mode, folder) for mode in MODES}}
+
+
+def _plain(case: Case, folder: Path) -> Mapping[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.whole_parts.plain", str(case.video), str(_rate(case))]
+    return {"cpu_s": _processor_s([*command, str(folder / "models")]), "skipped": 0.0}
+
+
+def _run(case: Case, mode: str, folder: Path) -> Mapping[str, Any]:
+    query, results, report = folder / "query.yaml", folder / "results.jsonl", folder / "report.json"
+    query.write_text(yaml.safe_dump(_query(case, mode)), encoding="utf-8")
+    command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--out", str(results), "--report", str(report)]
+    cpu_s = _processor_s([*command, "--models", str(folder / "models")])
+    lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    told = json.loads(report.read_text(encoding="utf-8"))["audits"]
+    skipped = sum(each["shortcut_share"] for each in told if each["kind"] == "propagated")
+    return {"cpu_s": cpu_s, "skipped": skipped, "lines": sorted(lines, key=lambda line: int(line["seq"]))}
+
+
+def _query(case: Case, mode: str) -> Mapping[str, Any]:
+    detect, recognise = MODES[mode]
+    stream = {"id": "camera", "uri": str(case.video.resolve())}
+    return {
+        "version": 1,
+        "name": "whole",
+        "slo_ms": 60_000,
+        "streams": [stream if case.fps is None else {**stream, "sample": {"fps": case.fps}}],
+        "nodes": [
+            {"name": "detect", "task": "detect", "model": DETECTOR, "min_confidence": LEAST, **detect},
+            {"name": "track", "task": "track", "input": "detect"},
+            {
+                "name": "type",
+                "task": "recognise",
+                "input": f"track[area >= {LEAST_AREA}]",
+                "model": RECOGNISER,
+                **recognise,
+            },
+        ],
+    }
+
+
+def _rate(case: Case) -> float:
+    if case.fps is not None:
+        return case.fps
+    import av
+
+    with av.open(str(case.video)) as container:
+        return float(container.streams.video[0].average_rate or 25)
+
+
+def _processor_s(command: Sequence[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _geomean(values: Sequence[float]) -> float:
+    return round(math.exp(fmean(map(math.log, values))), 3)
+
+
+def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
+    cost, agree = figure.subplots(1, 2, sharey=True)
+    names = list(dict.fromkeys(f"{row['video']}, {row['fps']}" for row in rows))
+    for place, mode in enumerate([PLAIN, *MODES]):
+        of = [(names.index(f"{row['video']}, {row['fps']}"), row) for row in rows if row["mode"] == mode]
+        at = [at + 0.14 * place for at, _ in of]
+        cost.barh(at, [row["cpu_ms"] for _, row in of], 0.13, label=mode)
+        if mode == ALL:
+            agree.barh(at, [row["objects"] for _, row in of], 0.3, color="tab:blue", label="objects")
+    cost.set_title("processor time, ms for a frame", fontsize=9)
+    cost.set_yticks([row + 0.35 for row in range(len(names))], names, fontsize=7)
+    cost.invert_yaxis()
+    cost.legend(frameon=False, fontsize=6)
+    agree.set(xlim=(0.8, 1.0))
+    agree.set_title("objects of all on that agree with nothing on", fontsize=9)
+    for ax in (cost, agree):
+        ax.spines[["top", "right"]].set_visible(False)
+
+
+if __name__ == "__main__":
+    parser = ArgumentParser(add_help=False)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    known, rest = parser.parse_known_args()
+    sys.argv[1:] = rest
+    harness.run("whole", partial(measure, seconds=known.seconds), __doc__ or "")
