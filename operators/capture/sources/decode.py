@@ -1,10 +1,11 @@
-"""Decodes a video with PyAV; only the sampled frames are converted to BGR."""
+"""Decodes a video with PyAV; only the sampled frames are converted to BGR, and frames nobody needs are not decoded."""
 
 from __future__ import annotations
 
 import os
 import stat
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -24,6 +25,8 @@ from serving.errors import SourceError
 
 _THREADS: Final = 2
 """Decoding threads per stream: more would only take cores from other streams."""
+_SPARE: Final = 32
+"""More packets than any decoder holds back."""
 _BROKEN_PACKETS: Final = 250
 """A live stream with this many undecodable packets in a row is given up: ten seconds at 25 fps."""
 
@@ -69,10 +72,14 @@ class VideoReader:
         except BaseException:
             self._container.close()
             raise
-        self._decoded = self._undecodable = self._damaged = 0
+        self._decoded = self._left_out = self._undecodable = self._damaged = 0
+        self._spare: deque[int] = deque(maxlen=_SPARE)
         self._last_s = 0.0
         self._times = FrameTimes(
-            self._stream, keyframes=sampling.mode == "keyframes", endless=uri.live and self.duration_s is None
+            self._stream,
+            keyframes=sampling.mode == "keyframes",
+            endless=uri.live and self.duration_s is None,
+            fps=sampling.fps,
         )
         self._decode_s = 0.0
 
@@ -93,6 +100,11 @@ class VideoReader:
         return str(self._stream.codec_context.name)
 
     @property
+    def decoded(self) -> int:
+        """Number of frames that were decoded until now."""
+        return self._decoded
+
+    @property
     def size(self) -> tuple[int, int]:
         """Width and height that the header promises."""
         return self._stream.codec_context.width, self._stream.codec_context.height
@@ -104,10 +116,11 @@ class VideoReader:
         """
         sampler = Sampler(self._sampling)
         for packet in self._packets():
-            if self._sampling.mode == "keyframes":
-                on_progress()  # the decoder skips the others silently
+            if self._sampling.mode == "keyframes" or self._leave_out(packet):
+                on_progress()  # the decoder skips frames silently
             for frame in self._frames(packet):
                 on_progress()
+                self._left_out -= frame.pts in self._spare
                 self._last_s = self._times.place(frame)
                 if sampler.takes(self._last_s):
                     yield self._picture(frame, self._last_s)
@@ -118,7 +131,7 @@ class VideoReader:
         """Return a note for people on a video that was read to its end; None if all is well."""
         notes = []
         promised = self._stream.frames
-        if self._sampling.mode != "keyframes" and self._decoded < promised:
+        if self._sampling.mode != "keyframes" and self._decoded + self._left_out < promised:
             notes.append(f"{self._decoded} of the {promised} frames its header promises could be decoded")
         elif not promised and self._ended_early():
             notes.append(f"it ended at {self._read_s:.1f} s of the {self.duration_s:.1f} s its header promises")
@@ -172,6 +185,17 @@ class VideoReader:
             if packet is None:
                 return
             yield packet
+
+    def _leave_out(self, packet: Any) -> bool:
+        """Let the decoder skip the packet's frame if it will not be sampled and no other frame refers to it."""
+        context = self._stream.codec_context
+        # a decoder that reorders frames would hold the others back until more have come
+        spare = not (self._uri.live and context.has_b_frames) and self._times.is_spare(packet)
+        context.skip_frame = "NONREF" if spare else "DEFAULT"
+        if spare:
+            self._left_out += 1
+            self._spare.append(packet.pts)
+        return spare
 
     def _frames(self, packet: Any) -> list[Any]:
         started = time.perf_counter()

@@ -7,6 +7,7 @@ from collections import deque
 from fractions import Fraction
 from typing import Any, Final
 
+from operators.capture.sources.discard import Discard
 from operators.capture.sources.media_clock import (
     MAX_BROADCAST_GAP_S,
     MAX_GAP_S,
@@ -25,8 +26,13 @@ _TS_DISCONT: Final = 0x0200
 class FrameTimes:
     """Gives each frame of one opened stream its media time; it is given each packet before that is decoded."""
 
-    def __init__(self, stream: Any, *, keyframes: bool = False, endless: bool = False) -> None:
-        """``keyframes``: the decoder skips all other frames; ``endless``: frames come as fast as they happen."""
+    def __init__(
+        self, stream: Any, *, keyframes: bool = False, endless: bool = False, fps: float | None = None
+    ) -> None:
+        """``keyframes``: the decoder skips all other frames; ``endless``: frames come as fast as they happen.
+
+        ``fps``: the rate at which frames are sampled; None: all.
+        """
         self.interval_s = _interval_s(stream)
         self._time_base: Fraction = stream.time_base
         self._endless = endless
@@ -34,6 +40,8 @@ class FrameTimes:
         self._order = StampOrder(sorts=not keyframes)
         self._clock = MediaClock(self.interval_s, MAX_BROADCAST_GAP_S if broadcast else MAX_GAP_S)
         self._counts = keyframes
+        self._discard = None if fps is None else Discard(fps)
+        self._offset_s: float | None = None
         self._packets_s = 0.0
         self._key_packets_s: deque[float] = deque(maxlen=64)
         self._first_s: float | None = None
@@ -50,6 +58,13 @@ class FrameTimes:
                 self._key_packets_s.append(self._packets_s)
             self._packets_s += self._seconds(packet.duration) or self.interval_s
 
+    def is_spare(self, packet: Any) -> bool:
+        """Whether the frame of the packet that is decoded next will not be sampled, as far as is known."""
+        stamp_s = self._seconds(packet.pts)
+        if self._discard is None or self._offset_s is None or stamp_s is None or not usable(stamp_s):
+            return False
+        return self._discard.is_spare(stamp_s, self._offset_s) and self._order.trusted and not packet.is_keyframe
+
     def place(self, frame: Any) -> float:
         """Return the media time of the next decoded frame."""
         pts_s, dts_s = self._seconds(frame.pts), self._seconds(frame.dts)
@@ -58,7 +73,7 @@ class FrameTimes:
             self._first_s = pts_s if self._first_s is None else self._first_s
             self.stamped_s = pts_s - self._first_s
         counted_s = self._key_packets_s.popleft() if self._key_packets_s else None
-        return self._clock.place(
+        placed_s = self._clock.place(
             Times(
                 pts_s=pts_s,
                 dts_s=dts_s if counted_s is None else counted_s,
@@ -66,6 +81,8 @@ class FrameTimes:
                 arrival_s=time.monotonic() if self._endless else None,
             )
         )
+        self._offset_s = None if pts_s is None or not usable(pts_s) else pts_s - placed_s
+        return placed_s
 
     def _seconds(self, ticks: int | None) -> float | None:
         return None if ticks is None else ticks * self._time_base.numerator / self._time_base.denominator

@@ -35,8 +35,13 @@ class Sampler:
         """Whether to take the frame; ``media_time_s`` counts from 0 and does not go back."""
         if self._fps is None:
             return True
-        interval = math.floor((media_time_s + _EARLY_S) * self._fps)
+        interval = interval_of(media_time_s, self._fps)
         if interval <= self._last_interval:
             return False
         self._last_interval = interval
         return True
+
+
+def interval_of(media_time_s: float, fps: float) -> int:
+    """Number of the interval of 1/fps seconds in which a frame lies."""
+    return math.floor((media_time_s + _EARLY_S) * fps)

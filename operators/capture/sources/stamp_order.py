@@ -38,6 +38,11 @@ class StampOrder:
         self._lent: list[float] = []
         """Stamps that were given to other frames before their own frame came out, ascending; not in ``_held``."""
 
+    @property
+    def trusted(self) -> bool:
+        """Whether the stamps are known to say when frames are shown."""
+        return not self._sorts or self._in_packet_order is False
+
     def fed(self, stamp: float) -> None:
         """Take the stamp of a packet that goes into the decoder."""
         if self._fed and stamp < self._fed[-1]:
@@ -54,7 +59,7 @@ class StampOrder:
             self._lose_before(own)
         self._shown.append(own)
         self._bring(own)
-        if not self._sorts or self._in_packet_order is False:
+        if self.trusted:
             self._owed, self._lent = [], []
             return own
         return self._give(min(self._owed[:1] + self._held[:1]))

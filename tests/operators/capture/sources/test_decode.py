@@ -52,6 +52,35 @@ def test_fps_and_keyframes(tmp_path: Path) -> None:
     assert summary is None
 
 
+def test_frames_that_nobody_needs_are_not_decoded(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=100, fps=25, keyframe_every=50)
+    every, _ = read(clip)
+    with VideoReader(SourceUri(str(clip)), Sampling("fps", 5)) as reader:
+        sampled, summary = list(reader.pictures()), reader.summary()
+    assert [picture.media_time_s for picture in sampled] == pytest.approx([k / 5 for k in range(20)])
+    for picture, same in zip(sampled, every[::5], strict=True):
+        assert np.array_equal(picture.image, same.image)
+    assert reader.decoded < 80
+    assert summary is None
+
+
+def test_frames_to_which_others_refer_are_decoded(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=50, fps=25, codec="mpeg4")
+    with VideoReader(SourceUri(str(clip)), Sampling("fps", 5)) as reader:
+        assert len(list(reader.pictures())) == 10
+    assert reader.decoded == 50
+
+
+def test_frames_that_were_left_out_on_purpose_hide_no_loss(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", frames=100, fps=25, keyframe_every=50)
+    content = bytearray(clip.read_bytes())
+    half = len(content) // 2
+    content[half : half + 600] = bytes(600)
+    clip.write_bytes(content)
+    _, summary = read(clip, Sampling("fps", 5))
+    assert summary is not None
+
+
 def test_progress_is_told_for_frames_that_are_not_sampled(tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "a.mp4", frames=24)
     for sampling in (Sampling("fps", 1), Sampling("keyframes")):
