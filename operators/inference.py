@@ -12,6 +12,7 @@ from operators.wire import schema
 from serving.catalogue.cards import ImageInput, ModelCard, Task
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
+from serving.engines.exits import Exits
 from serving.errors import ModelError
 from serving.preprocess import Placement, batch
 from serving.scheduling.urgency import Urgency
@@ -25,6 +26,10 @@ class Inference(Protocol):
 
     def card(self, model: str) -> ModelCard:
         """The card of a model; ModelError if there is none."""
+        ...
+
+    def add_exits(self, model: str, exits: Exits) -> str:
+        """The name under which a model is run with exits; its outputs are ``ExitOutputs``."""
         ...
 
     async def load(self, model: str) -> None:

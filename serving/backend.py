@@ -17,6 +17,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
+from serving.engines.exits import Exits
 from serving.errors import ModelError
 from serving.loading.loader import Loader, Opener
 from serving.loading.opening import open_group
@@ -53,6 +54,8 @@ class Backend:
         """``artefacts_dir``: where variants lie; ``memory_bytes``: bound of all loaded networks; None: no bound."""
         self._catalogue, self._artefacts_dir = catalogue, artefacts_dir or user_cache()
         self._cards: dict[str, ModelCard] = {}
+        self._exits: dict[str, tuple[str, Exits]] = {}
+        """By name: models that are run with exits."""
         self._loader = Loader(limits, memory_bytes, threads or usable_cores(), max_batch, opener, clock, observer)
         self._clock = clock
         self._device = self._loader.device
@@ -70,6 +73,19 @@ class Backend:
         if model not in self._cards:
             self._cards[model] = self._catalogue.find(parse(model).model).card
         return self._cards[model]
+
+    def add_exits(self, model: str, exits: Exits) -> str:
+        """The name under which a model is run with exits, whose outputs are ``ExitOutputs``; the same exits once.
+
+        The model itself, and the same model with other exits, stay what they are.
+        """
+        for name, (of, known) in self._exits.items():
+            if of == model and known is exits:
+                return name
+        name = f"{model}+exits{len(self._exits) + 1}"
+        self._cards[name] = self.card(model)
+        self._exits[name] = model, exits
+        return name
 
     async def load(self, model: str) -> None:
         """Verify and open a network, unless it is loaded; ModelError where that fails."""
@@ -119,6 +135,9 @@ class Backend:
         return self._device.stats
 
     def _resolved(self, model: str) -> ResolvedModel:
+        if model in self._exits:
+            of, exits = self._exits[model]
+            return replace(resolve(of, self._catalogue, self._artefacts_dir), name=model, exits=exits)
         found = resolve(model, self._catalogue, self._artefacts_dir)
         return replace(found, latency_s=self._known_latency(found))
 

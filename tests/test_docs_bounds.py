@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cache_adapt.adaptation import gain, jobs, triggers, versions, window
+from cache_adapt.caches import store
 from learning.ring import SampleRing
 from operators import background as backlog
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
@@ -24,12 +25,14 @@ from operators.frames.image_limits import (
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.account import books
 from operators.recognise.audits import open_trials, second_thoughts, shadow
+from operators.recognise.cached import own_samples
 from operators.recognise.objects import look_rule, pool
 from operators.recognise.shortcuts import node_stream
 from operators.recognise.specialised import heads, made_elsewhere
 from operators.recognise.specialised.own_samples import FIRST_PROFILE
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
+from pipelines.assembly import cache_source
 from pipelines.commands import adapt, capture
 from pipelines.execute import arrival_clock
 from pipelines.execute.lane import Lane
@@ -47,6 +50,7 @@ from pipelines.worker import app, plan_publisher, state_topic, worker
 from pipelines.worker.adapt import inbox, link, process
 from serving.common import untrusted
 from serving.common.backoff import Backoff
+from serving.graphs import taps
 from serving.scheduling.schedule import BACKGROUND_S
 from serving.watchdog import abandoned, patience
 from specialization.heads.train import LEAST_OTHERS, LEAST_ROWS
@@ -116,6 +120,9 @@ SAID = {
         f"| *{node_stream.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{books.REMEMBERED_STREAMS}* |",
         f"of which it is known that a head was asked | *{heads.REMEMBERED}* for each stream |",
+        f"for learned caches | *{own_samples.CAPACITY}*, of *{taps.MOST_VALUES}* values at each of "
+        f"{COUNTS[len(cache_source.PLACES)]} places |",
+        f"| a file of learned caches | *{mib(store.MOST_BYTES)}, {store.MOST_CACHES} caches* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
         f"| samples of a worker that wait for `samples.v1` | *{link.MOST_WAITING}* |",

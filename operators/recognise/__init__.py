@@ -3,5 +3,5 @@ cheaply and are audited.
 
 Read in this order: ``recogniser``, ``classifier``, ``identities``, ``enrolment``, ``portraits``, ``gallery``,
 ``gallery_check``, ``whole_frame``, ``roles``, ``account``, ``chain``, ``objects``, ``shortcuts``, ``audits``,
-``specialised``.
+``specialised``, ``cached``.
 """

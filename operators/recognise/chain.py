@@ -94,7 +94,7 @@ class Chain:
         for link in self.links:
             self._settling.settle(stream, len(rest), call)
             turns.append(await self._turn(link, stream, frame, rest, call))
-            rest = turns[-1].rest
+            rest = _unfinished(turns[-1])
         await self._oracle.answer(frame, rest, call)
         self._book(stream.name, turns, len(rest))
         asked = list(zip(self.links, turns, strict=True))
@@ -194,10 +194,12 @@ class Chain:
         return await link.answer(frame, regions, call) if regions else Turn((), ())
 
     def _book(self, stream: str, turns: Sequence[Turn], by_oracle: int) -> None:
-        """Enter what a frame's looks have cost and spared."""
+        """Enter what a frame's looks have cost and spared; what a link finished counts as the oracle's."""
         by_shortcuts = sum(len(turn.answered) for turn in turns)
+        finished = sum(len(turn.finished) for turn in turns)
         shortcuts_s = sum(link.cost_s(turn) for link, turn in zip(self.links, turns, strict=True))
-        self.books.of(stream).answered(by_oracle, by_shortcuts, self.books.oracle_s, shortcuts_s)
+        shortcuts_s -= finished * self.books.oracle_s
+        self.books.of(stream).answered(by_oracle + finished, by_shortcuts, self.books.oracle_s, shortcuts_s)
 
     def _end(self, stream: NodeStream) -> None:
         """Conclude what is known of the objects of a stream that ends."""
@@ -277,3 +279,11 @@ class Chain:
 
     def _where(self, stream: str) -> str:
         return f"stream {stream}, node {self.node}"
+
+
+def _unfinished(turn: Turn) -> Sequence[Region]:
+    """What is left for later links; regions that are finished get the oracle's answer."""
+    for region, look in turn.finished:
+        region.attributes.append(look)
+    done = {id(region) for region, _ in turn.finished}
+    return [region for region in turn.rest if id(region) not in done] if done else turn.rest

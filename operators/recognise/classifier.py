@@ -38,6 +38,11 @@ class Classifier(Recogniser):
         card = engine.card(roles.oracle)
         self._min_confidence = card.min_confidence if min_confidence is None else min_confidence
 
+    @property
+    def card(self) -> ModelCard:
+        """The oracle's card."""
+        return self._engine.card(self.roles.oracle)
+
     async def prepare(self) -> None:
         """Load the models; ModelError where one cannot be opened."""
         for model in self.roles.models:
@@ -48,6 +53,11 @@ class Classifier(Recogniser):
         card = self._engine.card(model)
         batch, _ = await prepared(card.input, crops)
         (scores, *_) = await self._engine.infer(model, batch, urgency)
+        return self.read(model, scores)
+
+    def read(self, model: str, scores: NDArray[Any]) -> list[Attribute]:
+        """The most probable class of each row of a model's output."""
+        card = self._engine.card(model)
         return [self._answer(card, model, row) for row in probabilities(card, scores)]
 
     def labels(self, model: str) -> tuple[str, ...]:

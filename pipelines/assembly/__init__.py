@@ -1,6 +1,6 @@
 """From a checked query to running parts: one operator per node, one executor for all streams. A run and a worker open
 the same parts here and close them again.
 
-Read in this order: ``parts``, ``build``, ``detectors``, ``galleries``, ``chains``, ``tables``, ``planners``,
-``choices``, ``shortcuts``, ``head_training``, ``news``.
+Read in this order: ``parts``, ``build``, ``detectors``, ``galleries``, ``chains``, ``cache_source``, ``tables``,
+``planners``, ``choices``, ``shortcuts``, ``head_training``, ``news``.
 """

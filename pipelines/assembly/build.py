@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from operators.base import Operator
 from operators.frames.mask import Mask
 from operators.inference import Inference
+from operators.recognise.cached.sampled_engine import SampledEngine
 from operators.recognise.classifier import Classifier
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.roles import Roles
@@ -102,6 +103,8 @@ def track_settings(spec: TrackNode) -> TrackSettings:
 
 
 def _recognise(spec: RecogniseNode, engine: Inference, chains: Chains | None, around: Around) -> Operator:
+    if spec.caches and chains is not None:
+        engine = SampledEngine(engine, Roles.of(spec.model, engine.card).oracle)
     recogniser = _recogniser(spec, engine, around)
     operator = recogniser if chains is None else chains.operator(spec, engine, recogniser)
     return WholeFrame(spec.name, operator) if takes_frame(spec) else operator

@@ -12,13 +12,18 @@ from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.recognise.account.books import Books
 from operators.recognise.account.unit_costs import UnitCosts
+from operators.recognise.cached.caches import Caches
+from operators.recognise.cached.sampled_engine import SampledEngine
+from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.chain import Chain
+from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
 from operators.recognise.specialised.heads import Heads
+from pipelines.assembly.cache_source import cache_source
 from pipelines.assembly.head_training import HeadTraining
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.query.nodes import RecogniseNode
@@ -53,6 +58,7 @@ class Chains:
         """Return the links in the order in which they are asked; a new kind is one more line."""
         links: list[Shortcut | None] = [
             self._heads(spec, engine, recogniser, books) if spec.specialize else None,
+            self._caches(spec, engine, recogniser, books) if spec.caches else None,
             *(Variant(recogniser, model, books.costs) for model in recogniser.roles.listed_shortcuts),
         ]
         return [link for link in links if link is not None]
@@ -61,6 +67,15 @@ class Chains:
         assert self.training is not None
         supply = self.training.supply(spec, engine, recogniser, self.rule, books)
         return Heads(spec.name, recogniser, supply, self._changed, self.observer, spec.answer == "track")
+
+    def _caches(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Caches:
+        assert self.training is not None
+        assert isinstance(engine, SampledEngine)
+        assert isinstance(recogniser, Classifier)
+        oracle = recogniser.roles.oracle
+        samples = self.training.samples / f"{spec.name}.caches"
+        source = cache_source(self.training.catalogue, oracle, self.rule.accuracy, samples)
+        return Caches(recogniser, CacheSupply(engine, engine, oracle, source, books))
 
     def _changed(self, stream: str) -> None:
         self.shortcuts.news.notify()

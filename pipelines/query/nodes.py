@@ -128,6 +128,8 @@ class RecogniseNode(Node):
     """A directory with one folder of pictures per identity."""
     specialize: bool = False
     """Train a small head for the classes that a stream shows most, and ask the model about the others only."""
+    caches: bool = False
+    """Let learned caches inside the model answer where they are sure; the rest of it runs for the others only."""
     answer: Literal["track", "look"] | None = None
     """``track``: for the object, by all looks at it; ``look``: for each frame. Default: ``track`` if it is tracked."""
 
@@ -137,6 +139,12 @@ class RecogniseNode(Node):
         if isinstance(given, dict) and "reuse_s" in given:
             raise ValueError("reuse_s is gone: a tracked object is looked at as often as needed (answer: track)")
         return given
+
+    @model_validator(mode="after")
+    def _caches_answer_classes(self) -> RecogniseNode:
+        if self.caches and self.gallery is not None:
+            raise ValueError("caches answer classes: remove caches, or the gallery")
+        return self
 
 
 NodeSpec = Annotated[DetectNode | TrackNode | RecogniseNode, Field(discriminator="task")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,13 +10,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import onnxruntime as ort
 
+from serving.common.explain import first_line
 from serving.common.precision import Precision
 from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import Chain
 from serving.engines.interrupt import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
 from serving.engines.pooled_input import with_pooled_input
-from serving.errors import ModelError
+from serving.errors import ModelError, SluiceError
 
 _DTYPES = {
     "tensor(float)": "float32",
@@ -55,6 +56,24 @@ class OnnxRuntimeEngine(Chain[bytes]):
             segment = with_pooled_input(segment)
         return OnnxRuntimeSegment(ort.InferenceSession(segment, options, providers=self._providers))
 
+    def bound(self, segment: int, batch: Array, outputs: Sequence[Array]) -> Callable[[], None]:
+        """What runs one segment from an array into others, in its graph's order, as often as it is called.
+
+        All lie whole in memory and have the segment's shapes and types. A run checks and copies nothing; SluiceError
+        where the network fails.
+        """
+        opened, what = self._segments[segment], self._what(segment, len(self._segments))
+        assert isinstance(opened, OnnxRuntimeSegment)
+        run = opened.bound(batch, outputs)
+
+        def checked() -> None:
+            try:
+                run()
+            except Exception as error:  # the runtime's exceptions share no base but Exception
+                raise SluiceError(f"{what} failed: {first_line(error)}") from error
+
+        return checked
+
     def _weights_bytes(self, segment: bytes) -> int:
         return len(segment)
 
@@ -70,16 +89,36 @@ class OnnxRuntimeSegment:
         if inputs[0].type not in _DTYPES:
             raise ModelError(f"input is {inputs[0].type}; must be one of {', '.join(_DTYPES)}")
         self._name = inputs[0].name
+        self._outputs = [each.name for each in session.get_outputs()]
         shape = tuple(dim if isinstance(dim, int) else None for dim in inputs[0].shape)
         self.input = TensorSpec(np.dtype(_DTYPES[inputs[0].type]), shape)
 
     def run(self, batch: Array) -> list[Array]:
         """Outputs in the graph's order."""
-        options = ort.RunOptions()
-        options.log_severity_level = 4  # what fails is raised
+        options = _run_options()
         with interruptible(partial(_terminate, options)):
             outputs: list[Array] = self._session.run(None, {self._name: batch}, options)
         return outputs
+
+    def bound(self, batch: Array, outputs: Sequence[Array]) -> Callable[[], None]:
+        """What runs it from an array into others."""
+        binding = self._session.io_binding()
+        binding.bind_input(self._name, "cpu", 0, batch.dtype.type, batch.shape, batch.ctypes.data)
+        for name, array in zip(self._outputs, outputs, strict=True):
+            binding.bind_output(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
+
+        def run() -> None:
+            options = _run_options()
+            with interruptible(partial(_terminate, options)):
+                self._session.run_with_iobinding(binding, options)
+
+        return run
+
+
+def _run_options() -> ort.RunOptions:
+    options = ort.RunOptions()
+    options.log_severity_level = 4  # what fails is raised
+    return options
 
 
 def _terminate(options: ort.RunOptions) -> None:

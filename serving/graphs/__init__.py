@@ -1,6 +1,6 @@
 """ONNX graphs as data: where they can be cut, what they share, and how they are folded, factorised or quantised. Knows
 no engine and no PyTorch.
 
-Read in this order: ``dataflow``, ``shapes``, ``cut_vertices``, ``cut_points``, ``assemble``, ``segments``, ``digest``,
-``prefix``, ``multiply_adds``, ``fold``, ``factorise``, ``quantise``, ``rounding``.
+Read in this order: ``dataflow``, ``shapes``, ``cut_vertices``, ``cut_points``, ``assemble``, ``segments``, ``taps``,
+``digest``, ``prefix``, ``multiply_adds``, ``fold``, ``factorise``, ``quantise``, ``rounding``.
 """

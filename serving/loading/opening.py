@@ -10,6 +10,8 @@ import numpy as np
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, verify
 from serving.engines.base import Engine
+from serving.engines.exit_network import ExitNetwork
+from serving.engines.exits import Exits
 from serving.engines.groups import Group, SharedPrefix, Solo
 from serving.engines.network import EngineNetwork, Network
 from serving.engines.onnxruntime import OnnxRuntimeEngine
@@ -27,6 +29,8 @@ WORTH_SHARING = 0.3
 def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
     """Load a network, or several that have a prefix in common; raises ModelError."""
     models = [_graph(source) for source in sources]
+    if sources[0].exits is not None:
+        return Solo(_with_exits(sources[0], sources[0].exits, models[0], threads))
     if len(sources) == 1:
         return Solo(_whole(sources[0], models[0], threads))
     return _shared(sources, models, threads)
@@ -69,6 +73,21 @@ def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> Engin
     card = source.card
     network = EngineNetwork(card.name, model, engine_for(source.variant, threads), _limit(source))
     network.check(np.empty((1, *card.input.item_shape), np.dtype(card.input.dtype)))
+    return network
+
+
+def _with_exits(source: ResolvedModel, exits: Exits, model: onnx.ModelProto, threads: int) -> ExitNetwork:
+    """Cut at its exits; raises ModelError where it cannot be."""
+    from serving.graphs.shapes import with_item_size
+    from serving.graphs.taps import tap_points, tapped
+
+    variant = source.variant
+    if variant.engine != "onnxruntime":
+        raise ModelError(f"variant {variant.id!r}: exits need ONNX Runtime")
+    sized = with_item_size(model, source.card.input.item_shape)
+    engine = OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)
+    network = ExitNetwork(source.card.name, tapped(sized, tap_points(sized, exits.cuts)), exits, engine, _limit(source))
+    network.check(np.empty((1, *source.card.input.item_shape), np.dtype(source.card.input.dtype)))
     return network
 
 

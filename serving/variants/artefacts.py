@@ -20,6 +20,7 @@ from serving.catalogue.lookup import Catalogue, Entry, file_sha256, verify
 from serving.common import files as atomic
 from serving.common.tensors import Array
 from serving.common.untrusted import decode
+from serving.engines.exits import Exits
 from serving.errors import Malformed, ModelError
 from serving.variants.variant import Variant, parse
 
@@ -47,6 +48,8 @@ class ResolvedModel:
     """The ONNX file to run."""
     latency_s: Mapping[int, float] = field(default_factory=dict, compare=False)
     """Latency by batch size, as far as it was measured on this machine."""
+    exits: Exits | None = field(default=None, compare=False)
+    """Where the network is cut for exits, and who answers there; None: it is run whole."""
 
     @property
     def card(self) -> ModelCard:
@@ -56,6 +59,8 @@ class ResolvedModel:
     def could_share(self, other: ResolvedModel) -> bool:
         """Whether both take the same pixels into the same engine: the least that a common prefix needs."""
         mine, others = self.variant, other.variant
+        if self.exits or other.exits:
+            return False
         return (self.card.input, mine.engine, mine.precision) == (other.card.input, others.engine, others.precision)
 
 

@@ -7,16 +7,20 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from serving.backend import Backend
-from serving.catalogue.lookup import Catalogue
+from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.fake_clock import FakeClock
 from serving.common.tensors import Array
+from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.groups import Group, Solo
 from serving.errors import ModelError, SluiceError, TooLate
+from serving.graphs.segments import cut_points
+from serving.graphs.taps import tap_grid
 from serving.scheduling.health import State
 from serving.scheduling.urgency import BACKGROUND, Urgency
 from serving.variants.artefacts import ResolvedModel, folder
@@ -579,3 +583,31 @@ async def test_a_model_runs_in_the_engine_that_its_name_says(tmp_path: Path) -> 
     finally:
         await backend.stop()
     np.testing.assert_allclose(means, batch.mean(axis=(2, 3)), rtol=1e-5)
+
+
+async def test_a_model_with_exits_is_a_session_of_its_own_beside_the_model() -> None:
+    catalogue = Catalogue([SHIPPED])
+    network = onnx.load(catalogue.find("street-kind").path)
+    point = next(point for point in cut_points(network) if tap_grid(point))
+    exits = Exits([point.tensor])
+    backend = Backend(catalogue, threads=1)
+    await backend.start()
+    try:
+        name = backend.add_exits("street-kind", exits)
+        assert name != "street-kind"
+        assert backend.add_exits("street-kind", exits) == name
+        assert backend.add_exits("street-kind", Exits([point.tensor])) != name
+        assert backend.card(name) == backend.card("street-kind")
+        batch = np.random.default_rng(0).random((3, *backend.card(name).input.item_shape), np.float32)
+        found = ExitOutputs.of(await backend.infer(name, batch, SOON))
+        np.testing.assert_array_equal(found.scores, (await backend.infer("street-kind", batch, SOON))[0])
+        assert found.place.tolist() == [1, 1, 1]
+        assert backend.processor_s(name) is not None
+    finally:
+        await backend.stop()
+
+
+async def test_exits_where_a_network_cannot_be_cut_are_refused_when_it_is_loaded() -> None:
+    backend = Backend(Catalogue([SHIPPED]), threads=1)
+    with pytest.raises(ModelError, match="there can be no exit at 'nowhere'"):
+        await backend.load(backend.add_exits("street-kind", Exits(["nowhere"])))

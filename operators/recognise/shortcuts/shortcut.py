@@ -11,7 +11,7 @@ from learning.account import Seconds
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.objects.answer import ObjectAnswer
-from operators.wire.schema import NodePlan, ShortcutKind
+from operators.wire.schema import Attribute, NodePlan, ShortcutKind
 from serving.common.tensors import Image
 from specialization.timeline import Timeline
 from specialization.weg.state import PhaseName
@@ -29,6 +29,8 @@ class Turn:
     """The shortcut's own note of how it answered; comes back with ``learned`` and with the outcomes of audits."""
     allowed: bool = True
     """Whether the plan and the audit let the shortcut answer."""
+    finished: Sequence[tuple[Region, Attribute]] = ()
+    """Regions of ``rest`` whose oracle's answer came on the way: later links and the oracle need not look at them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +112,10 @@ class Shortcut(Protocol):
         ...
 
     def cost_s(self, turn: Turn) -> float:
-        """Return the processor seconds of the networks that it ran for a turn; 0 as long as they are not known."""
+        """Return the processor seconds of the networks that it ran for a turn; 0 as long as they are not known.
+
+        Those for what is ``finished`` are among them.
+        """
         return 0.0
 
     def learned(self, frame: Frame, turn: Turn) -> None:

@@ -13,11 +13,11 @@ from operators.wire.schema import Provenance, ShortcutKind
 def tally(regions: Sequence[Region], turns: Mapping[ShortcutKind, Turn]) -> Counter[str]:
     """Keyword arguments of ``Timeline.counted``, for regions that all have a look as their last attribute.
 
-    A variant counts as what it stands for, the oracle. What a learned cache answered is no part of these figures.
+    A variant, and a cache inside the oracle, count as what they stand for, the oracle.
     """
     head = turns.get("specialised")
     last = "fallback" if head is not None and head.token is not None else "oracle"
-    columns: dict[Provenance, str] = {"specialised": "head", "oracle": last, "variant": last}
+    columns: dict[Provenance, str] = {"specialised": "head", "oracle": last, "variant": last, "cached": last}
     given = Counter(region.attributes[-1].provenance for region in regions)
     found = Counter[str]()
     for provenance, column in columns.items():

@@ -1,0 +1,104 @@
+"""The job of building caches from activations that were collected while serving, for a process of its own."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import msgspec
+import numpy as np
+
+from cache_adapt.caches.learned_cache import LearnedCache
+from cache_adapt.caches.store import BuiltCaches
+from serving.errors import ModelError, SluiceError
+
+LOOKUPS = 30
+"""Lookups that are timed."""
+
+
+class CutJob(msgspec.Struct, frozen=True):
+    """A cut whose taps were collected."""
+
+    tensor: str
+    grid: tuple[int, int, int]
+    until_s: float
+    overhead_s: float
+
+
+class CachesJob(msgspec.Struct, frozen=True):
+    """Build caches; what costs are measured in is up to whoever asks, here processor seconds."""
+
+    store: str
+    """Directory of a feature store, or of a ring: the taps of all cuts, one after the other, and answers."""
+    model: str
+    model_sha256: str
+    classes: int
+    cuts: tuple[CutJob, ...]
+    whole_s: float
+    agreement: float
+    """Share of the caches' answers that must be the network's."""
+    architectures: tuple[str, ...]
+    seed: int
+
+
+class CachesAnswer(msgspec.Struct, frozen=True):
+    """Caches, or why there are none."""
+
+    caches: str = ""
+    """Base64 of ``BuiltCaches.to_bytes``."""
+    error: str = ""
+    processor_s: float = 0.0
+    """What the job took."""
+
+    def built(self) -> BuiltCaches:
+        """The caches; SluiceError where there are none, ModelError where they are damaged."""
+        if self.error:
+            raise SluiceError(self.error)
+        try:
+            return BuiltCaches.from_bytes(base64.b64decode(self.caches, validate=True))
+        except ValueError as error:
+            raise ModelError(f"learned caches are damaged: {error}") from None
+
+
+def answered(job: CachesJob) -> CachesAnswer:
+    """Do a job in the calling thread."""
+    # Imported with the first job: solvers take long to import.
+    from cache_adapt.caches.build import Network, build
+    from cache_adapt.caches.explore import Cut, Wanted, explore
+    from cache_adapt.caches.training import Lessons
+    from learning.store import FeatureStore
+
+    try:
+        store = FeatureStore.open(Path(job.store))
+        ends = np.cumsum([int(np.prod(cut.grid)) for cut in job.cuts])
+        if store.features.shape[1] != ends[-1] or (len(store.labels) and store.labels.max() >= job.classes):
+            raise ModelError(f"{job.store}: holds samples of another network")
+        taps = np.split(store.features.astype(np.float32), ends[:-1], axis=1)
+        answers = store.labels.astype(np.intp)
+        cuts = [
+            Cut(each.tensor, each.until_s, each.overhead_s, Lessons(tap, each.grid, answers, None, job.classes))
+            for each, tap in zip(job.cuts, taps, strict=True)
+        ]
+        wanted = Wanted(job.agreement, "answers", job.architectures, seed=job.seed)
+        explored = list(explore(cuts, wanted, lookup_s))
+        found = build(Network(job.model, job.model_sha256, job.whole_s), cuts, explored, wanted)
+    except SluiceError as error:
+        return CachesAnswer(error=str(error))
+    if found.caches is None:
+        best = max((point.hit_rate for each in explored for point in each.points), default=0.0)
+        return CachesAnswer(error=f"no caches pay: of {len(answers)} samples the best would answer {best:.0%}")
+    return CachesAnswer(caches=base64.b64encode(found.caches.to_bytes()).decode())
+
+
+def lookup_s(cache: LearnedCache, clock: Callable[[], float] = time.process_time) -> float:
+    """Median seconds of one lookup."""
+    row = np.zeros((1, int(np.prod(cache.predictor.grid))), np.float32)
+    found = []
+    for _ in range(LOOKUPS):
+        started_s = clock()
+        cache.look(row)
+        found.append(clock() - started_s)
+    return median(found)

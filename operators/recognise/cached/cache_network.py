@@ -1,0 +1,55 @@
+"""The oracle with exits, as the engine runs it, and the caches that answer there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from operators.inference import Inference, prepared
+from operators.recognise.account.unit_costs import UnitCosts
+from serving.common.tensors import Image
+from serving.engines.exits import Answering, ExitOutputs, Exits
+from serving.scheduling.urgency import Urgency
+
+if TYPE_CHECKING:
+    from cache_adapt.caches.store import BuiltCaches
+
+
+class CacheNetwork:
+    """One oracle, cut at a few places."""
+
+    def __init__(self, engine: Inference, oracle: str, cuts: Sequence[str]) -> None:
+        """``cuts``: tensors in dataflow order. Nobody answers there yet."""
+        self.cuts = tuple(cuts)
+        self.costs = UnitCosts(engine)
+        self._engine, self._oracle, self._exits = engine, oracle, Exits(cuts)
+        self.name = engine.add_exits(oracle, self._exits)
+        self._versions = 0
+
+    @property
+    def version(self) -> int | None:
+        """The number of the caches that answer; None: none do."""
+        return self._exits.now.version or None
+
+    async def prepare(self) -> None:
+        """Load the network; ModelError where it cannot be cut there."""
+        await self._engine.load(self.name)
+
+    def answer_with(self, built: BuiltCaches) -> None:
+        """From the next batch on these answer; raises ValueError where they are for other cuts."""
+        self._versions += 1
+        by_cut = {cache.tensor: cache for cache in built.caches}
+        self._exits.exchange(Answering(by_cut, built.card.classes, self._versions))
+
+    def withdraw(self) -> None:
+        """From the next batch on nobody answers."""
+        self._exits.exchange(Answering({}))
+
+    async def run(self, crops: Sequence[Image], urgency: Urgency) -> ExitOutputs:
+        """Run crops through, as far as they have to go."""
+        batch, _ = await prepared(self._engine.card(self._oracle).input, crops)
+        return ExitOutputs.of(await self._engine.infer(self.name, batch, urgency))
+
+    def look_s(self) -> float:
+        """Processor seconds of one look, over looks of late; 0 as long as they are not known."""
+        return self.costs.look_s(self.name) or 0.0

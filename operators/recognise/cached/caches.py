@@ -1,0 +1,88 @@
+"""The link of a chain that answers by learned caches inside the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from operators.base import Call
+from operators.frames.frame import Frame, Region
+from operators.recognise.cached.supply import CacheSupply
+from operators.recognise.classifier import Classifier
+from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
+from operators.wire.schema import Attribute, Model, ShortcutKind
+from serving.engines.exits import ExitOutputs
+
+
+class Caches(Shortcut):
+    """Answers where a cache is sure. What goes through to the end has the oracle's own answer, at no further cost."""
+
+    kind: ShortcutKind = "cached"
+    follows_content = False
+
+    def __init__(self, recogniser: Classifier, supply: CacheSupply) -> None:
+        self._recogniser, self._supply = recogniser, supply
+        self._oracle = recogniser.roles.oracle
+        self.models = (self._oracle,)
+
+    async def prepare(self) -> None:
+        """See ``Shortcut``."""
+        await self._supply.prepare()
+
+    def is_planned(self, call: Call) -> bool:
+        """Whether the plan names the oracle, and allows caches in it."""
+        return call.model in (None, self._oracle) and call.plan.allows(self.kind)
+
+    async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
+        """See ``Shortcut``."""
+        network = self._supply.network
+        if network is None or network.version is None:
+            return Turn((), regions)
+        found = await network.run(self._recogniser.crops(self._oracle, frame, regions), call.urgency)
+        through = found.place == len(network.cuts)
+        own = iter(self._recogniser.read(self._oracle, found.scores[through]) if through.any() else ())
+        answered: list[Region] = []
+        finished: list[tuple[Region, Attribute]] = []
+        for row, region in enumerate(regions):
+            if through[row]:
+                finished.append((region, next(own)))
+            else:
+                region.attributes.append(self._said(found, row))
+                answered.append(region)
+        return Turn(answered, [region for region, _ in finished], int(found.version[0]), finished=finished)
+
+    def cost_s(self, turn: Turn) -> float:
+        """See ``Shortcut``: of the whole turn, those that went through included."""
+        network = self._supply.network
+        if turn.token is None or network is None:
+            return 0.0
+        return network.look_s() * (len(turn.answered) + len(turn.rest))
+
+    def learned(self, frame: Frame, turn: Turn) -> None:
+        """Leave caches that cost more than they save; build some where there are none and that may pay."""
+        if turn.token is not None:
+            self._supply.looked(len(turn.answered), len(turn.rest), self.cost_s(turn))
+        self._supply.build_where_due()
+
+    def audited(self, outcome: Outcome) -> None:
+        """Audits tell the chain alone: caches are built from what the oracle says, whoever asked it."""
+
+    def edition(self, stream: str) -> int | None:
+        """Return the version of the caches: each has to prove itself."""
+        network = self._supply.network
+        return None if network is None else network.version
+
+    async def settled(self) -> None:
+        """Return when nothing is being built."""
+        await self._supply.settled()
+
+    async def close(self) -> None:
+        """Give up what is being built."""
+        await self._supply.close()
+
+    def _said(self, found: ExitOutputs, row: int) -> Attribute:
+        distribution, place = found.distribution[row], int(found.place[row])
+        best = int(distribution.argmax())
+        card = self._recogniser.card
+        version = str(int(found.version[row]))
+        model = Model(name=card.name, version=version, tier=self.kind, variant=f"cached@{place + 1}")
+        return self._recogniser.answer(card.classes[best], float(distribution[best]), self.kind, model)

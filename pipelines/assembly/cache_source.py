@@ -1,0 +1,64 @@
+"""Where the caches of a recognise node come from: the file that was built for its oracle, or the node's own looks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from cache_adapt.caches import store
+from learning.job_runner import JobRunner
+from operators.recognise.cached.supply import CacheSource, CutPlan
+from pipelines.settings import cache_dir
+from serving.catalogue.graph_file import read_weights
+from serving.catalogue.lookup import Catalogue, Entry, verify
+from serving.errors import ModelError
+from serving.variants.artefacts import folder, user_cache
+from serving.variants.variant import parse
+
+log = logging.getLogger(__name__)
+
+CHILD, NAME = "cache_adapt.caches.child", "the process that builds caches"
+FILE = "caches.safetensors"
+PLACES = (0.3, 0.5, 0.7)
+"""Where caches are tried in an oracle that none were built for, as shares of its work."""
+
+
+def caches_file(entry: Entry) -> Path:
+    """The caches that were built for a model: beside its variants and profiles."""
+    return folder(cache_dir() or user_cache(), entry) / FILE
+
+
+def built_caches(entry: Entry) -> store.BuiltCaches | None:
+    """They, if there are any; ModelError where they cannot be used."""
+    return store.read(caches_file(entry), entry.card.sha256)
+
+
+def cache_source(known: Catalogue, oracle: str, agreement: float, samples: Path) -> CacheSource:
+    """For one node; caches that cannot be used, or were built for a lower agreement, are logged and not used."""
+    entry = known.find(parse(oracle).model)
+    built = None
+    try:
+        built = built_caches(entry)
+    except ModelError as error:
+        log.warning("%s; they are not used", error)
+    if built is not None and built.card.agreement < agreement:
+        log.warning("caches of %s were built for %g, this query asks %g", oracle, built.card.agreement, agreement)
+        built = None
+    return CacheSource(built, partial(cut_plan, entry), partial(JobRunner, CHILD, NAME), samples, agreement)
+
+
+def cut_plan(entry: Entry, shares: Sequence[float] = PLACES) -> list[CutPlan]:
+    """The cut points nearest to these shares of the work, each once; ModelError where the graph cannot be read."""
+    from serving.graphs.segments import cut_points
+    from serving.graphs.shapes import with_item_size
+    from serving.graphs.taps import tap_grid
+
+    verify(entry)
+    network = with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
+    points = [(point, grid) for point in cut_points(network) if (grid := tap_grid(point)) is not None]
+    chosen = {
+        min(range(len(points)), key=lambda index: abs(points[index][0].share - share)) for share in shares if points
+    }
+    return [CutPlan(points[index][0].tensor, points[index][1], points[index][0].share) for index in sorted(chosen)]

@@ -1,0 +1,131 @@
+"""A network with exits: a batch runs segment by segment, and items that are answered leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from serving.common.tensors import Array
+from serving.engines.exits import ExitOutputs, Exits
+from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.errors import ModelError
+
+
+class ExitNetwork:
+    """Segments in ONNX Runtime; activations stay in buffers that are kept from batch to batch.
+
+    It keeps to the contract of ``Network``. Only the device's thread runs it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        segments: Sequence[onnx.ModelProto],
+        exits: Exits,
+        engine: OnnxRuntimeEngine,
+        max_batch: int | None = None,
+    ) -> None:
+        """``segments`` as ``graphs.taps.tapped`` makes them for the cuts of ``exits``. Raises ModelError."""
+        if len(segments) != len(exits.cuts) + 1:
+            raise ModelError(f"model {name!r}: {len(exits.cuts)} exits need one segment more, not {len(segments)}")
+        self._name, self._engine, self._exits = name, engine, exits
+        engine.load([segment.SerializeToString() for segment in segments])
+        fixed = segments[0].graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1
+        self.batch_limit = 1 if fixed else max_batch
+        self._handed, self._taps, self._scores = self._tried()
+        """The arrays between segments (the input first), the taps, the network's output: as large as a batch was."""
+        self._runs: dict[tuple[int, int], Callable[[], None]] = {}
+        """By segment and number of items."""
+
+    def check(self, batch: Array) -> None:
+        """Raise ModelError where shape or type is not the graph's, or where there is no item."""
+        self._engine.inputs[0].check(batch, f"model {self._name!r}")
+        if not len(batch):
+            raise ModelError(f"model {self._name!r} was given an empty batch")
+
+    def run(self, batch: Array) -> list[Array]:
+        """``ExitOutputs`` as a list."""
+        count, cuts = len(batch), self._exits.cuts
+        now = self._exits.now
+        self._make_room(count)
+        self._handed[0][:count] = batch
+        place = np.full(count, len(cuts), np.int32)
+        said = np.zeros((count, now.classes), np.float32)
+        taps = []
+        left: NDArray[np.intp] | None = None  # everybody
+        for index, cut in enumerate(cuts):
+            items = count if left is None else len(left)
+            if items:
+                self._through(index, items)
+            taps.append(_spread(self._taps[index][:items], left, count))
+            exit_ = now.by_cut.get(cut) if items else None
+            if exit_ is None:
+                continue
+            found = exit_.look(self._taps[index][:items])
+            if found.hit.any():
+                staying = np.flatnonzero(~found.hit)
+                leaving = np.flatnonzero(found.hit)
+                who = leaving if left is None else left[leaving]
+                place[who], said[who] = index, found.distribution[leaving]
+                left = staying if left is None else left[staying]
+                self._handed[index + 1][: len(staying)] = self._handed[index + 1][staying]
+        items = count if left is None else len(left)
+        if items:
+            self._through(len(cuts), items)
+        scores = _spread(self._scores[:items], left, count)
+        return ExitOutputs(scores, place, np.full(count, now.version, np.int32), said, taps).as_list()
+
+    def memory_bytes(self) -> int:
+        """Resident memory of the engine and of the arrays."""
+        return self._engine.memory_bytes() + sum(each.nbytes for each in (*self._handed, *self._taps, self._scores))
+
+    def close(self) -> None:
+        """Close the engine."""
+        self._runs.clear()
+        self._engine.close()
+
+    def _through(self, index: int, items: int) -> None:
+        """Run a segment of the items that lie first in the array before it."""
+        key = index, items
+        if key not in self._runs:
+            last = index == len(self._taps)
+            outputs = [self._scores] if last else [self._handed[index + 1], self._taps[index]]
+            arrays = [each[:items] for each in outputs]
+            self._runs[key] = self._engine.bound(index, self._handed[index][:items], arrays)
+        self._runs[key]()
+
+    def _make_room(self, count: int) -> None:
+        """Arrays as large as the largest batch, which ``batch_limit`` and the backend bound."""
+        if count <= len(self._scores):
+            return
+        self._runs.clear()
+        self._handed = [_larger(each, count) for each in self._handed]
+        self._taps = [_larger(each, count) for each in self._taps]
+        self._scores = _larger(self._scores, count)
+
+    def _tried(self) -> tuple[list[Array], list[Array], Array]:
+        """Run one item, to see how large the arrays must be."""
+        spec = self._engine.inputs[0]
+        handed = [np.zeros((1, *(dim or 1 for dim in spec.shape[1:])), spec.dtype)]
+        taps = []
+        for index in range(len(self._exits.cuts)):
+            activation, tap = self._engine.run(index, handed[-1])
+            handed.append(activation)
+            taps.append(tap)
+        return handed, taps, self._engine.run(len(taps), handed[-1])[0]
+
+
+def _larger(array: Array, count: int) -> Array:
+    return np.empty((count, *array.shape[1:]), array.dtype)
+
+
+def _spread(rows: Array, left: NDArray[np.intp] | None, count: int) -> Array:
+    """The rows of items that are left among those of all, in an array of their own; zeros for the others."""
+    if left is None:
+        return rows.copy()
+    whole = np.zeros((count, *rows.shape[1:]), rows.dtype)
+    whole[left] = rows
+    return whole

@@ -1,0 +1,90 @@
+"""What a network with exits asks of whoever answers at them; nothing is known here of what is inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serving.common.tensors import Array
+
+
+class Answered(Protocol):
+    """What an exit says of N items."""
+
+    @property
+    def distribution(self) -> NDArray[np.float32]:
+        """N × classes; rows that are not answered do not matter."""
+        ...
+
+    @property
+    def hit(self) -> NDArray[np.bool_]:
+        """N: whether each is answered, and leaves."""
+        ...
+
+
+class Exit(Protocol):
+    """Answers for some items from what the network has computed so far."""
+
+    def look(self, features: NDArray[np.float32]) -> Answered:
+        """Look at N × values, the tap of the items that are still undecided. Called on the device's thread."""
+        ...
+
+
+@dataclass(frozen=True)
+class Answering:
+    """The exits that answer at present; replaced as a whole."""
+
+    by_cut: Mapping[str, Exit]
+    classes: int = 0
+    version: int = 0
+    """Comes back with every answer, so that whoever asked knows who answered."""
+
+
+class Exits:
+    """The places of a network's exits, and who answers there; shared by the network and whoever exchanges them."""
+
+    def __init__(self, cuts: Sequence[str]) -> None:
+        """``cuts``: cut tensors in dataflow order. At first nobody answers anywhere."""
+        self.cuts = tuple(cuts)
+        self._now = Answering({})
+
+    @property
+    def now(self) -> Answering:
+        """Who answers; a batch asks once, so that nothing is exchanged within it."""
+        return self._now
+
+    def exchange(self, answering: Answering) -> None:
+        """From the next batch on these answer; ValueError for an exit where there is no cut."""
+        if unknown := set(answering.by_cut) - set(self.cuts):
+            raise ValueError(f"no cut at {', '.join(sorted(unknown))}")
+        self._now = answering
+
+
+@dataclass(frozen=True)
+class ExitOutputs:
+    """The outputs of a network with exits, in their order; the first axis of each is N."""
+
+    scores: Array
+    """The network's own first output; zeros for items that left before its end."""
+    place: NDArray[np.int32]
+    """N: the index of the cut at which each item left; the number of cuts: it went through to the end."""
+    version: NDArray[np.int32]
+    """N: of those who could answer."""
+    distribution: NDArray[np.float32]
+    """N × classes: what the exit said; zeros for items that went through. No classes where nobody could answer."""
+    taps: Sequence[NDArray[np.float32]]
+    """By cut, N × values; zeros behind the cut at which an item left."""
+
+    def as_list(self) -> list[Array]:
+        """As an engine hands them over."""
+        return [self.scores, self.place, self.version, self.distribution, *self.taps]
+
+    @classmethod
+    def of(cls, outputs: Sequence[Array]) -> ExitOutputs:
+        """The same from ``as_list``."""
+        scores, place, version, distribution, *taps = outputs
+        return cls(scores, place, version, distribution, taps)

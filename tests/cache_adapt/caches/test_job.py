@@ -1,0 +1,82 @@
+"""Building caches in another process, from what was collected while serving."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from cache_adapt.caches.job import CachesAnswer, CachesJob, CutJob, answered, lookup_s
+from cache_adapt.caches.learned_cache import LearnedCache
+from cache_adapt.caches.training import train_predictor
+from learning.job_runner import JobRunner
+from learning.ring import SampleRing
+from learning.store import write_store
+from pipelines.assembly.cache_source import CHILD, NAME
+from serving.errors import ModelError, SluiceError
+from tests.cache_adapt.caches.made import CLASSES, GRID, SHA, lessons
+
+
+def job(store, **changes) -> CachesJob:
+    cuts = (CutJob("layer2", GRID, 4e-3, 1e-4), CutJob("layer3", GRID, 6e-3, 1e-4))
+    made = CachesJob(str(store), "vehicle", SHA, CLASSES, cuts, 8e-3, 0.9, ("FC(64)",), 1)
+    return msgspec.structs.replace(made, **changes)
+
+
+def taps(count: int = 900) -> tuple[np.ndarray, np.ndarray]:
+    first, second = lessons(1.8, count), lessons(1.2, count)
+    return np.concatenate([first.features, second.features], axis=1), second.answers
+
+
+async def test_a_process_of_its_own_builds_caches_from_a_ring(tmp_path):
+    features, answers = taps(450)
+    ring = SampleRing(tmp_path, features.shape[1], 2048)
+    ring.add(features, answers)
+    runner = JobRunner(CHILD, NAME)
+    try:
+        said = msgspec.json.decode(
+            await runner.run(msgspec.json.encode(job(tmp_path, agreement=0.8))), type=CachesAnswer
+        )
+    finally:
+        await runner.close()
+        ring.close()
+    built = said.built()
+    assert said.processor_s > 0
+    assert set(built.tensors) <= {"layer2", "layer3"}
+    assert (built.card.of, built.card.model_sha256, built.card.samples) == ("answers", SHA, 450)
+    assert built.card.speedup > 1
+    for cache in built.caches:
+        further = lessons(1.8 if cache.tensor == "layer2" else 1.2, 2000, seed=4)
+        found = cache.look(further.features)
+        if found.hit.sum() > 50:
+            right = found.distribution.argmax(axis=1) == further.answers
+            assert right[found.hit].mean() > 0.77
+
+
+def test_where_nothing_pays_it_says_so(tmp_path):
+    rng = np.random.default_rng(0)
+    write_store(tmp_path, rng.normal(0, 1, (600, 256)), rng.integers(0, CLASSES, 600))
+    answer = answered(job(tmp_path))
+    assert "no caches pay: of 600 samples the best would answer" in answer.error
+    with pytest.raises(SluiceError, match="no caches pay"):
+        answer.built()
+
+
+def test_samples_of_another_network_are_refused(tmp_path):
+    features, answers = taps(100)
+    write_store(tmp_path / "narrow", features[:, :200], answers)
+    assert "samples of another network" in answered(job(tmp_path / "narrow")).error
+    write_store(tmp_path / "classes", features, answers + CLASSES)
+    assert "samples of another network" in answered(job(tmp_path / "classes")).error
+    assert "is missing" in answered(job(tmp_path / "nothing")).error
+
+
+def test_what_is_no_answer_is_refused():
+    with pytest.raises(ModelError, match="damaged"):
+        CachesAnswer(caches="??").built()
+
+
+def test_lookups_are_timed_by_a_clock():
+    ticks = iter(range(1000))
+    cache = LearnedCache("layer1", train_predictor("FC(64)", lessons(1.0, 64), np.random.default_rng(0), 0), None, 0.0)
+    assert lookup_s(cache, lambda: next(ticks)) == 1

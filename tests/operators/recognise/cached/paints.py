@@ -1,0 +1,104 @@
+"""A world of painted boxes: an oracle names their colour, and a cache inside it names what is clearly of one colour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from cache_adapt.caches.job import CachesAnswer
+from cache_adapt.caches.learned_cache import LearnedCache
+from cache_adapt.caches.predictor import Predictor
+from cache_adapt.caches.store import BuiltCaches, Card, cards
+from learning.purse import Purse, unlimited
+from operators.frames.frame import Frame, Region
+from operators.recognise.account.books import Books
+from operators.recognise.account.unit_costs import UnitCosts
+from operators.recognise.cached.caches import Caches
+from operators.recognise.cached.sampled_engine import SampledEngine
+from operators.recognise.cached.supply import CacheSource, CacheSupply, CutPlan
+from operators.recognise.classifier import Classifier
+from operators.recognise.roles import Roles
+from operators.recognise.shortcuts.oracle import Oracle
+from operators.testing import FakeEngine, card_of, make_frame, make_region
+from operators.testing.engine import COLOURS
+
+CUTS = ("early", "late")
+GRID = (3, 1, 1)
+BLUE, GREEN, RED, MURKY = (200, 0, 0), (0, 200, 0), (0, 0, 200), (110, 100, 0)
+
+
+def built(agreement: float = 0.97, threshold: float = 0.1, cuts: Sequence[str] = CUTS) -> BuiltCaches:
+    """The first cache is sure of pure colours; the second one never is."""
+    weights = (np.eye(3, dtype=np.float32) * 0.01, np.zeros(3, np.float32))
+    limits = [threshold, *[0.0] * (len(cuts) - 1)]
+    made = tuple(
+        LearnedCache(cut, Predictor("Pool(3)", GRID, None, weights), None, limit)
+        for cut, limit in zip(cuts, limits, strict=True)
+    )
+    card = Card(
+        "sluice.caches/1", "oracle", "0" * 64, 3, agreement, "answers", 500, 1.5, cards(made, [0.5] * len(cuts))
+    )
+    return BuiltCaches(card, made)
+
+
+class Builder:
+    """Answers every job with the same caches, or with an error; notes the jobs."""
+
+    def __init__(self, answer: CachesAnswer) -> None:
+        self._answer, self.jobs, self.closed = answer, list[bytes](), False
+
+    async def run(self, job: bytes) -> bytes:
+        self.jobs.append(job)
+        return msgspec.json.encode(self._answer)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def named(batch: np.ndarray) -> list[np.ndarray]:
+    """The oracle: logits are the means of the channels."""
+    return [batch.reshape(len(batch), 3, -1).mean(axis=2).astype(np.float32)]
+
+
+class World:
+    """One node."""
+
+    def __init__(
+        self,
+        directory: Path,
+        caches: BuiltCaches | None,
+        builder: Builder | None = None,
+        purse: Callable[[], Purse] = unlimited,
+    ) -> None:
+        self.engine = FakeEngine(oracle=(card_of("oracle", version="7"), named))
+        self.engine.costs_s = {"oracle": 0.010, "oracle+exits": 0.006}
+        self.sampled = SampledEngine(self.engine, "oracle")
+        self.recogniser = Classifier(self.sampled, Roles.of(["oracle"], self.engine.card), "paint")
+        self.books = Books("oracle", UnitCosts(self.engine), purse())
+        self.builder = builder or Builder(CachesAnswer(error="no caches pay"))
+        plan = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
+        source = CacheSource(caches, lambda: plan, lambda: self.builder, directory / "samples", 0.97)
+        self.supply = CacheSupply(self.sampled, self.sampled, "oracle", source, self.books)
+        self.caches, self.oracle = Caches(self.recogniser, self.supply), Oracle(self.recogniser)
+
+
+def scene(*colours: tuple[int, int, int], seq: int = 0) -> tuple[Frame, list[Region]]:
+    """A frame with a box of each colour, side by side."""
+    picture = np.zeros((20, 20 * len(colours), 3), np.uint8)
+    regions = []
+    for place, colour in enumerate(colours):
+        picture[:, 20 * place : 20 * (place + 1)] = colour
+        width = 1 / len(colours)
+        regions.append(make_region((place + 0.1) * width, 0.1, 0.8 * width, 0.8, id=place, track_id=place))
+    return make_frame(seq, seq / 10, picture), regions
+
+
+def word(region: Region) -> tuple[str, str]:
+    """What was said last of a region, and by whom."""
+    return region.attributes[-1].label, region.attributes[-1].provenance
+
+
+assert COLOURS == ("blue", "green", "red")

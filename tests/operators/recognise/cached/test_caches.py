@@ -1,0 +1,245 @@
+"""Learned caches as a link of a chain: who answers, what it costs, and when caches are built and left."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from cache_adapt.audit.state import Rule
+from cache_adapt.caches.job import CachesAnswer, CachesJob
+from learning.purse import Purse
+from operators.recognise.cached.own_samples import CAPACITY, OwnTaps
+from operators.recognise.cached.supply import LEAST_SAMPLES, PATIENCE
+from operators.recognise.chain import Chain
+from operators.testing import call, scores
+from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, Link
+from serving.engines.exits import ExitOutputs
+from serving.scheduling.urgency import BACKGROUND
+from tests.operators.recognise.cached.paints import BLUE, CUTS, GREEN, MURKY, RED, Builder, World, built, scene, word
+
+SERVES = CachesAnswer(caches=base64.b64encode(built().to_bytes()).decode(), processor_s=1.25)
+ASKED = call("oracle")
+
+
+@pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
+async def test_caches_are_a_shortcut(check: Check, tmp_path: Path):
+    count = 0
+
+    class Prepared(World):
+        def __init__(self) -> None:
+            nonlocal count
+            count += 1
+            super().__init__(tmp_path / str(count), built())
+
+    def make() -> Link:
+        world = Prepared()
+        network = world.supply
+        from operators.recognise.cached.cache_network import CacheNetwork
+
+        network.network = CacheNetwork(world.sampled, "oracle", CUTS)
+        network.network.answer_with(built())
+        return Link(world.caches, world.oracle)
+
+    await check(Case(make, lambda seq: scene(BLUE, MURKY, RED, seq=seq), frames=5))
+
+
+async def ready(world: World) -> World:
+    await world.recogniser.prepare()
+    await world.caches.prepare()
+    return world
+
+
+async def test_sure_caches_answer_and_the_rest_has_the_oracles_own_answer(tmp_path):
+    world = await ready(World(tmp_path, built()))
+    frame, regions = scene(BLUE, MURKY, RED)
+    turn = await world.caches.answer(frame, regions, ASKED)
+    assert [word(region) for region in turn.answered] == [("blue", "cached"), ("red", "cached")]
+    assert [region for region, _ in turn.finished] == turn.rest == [regions[1]]
+    assert (turn.finished[0][1].label, turn.finished[0][1].provenance) == ("blue", "oracle")
+    model = turn.answered[0].attributes[-1].model
+    assert (model.name, model.version, model.variant) == ("oracle", "1", "cached@1")
+
+
+async def test_in_a_chain_the_oracle_is_not_asked_again(tmp_path):
+    world = await ready(World(tmp_path, built()))
+    rule = Rule(0.5, probation_rate=1.0)
+    chain = Chain("paint", [world.caches], world.oracle, rule, lambda stream: None, books=world.books)
+    cached = 0
+    for seq in range(60):
+        frame, regions = scene(BLUE, MURKY, RED, seq=seq)
+        before = [model for model, _, _ in world.engine.asked]
+        await chain.process(frame, regions, ASKED)
+        asked = [model for model, _, _ in world.engine.asked][len(before) :]
+        said = [word(region) for region in regions]
+        assert [label for label, _ in said] == ["blue", "blue", "red"]
+        assert [len(region.attributes) for region in regions] == [1, 1, 1]
+        if said[0][1] == "cached":
+            cached += 1
+            assert asked == ["oracle+exits"]
+            assert said[1][1] == "oracle"
+        chain.result_sent("cam")
+        for _ in range(8):
+            await asyncio.sleep(0)
+    await chain.close(10)
+    assert cached > 0
+    seconds = world.books.of("cam").seconds
+    # Of each frame of three looks, at 6.5 ms, the oracle's 10.5 ms are avoided twice; the third would be spent anyway.
+    assert seconds.avoided == pytest.approx(cached * 2 * 0.0105)
+    assert seconds.shortcuts == pytest.approx(cached * (3 * 0.0065 - 0.0105))
+
+
+async def test_a_plan_for_another_model_is_not_for_caches(tmp_path):
+    world = await ready(World(tmp_path, built()))
+    assert world.caches.is_planned(call("oracle"))
+    assert not world.caches.is_planned(call("oracle@onnxruntime-int8"))
+
+
+async def test_without_caches_nothing_is_answered_and_there_is_no_edition(tmp_path):
+    world = await ready(World(tmp_path, None))
+    frame, regions = scene(BLUE, RED)
+    turn = await world.caches.answer(frame, regions, ASKED)
+    assert (turn.answered, list(turn.rest), turn.finished) == ((), regions, ())
+    assert world.caches.edition("cam") is None
+
+
+async def looked(world: World, frames: int) -> None:
+    for seq in range(frames):
+        frame, regions = scene(*[BLUE, MURKY, RED, GREEN] * 5, seq=seq)
+        turn = await world.caches.answer(frame, regions, ASKED)
+        await world.oracle.answer(frame, [each for each in turn.rest if not turn.finished], ASKED)
+        world.caches.learned(frame, turn)
+        await world.caches.settled()
+
+
+async def test_caches_are_built_from_the_nodes_own_looks(tmp_path):
+    builder = Builder(SERVES)
+    world = await ready(World(tmp_path, None, builder))
+    await looked(world, LEAST_SAMPLES // 10)  # twenty looks a frame, and every second frame is sampled
+    assert len(builder.jobs) == 1
+    job = msgspec.json.decode(builder.jobs[0], type=CachesJob)
+    assert (job.model, job.classes, job.agreement) == ("oracle", 3, 0.97)
+    assert [(cut.tensor, cut.until_s) for cut in job.cuts] == [
+        ("early", pytest.approx(0.3 * 0.0105)),
+        ("late", pytest.approx(0.7 * 0.0105)),
+    ]
+    assert world.caches.edition("cam") == 1
+    assert world.books.purse.spent["training"] == 1.25
+    before = len(world.engine.asked)
+    await looked(world, 10)
+    assert {model for model, _, _ in world.engine.asked[before:]} == {"oracle+exits"}
+
+
+async def test_samples_are_the_taps_and_the_oracles_answers(tmp_path):
+    world = await ready(World(tmp_path, None))
+    frame, regions = scene(BLUE, RED)
+    for _ in range(2):
+        await world.oracle.answer(frame, regions, ASKED)
+    assert [word(region) for region in regions] == [("blue", "oracle"), ("red", "oracle")]
+    assert [model for model, _, _ in world.engine.asked] == ["oracle", "oracle+exits"]
+    assert (tmp_path / "samples" / "labels.npy").exists()
+    labels = np.load(tmp_path / "samples" / "labels.npy")
+    assert labels[:3].tolist() == [0, 2, -1]
+    assert np.load(tmp_path / "samples" / "features.npy").shape == (CAPACITY, 6)
+
+
+async def test_audits_and_other_background_work_are_not_sampled(tmp_path):
+    world = await ready(World(tmp_path, None))
+    batch = np.zeros((1, 3, 4, 4), np.float32)
+    for _ in range(4):
+        await world.sampled.infer("oracle", batch, BACKGROUND)
+    assert {model for model, _, _ in world.engine.asked} == {"oracle"}
+
+
+async def test_an_empty_purse_takes_no_samples_and_builds_nothing(tmp_path):
+    builder = Builder(SERVES)
+    world = await ready(World(tmp_path, None, builder, lambda: Purse(lambda: 0.0)))
+    await looked(world, LEAST_SAMPLES // 8)
+    assert builder.jobs == []
+    assert {model for model, _, _ in world.engine.asked} == {"oracle"}
+
+
+async def test_an_oracle_that_is_fast_itself_gets_no_caches(tmp_path):
+    builder = Builder(SERVES)
+    world = await ready(World(tmp_path, None, builder))
+    world.engine.costs_s["oracle"] = 0.001
+    await looked(world, LEAST_SAMPLES // 8)
+    assert builder.jobs == []
+
+
+async def test_where_no_caches_pay_they_are_tried_again_with_twice_the_samples(tmp_path, caplog):
+    builder = Builder(CachesAnswer(error="no caches pay", processor_s=1.0))
+    world = await ready(World(tmp_path, None, builder))
+    caplog.set_level("INFO")
+    await looked(world, LEAST_SAMPLES // 10 + 2)
+    assert len(builder.jobs) == 1
+    assert "no caches pay" in caplog.text
+    await looked(world, LEAST_SAMPLES // 10 + 2)
+    assert len(builder.jobs) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [CachesAnswer(caches="!"), CachesAnswer(caches="AAAA"), CachesAnswer()],
+    ids=["base64", "damaged", "empty"],
+)
+async def test_damaged_caches_are_refused_and_the_oracle_goes_on(tmp_path, answer, caplog):
+    world = await ready(World(tmp_path, None, Builder(answer)))
+    caplog.set_level("INFO")
+    await looked(world, LEAST_SAMPLES // 10)
+    assert world.caches.edition("cam") is None
+    assert "damaged" in caplog.text
+
+
+async def test_caches_that_cost_more_than_they_save_are_left(tmp_path):
+    world = await ready(World(tmp_path, built(threshold=0.0)))  # they never answer
+    world.engine.costs_s["oracle+exits"] = 0.011
+    frames = 0
+    while world.caches.edition("cam") is not None and frames < 10_000:
+        await looked(world, 1)
+        frames += 1
+    # Each look loses 1 of 10.5 ms.
+    assert frames == pytest.approx(PATIENCE * 10.5 / 20, abs=2)
+
+
+async def test_a_sample_run_that_caches_answered_is_run_again_by_the_oracle(tmp_path):
+    world = await ready(World(tmp_path, None))
+    world.supply.network.answer_with(built())
+    world.sampled.wanted = lambda items: "oracle+exits"
+    batch = np.zeros((2, 3, 4, 4), np.float32)
+    batch[:, 0] = 200
+    for _ in range(2):
+        (found,) = await world.sampled.infer("oracle", batch, ASKED.urgency)
+        assert found.argmax(axis=1).tolist() == [0, 0]
+        assert (found != 0).any()
+    assert [model for model, _, _ in world.engine.asked] == ["oracle", "oracle+exits", "oracle"]
+
+
+async def test_closing_ends_the_builder(tmp_path):
+    builder = Builder(SERVES)
+    world = await ready(World(tmp_path, None, builder))
+    await looked(world, LEAST_SAMPLES // 10)
+    await world.caches.close()
+    assert builder.closed
+
+
+def test_the_ring_keeps_the_newest(tmp_path):
+    taps = OwnTaps(tmp_path, 1)
+    for number in range(3):
+        rows = np.full((CAPACITY // 2, 2), number, np.float32)
+        count = len(rows)
+        outputs = ExitOutputs(
+            scores(["green"] * count),
+            np.ones(count, np.int32),
+            np.zeros(count, np.int32),
+            np.zeros((count, 0), np.float32),
+            [rows],
+        )
+        taps.add(outputs)
+    taps.close()
+    assert taps.taken == 3 * (CAPACITY // 2)
+    assert set(np.load(tmp_path / "features.npy")[:, 0]) == {1, 2}

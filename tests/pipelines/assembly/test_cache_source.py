@@ -1,0 +1,81 @@
+"""Where the caches of a node come from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+
+from cache_adapt.audit.state import Rule
+from cache_adapt.caches import store
+from operators.recognise.cached.caches import Caches
+from operators.testing import FakeEngine
+from pipelines.assembly.build import build_operator
+from pipelines.assembly.cache_source import cache_source, caches_file, cut_plan
+from pipelines.assembly.chains import Chains
+from pipelines.assembly.head_training import HeadTraining
+from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.query.nodes import RecogniseNode
+from serving.catalogue.lookup import SHIPPED, Catalogue
+from specialization.trainer.trainer import ThreadSpecializer
+from tests.operators.recognise.cached.paints import built, named
+
+KNOWN = Catalogue([SHIPPED])
+
+
+@pytest.fixture(autouse=True)
+def cache_dir(tmp_path, monkeypatch):
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
+
+
+def of_shipped(agreement: float) -> store.BuiltCaches:
+    entry = KNOWN.find("street-kind")
+    made = built(agreement)
+    return replace(made, card=msgspec.structs.replace(made.card, model_sha256=entry.card.sha256))
+
+
+def test_places_lie_where_shares_of_the_work_are_done():
+    plan = cut_plan(KNOWN.find("vehicle-type"))
+    assert len(plan) == 3
+    assert [cut.share for cut in plan] == sorted(cut.share for cut in plan)
+    assert all(abs(cut.share - wanted) < 0.1 for cut, wanted in zip(plan, (0.3, 0.5, 0.7), strict=True))
+    assert all(np.prod(cut.grid) <= 2048 for cut in plan)
+
+
+def test_built_caches_are_used(tmp_path):
+    store.write(caches_file(KNOWN.find("street-kind")), of_shipped(0.97))
+    source = cache_source(KNOWN, "street-kind", 0.95, tmp_path)
+    assert source.built is not None
+    assert source.built.card == of_shipped(0.97).card
+
+
+def test_caches_for_a_lower_agreement_are_not_used(tmp_path, caplog):
+    store.write(caches_file(KNOWN.find("street-kind")), of_shipped(0.9))
+    assert cache_source(KNOWN, "street-kind", 0.95, tmp_path).built is None
+    assert "were built for 0.9, this query asks 0.95" in caplog.text
+
+
+def test_damaged_caches_are_told_and_not_used(tmp_path, caplog):
+    path = caches_file(KNOWN.find("street-kind"))
+    store.write(path, of_shipped(0.97))
+    path.write_bytes(b"garbage")
+    assert cache_source(KNOWN, "street-kind", 0.95, tmp_path).built is None
+    assert "they are not used" in caplog.text
+
+
+async def test_a_node_with_caches_gets_the_link_before_the_variant(tmp_path):
+    entry = KNOWN.find("street-kind")
+    engine = FakeEngine(**{"street-kind": (entry.card, named)})
+    trainer = ThreadSpecializer()
+    training = HeadTraining(KNOWN, [tmp_path], trainer, tmp_path / "samples")
+    spec = RecogniseNode(name="kind", task="recognise", input="track", model="street-kind", caches=True, answer="track")
+    chain = build_operator(spec, engine, Chains(Shortcuts("q"), Rule(0.95), training))
+    assert [type(link) for link in chain.links] == [Caches]
+    await trainer.close()
+
+
+def test_caches_do_not_go_with_a_gallery(tmp_path):
+    with pytest.raises(ValueError, match="caches answer classes"):
+        RecogniseNode(name="who", task="recognise", input="track", model="face", caches=True, gallery=tmp_path)
