@@ -23,7 +23,7 @@ BATCH, EPOCHS = 128, 12
 RATE, DECAY = 0.002, 0.002
 SINGLE_RATE = 0.01
 """For a predictor without a hidden layer, which has no layer behind it to help."""
-LEAST_STEPS = 250
+LEAST_STEPS = 150
 """Few inputs are shown more often."""
 SOFT = 0.5
 """Weight of the network's distribution in what a predictor is to say; the rest is its answer (Hinton et al., 2014)."""

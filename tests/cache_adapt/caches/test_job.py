@@ -29,7 +29,7 @@ def taps(count: int = 900) -> tuple[np.ndarray, np.ndarray]:
 
 
 async def test_a_process_of_its_own_builds_caches_from_a_ring(tmp_path):
-    features, answers = taps(450)
+    features, answers = taps(300)
     ring = SampleRing(tmp_path, features.shape[1], 2048)
     ring.add(features, answers)
     runner = JobRunner(CHILD, NAME)
@@ -43,7 +43,7 @@ async def test_a_process_of_its_own_builds_caches_from_a_ring(tmp_path):
     built = said.built()
     assert said.processor_s > 0
     assert set(built.tensors) <= {"layer2", "layer3"}
-    assert (built.card.of, built.card.model_sha256, built.card.samples) == ("answers", SHA, 450)
+    assert (built.card.of, built.card.model_sha256, built.card.samples) == ("answers", SHA, 300)
     assert built.card.speedup > 1
     for cache in built.caches:
         further = lessons(1.8 if cache.tensor == "layer2" else 1.2, 2000, seed=4)
@@ -55,9 +55,9 @@ async def test_a_process_of_its_own_builds_caches_from_a_ring(tmp_path):
 
 def test_where_nothing_pays_it_says_so(tmp_path):
     rng = np.random.default_rng(0)
-    write_store(tmp_path, rng.normal(0, 1, (600, 256)), rng.integers(0, CLASSES, 600))
+    write_store(tmp_path, rng.normal(0, 1, (300, 256)), rng.integers(0, CLASSES, 300))
     answer = answered(job(tmp_path))
-    assert "no caches pay: of 600 samples the best would answer" in answer.error
+    assert "no caches pay: of 300 samples the best would answer" in answer.error
     with pytest.raises(SluiceError, match="no caches pay"):
         answer.built()
 

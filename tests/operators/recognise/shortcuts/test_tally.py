@@ -38,5 +38,5 @@ def test_a_variant_counts_as_what_it_stands_for() -> None:
     assert +tally(answered("variant"), {"specialised": ASKED}) == {"fallback": 1}
 
 
-def test_what_a_cache_answered_is_no_part_of_it() -> None:
-    assert +tally(answered(*get_args(Provenance)), {}) == {"head": 1, "oracle": 2}
+def test_what_a_cache_in_the_oracle_answered_counts_as_the_oracles() -> None:
+    assert +tally(answered(*get_args(Provenance)), {}) == {"head": 1, "oracle": 3}
