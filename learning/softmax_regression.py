@@ -32,22 +32,23 @@ def fit(features: Rows, targets: NDArray[np.intp], row_weights: Rows, outputs: i
 
 
 def _minimised(rows: Rows, targets: NDArray[np.intp], shares: Rows, outputs: int) -> tuple[Rows, Rows]:
-    truth = np.zeros((len(rows), outputs), np.float32)
-    truth[np.arange(len(rows)), targets] = 1
-    dims = rows.shape[1]
+    # A row for each output: reducing few long rows takes a tenth of what reducing many short ones takes.
+    truth = np.zeros((outputs, len(rows)), np.float32)
+    truth[targets, np.arange(len(rows))] = 1
+    dims, share = rows.shape[1], shares[:, 0]
 
     def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         table = flat.reshape(dims + 1, outputs).astype(np.float32)
         weights = table[:-1]
-        scores = rows @ weights + table[-1]
-        scores -= scores.max(axis=1, keepdims=True)
+        scores = weights.T @ rows.T + table[-1][:, None]
+        scores -= scores.max(axis=0)
         powers = np.exp(scores)
-        sums = powers.sum(axis=1, keepdims=True)
-        entropy = (shares * (np.log(sums) - (scores * truth).sum(axis=1, keepdims=True))).sum()
+        sums = powers.sum(axis=0)
+        entropy = (share * (np.log(sums) - (scores * truth).sum(axis=0))).sum()
         slope = np.empty((dims + 1, outputs))
-        error = shares * (powers / sums - truth)
-        slope[:-1] = rows.T @ error + PENALTY * weights
-        slope[-1] = error.sum(axis=0)
+        error = share * (powers / sums - truth)
+        slope[:-1] = (error @ rows).T + PENALTY * weights
+        slope[-1] = error.sum(axis=1)
         return float(entropy + PENALTY / 2 * (weights**2).sum()), slope.ravel()
 
     # Further steps change no answers, only how sure they are.
