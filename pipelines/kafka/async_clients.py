@@ -40,6 +40,12 @@ async def wait_for_broker(settings: BrokerSettings, wanted: Needs, give_up_s: fl
         raise Unavailable(f"{error}: gave up after {give_up_s:.0f} s") from None
 
 
+def quiet() -> None:
+    """Silence the library's own log, which repeats every failed attempt, unless debug output is wanted."""
+    if not logging.getLogger().isEnabledFor(logging.DEBUG):
+        logging.getLogger("aiokafka").setLevel(logging.CRITICAL + 1)
+
+
 async def topics_at(settings: BrokerSettings) -> set[str]:
     """All topics that may be seen; raises ``KafkaError``, OSError or TimeoutError."""
     client = AIOKafkaAdminClient(**client_options(settings))

@@ -172,3 +172,24 @@ async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothin
     assert 2 <= len(said) <= 4, said  # the 1st and the 10th of either kind
     assert f"version {update.version} from {trained_on()} recent samples" in process.errors
     assert "Traceback" not in process.errors
+
+
+async def test_a_broker_that_is_killed_and_comes_back_is_waited_for(
+    own_kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    made = await asyncio.to_thread(sluice, "topics", "create", "--broker", own_kafka_broker.bootstrap)
+    assert made.returncode == 0, made.stderr
+    place = Place(own_kafka_broker.bootstrap, "sluice.", tmp_path)
+    with place.adapting() as process:
+        await asyncio.to_thread(until, lambda: "adapting street" in process.errors, "the worker to begin", process)
+        waiting = asyncio.create_task(place.wished(place.target, process))
+        await asyncio.to_thread(until, lambda: trainers(process), "a process that trains", process)
+        await asyncio.to_thread(own_kafka_broker.kill)
+        await asyncio.to_thread(until, lambda: "does not answer" in process.errors, "word of the death", process)
+        await asyncio.to_thread(own_kafka_broker.start)
+        assert SpecialisedHead.from_bytes((await waiting).data).classes == CLASSES
+        other = await place.wished(place.head(0, 1), process)
+        assert SpecialisedHead.from_bytes(other.data).classes == (0, 1)
+        assert await asyncio.to_thread(process.terminate) == 0, process.errors
+    assert "the broker answers again" in process.errors
+    assert len(process.errors.splitlines()) <= 8, process.errors

@@ -16,7 +16,7 @@ from aiokafka.errors import KafkaError
 from cache_adapt.adaptation.jobs import Adaptation, Artefact
 from cache_adapt.adaptation.window import SPAN_S
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
-from pipelines.kafka.async_clients import wait_for_broker
+from pipelines.kafka.async_clients import quiet, wait_for_broker
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.partition.publisher import HOPELESS, TOO_LARGE
@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 LOOK_S = 1.0
 """Time between two looks at what is due."""
 TIDY_S = 60.0
+WAITED_S = 5.0
+"""After so long without an answer of the broker it is logged."""
 SILENT_S = 60.0
 """After so long without an answer of the broker the worker is not well."""
 
@@ -68,6 +70,7 @@ class Service:
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop``; raises Unavailable or BadInput where the broker or a topic is not there at first."""
         config = self._config
+        quiet()
         self._heart.ail(f"waiting for {config.settings.url} and its topics")
         wanted = needs(read=[self._samples.topic, self._updates.topic], write=[self._updates.topic])
         waiting = asyncio.create_task(wait_for_broker(config.settings, wanted, config.give_up_s))
@@ -103,9 +106,13 @@ class Service:
 
     async def _publish(self, made: Artefact) -> None:
         """Store what was made, however long that takes; what no broker takes is logged and left out."""
+        logged = False
 
         def log_retry(error: Exception, remaining_s: float) -> None:
-            log.warning("cannot publish to %s (%s): trying again", self._updates.topic, error)
+            nonlocal logged
+            if not logged:
+                log.warning("cannot publish to %s (%s): trying again", self._updates.topic, error)
+            logged = True
 
         try:
             await retrying(lambda: self._store(made), (KafkaError, OSError), Persistence(BROKER_BACKOFF), log_retry)
@@ -129,8 +136,14 @@ class Service:
             await producer.stop()
 
     async def _beat(self) -> None:
+        waited = False
         while True:
             silent_s = time.monotonic() - min(self._samples.answered_s, self._updates.answered_s)
+            if silent_s >= WAITED_S and not waited:
+                log.warning("the broker at %s does not answer: waiting for it", self._config.settings.url)
+            elif silent_s < WAITED_S and waited:
+                log.info("the broker answers again")
+            waited = silent_s >= WAITED_S
             if silent_s < SILENT_S:
                 self._heart.beat()
             else:
