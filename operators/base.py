@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -28,6 +28,9 @@ class Call:
     def model(self) -> str | None:
         """The model chosen for this frame; None for operators without a network."""
         return self.plan.variant
+
+    expected_s: Mapping[str, float] = field(default_factory=dict)
+    """What each model that there was to choose from seldom exceeds for so many objects; set by the planner."""
 
     def settle(self, objects: int, may_answer: Callable[[str], bool]) -> None:
         """Decide between several models, once it is known how many objects are left to look at."""

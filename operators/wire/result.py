@@ -102,6 +102,8 @@ class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
     """How many objects it was chosen for; None: there was no choice."""
     cause: Fallback | None = None
     """The policy that decided, where no model had the time."""
+    expected_ms: Annotated[dict[Label, Milliseconds], Meta(max_length=bounds.MOST_LISTED)] = {}
+    """What each model that there was to choose from seldom exceeds for so many objects."""
     shortcuts: Annotated[list[AuditedKind], Meta(max_length=bounds.MOST_LISTED)] | None = None
     """Kinds of shortcuts that were allowed to answer; None: all that the node has."""
     budget_ms: Milliseconds | None = None

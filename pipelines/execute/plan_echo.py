@@ -21,6 +21,7 @@ def _decision(call: Call, variant: str) -> NodeDecision:
         variant=variant,
         objects=call.objects,
         cause=plan.cause,
+        expected_ms={model: round(1000 * seconds, DIGITS) for model, seconds in call.expected_s.items()},
         shortcuts=None if plan.shortcuts is None else sorted(plan.shortcuts),
         budget_ms=None if plan.budget_ms is None else round(plan.budget_ms, DIGITS),
         why=plan.why,

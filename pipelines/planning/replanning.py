@@ -110,6 +110,7 @@ class Replanning:
         if call.objects is None:
             return
         self._known(stream).objects.setdefault(node, FanOut()).observe(1, call.objects)
+        call.expected_s = {each.variant: times.tail * each.takes_s(call.objects) for each in table.options}
         option = next((each for each in table.options if each.variant == call.model), None)
         if option is not None and call.objects:
             times.observe(took_s / option.takes_s(call.objects))

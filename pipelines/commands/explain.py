@@ -1,0 +1,63 @@
+"""``sluice explain``: in words why a frame was analysed as it was."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from operators.wire.schema import NodePlan, Result
+from pipelines.commands import options
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.process.terminal import say
+from pipelines.report.explanation import explain
+from pipelines.report.recorded import Sought, audits, results
+from pipelines.settings import broker_settings
+from serving.errors import BadInput
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command(name="explain")
+@click.argument("file", metavar="[RESULTS]", type=FILE, required=False)
+@click.option("--frame", "seq", type=click.IntRange(min=0), required=True, metavar="N", help="The frame's `seq`.")
+@click.option("--stream", metavar="ID", help="Of this stream; needed where several have such a frame.")
+@click.option("--report", type=FILE, metavar="FILE", help="The run's closing report, for what its audits found.")
+@options.broker
+@options.prefix
+def command(
+    file: Path | None, seq: int, stream: str | None, report: Path | None, broker: str | None, prefix: str | None
+) -> None:
+    """Say why a frame of RESULTS, which `sluice run --out` wrote, was analysed as it was.
+
+    Without RESULTS its result and the audits of its stream are read from the broker. Of several runs the last counts.
+    """
+    if file is None:
+        if report is not None:
+            raise BadInput("--report belongs to a file of results: give RESULTS, or leave it out")
+        found, known = asyncio.run(_from_broker(broker, prefix, seq, stream))
+    else:
+        if broker is not None:
+            raise BadInput("give RESULTS or --broker, not both")
+        found = _from_file(file, seq, stream)
+        known = [] if report is None else audits(report, found.stream)
+    say("\n".join(explain(found, known)))
+
+
+def _from_file(file: Path, seq: int, stream: str | None) -> Result:
+    sought = Sought(seq, stream)
+    for each in results(file):
+        sought.take(each)
+    return sought.result(str(file))
+
+
+async def _from_broker(
+    broker: str | None, prefix: str | None, seq: int, stream: str | None
+) -> tuple[Result, list[NodePlan]]:
+    from pipelines.kafka import recorded  # the client, which a file does without
+
+    settings, topics, sought = broker_settings(broker), TopicsConfig().with_prefix(prefix), Sought(seq, stream)
+    await recorded.each_result(settings, topics.name("results"), stream, sought.take)
+    found = sought.result(settings.url)
+    return found, await recorded.audits(settings, topics.name("plans"), found.stream, found.query)

@@ -1,0 +1,135 @@
+"""Says in words why a frame was analysed as it was: what nodes ran, who gave each answer, what made it late. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from operators.wire.schema import Attribute, NodeDecision, NodePlan, Object, Result
+
+LATE = {
+    "late": "it was past its deadline, or sure to miss it (overload: drop_late)",
+    "queue_full": "its stream's queue was full",
+    "capture_overrun": "a newer frame of the live source replaced it before it could be sent",
+    "capture_buffer_full": "the broker was away or slow, and capture's buffer was full",
+    "message_too_large": "its message was larger than its topic allows",
+    "dropped by capture": "capture sent its header without an image",
+}
+"""Causes of drops in words."""
+BEFORE = ("capture",)
+"""Stages that end before the time from capture to result begins."""
+
+
+def explain(result: Result, audits: Sequence[NodePlan] = ()) -> list[str]:
+    """Lines about one frame; ``audits``: what is known of its stream's shortcuts, at any time."""
+    return [*_frame(result), *_nodes(result), *_objects(result), *_audits(audits)]
+
+
+def _frame(result: Result) -> Iterator[str]:
+    plan, where = result.plan, f"frame {result.seq} of stream {result.stream}"
+    took = f"{plan.latency_ms:.0f} ms after capture" if plan.latency_known else "after a time that is not known"
+    yield f"{where}, at {result.frame.media_time_s:.2f} s of run {result.run}: {result.outcome}, {took}"
+    if result.outcome == "dropped":
+        cause = result.cause or "no cause is given"
+        yield f"  nobody looked at it: {LATE.get(cause, cause)}; the query asks for {plan.slo_ms:g} ms"
+        return
+    if result.outcome == "failed":
+        yield f"  it could not be analysed: {result.cause or 'no cause is given'}"
+    if not plan.latency_known:
+        yield "  the clocks of capture and worker disagree, so whether it met its deadline is not known"
+    elif plan.deadline_met:
+        yield f"  in time: the query asks for {plan.slo_ms:g} ms"
+    else:
+        yield f"  late by {plan.latency_ms - plan.slo_ms:.0f} ms: the query asks for {plan.slo_ms:g} ms{_most(result)}"
+
+
+def _most(result: Result) -> str:
+    """The stages that took most of a late frame's time."""
+    stages = {name: ms for name, ms in result.plan.stages_ms.items() if name not in BEFORE}
+    longest = sorted(stages.items(), key=lambda item: -item[1])[:2]
+    return "; most of it went to " + " and ".join(f"{name} ({ms:.0f} ms)" for name, ms in longest) if longest else ""
+
+
+def _nodes(result: Result) -> Iterator[str]:
+    for name, decision in result.plan.nodes.items():
+        yield f"{name} {_ran(decision)}{_took(result.plan.stages_ms.get(name))}"
+        if decision.why:
+            yield f"  because: {decision.why}"
+        if decision.cause is not None:
+            yield f"  no model had the time, so the policy {decision.cause!r} decided"
+        others = {model: ms for model, ms in decision.expected_ms.items() if model != decision.variant}
+        if others:
+            yield "  in its place " + ", ".join(f"{model} would take up to {ms:.0f} ms" for model, ms in others.items())
+        for part, why in decision.declined.items():
+            yield f"  not as planned ({part}): {why}"
+
+
+def _ran(decision: NodeDecision) -> str:
+    objects = "" if decision.objects is None else f" for {_count(decision.objects, 'object')}"
+    budget = "" if decision.budget_ms is None else f", which may take {decision.budget_ms:.0f} ms"
+    return f"was to run {decision.variant}{objects}{budget}"
+
+
+def _took(ms: float | None) -> str:
+    return "" if ms is None else f", and took {ms:.1f} ms"
+
+
+def _objects(result: Result) -> Iterator[str]:
+    for each in result.objects:
+        yield f"{_object_name(each)}: {_found(each)}"
+        yield from (f"  {_answer(attribute)}" for attribute in each.attributes)
+
+
+def _object_name(each: Object) -> str:
+    return f"object {each.id}" + ("" if each.track_id is None else f" (track {each.track_id})")
+
+
+def _found(each: Object) -> str:
+    found = each.detection
+    if found.provenance == "propagated":
+        moved = f"; its box was moved by what the pixels did since the detector found it {found.age_ms:.0f} ms before"
+    else:
+        moved = ", found by the detector on this frame"
+    return f"{found.label} {found.confidence:.2f}{moved}"
+
+
+def _answer(said: Attribute) -> str:
+    model = said.model.name if said.model.variant is None else f"{said.model.name}@{said.model.variant}"
+    word = f"{said.name} is {said.label} ({said.confidence:.2f})"
+    if said.provenance == "track":
+        looked = "nobody had to look at it in this frame" if said.looked is None else _looked(said.looked, model)
+        return f"{word}: the answer of its track, by {_count(said.looks or 0, 'look')}; {looked}"
+    return f"{word}: {_looked(said.provenance, model)}"
+
+
+def _looked(who: str, model: str) -> str:
+    said = {
+        "oracle": f"the oracle, {model}, looked at it",
+        "variant": f"{model} looked at it in the oracle's place",
+        "specialised": f"the head of this stream on {model} answered in the oracle's place",
+        "cached": f"a learned cache of {model} answered before the network had ended",
+        "reused": f"an earlier answer of {model} was taken again",
+    }
+    return said.get(who, f"{who} of {model}")
+
+
+def _audits(audits: Sequence[NodePlan]) -> Iterator[str]:
+    for each in audits:
+        who = f"{each.node}, shortcut {each.kind} ({', '.join(each.shortcuts)}) in place of {each.oracle}"
+        yield f"{who}: {_standing(each)}"
+        for off in each.switch_offs[-1:]:
+            yield f"  last switched off after {_count(off.answers, 'object')}: it {off.reason}"
+
+
+def _standing(each: NodePlan) -> str:
+    found = each.agreement
+    if found.found is None:
+        return f"{each.phase}, not audited yet"
+    between = f"{found.sequential.low:.3f}–{found.sequential.high:.3f}"
+    return (
+        f"{each.phase}, says the same in {found.found:.3f} of {_count(found.audits, 'audit')} "
+        f"({between} at any time), wanted {found.wanted:g}"
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")

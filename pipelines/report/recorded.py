@@ -1,0 +1,96 @@
+"""Finds one result in a file of results, and the audits in a closing report; both may be anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from operators.wire.schema import NodePlan, Result, from_json
+from serving.common.untrusted import LARGEST_BYTES, decode
+from serving.errors import BadInput, Malformed
+
+LONGEST_LINE = LARGEST_BYTES + 1
+"""A line that is read so far is refused as too long."""
+MOST_STREAMS = 1000
+"""So many streams are told apart in a file."""
+
+
+@dataclass
+class Sought:
+    """One frame, looked for among results: the last that fits, since a later run begins with 0 again."""
+
+    seq: int
+    stream: str | None = None
+    found: dict[str, Result] = field(default_factory=dict)
+    """By stream."""
+    seen: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """First and last number of each stream's frames."""
+
+    def take(self, result: Result) -> None:
+        """Look at the next result."""
+        if self.stream not in (None, result.stream):
+            return
+        if result.stream in self.seen or len(self.seen) < MOST_STREAMS:
+            low, high = self.seen.get(result.stream, (result.seq, result.seq))
+            self.seen[result.stream] = min(low, result.seq), max(high, result.seq)
+            if result.seq == self.seq:
+                self.found[result.stream] = result
+
+    def result(self, where: str) -> Result:
+        """The one that fits; BadInput where there is none, or one of each of several streams."""
+        if len(self.found) == 1:
+            return next(iter(self.found.values()))
+        if self.found:
+            raise BadInput(f"{where}: several streams have a frame {self.seq}: say --stream {' or '.join(self.found)}")
+        if not self.seen:
+            of = "" if self.stream is None else f" of stream {self.stream}"
+            raise BadInput(f"{where}: there is no result{of}")
+        there = ", ".join(f"{stream} {low} to {high}" for stream, (low, high) in sorted(self.seen.items())[:10])
+        raise BadInput(f"{where}: there is no frame {self.seq}; there are: {there}")
+
+
+def results(path: Path) -> Iterator[Result]:
+    """The results of a file of JSON lines; BadInput, with the line, where one is none."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(LONGEST_LINE):
+                number += 1
+                if line.strip():
+                    yield _result(line, f"{path}:{number}")
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _result(line: bytes, where: str) -> Result:
+    try:
+        return from_json(line, Result)
+    except Malformed as error:
+        raise BadInput(f"{where}: not a result ({error}); give a file that --out wrote") from None
+
+
+def audits(report: Path, stream: str) -> list[NodePlan]:
+    """What a closing report says of a stream's shortcuts; BadInput where it is none."""
+    try:
+        with report.open("rb") as file:
+            found = decode(file.read(LARGEST_BYTES + 1), _Report)
+    except OSError as error:
+        raise BadInput(f"{report}: cannot be read ({error.strerror})") from None
+    except Malformed as error:
+        raise BadInput(f"{report}: not a closing report ({error}); give a file that --report wrote") from None
+    return [_plan(each, report) for each in found.audits if each.get("stream") == stream]
+
+
+def _plan(audit: dict[str, Any], report: Path) -> NodePlan:
+    try:
+        return msgspec.convert(audit, NodePlan)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{report}: not a closing report ({error}); give a file that --report wrote") from None
+
+
+class _Report(msgspec.Struct):
+    audits: list[dict[str, Any]] = []

@@ -1,0 +1,131 @@
+"""Why a frame was analysed as it was, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from operators.wire.schema import Attribute, Detection, Model, NodePlan, Result, StreamPlan, from_json
+from pipelines.report.explanation import explain
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def result(name: str) -> Result:
+    return from_json((GOLDEN / f"result-{name}.json").read_bytes(), Result)
+
+
+def audits() -> list[NodePlan]:
+    return from_json((GOLDEN / "plan.json").read_bytes(), StreamPlan).nodes
+
+
+def test_a_late_frame_whose_models_had_no_time() -> None:
+    said = explain(result("replanned"))
+    assert said[:9] == [
+        "frame 154 of stream carpark, at 12.08 s of run 0123456789ab: analysed, 334 ms after capture",
+        "  late by 84 ms: the query asks for 250 ms; most of it went to queue (301 ms) and type (17 ms)",
+        "detect was to run motion, which may take 12 ms, and took 9.5 ms",
+        "  because: first listed",
+        "type was to run vehicle-type-compact for 7 objects, which may take 4 ms, and took 17.0 ms",
+        "  because: no model has time for 9: objects keep the answers that they have, "
+        "the fastest looks at the others: 2 of 9 wait",
+        "  no model had the time, so the policy 'reuse' decided",
+        "  in its place vehicle-type would take up to 61 ms",
+        "  not as planned (variant): vehicle-type@openvino-int8: its audit has switched it off",
+    ]
+
+
+def test_a_frame_in_time() -> None:
+    assert explain(result("planned"))[1] == "  in time: the query asks for 250 ms"
+
+
+def test_clocks_that_disagree() -> None:
+    assert explain(result("clocks-apart"))[1].startswith("  the clocks of capture and worker disagree")
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        ("late", "it was past its deadline, or sure to miss it (overload: drop_late)"),
+        ("queue_full", "its stream's queue was full"),
+        ("something new", "something new"),
+        (None, "no cause is given"),
+    ],
+)
+def test_a_dropped_frame_says_why(cause: str | None, words: str) -> None:
+    dropped = msgspec.structs.replace(result("dropped"), cause=cause)
+    assert explain(dropped)[1].startswith(f"  nobody looked at it: {words}; the query asks for ")
+
+
+def test_a_failed_frame_says_why() -> None:
+    failed = result("failed")
+    assert explain(failed)[1] == f"  it could not be analysed: {failed.cause}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"provenance": "oracle"}, "type is car (0.90): the oracle, big, looked at it"),
+        ({"provenance": "variant"}, "type is car (0.90): big looked at it in the oracle's place"),
+        (
+            {"provenance": "specialised"},
+            "type is car (0.90): the head of this stream on big answered in the oracle's place",
+        ),
+        ({"provenance": "cached"}, "type is car (0.90): a learned cache of big answered before the network had ended"),
+        ({"provenance": "reused"}, "type is car (0.90): an earlier answer of big was taken again"),
+        (
+            {"provenance": "track", "looks": 1},
+            "type is car (0.90): the answer of its track, by 1 look; nobody had to look at it in this frame",
+        ),
+        (
+            {"provenance": "track", "looks": 3, "looked": "variant"},
+            "type is car (0.90): the answer of its track, by 3 looks; big looked at it in the oracle's place",
+        ),
+    ],
+)
+def test_every_answer_says_whose_it_is(changes: dict[str, object], words: str) -> None:
+    said = Attribute(
+        name="type",
+        label="car",
+        confidence=0.9,
+        model=Model(name="big", version="1", tier="reference"),
+        **changes,  # type: ignore[arg-type]
+    )
+    shown = result("planned")
+    only = msgspec.structs.replace(shown.objects[0], attributes=[said], track_id=None)
+    lines = explain(msgspec.structs.replace(shown, objects=[only]))
+    assert lines[-2:] == [
+        f"object {only.id}: moving {only.detection.confidence:.2f}, found by the detector on this frame",
+        f"  {words}",
+    ]
+
+
+def test_a_box_that_was_moved_says_so() -> None:
+    shown = result("planned")
+    box = shown.objects[0].detection.bounding_box
+    moved = Detection(bounding_box=box, confidence=0.5, label="car", provenance="propagated", age_ms=120)
+    lines = explain(
+        msgspec.structs.replace(
+            shown, objects=[msgspec.structs.replace(shown.objects[0], detection=moved, attributes=[])]
+        )
+    )
+    assert lines[-1].endswith(
+        "car 0.50; its box was moved by what the pixels did since the detector found it 120 ms before"
+    )
+
+
+def test_audits_are_told_with_their_interval() -> None:
+    (audit, *_) = audits()
+    (said,) = (
+        explain(result("empty"), [audit])[-1:] if not audit.switch_offs else explain(result("empty"), [audit])[-2:-1]
+    )
+    found = audit.agreement
+    assert said.startswith(
+        f"{audit.node}, shortcut {audit.kind} ({', '.join(audit.shortcuts)}) in place of {audit.oracle}: "
+    )
+    assert f"says the same in {found.found:.3f} of {found.audits} audits" in said
+    assert f"({found.sequential.low:.3f}–{found.sequential.high:.3f} at any time), wanted {found.wanted:g}" in said
+    unknown = msgspec.structs.replace(audit, agreement=msgspec.structs.replace(found, found=None), switch_offs=[])
+    assert explain(result("empty"), [unknown])[-1].endswith(f"{audit.phase}, not audited yet")
