@@ -17,6 +17,7 @@ if complaint := shadowed.complaint():  # before the first import from a package 
 from pipelines.process.early_stop import Stopped, end_on_signals
 from pipelines.process.leaving import leave
 from pipelines.process.safe_stream import SafeStream
+from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import SafeFormatter, say, show_traceback
 from serving.errors import SluiceError
 
@@ -38,7 +39,7 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """Knows its subcommands by name and one line of help, so that ``--help`` imports none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -59,12 +60,10 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks and all logs; anywhere on the line.")
 @click.version_option(package_name="sluice-video", prog_name="sluice")
 def sluice() -> None:
-    """Streaming video analytics whose work follows the content of the stream.
-
-    With --debug anywhere on the line, errors show their traceback and the libraries' logs are printed.
-    """
+    """Streaming video analytics whose work follows the content of the stream."""
 
 
 def main() -> None:

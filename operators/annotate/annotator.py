@@ -6,6 +6,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from operators.annotate.drawing import draw
@@ -19,6 +20,19 @@ VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov")
 QUEUED_FRAMES = 8
 
 
+@dataclass(frozen=True)
+class Look:
+    """What pictures show besides what was found."""
+
+    masks: Sequence[Mask] = ()
+    unhurried: frozenset[str] = frozenset()
+    """Streams whose frames wait for the analysis: none of theirs is late."""
+
+
+PLAIN = Look()
+"""Nothing else."""
+
+
 class Annotator:
     """Draws and writes in a thread of its own; a run waits when writing is slower than analysing.
 
@@ -26,10 +40,10 @@ class Annotator:
     disk shows: so a run ends with one clear line instead of a failure of every frame.
     """
 
-    def __init__(self, target: Path, streams: Sequence[str], masks: Sequence[Mask] = ()) -> None:
+    def __init__(self, target: Path, streams: Sequence[str], look: Look = PLAIN) -> None:
         """``target``: a video (.mp4, .mkv, .mov), one for each stream if there are several, or a directory for
         snapshots of the frames in which something was found. Raises BadInput where it cannot be written."""
-        self._target, self._streams, self._masks = target, streams, masks
+        self._target, self._streams, self._look = target, streams, look
         self._video = _is_video(target)
         self._writers: dict[str, PictureWriter] = {}
         self._queue: queue.Queue[tuple[Frame, Result] | None] = queue.Queue(QUEUED_FRAMES)
@@ -80,7 +94,9 @@ class Annotator:
         if frame.stream not in self._writers:
             path = self.path(frame.stream)
             self._writers[frame.stream] = VideoWriter(path) if self._video else SnapshotWriter(path)
-        self._writers[frame.stream].add(draw(frame.image, result, masks_of(self._masks, frame.stream)), result)
+        masks = masks_of(self._look.masks, frame.stream)
+        drawn = draw(frame.image, result, masks, hurried=frame.stream not in self._look.unhurried)
+        self._writers[frame.stream].add(drawn, result)
 
 
 def _is_video(target: Path) -> bool:

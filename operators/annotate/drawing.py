@@ -28,8 +28,11 @@ WHOLE = 0.98
 """Share of the frame from which an object is the frame itself, and has no box."""
 
 
-def draw(image: Image, result: Result, masks: Sequence[Mask] = ()) -> Image:
-    """Draw the stream's masks, boxes, labels, legend and the frame's outcome onto a copy of the picture."""
+def draw(image: Image, result: Result, masks: Sequence[Mask] = (), hurried: bool = True) -> Image:
+    """Draw the stream's masks, boxes, labels, legend and the frame's outcome onto a copy of the picture.
+
+    A frame that is not ``hurried`` is never shown as late.
+    """
     canvas = image.copy()
     shade(canvas, masks)
     style, boxes = Style.of(canvas), [_pixels(found, canvas) for found in result.objects]
@@ -37,7 +40,7 @@ def draw(image: Image, result: Result, masks: Sequence[Mask] = ()) -> Image:
         if _share(box, canvas) < WHOLE:
             stroke = style.stroke if found.parent_id is None else max(1, style.stroke // 2)
             cv2.rectangle(canvas, box[:2], (box[2] - 1, box[3] - 1), colour_of(found.label), stroke, cv2.LINE_AA)
-    taken = [*_banner(canvas, style, result), *_legend(canvas, style, result.objects)]
+    taken = [*_banner(canvas, style, result, hurried), *_legend(canvas, style, result.objects)]
     crowded = _is_crowded(canvas, style, result.objects)
     # The smallest first: a large object has more places for its label.
     for found, box in sorted(zip(result.objects, boxes, strict=True), key=lambda each: _share(each[1], canvas)):
@@ -57,10 +60,10 @@ def _share(box: Rectangle, canvas: Image) -> float:
     return (box[2] - box[0]) * (box[3] - box[1]) / float(canvas.shape[0] * canvas.shape[1])
 
 
-def _banner(canvas: Image, style: Style, result: Result) -> list[Rectangle]:
+def _banner(canvas: Image, style: Style, result: Result, hurried: bool) -> list[Rectangle]:
     """Write how the frame fared in the top left corner: red for a failure, amber for a missed deadline."""
     height, width = canvas.shape[:2]
-    analysed = DARK if result.plan.deadline_met else AMBER
+    analysed = DARK if result.plan.deadline_met or not hurried else AMBER
     colour = analysed if result.outcome == "analysed" else RED
     for text in banners(result):
         size = style.extent(text)

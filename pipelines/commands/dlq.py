@@ -18,6 +18,7 @@ from pipelines.kafka.letter_topic import Letters, opened_letters
 from pipelines.kafka.letters import TITLES, Mend, Place, letter_line, letter_text, original_bytes, remade
 from pipelines.kafka.sync_clients import frames_producer
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
 from pipelines.settings import broker_settings
 from serving.common.printable import json_line
@@ -30,7 +31,7 @@ places_argument = click.argument("places", nargs=-1, metavar="[PARTITION:OFFSET]
 reason_option = click.option("--reason", metavar="CODE", help="Only letters with this reason, such as bad_header.")
 
 
-@click.group(name="dlq")
+@click.group(name="dlq", cls=SuggestingGroup)
 def command() -> None:
     """Read dead letters, and put their messages back. A letter's place is written PARTITION:OFFSET."""
 

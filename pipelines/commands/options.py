@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
 from pipelines.observe.web.listen import DEFAULT, Listen, listen_on, read_secret
 from pipelines.settings import serve_secret
+from serving.errors import BadInput
+
+log = logging.getLogger(__name__)
 
 broker = click.option(
     "--broker", metavar="URL", help="The Kafka broker, kafka://HOST:PORT[,HOST:PORT…]; also from SLUICE_BROKER."
@@ -56,9 +62,49 @@ give_up = click.option(
     help="End a stream whose camera gave no frame for this long.  [default: try for ever]",
 )
 
-sources = click.option(
+source = click.option(
     "--source", "sources", multiple=True, metavar="URI", help="In place of the query's streams; repeatable."
 )
+
+source_file = click.option(
+    "--source-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Further sources, one a line; so passwords do not show in the list of processes.",
+)
+
+
+def sources(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--source`` and ``--source-file``; the command gets both as ``sources``."""
+
+    @wraps(command)
+    def with_all(*given: Any, sources: tuple[str, ...], source_file: Path | None, **options: Any) -> Any:
+        if any(_password(uri) for uri in sources):
+            log.warning("the password in --source shows in the list of processes: give --source-file FILE instead")
+        return command(*given, sources=(*sources, *_lines(source_file)), **options)
+
+    return source(source_file(with_all))
+
+
+def _password(uri: str) -> str | None:
+    try:
+        return urlsplit(uri).password
+    except ValueError:
+        return None
+
+
+def _lines(file: Path | None) -> list[str]:
+    if file is None:
+        return []
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise BadInput(f"--source-file {file}: {why}") from None
+    found = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+    if not found:
+        raise BadInput(f"--source-file {file}: it names no source: write one address on each line")
+    return found
 
 
 FIRST_LINE = "Readers must give its first line, as password or bearer token; also from SLUICE_SERVE_SECRET."

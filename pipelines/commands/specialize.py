@@ -16,14 +16,16 @@ from pipelines.environment import catalogue, template_dirs
 from pipelines.measure.compact_models import compact_models
 from pipelines.measure.head_prospects import DEFAULT_ACCURACY, why_not
 from pipelines.process.safe_console import SafeConsole
+from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
+from serving.catalogue.lookup import Catalogue, search_path
 from serving.errors import ModelError
 
 if TYPE_CHECKING:
     from specialization.templates.stored import StoredTemplate
 
 
-@click.group("specialize")
+@click.group("specialize", cls=SuggestingGroup)
 def command() -> None:
     """Make and list the templates that recognisers are specialised with."""
 
@@ -90,20 +92,37 @@ def profile(
 
 
 @command.command("list")
+@options.models
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of lines.")
-def list_templates(as_json: bool) -> None:
-    """Show the templates that are here: the user's and those that ship."""
+def list_templates(models: tuple[Path, ...], as_json: bool) -> None:
+    """Show the templates that are here: the user's and those that ship.
+
+    With --models only those of the classifiers in these directories, and which of them have none yet.
+    """
     from specialization.templates.stored import all_templates
 
-    found = list(all_templates(template_dirs()))
+    rows = [_row(each) for each in all_templates(template_dirs())]
+    if models:
+        rows = list(_of_models(search_path(models)[: len(models)], rows))
     if as_json:
-        say(json.dumps([_row(each) for each in found], indent=2))
+        say(json.dumps(rows, indent=2))
         return
-    for row in map(_row, found):
+    for row in rows:
         say(
             row.get("problem")
             or "{template}: {samples} samples for {oracle}, at {cost} of its cost; {data}".format(**row)
         )
+
+
+def _of_models(directories: Sequence[Path], rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows of the classifiers in these directories; for one that has no template, what makes one."""
+    known = Catalogue(directories)
+    for name, directory in known.names().items():
+        if known.find(name).card.task != "classify":
+            continue
+        own = [row for row in rows if row.get("oracle") == name]
+        make = f"`sluice specialize profile {name} --models {directory.parent}`"
+        yield from own or [{"oracle": name, "problem": f"{name}: no template yet: {make} makes one"}]
 
 
 def _row(template: StoredTemplate | ModelError) -> dict[str, Any]:

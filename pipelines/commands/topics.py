@@ -13,6 +13,7 @@ from pipelines.commands import options
 from pipelines.kafka import topic_admin
 from pipelines.kafka.sync_clients import admin
 from pipelines.kafka.topics import Found, TopicsConfig, TopicSettings, differences, too_small_messages
+from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
 from pipelines.query.query_file import load_query
 from pipelines.settings import broker_settings
@@ -22,7 +23,7 @@ TITLES = ("TOPIC", "PARTITIONS", "COPIES", "KEEPS", "MAX MESSAGE", "STATE")
 query_argument = click.argument("query", required=False, type=click.Path(path_type=Path))
 
 
-@click.group(name="topics")
+@click.group(name="topics", cls=SuggestingGroup)
 def command() -> None:
     """Create or describe the topics. QUERY is a query file whose publish.topics says how they shall be."""
 

@@ -36,6 +36,8 @@ from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
 
+HOW = "Results appear as they come; --from-beginning shows those that the topic has. Ctrl-C ends."
+
 
 @click.command(name="watch")
 @options.broker
@@ -166,6 +168,7 @@ def _printer(reader: Reader, as_json: bool) -> Iterator[Callable[[Result, bytes]
     if as_json:
         yield lambda _, raw: _write(json_line(raw))
         return
+    say(HOW, err=True)
     say(TITLES, bold=True)
     view = WatchView(time.monotonic())
 

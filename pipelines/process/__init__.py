@@ -2,5 +2,5 @@
 without secrets, limits of memory, and small helpers for asyncio tasks.
 
 Read in this order: ``early_stop``, ``signals``, ``leaving``, ``terminal``, ``safe_console``, ``safe_stream``,
-``shadowed``, ``machine_memory``, ``heap``, ``tuning``, ``tasks``.
+``suggesting``, ``shadowed``, ``machine_memory``, ``heap``, ``tuning``, ``tasks``.
 """

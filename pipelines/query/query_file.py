@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
@@ -26,7 +27,7 @@ from pipelines.query.nodes import (
     TrackNode,
 )
 from pipelines.query.yaml_file import Document, read_yaml
-from serving.common.explain import Problem, salvage, validate
+from serving.common.explain import Problem, choices, salvage, validate
 from serving.common.strict import Strict
 from serving.errors import QueryError, SourceError
 
@@ -82,6 +83,16 @@ def _uri(value: Any, info: ValidationInfo) -> Any:
     return SourceUri(str(base / uri.path))
 
 
+def _sample(value: Any) -> Any:
+    """Name what was meant by a number."""
+    number = re.fullmatch(r"(\d+(?:\.\d+)?) *(?:fps)?", str(value), re.IGNORECASE)
+    if number is not None and not isinstance(value, bool):
+        raise ValueError(f"is {value!r}: write {{fps: {number[1]}}} for so many frames a second")
+    if isinstance(value, str) and value not in ("all", "keyframes"):
+        raise ValueError(f"is {value!r}{choices(value, ('all', 'keyframes'))}, {{fps: 5}}")
+    return value
+
+
 class StreamSpec(Strict):
     """One source of frames."""
 
@@ -89,7 +100,7 @@ class StreamSpec(Strict):
     """A file, directory of images, ``rtsp://``, ``http(s)://``, ``v4l2:0`` or ``synthetic:street?…``."""
     id: StreamId = Field(default_factory=lambda valid: valid["uri"].stream_id if "uri" in valid else "unknown")
     """The key of the stream's messages. Default: made from the uri."""
-    sample: Sample = "all"
+    sample: Annotated[Sample, BeforeValidator(_sample)] = "all"
     """Which frames to analyse: ``all``, ``keyframes`` or ``{fps: 5}``."""
     motion_gate: bool = False
     """Skip sampled frames in which nothing moves."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from operators.observer import Observer
 from operators.wire.schema import Result, StreamPlan, StreamStatus
@@ -24,7 +24,10 @@ OTHER_CAUSES = "other causes"
 class RunCounts(Observer):
     """Counts frames by outcome, objects and tracks by label, latency, and where the time went."""
 
-    def __init__(self) -> None:
+    def __init__(self, unhurried: Collection[str] = ()) -> None:
+        """``unhurried``: streams whose frames wait for the analysis, so that their age says nothing."""
+        self._unhurried = unhurried
+        self._hurried = not unhurried
         self._outcomes: Counter[str] = Counter()
         self._causes: Counter[str] = Counter()
         self._late = 0
@@ -54,8 +57,10 @@ class RunCounts(Observer):
     def frame_analysed(self, result: Result) -> None:
         """See ``Observer``."""
         stream = self._count(result)
+        hurried = result.stream not in self._unhurried
+        self._hurried = self._hurried or hurried
         if result.plan.latency_known:
-            self._late += not result.plan.deadline_met
+            self._late += hurried and not result.plan.deadline_met
             self._latency.add(result.plan.latency_ms)
             stream.latency.add(result.plan.latency_ms)
         else:
@@ -80,7 +85,7 @@ class RunCounts(Observer):
             wall_s=round(wall_s, 3),
             frames=_frames(self._outcomes),
             fps=_rate(self._outcomes, wall_s),
-            late=self._late,
+            late=self._late if self._hurried else None,
             latency_unknown=self._latency_unknown,
             causes=dict(self._causes.most_common()),
             objects=dict(self._objects.most_common()),

@@ -88,8 +88,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     frames: FrameCounts
     fps: float
     """Analysed frames per second."""
-    late: int
-    """Frames analysed later than the SLO."""
+    late: int | None
+    """Frames analysed later than the SLO; None where all streams are files whose frames wait for the analysis."""
     latency_unknown: int
     causes: dict[str, int]
     """Frames that were not analysed, by why; most frequent first, as in the next two."""

@@ -18,8 +18,8 @@ NAMED = 6
 
 def table(nodes: Iterable[SpecializationReport]) -> Table:
     """The columns of table 5.4 (Shen, 2019), and the net saving in processor seconds."""
-    found = Table("specialised", box=None)
-    for column in ("special", "cascade", "set in", "classes", "window", "saved", "of the oracle", "speed-up"):
+    found = Table("specialised", box=None, collapse_padding=True, pad_edge=False)
+    for column in ("special", "cascade", "set in", "classes", "window", "saved", "share", "speed-up"):
         found.add_column(column, justify="right", no_wrap=True)
     for node in nodes:
         figures = node.figures

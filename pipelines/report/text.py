@@ -40,8 +40,8 @@ def _headline(report: RunReport) -> Iterable[str]:
     frames = report.frames
     yield (
         f"{frames.sampled} frames in {report.wall_s:.1f} s: {frames.analysed} analysed "
-        f"({report.fps:g} per second), {frames.dropped} dropped, {frames.failed} failed, "
-        f"{report.late} later than the SLO"
+        f"({report.fps:g} per second), {frames.dropped} dropped, {frames.failed} failed"
+        + ("" if report.late is None else f", {report.late} later than the SLO")
     )
     counts = (("objects", report.objects), ("tracks", report.tracks), ("not analysed because", report.causes))
     for title, counted in counts:
@@ -96,7 +96,7 @@ def _stages(report: RunReport) -> Table:
 
 def _audits(audits: Iterable[AuditReport]) -> Table:
     """How far shortcuts may be believed."""
-    table = Table("audited", "shortcuts", box=None)
+    table = Table("audited", "shortcuts", box=None, collapse_padding=True, pad_edge=False)
     for column in ("share", "audits", "agree", "95 %", "at any time", "wanted"):
         table.add_column(column, justify="right", no_wrap=True)
     for audit in audits:

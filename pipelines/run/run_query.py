@@ -13,9 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from operators.annotate.annotator import Annotator
+from operators.annotate.annotator import Annotator, Look
 from operators.frames.frame import Frame
-from operators.frames.mask import Mask
 from operators.observer import Observer, Observers
 from operators.publish.jsonl import JsonLines
 from operators.wire.schema import Result, StreamPlan
@@ -76,13 +75,15 @@ def run_query(
     """Run until the sources end or a signal comes; prints and returns the report, and raises what went wrong."""
     console = SafeConsole(stderr=True)
     specs = capture_specs(query, limit=limit, give_up_s=give_up_s)
-    counts = RunCounts()
+    unhurried = {stream.id for stream in query.streams if not stream.uri.live and stream.overload_policy == "block"}
+    counts = RunCounts(unhurried)
     streams = [spec.stream for spec in specs]
     with ExitStack() as files:
         _check_writable(outputs)
-        sinks, final_steps = _open(outputs, streams, [each.mask for each in query.masks], files)
+        look = Look([each.mask for each in query.masks], frozenset(unhurried))
+        sinks, final_steps = _open(outputs, streams, look, files)
         progress = files.enter_context(RunProgress(specs, console))
-        station = _station(outputs.listen, query.name, final_steps)
+        station = _station(outputs.listen, query.name, final_steps, unhurried)
         watching = Observers([counts, progress, *(station.observers if station else ()), *observers])
         run = EmbeddedRun(query.name, specs, sinks, watching)
         setting = Setting(ThreadSpecializer(), final_steps, CLOSE_S, clock=SteadyClock(), observers=watching)
@@ -119,7 +120,7 @@ async def _run(
     return parts.shortcuts, None
 
 
-def _station(listen: Listen | None, title: str, final_steps: list[FinalStep]) -> Station | None:
+def _station(listen: Listen | None, title: str, final_steps: list[FinalStep], unhurried: set[str]) -> Station | None:
     """Who serves page and metrics; its pictures are made by a further final step."""
     if listen is None:
         return None
@@ -128,13 +129,12 @@ def _station(listen: Listen | None, title: str, final_steps: list[FinalStep]) ->
     from pipelines.observe.station import Station
 
     page = Page(title)
+    page.board.unhurried = unhurried
     final_steps.append(page.pictures.take)
     return Station(listen, page)
 
 
-def _open(
-    outputs: Outputs, streams: Sequence[str], masks: Sequence[Mask], files: ExitStack
-) -> tuple[list[Sink], list[FinalStep]]:
+def _open(outputs: Outputs, streams: Sequence[str], look: Look, files: ExitStack) -> tuple[list[Sink], list[FinalStep]]:
     sinks: list[Sink] = []
     final_steps: list[FinalStep] = []
     if outputs.results is not None:
@@ -142,7 +142,7 @@ def _open(
         files.callback(lines.close)
         sinks.append(lines)
     if outputs.annotated is not None:
-        annotator = Annotator(outputs.annotated, streams, masks)
+        annotator = Annotator(outputs.annotated, streams, look)
         files.callback(annotator.close)
         sinks.append(annotator)
         final_steps.append(_drawn_by(annotator))

@@ -18,6 +18,16 @@ SHOWN = 20
 """So many allowed words are listed."""
 
 
+_CLASS = r"\[([^\]]+)\]"
+_NAME = re.compile(rf"\^({_CLASS})?{_CLASS}\{{(\d+),(\d+)\}}\$")
+_GROUPS = (
+    ("A-Za-z", "letters"),
+    ("a-z", "small letters"),
+    ("A-Z", "capital letters"),
+    ("0-9", "digits"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing to correct; ``path`` leads to the value, () is the whole file."""
@@ -81,6 +91,8 @@ def _problem(item: ErrorDetails, model: type[BaseModel], data: Any) -> Problem:
         case "literal_error":
             known = [choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")]
             return Problem(path, f"is {_shown(value)}{choices(value, known)}")
+        case "string_pattern_mismatch" if (words := pattern_words(context["pattern"])) is not None:
+            return Problem(path, f"{_shown(value)} {words}")
         case "value_error":
             return Problem(path, str(context["error"]))
         case kind:
@@ -153,6 +165,32 @@ def _models_in(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
 def _literals(model: type[BaseModel], field: str) -> tuple[Any, ...]:
     annotation = model.model_fields[field].annotation if field in model.model_fields else None
     return get_args(annotation) if get_origin(annotation) is Literal else ()
+
+
+def pattern_words(pattern: str) -> str | None:
+    """What a pattern such as ``^[a-z][a-z0-9-]{0,49}$`` demands; None for one of another form.
+
+    >>> pattern_words("^[a-z][a-z0-9-]{0,49}$")
+    "should be 1 to 50 small letters, digits or '-', beginning with small letters"
+    """
+    match = _NAME.fullmatch(pattern)
+    if match is None:
+        return None
+    has_first, first, allowed, least, most = match.groups()
+    extra = 1 if has_first else 0
+    beginning = f", beginning with {_listed(first)}" if has_first else ""
+    return f"should be {int(least) + extra} to {int(most) + extra} {_listed(allowed)}{beginning}"
+
+
+def _listed(characters: str) -> str:
+    """The characters of a class: groups by name, others in quotes."""
+    found = []
+    for group, name in _GROUPS:
+        if group in characters:
+            characters = characters.replace(group, "", 1)
+            found.append(name)
+    found += [repr(character) for character in characters]
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"
 
 
 def first_line(error: Exception) -> str:

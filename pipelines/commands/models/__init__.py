@@ -18,6 +18,7 @@ from pipelines.commands import options
 from pipelines.commands.models import export, profile, select, split
 from pipelines.environment import catalogue
 from pipelines.process.safe_console import SafeConsole
+from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
 from pipelines.settings import model_dirs
 from serving.catalogue.lookup import Catalogue, Entry, user_models, verify
@@ -26,7 +27,7 @@ from serving.catalogue.pull import pull as fetch
 from serving.errors import BadInput, ModelError
 
 
-@click.group("models")
+@click.group("models", cls=SuggestingGroup)
 def command() -> None:
     """List, pull and verify models."""
 

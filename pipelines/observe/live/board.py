@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from operators.observer import Observer
@@ -20,6 +20,8 @@ class Board(Observer):
 
     def __init__(self, now: Callable[[], float] = time.monotonic, most_streams: int = MOST_STREAMS) -> None:
         self._now, self._most = now, most_streams
+        self.unhurried: Collection[str] = ()
+        """Streams whose frames wait for the analysis, so that none is late."""
         self._figures: OrderedDict[str, StreamFigures] = OrderedDict()
         self._states: dict[str, StreamStatus] = {}
         self._plans: dict[str, StreamPlan] = {}
@@ -61,19 +63,18 @@ class Board(Observer):
     def wall(self) -> dict[str, Any]:
         """All streams by name."""
         now_s = self._now()
-        return {
-            "tiles": [
-                tile(stream, self._figures[stream], self._states.get(stream), now_s) for stream in sorted(self._figures)
-            ]
-        }
+        return {"tiles": [self._tile(stream, now_s) for stream in sorted(self._figures)]}
 
     def stream(self, stream: str) -> dict[str, Any] | None:
         """One stream in full; None where it is not known."""
         figures, now_s = self._figures.get(stream), self._now()
         if figures is None:
             return None
-        shown = tile(stream, figures, self._states.get(stream), now_s)
-        return {**shown, **detail(figures, self._plans.get(stream), now_s)}
+        return {**self._tile(stream, now_s), **detail(figures, self._plans.get(stream), now_s)}
+
+    def _tile(self, stream: str, now_s: float) -> dict[str, Any]:
+        shown = tile(stream, self._figures[stream], self._states.get(stream), now_s)
+        return {**shown, "slo_ms": None, "late": None} if stream in self.unhurried else shown
 
     def _of(self, stream: str) -> StreamFigures:
         if stream not in self._figures:

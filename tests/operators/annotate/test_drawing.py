@@ -162,3 +162,10 @@ def test_anything_can_be_drawn(x: float, y: float, x2: float, y2: float, width: 
     found = thing(1, label, detection=Detection(bounding_box=box, confidence=1, label=label))
     drawn = draw(picture(result(), width, height).image, result(0, found, found))
     assert drawn.shape == (height, width, 3)
+
+
+def test_frames_that_wait_for_the_analysis_are_not_shown_as_late() -> None:
+    image, late = picture(result(), 640, 360).image, Plan(slo_ms=250, deadline_met=False, latency_ms=400)
+    hurried, unhurried = (draw(image, result(0, plan=late), hurried=each) for each in (True, False))
+    assert (hurried == AMBER).all(2).any()
+    assert not (unhurried == AMBER).all(2).any()

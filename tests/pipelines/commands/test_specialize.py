@@ -166,3 +166,13 @@ def test_too_few_pictures_are_one_line(models: Path, photos: Path) -> None:
 def test_other_classes_are_no_template(models: Path, photos: Path) -> None:
     write_card(models / "small", tier="compact", classes=["a", "b", "c"])
     assert [each["template"] for each in profile(models, photos)] == ["oracle-early90"]
+
+
+def test_the_list_can_be_that_of_some_models_and_says_what_they_lack(models: Path) -> None:
+    done = CliRunner().invoke(command, ["list", "--models", str(models)])
+    assert done.output.splitlines() == [
+        f"{name}: no template yet: `sluice specialize profile {name} --models {models}` makes one"
+        for name in ("oracle", "small")
+    ]
+    rows = json.loads(CliRunner().invoke(command, ["list", "--models", str(models), "--json"]).output)
+    assert [row["oracle"] for row in rows] == ["oracle", "small"]

@@ -127,14 +127,14 @@ def test_all_problems_are_told_at_once_in_order_and_without_secrets(tmp_path: Pa
     found = problems_of(path)
     assert found == [
         ":1: version: is 2; allowed: 1",
-        ":2: name: 'Vehicles' should match pattern '^[a-z0-9-]{1,50}$'",
+        ":2: name: 'Vehicles' should be 1 to 50 small letters, digits or '-'",
         ":3: slo_ms: 'fast' should be a valid number, unable to parse string as a number",
         ":4: acuracy: unknown key; did you mean 'accuracy'? "
         "allowed: version, name, slo_ms, accuracy, streams, nodes, masks, publish",
-        ":6: streams[0].id: 'a b' should match pattern '^[A-Za-z0-9._-]{1,100}$'",
+        ":6: streams[0].id: 'a b' should be 1 to 100 letters, digits, '.', '_' or '-'",
         ":7: streams[0].uri: source rtsp://***@:5/x: no valid host and port after ://",
         ":8: streams[0].sample.fps: 0 should be greater than 0",
-        ":10: streams[1].sample: is 'keyframe'; did you mean 'keyframes'? allowed: all, keyframes",
+        ":10: streams[1].sample: is 'keyframe'; did you mean 'keyframes'? allowed: all, keyframes, {fps: 5}",
         ":11: streams[2].id: 'street-1' is the id of streams[1] too",
         ":12: streams[2].overload: is 'drop_oldst'; did you mean 'drop_oldest'? allowed: block, drop_oldest, drop_late",
         ":14: nodes[0].model: is missing",
@@ -224,10 +224,24 @@ def test_masks_say_for_which_streams_and_objects_they_are(tmp_path: Path) -> Non
         ("labels: moving", "masks[0]: needs one polygon: 'ignore' or 'require'"),
         ("{ignore: A, require: A}", "masks[0]: needs one polygon: 'ignore' or 'require'"),
         ("igore: [[0, 0], [1, 0], [1, 1]]", "masks[0].igore: unknown key; did you mean 'ignore'?"),
-        ("{ignore: A, streams: 'a b'}", "masks[0].streams: 'a b' should match pattern"),
+        ("{ignore: A, streams: 'a b'}", "masks[0].streams: 'a b' should be 1 to 100 letters, digits"),
     ],
 )
 def test_a_mask_that_is_none_is_one_clear_line(tmp_path: Path, given: str, said: str) -> None:
     mask = f"{{{given.strip('{}')}}}".replace("A", "[[0, 0], [1, 0], [1, 1]]")
     lines = problems_of(write(tmp_path / "q.yaml", MASKED.replace(MASKED.splitlines()[6].strip("- "), mask)))
     assert len([line for line in lines if said in line]) == 1, lines
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("5", "is 5: write {fps: 5} for so many frames a second"),
+        ("2.5 fps", "is '2.5 fps': write {fps: 2.5} for so many frames a second"),
+        ("keyfames", "is 'keyfames'; did you mean 'keyframes'? allowed: all, keyframes, {fps: 5}"),
+        ("true", "is True; allowed: all, keyframes"),
+    ],
+)
+def test_a_sample_that_is_none_is_told_what_was_meant(tmp_path: Path, written: str, said: str) -> None:
+    path = write(tmp_path / "q.yaml", GOOD.replace("keyframes", written))
+    assert problems_of(path) == [f":11: streams[2].sample: {said}"]

@@ -19,10 +19,11 @@ from operators.recognise.shortcuts.audit_report import node_plan
 from operators.wire.schema import Plan, StreamPlan, StreamStatus
 from pipelines.report.percentiles import Percentiles
 from pipelines.report.run_counts import MAX_CAUSES, OTHER_CAUSES, RunCounts
-from pipelines.report.run_report import FrameCounts, Quantiles, TimeShares
+from pipelines.report.run_report import AuditReport, FrameCounts, Quantiles, SpecializationReport, TimeShares
 from pipelines.report.text import render
 from pipelines.report.tracks import Tracks
 from tests.operators.publish.messages import AT, result, thing
+from tests.pipelines.observe.plans import specialised
 from tests.pipelines.report import timeline_story
 
 GOLDEN = Path(__file__).with_name("run-report.json")
@@ -47,6 +48,19 @@ def test_frames_objects_tracks_and_causes_are_counted() -> None:
     assert report.tracks == {"car": 1, "person": 1}
     assert report.causes == {"queue_full": 1, "type: boom": 1}
     assert report.streams["gate"].frames == FrameCounts(sampled=2, analysed=1, dropped=0, failed=1)
+
+
+def test_files_whose_frames_wait_are_never_late() -> None:
+    late = Plan(slo_ms=250, deadline_met=False, latency_ms=400)
+    counts = RunCounts(unhurried={"clip"})
+    counts.frame_analysed(result(0, stream="clip", plan=late))
+    report = counts.report(wall_s=1.0)
+    assert report.late is None
+    out = io.StringIO()
+    Console(file=out, width=150).print(render(report))
+    assert "SLO" not in out.getvalue()
+    counts.frame_analysed(result(0, stream="camera", plan=late))
+    assert counts.report(wall_s=1.0).late == 1
 
 
 def test_time_is_told_per_stage_and_by_share_without_waiting() -> None:
@@ -233,3 +247,19 @@ def test_what_never_moved_and_was_seldom_sure_is_told_with_a_mask() -> None:
     assert "stream yard: a 'traffic light' never moved in 30 s, 40% sure on average; if it is none, a mask" in said
     polygon = "[[0.225, 0.2], [0.525, 0.2], [0.525, 0.8], [0.225, 0.8]]"
     assert f'{{streams: "yard", ignore: {polygon}, labels: ["traffic light"]}}' in said
+
+
+def test_the_closing_tables_fit_a_terminal() -> None:
+    plan, out = specialised("vehicle_type"), io.StringIO()
+    assert plan.specialization is not None
+    report = replace(
+        full_counts().report(wall_s=2.0),
+        audits=[AuditReport("front-door", plan)],
+        specialization=[SpecializationReport("front-door", "vehicle_type", plan.specialization, 0, [])],
+    )
+    Console(file=out, width=80).print(render(report))
+    assert "…" not in out.getvalue()
+    for heading in ("special", "cascade", "set in", "speed-up", "at any time", "wanted"):
+        assert heading in out.getvalue()
+    for word in ("front-door", "vehicle_type"):
+        assert word in out.getvalue()

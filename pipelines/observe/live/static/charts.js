@@ -5,7 +5,7 @@ import { WHO } from "./words.js";
 
 export function meter(value, limit) {
   const share = limit ? Math.min(1, (value ?? 0) / limit) : 0;
-  const fill = el("div", { class: value > limit ? "bar-fill over" : "bar-fill" });
+  const fill = el("div", { class: limit && value > limit ? "bar-fill over" : "bar-fill" });
   fill.style.width = `${100 * share}%`;
   return el("div", { class: "meter", "aria-hidden": "true" }, fill);
 }

@@ -69,7 +69,7 @@ function facts(view) {
   return [
     fact("Analysed", view.fps.toFixed(1), "frames/s"),
     fact("Latency, 95 %", ms(view.latency_ms), view.slo_ms === null ? "" : `of ${ms(view.slo_ms)}`, meter(view.latency_ms, view.slo_ms)),
-    fact("Later than the objective", share(view.late), `${view.late} frames`),
+    view.late === null ? fact("Later than the objective", "–", "its frames wait") : fact("Later than the objective", share(view.late), `${view.late} frames`),
     fact("Dropped or failed", share(lost), `${lost} frames`),
   ];
 }

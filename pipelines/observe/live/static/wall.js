@@ -66,9 +66,9 @@ class Card {
     this.state.title = tile.words;
     this.picture.node.classList.toggle("old", !["running", "starting"].includes(tile.state));
     setText(this.fps, `${tile.fps.toFixed(1)} fps`);
-    setText(this.time, tile.latency_ms === null ? "latency not known yet" : `${ms(tile.latency_ms)} of ${ms(tile.slo_ms)}`);
+    setText(this.time, tile.latency_ms === null ? "latency not known yet" : tile.slo_ms === null ? `${ms(tile.latency_ms)} a frame` : `${ms(tile.latency_ms)} of ${ms(tile.slo_ms)}`);
     this.time.title = "95 % of the last minute's frames were this fast, and the latency objective";
-    this.time.classList.toggle("trouble", tile.latency_ms > tile.slo_ms);
+    this.time.classList.toggle("trouble", tile.slo_ms !== null && tile.latency_ms > tile.slo_ms);
     this.bar.replaceChildren(meter(tile.latency_ms, tile.slo_ms));
     const running = tile.state === "running";
     setText(this.objects, running ? objects(tile) : tile.words);

@@ -168,3 +168,14 @@ def test_a_streams_page_has_its_agreement_and_savings() -> None:
     assert (node["kind"], node["saved_s"], node["wanted"]) == ("specialised", -2.0, 0.9)
     assert shown["models"] == [[Model(name="vehicle-type", version="1", tier="reference").name, 1]]
     assert shown["timeline"] == [{"ago": 0, "who": {"oracle": 1}, "analysed": 1, "lost": 0}]
+
+
+def test_a_file_whose_frames_wait_is_never_late() -> None:
+    board = Board(lambda: 0.0)
+    board.unhurried = {"clip"}
+    plan = Plan(slo_ms=250, deadline_met=False, latency_ms=400)
+    for stream in ("clip", "gate"):
+        board.came(result(0, stream=stream, plan=plan))
+    clip, gate = board.wall()["tiles"]
+    assert (clip["slo_ms"], clip["late"], clip["latency_ms"]) == (None, None, 400)
+    assert (gate["slo_ms"], gate["late"]) == (250, 1)

@@ -1,0 +1,29 @@
+"""A misspelt command names the one that was meant."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from pipelines.cli import sluice
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [(["wach"], "did you mean 'watch'?"), (["models", "lst"], "did you mean 'list'?"), (["xyz"], "there are run, ")],
+)
+def test_a_misspelt_command_names_what_was_meant(typed: list[str], meant: str) -> None:
+    done = CliRunner().invoke(sluice, typed)
+    assert done.exit_code == 2
+    assert f"there is no command {typed[-1]!r}: " in done.output
+    assert meant in done.output
+
+
+def test_debug_is_listed() -> None:
+    assert "--debug" in CliRunner().invoke(sluice, ["--help"]).output
+
+
+def test_commands_that_exist_are_found() -> None:
+    assert isinstance(sluice, click.Group)
+    assert CliRunner().invoke(sluice, ["models", "--help"]).exit_code == 0
