@@ -130,7 +130,7 @@ SAID = {
         f"| updates that a worker keeps | *{link.MOST_UPDATES}, {mib(link.UPDATE_BYTES)} in all* |",
         f"| *{'an hour' if window.SPAN_S == 3600 else '?'}, {mib(jobs.WINDOW_BYTES)} for each node and network, "
         f"{jobs.MOST_WINDOWS} of these* |",
-        f"| *{jobs.MOST_TARGETS}, with reports of {jobs.MOST_STREAMS} streams each* |",
+        f"| *{jobs.MOST_TARGETS}, with {jobs.MOST_REPORTS} reports of streams in all* |",
         f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all; the versions of {inbox.MOST_VERSIONS}* |",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
         f"| tracks that `sluice run` counts, and answers of tracks that it compares | *the last {REMEMBERED_TRACKS}* |",

@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 WINDOW_BYTES = 16 << 20
 MOST_WINDOWS = 16
 MOST_TARGETS = 128
-MOST_STREAMS = 1000
-"""Streams whose reports of one target are kept."""
+MOST_REPORTS = 4000
+"""Reports of streams on targets, all together."""
 KEPT_BYTES = 32 << 20
 """For the versions in use of all targets."""
 WANTED_S = 600.0
@@ -40,6 +40,7 @@ FIRST_GUESS_S = 1.0
 class _State:
     """What is known of one target."""
 
+    key: str
     wanted_at_s: float
     history: History = field(default_factory=History)
     version: int = 0
@@ -103,14 +104,15 @@ class Adaptation:
         if why_not is not None:
             return why_not
         if target not in self._states:
-            self._states[target] = _State(now_s)
-            if target.key in self._found:
-                self._take(target, *self._found[target.key], now_s)
+            state = self._states[target] = _State(target.key, now_s)
+            if state.key in self._found:
+                self._take(target, *self._found[state.key], now_s)
         state = self._states[target]
         state.wanted_at_s = now_s
         state.reports[report.stream] = report
         state.reports.move_to_end(report.stream)
-        _limit(state.reports, MOST_STREAMS)
+        while self.reports > MOST_REPORTS:
+            max(self._states.values(), key=lambda each: len(each.reports)).reports.popitem(last=False)
         self._states.move_to_end(target)
         _limit(self._states, MOST_TARGETS)
         return None
@@ -122,7 +124,7 @@ class Adaptation:
         while len(self._found) > MOST_TARGETS or self.kept_bytes > KEPT_BYTES:
             self._found.popitem(last=False)
         for target, state in self._states.items():
-            if target.key == key and version > state.version:
+            if state.key == key and version > state.version:
                 self._take(target, version, data, now_s)
 
     def next(self, now_s: float) -> Due | None:
@@ -177,15 +179,21 @@ class Adaptation:
         return len(self._states)
 
     @property
+    def reports(self) -> int:
+        """Number of reports that are kept."""
+        return sum(len(state.reports) for state in self._states.values())
+
+    @property
     def kept_bytes(self) -> int:
         """Bytes of the versions that were found on the topic."""
         return sum(len(data) for _, data in self._found.values())
 
     def _why(self, target: Target, state: _State, now_s: float) -> Reason | None:
-        if now_s - state.wanted_at_s > WANTED_S:
+        samples = self._window(target.subject).seen
+        if now_s - state.wanted_at_s > WANTED_S or not state.history.may_try(now_s, samples):
             return None
         seen = pooled(state.reports.values(), state.version)
-        return why_train(state.history, now_s, self._window(target.subject).seen, seen, self._agreement)
+        return why_train(state.history, now_s, samples, seen, self._agreement)
 
     def _take(self, target: Target, version: int, data: bytes, now_s: float) -> None:
         """Go on from a version that was found; what cannot be used is made anew, under a higher number."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -57,7 +58,15 @@ def vars_of(subject: Subject) -> tuple[str, str, str, str]:
 
 def pooled(reports: Iterable[Report], version: int) -> Seen:
     """What all streams together have seen; figures of other versions than this one do not count, their classes do."""
-    found = Seen()
+    mix: Counter[int] = Counter()
+    asked = answered = audits = agreed = 0
+    expected = 0.0
     for report in reports:
-        found = found.plus(report.seen if report.version == version else Seen(mix=report.seen.mix))
-    return found
+        mix.update(report.seen.mix)
+        if report.version == version:
+            asked += report.seen.asked
+            answered += report.seen.answered
+            expected += report.seen.expected
+            audits += report.seen.audits
+            agreed += report.seen.agreed
+    return Seen(asked, answered, expected, audits, agreed, mix)

@@ -48,17 +48,6 @@ class Seen(msgspec.Struct, frozen=True):
     mix: Mapping[int, int] = {}
     """How often each class was seen lately, whoever answered."""
 
-    def plus(self, other: Seen) -> Seen:
-        """The sum of what two streams have seen."""
-        return Seen(
-            self.asked + other.asked,
-            self.answered + other.answered,
-            self.expected + other.expected,
-            self.audits + other.audits,
-            self.agreed + other.agreed,
-            {each: self.mix.get(each, 0) + other.mix.get(each, 0) for each in self.mix.keys() | other.mix.keys()},
-        )
-
 
 class History(msgspec.Struct):
     """What is known of one thing that is trained; plain data."""
@@ -72,6 +61,14 @@ class History(msgspec.Struct):
     served: bool = False
     """Whether there is a version in use."""
     gap: RetryGap = msgspec.field(default_factory=lambda: RetryGap(PAUSE_S))
+
+    def may_try(self, now_s: float, samples: int) -> bool:
+        """Whether there may be anything to gain from another attempt, with so many samples come so far."""
+        if not self.gap.is_over(int(now_s)):
+            return False
+        if self.tried_at_s is None:
+            return True
+        return now_s - self.tried_at_s >= PAUSE_S and samples - self.samples >= LEAST_NEW
 
     def tried(self, now_s: float, samples: int, mix: Mapping[int, int], gained: bool) -> None:
         """Note an attempt; where it brought nothing the next one comes later than after the one before."""
@@ -88,13 +85,9 @@ def why_train(history: History, now_s: float, samples: int, seen: Seen, agreemen
 
     ``samples``: those that have come so far; ``agreement``: the share of its answers that the oracle must agree with.
     """
-    if not history.gap.is_over(int(now_s)):
+    if not history.may_try(now_s, samples):
         return None
-    if history.tried_at_s is None:
-        return "wanted"
-    if now_s - history.tried_at_s < PAUSE_S or samples - history.samples < LEAST_NEW:
-        return None
-    if not history.served:
+    if history.tried_at_s is None or not history.served:
         return "wanted"
     if seen.asked and falls_short(seen.answered, seen.asked, seen.expected / seen.asked - HIT_MARGIN):
         return "hit rate"

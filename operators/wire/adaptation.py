@@ -23,7 +23,7 @@ MOST_DIMS: Final = 4096
 """Activations of a sample."""
 LARGEST_LABEL: Final = 99_999
 LONGEST_AGE_S: Final = 86_400.0
-MOST_CLASSES: Final = 1000
+MOST_CLASSES: Final = 64
 """Classes whose share a wish tells."""
 SPEC_BYTES: Final = 64 << 10
 

@@ -151,6 +151,7 @@ async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothin
         samples_letter(replace(good, query="another"), 1e9),
         samples_letter(replace(good, subject=replace(place.subject, node="nowhere")), 1e9),
         samples_letter(replace(good, subject=replace(place.subject, network_sha256="0" * 64)), 1e9),
+        samples_letter(replace(good, subject=replace(place.subject, labels="0" * 64)), 1e9),
         wish_letter("street", replace(place.target, kind="virus"), Report("gate"), 1e9),
         wish_letter("street", replace(place.target, spec=b'{"classes": [-1]}'), Report("gate"), 1e9),
     ):

@@ -31,6 +31,8 @@ class Known(NamedTuple):
     template: StoredTemplate
     sha256: str | None
     """Of the network that its training set was made with; None: it has no such set, so any file will do."""
+    labels: str | None
+    """The digest of the oracle's words; None where the oracle names whom it was shown."""
 
 
 Templates = Mapping[tuple[str, str], Known]
@@ -50,6 +52,8 @@ class Samples:
             return f"the query has no node {subject.node!r} with a network {subject.network!r}"
         if known.sha256 not in (None, subject.network_sha256):
             return f"{subject.network!r} is another file there than here: give both the same templates"
+        if known.labels not in (None, subject.labels):
+            return f"the oracle of node {subject.node!r} has other classes there than here: give both the same models"
         return None
 
     def stores(self, subject: Subject, rows: Rows) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from operators.recognise.roles import Roles
 from operators.recognise.specialised.head_kinds import Known, Templates
+from operators.recognise.specialised.labels import Labels
 from pipelines.assembly.head_training import node_templates
 from pipelines.query.dag import Dag
 from pipelines.query.query_file import RecogniseNode
@@ -19,7 +20,7 @@ from specialization.templates.stored import StoredTemplate, feature_entry
 def templates_of(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Templates:
     """The templates of all nodes; BadInput where no node learns from its streams."""
     found = {
-        (node.spec.name, template.name): Known(template, _sha256(template))
+        (node.spec.name, template.name): Known(template, _sha256(template), _labels(node.spec, known))
         for node in dag.nodes
         if isinstance(node.spec, RecogniseNode) and node.spec.specialize
         for template in node_templates(_oracle(node.spec, known), known, directories)
@@ -31,6 +32,12 @@ def templates_of(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Tem
 
 def _sha256(template: StoredTemplate) -> str | None:
     return feature_entry(template.directory).card.sha256 if template.has_store else None
+
+
+def _labels(spec: RecogniseNode, known: Catalogue) -> str | None:
+    if spec.gallery is not None:
+        return None
+    return Labels(known.find(parse(_oracle(spec, known)).model).card.classes).digest
 
 
 def _oracle(spec: RecogniseNode, known: Catalogue) -> str:

@@ -184,11 +184,12 @@ async def test_everything_that_others_can_make_it_keep_is_bounded() -> None:
         the.adaptation.add(subject, "gate", [sample], the.now_s)
         the.adaptation.published(f"key{number}", 1, bytes(1 << 20), the.now_s)
         the.want(Target(subject, "majority", b"{}"))
-    for number in range(jobs.MOST_STREAMS + 10):
+    for number in range(jobs.MOST_REPORTS + 10):
         the.want(report=Report(f"stream{number}"))
     assert the.adaptation.samples == jobs.MOST_WINDOWS
     assert the.adaptation.kept_bytes <= jobs.KEPT_BYTES
     assert the.adaptation.targets == jobs.MOST_TARGETS
+    assert the.adaptation.reports == jobs.MOST_REPORTS
 
 
 async def test_activations_of_another_length_begin_a_new_window() -> None:

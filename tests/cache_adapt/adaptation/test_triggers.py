@@ -119,8 +119,3 @@ def test_chance_rarely_makes_a_share_fall_short() -> None:
     rng = np.random.default_rng(0)
     assert np.mean([falls_short(int(rng.binomial(200, 0.8)), 200, 0.8) for _ in range(5000)]) <= 0.002
     assert not falls_short(0, 0, 0.9)
-
-
-def test_figures_of_streams_add_up() -> None:
-    one, other = Seen(10, 5, 6.0, 3, 2, {0: 4}), Seen(1, 1, 0.5, 1, 1, {0: 1, 7: 2})
-    assert one.plus(other) == Seen(11, 6, 6.5, 4, 3, {0: 5, 7: 2})

@@ -39,7 +39,8 @@ def rows(*shades: int, times: int = 1, seen_as: int = 0) -> Rows:
 
 
 def kind(folder: Path, trainer: ThreadSpecializer, store: bool = True, sha256: str | None = None) -> HeadKind:
-    return HeadKind(Samples({("type", "tiny"): Known(template(folder / "tiny", store), sha256)}, folder), trainer)
+    known = Known(template(folder / "tiny", store), sha256, "cd" * 32)
+    return HeadKind(Samples({("type", "tiny"): known}, folder), trainer)
 
 
 async def made(kind: HeadKind, seen: Rows) -> bytes:
@@ -106,6 +107,7 @@ async def test_other_nodes_and_other_files_are_foreign(tmp_path: Path, trainer: 
     assert heads.why_foreign(SUBJECT) is None
     assert heads.why_not(TARGET) is None
     assert "no node 'face'" in str(heads.why_foreign(replace(SUBJECT, node="face")))
+    assert "other classes" in str(heads.why_foreign(replace(SUBJECT, labels="00" * 32)))
     assert "another file" in str(heads.why_foreign(replace(SUBJECT, network_sha256="00" * 32)))
 
 
@@ -113,7 +115,7 @@ async def test_rates_are_measured_on_samples_and_worth_more_the_more_there_are(
     tmp_path: Path, trainer: ThreadSpecializer
 ) -> None:
     rates = RatesKind(
-        Samples({("type", "tiny"): Known(template(tmp_path / "tiny", store=False), None)}, tmp_path), trainer
+        Samples({("type", "tiny"): Known(template(tmp_path / "tiny", store=False), None, None)}, tmp_path), trainer
     )
     assert rates.why_not(RATES) is None
     made = await rates.train(RATES, rows(*range(8), times=20), 1, lambda _: None)

@@ -55,7 +55,7 @@ class Installation:
 
     def begin_anew(self) -> None:
         """The adaptation worker dies, and another one reads what is there."""
-        store = Samples({("type", "tiny"): Known(self.template, None)}, self.scratch)
+        store = Samples({("type", "tiny"): Known(self.template, None, None)}, self.scratch)
         kinds = [HeadKind(store, self.trainer), RatesKind(store, self.trainer)]
         self.adaptation = Adaptation(kinds, self.purse, 0.9)
         self.inbox = Inbox(QUERY, self.adaptation, self.clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,9 +46,11 @@ def scene(folder: Path, link: Link, store: bool = True) -> Scene:
     return Scene(folder, Refusing(), elsewhere=link, store=store)
 
 
-async def until_specialised(installation: Installation, scene: Scene, most: int = 1200) -> None:
+async def until_specialised(
+    installation: Installation, scene: Scene, shown: Sequence[int] = SHOWN, most: int = 1200
+) -> None:
     for number in range(most):
-        await scene.frame(SHOWN[number % len(SHOWN)])
+        await scene.frame(shown[number % len(shown)])
         installation.pass_s(0.2)
         await installation.work()
         await asyncio.sleep(0)
@@ -97,6 +99,27 @@ async def test_without_a_training_set_rates_come_from_elsewhere_too(trainer: Thr
     await shown.heads.settled()
     await until_specialised(installation, shown)
     assert shown.cascade().in_use
+
+
+@pytest.mark.parametrize("store", [True, False])
+async def test_a_stream_of_one_class_gets_a_head_where_others_show_other_classes(
+    trainer: ThreadSpecializer, tmp_path: Path, store: bool
+) -> None:
+    installation = Installation(template(tmp_path / "tiny", store=store), trainer, tmp_path)
+    one, others = (scene(tmp_path / name, installation.worker(), store=store) for name in "ab")
+    for number in range(0 if store else 400):
+        await others.frame(number % 8, stream="yard")
+        await one.frame(1)
+        installation.pass_s(0.2)
+        await installation.work()
+    await one.heads.settled()
+    await until_specialised(installation, one, shown=(1,))
+    used = one.cascade().in_use
+    assert used
+    assert used.head.classes == (1,)
+    one.serve("specialised", used.number)
+    assert said(await one.frame(1)) == [("shade-1", "specialised")]
+    assert said(await one.frame(5)) == [("shade-5", "oracle")]
 
 
 def renewed(installation: Installation, head: SpecialisedHead, passed_s: float = 1000.0) -> Record:
