@@ -17,6 +17,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Standing, Turn
 from operators.recognise.specialised.cascade import Cascade, CascadeState, InUse
 from operators.recognise.specialised.head_supply import HeadSupply
+from operators.recognise.specialised.own_samples import NOTHING, Computed
 from operators.recognise.specialised.report import specialization
 from operators.wire.schema import Model, NodePlan, ShortcutKind
 from serving.common.untrusted import decode
@@ -35,6 +36,8 @@ class HeadStream:
     def __init__(self, cascade: Cascade) -> None:
         self.cascade = cascade
         self._frames, self._due = 0, 1
+        self.computed = NOTHING
+        """What the head has read of the latest frame."""
         self.allowed = True
         """Whether heads may answer at present."""
         self._asked: OrderedDict[int, tuple[InUse, bool]] = OrderedDict()
@@ -92,6 +95,8 @@ class Heads(Shortcut):
         if features.shape[1] != len(used.head.weights):
             self.cascade(frame.stream).misfits(used)
             return Turn((), regions)
+        if frame.stream in self._streams:  # it may have gone meanwhile
+            self._streams[frame.stream].computed = Computed(used.template, regions, features)
         model = Model(name=used.template, version=str(used.number), tier=self.kind)
         answered: list[Region] = []
         others: list[Region] = []
@@ -162,9 +167,11 @@ class Heads(Shortcut):
     def _prepare(self, frame: Frame, cascade: Cascade, named: Sequence[Region]) -> None:
         """Take samples of what the oracle has named, and get everything ready for heads, where that may pay."""
         supply, ledger = self._supply, self._supply.books.of(frame.stream)
+        stream = self._streams[frame.stream]
+        computed, stream.computed = stream.computed, NOTHING
         if cascade.hopeful:
             supply.prepare_where_due(ledger)
-            supply.samples.collect(frame, named, supply.sampled(), ledger)
+            supply.samples.collect(frame, named, supply.sampled(), ledger, computed)
 
     def audited(self, outcome: Outcome) -> None:
         """Take the oracle's answer as a sample; WEG gets it if a head had answered."""

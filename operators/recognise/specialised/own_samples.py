@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +25,9 @@ FIRST_PROFILE = 150
 """Number of samples after which heads are first validated."""
 
 
+Row = NDArray[np.float32]
+"""D features of an object."""
+
 Afford = Callable[[], bool]
 
 
@@ -35,6 +38,22 @@ def always() -> bool:
 
 Outlet = Callable[[str, str, int, NDArray[np.float32]], None]
 """Takes a sample: its stream, its template, the oracle's answer, the features."""
+
+
+class Computed:
+    """Features that a head has read of objects of one frame: as samples they cost nothing more."""
+
+    def __init__(self, template: str = "", regions: Sequence[Region] = (), features: Iterable[Row] = ()) -> None:
+        self._template = template
+        self._rows = {id(region): (region, row) for region, row in zip(regions, features, strict=True)}
+
+    def of(self, template: str, region: Region) -> Row | None:
+        """Return the features of an object for a template; None where they have not been computed."""
+        known, row = self._rows.get(id(region), (None, None))
+        return row if known is region and template == self._template else None
+
+
+NOTHING = Computed()
 
 
 class OwnSamples:
@@ -73,6 +92,11 @@ class OwnSamples:
             self._backlog.hold(
                 stream, [PendingLook(crop.copy(), partial(self._add, stream, label), _nothing) for crop, label in taken]
             )
+
+    def take(self, stream: str, label: int, features: Row) -> None:
+        """Take a sample whose features are there, unless there are enough of its class."""
+        if self._wanted(label):
+            self._add(stream, label, features)
 
     def result_sent(self, stream: str) -> None:
         """Note that the result of the last offered frame was sent."""
@@ -121,18 +145,25 @@ class NodeSamples:
         self._features, self._labels = features, labels
         self._own = {name: self._collection(directory, name, outlet) for name in self.templates}
 
-    def collect(self, frame: Frame, regions: Sequence[Region], templates: Mapping[str, float], ledger: Ledger) -> None:
+    def collect(
+        self,
+        frame: Frame,
+        regions: Sequence[Region],
+        templates: Mapping[str, float],
+        ledger: Ledger,
+        computed: Computed = NOTHING,
+    ) -> None:
         """Offer objects that the oracle has named, as samples for later heads of some templates; ``ledger`` pays.
 
         ``templates``: by name the seconds that must be left in the purse for what matters more.
         """
         known = [(region, number) for region in regions if (number := self._number(region)) is not None]
-        if not known:
-            return
-        named, labels = [region for region, _ in known], [number for _, number in known]
         for name, kept_s in templates.items():
-            crops = self._features.crops(name, frame, named)
-            self._own[name].offer(frame.stream, crops, labels, partial(self._afford, name, kept_s, ledger))
+            rest = [each for each in known if not self._take(frame.stream, name, *each, computed)]
+            if rest:
+                crops = self._features.crops(name, frame, [region for region, _ in rest])
+                labels = [number for _, number in rest]
+                self._own[name].offer(frame.stream, crops, labels, partial(self._afford, name, kept_s, ledger))
 
     def collect_audited(
         self, stream: str, crop: Image, label: str, templates: Mapping[str, float], ledger: Ledger
@@ -165,6 +196,13 @@ class NodeSamples:
         """Take no more samples."""
         for samples in self._own.values():
             await samples.close()
+
+    def _take(self, stream: str, template: str, region: Region, label: int, computed: Computed) -> bool:
+        """Take a sample that costs nothing more; False where its features are still to be computed."""
+        row = computed.of(template, region)
+        if row is not None:
+            self._own[template].take(stream, label, row)
+        return row is not None
 
     def _collection(self, directory: Path, template: str, outlet: Outlet | None) -> OwnSamples:
         def pass_on(stream: str, label: int, features: NDArray[np.float32]) -> None:

@@ -16,6 +16,8 @@ from learning.purse import Purse
 from operators.recognise.account.books import Ledger
 from operators.recognise.shortcuts.snapshot import Snapshot
 from operators.recognise.specialised.makers import Trained
+from operators.recognise.specialised.own_samples import NOTHING, Computed
+from operators.testing import make_region
 from specialization.rates import Rates
 from specialization.trainer.trainer import ThreadSpecializer
 from specialization.weg.state import HEAD, ORACLE, Head
@@ -464,3 +466,25 @@ async def test_what_a_variant_takes_is_deducted_from_what_it_spares(
     await scene.frame(1, 2)
     account = scene.node.books.of("cam").seconds
     assert (account.avoided, account.shortcuts) == (pytest.approx(2 * 0.0205), pytest.approx(2 * 0.0055))
+
+
+async def test_what_a_head_has_read_of_an_object_is_a_sample_without_another_look(
+    tmp_path: Path, specializer: ThreadSpecializer
+) -> None:
+    scene = Scene(tmp_path, specializer)
+    await scene.specialised()
+    before = scene.samples().get(5, 0)
+    scene.engine.asked.clear()
+    assert said(await scene.frame(5)) == [("shade-5", "oracle")]
+    assert [model for model, *_ in scene.engine.asked] == ["tiny", "big"]
+    assert scene.samples()[5] == before + 1
+
+
+def test_what_a_head_has_read_in_the_shadow_is_not_taken_for_another_object() -> None:
+    computed = Computed("tiny", regions := [make_region(id=1), make_region(id=1)], np.eye(2, dtype=np.float32))
+    row = computed.of("tiny", regions[1])
+    assert row is not None
+    assert row.tolist() == [0, 1]
+    assert computed.of("other", regions[1]) is None
+    assert computed.of("tiny", make_region(id=1)) is None
+    assert NOTHING.of("tiny", regions[0]) is None
