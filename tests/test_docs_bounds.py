@@ -225,7 +225,7 @@ SAID = {
         f"| `max_width` | `{DEFAULT_MAX_WIDTH}` |",
     ],
     "how-to/adapt.md": [
-        f"at most {link.MOST_WAITING} wait to be sent",
+        f"At most {link.MOST_WAITING} wait to be sent",
         f"then, every {link.REPEATED_S:.0f} s, how it does",
         "one of a quarter\n  of an hour ago half as often" if window.HALF_LIFE_S == 900 else "?",
         f"else every {triggers.PERIOD_S // 60} minutes",

@@ -79,7 +79,7 @@ class Adaptation:
         self._windows: OrderedDict[Subject, SampleWindow] = OrderedDict()
         self._states: OrderedDict[Target, _State] = OrderedDict()
         self._found: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
-        self._training_s = FIRST_GUESS_S
+        self._training_s, self._waits = FIRST_GUESS_S, False
 
     def add(self, subject: Subject, stream: str, samples: Sequence[Sample], now_s: float) -> None:
         """Keep samples of a stream; ``now_s``: seconds since 1970."""
@@ -129,14 +129,16 @@ class Adaptation:
 
     def next(self, now_s: float) -> Due | None:
         """What should be trained now, the one that waits longest; None where nothing should, or can be paid."""
-        if not self._purse.may_spend(self._training_s):
-            return None
         due = [
             (state.history.tried_at_s or 0.0, Due(target, reason))
             for target, state in self._states.items()
             if (reason := self._why(target, state, now_s))
         ]
-        return min(due, key=lambda each: each[0])[1] if due else None
+        waits = bool(due) and not self._purse.may_spend(self._training_s)
+        if waits and not self._waits:
+            log.info("training waits: it takes %.1f s, %.1f s may be spent", self._training_s, self._purse.left_s)
+        self._waits = waits
+        return min(due, key=lambda each: each[0])[1] if due and not waits else None
 
     async def train(self, due: Due, now_s: Callable[[], float]) -> Artefact | None:
         """Train; what is to be published, None where nothing is better than what is there. Logs what became of it."""

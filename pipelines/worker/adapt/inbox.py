@@ -7,6 +7,7 @@ import logging
 from aiokafka import ConsumerRecord
 
 from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.window import SPAN_S
 from operators.wire.adaptation import SAMPLES_HEADER_KEY
 from pipelines.partition.mishaps import Mishaps
 from pipelines.worker.adapt.messages import read_samples, read_update, read_wish, update_key
@@ -56,9 +57,12 @@ class Inbox:
         self._adaptation.published(target, update.version, update.data, now_s)
 
     def _samples(self, record: ConsumerRecord) -> None:
-        batch = read_samples(record.headers, record.value)
-        if batch.query == self._query and not self._is_foreign(record, self._adaptation.why_foreign(batch.subject)):
-            self._adaptation.add(batch.subject, batch.stream, batch.samples, self._clock.now().timestamp())
+        batch, now_s = read_samples(record.headers, record.value), self._clock.now().timestamp()
+        if batch.query != self._query or self._is_foreign(record, self._adaptation.why_foreign(batch.subject)):
+            return
+        if max(each.at_s for each in batch.samples) < now_s - SPAN_S:
+            self._is_foreign(record, f"samples of stream {batch.stream} are older than an hour: set the clocks alike")
+        self._adaptation.add(batch.subject, batch.stream, batch.samples, now_s)
 
     def _wish(self, record: ConsumerRecord) -> None:
         wanted = read_wish(record.value)

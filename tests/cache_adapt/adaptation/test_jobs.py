@@ -151,12 +151,15 @@ async def test_a_training_that_fails_is_tried_again_when_more_samples_have_come(
     assert await the.work() is not None
 
 
-async def test_trainings_cost_no_more_than_the_purse_allows() -> None:
+async def test_trainings_cost_no_more_than_the_purse_allows(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     seconds = 0.0
     the = worker(purse=Purse(lambda: seconds, share=1.0, reinvested=0.0))
     the.see(*[1] * 30)
     the.want()
     assert the.adaptation.next(the.now_s) is None
+    assert the.adaptation.next(the.now_s) is None
+    assert caplog.messages == ["training waits: it takes 1.0 s, 0.0 s may be spent"]
     seconds = 1.2
     assert await the.work() is not None
     the.want(replace(TARGET, subject=replace(SUBJECT, node="other")))
