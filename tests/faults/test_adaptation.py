@@ -138,6 +138,12 @@ async def test_killed_in_the_middle_of_a_training_it_goes_on_and_nothing_is_trai
         again = await place.wished(place.target, second)
         assert again == update, "a worker that begins anew gets what is there"
         assert topics.count("updates") == 1
+        other = place.head(0, 1)
+        with suppress(TimeoutError):  # a worker that is gone before its head is there
+            async with asyncio.timeout(1.5):
+                await place.wished(other)
+        await asyncio.to_thread(until, lambda: topics.count("updates") == 2, "its head", second)
+        assert SpecialisedHead.from_bytes((await place.wished(other, second)).data).classes == (0, 1)
         healthy = await asyncio.to_thread(sluice, "health", place.folder / "alive")
         assert healthy.returncode == 0, healthy.stdout + healthy.stderr
         assert await asyncio.to_thread(second.terminate) == 0, second.errors
@@ -166,9 +172,6 @@ async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothin
         place.send("updates", key, value, (UPDATE_HEADER_KEY, b"{}"))
         place.send("updates", key, value)
     with place.adapting() as process:
-        with suppress(TimeoutError):  # a worker that is gone before its head is there
-            async with asyncio.timeout(2):
-                await place.wished(place.target)
         update = await place.wished(place.target, process)
         assert await asyncio.to_thread(process.terminate) == 0, process.errors
     assert SpecialisedHead.from_bytes(update.data).classes == CLASSES
