@@ -34,6 +34,7 @@ COMMANDS = {
     "dlq": "Read dead letters, and put their messages back.",
     "models": "List, pull and verify models.",
     "specialize": "Make and list the templates that recognisers are specialised with.",
+    "caches": "Build learned caches, which answer for easy inputs before a model's last layer.",
     "demo": "Analyse a generated street and leave an annotated video.",
     "health": "Exit 0 while a capture or worker process is alive and making progress.",
 }

@@ -74,7 +74,7 @@ def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -
     leave_s = latencies([(each.cut, each.explored) for each in chosen], network.whole_s)
     scores = [each.held.errors[each.explored.selector] for each in chosen]
     right = [each.held.right for each in chosen]
-    thresholds, found = calibrated(scores, right, leave_s, wanted.agreement, wanted.of)
+    thresholds, found = calibrated(scores, right, leave_s, wanted.agreement, wanted.of, wanted.independent)
     idle = [not count for count in found.effect.answered.tolist()]
     if any(idle):
         kept = [each for each, out in zip(chosen, idle, strict=True) if not out]

@@ -29,6 +29,7 @@ def calibrated(
     latency: Sequence[float],
     agreement: float,
     of: Share = "inputs",
+    independent: float = 1.0,
 ) -> tuple[list[float], Certified]:
     """Thresholds on the error scores of caches that are asked one after the other, and what they do.
 
@@ -38,20 +39,22 @@ def calibrated(
     ordered = [np.sort(each) for each in scores]
     count = max(len(ordered[0]), 1)
     ranks = np.stack([np.searchsorted(line, each) / count for line, each in zip(ordered, scores, strict=True)])
-    found = certified(Record.of(ranks, np.stack(right), latency), agreement, of)
+    found = certified(Record.of(ranks, np.stack(right), latency), agreement, of, independent=independent)
     return [_value(line, share) for line, share in zip(ordered, found.thresholds.tolist(), strict=True)], found
 
 
-def best_score(held: Held, agreement: float, of: Share = "inputs") -> tuple[bool, Operating]:
+def best_score(held: Held, agreement: float, of: Share = "inputs", independent: float = 1.0) -> tuple[bool, Operating]:
     """Whether selectors or the largest probability answer more at this agreement, and how much."""
-    found = {rival: operating(held, rival, agreement, of) for rival in (False, True)}
+    found = {rival: operating(held, rival, agreement, of, independent) for rival in (False, True)}
     best = max(found, key=lambda rival: found[rival].hit_rate)  # the simpler one where they are equal
     return best, found[best]
 
 
-def operating(held: Held, selector: bool, agreement: float, of: Share = "inputs") -> Operating:
+def operating(
+    held: Held, selector: bool, agreement: float, of: Share = "inputs", independent: float = 1.0
+) -> Operating:
     """What a cache by itself answers, and how well."""
-    _, found = calibrated([held.errors[selector]], [held.right], [1.0, 2.0], agreement, of)
+    _, found = calibrated([held.errors[selector]], [held.right], [1.0, 2.0], agreement, of, independent)
     answered, inputs = int(found.effect.answered.sum()), max(len(held.right) // 2, 1)
     accuracy = 1 - found.effect.wrong / answered if answered else 1.0
     return Operating(agreement, min(answered / inputs, 1.0), accuracy)

@@ -50,6 +50,8 @@ class Wanted:
     architectures: Sequence[str] = EXPLORED
     memory_bytes: float = float("inf")
     seed: int = 0
+    independent: float = 1.0
+    """As how many inputs each one counts: less than 1 where several show the same object."""
 
     @property
     def levels(self) -> list[float]:
@@ -119,8 +121,8 @@ def trained_at(cut: Cut, name: str, found: Held, selector: bool, wanted: Wanted)
 
 def _explored(cut: Cut, name: str, wanted: Wanted, timed: Timed) -> Explored:
     found = held_at(cut, name, wanted)
-    selector, _ = best_score(found, wanted.agreement, wanted.of)
-    points = tuple(operating(found, selector, level, wanted.of) for level in wanted.levels)
+    selector, _ = best_score(found, wanted.agreement, wanted.of, wanted.independent)
+    points = tuple(operating(found, selector, level, wanted.of, wanted.independent) for level in wanted.levels)
     rng, few = _rng(wanted, cut.tensor, name, "time"), slice(TIMED_ROWS)
     blank = LearnedCache(  # the clock does not care for its weights
         cut.tensor,

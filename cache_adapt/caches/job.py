@@ -42,6 +42,8 @@ class CachesJob(msgspec.Struct, frozen=True):
     """Share of the caches' answers that must be the network's."""
     architectures: tuple[str, ...]
     seed: int
+    independent: float = 1.0
+    """As how many samples each one counts."""
 
 
 class CachesAnswer(msgspec.Struct, frozen=True):
@@ -82,7 +84,7 @@ def answered(job: CachesJob) -> CachesAnswer:
             Cut(each.tensor, each.until_s, each.overhead_s, Lessons(tap, each.grid, answers, None, job.classes))
             for each, tap in zip(job.cuts, taps, strict=True)
         ]
-        wanted = Wanted(job.agreement, "answers", job.architectures, seed=job.seed)
+        wanted = Wanted(job.agreement, "answers", job.architectures, seed=job.seed, independent=job.independent)
         explored = list(explore(cuts, wanted, lookup_s))
         found = build(Network(job.model, job.model_sha256, job.whole_s), cuts, explored, wanted)
     except SluiceError as error:

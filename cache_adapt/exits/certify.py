@@ -42,17 +42,21 @@ class Certified:
     """Upper confidence bound of the share of wrong answers."""
 
 
-def certified(record: Record, agreement: float, of: Share = "inputs", doubt: float = DOUBT) -> Certified:
+def certified(
+    record: Record, agreement: float, of: Share = "inputs", doubt: float = DOUBT, independent: float = 1.0
+) -> Certified:
     """The highest thresholds on the climb at which at most 1 − ``agreement`` is wrong of the inputs, or answers.
 
-    Where not even the first step can be certified all thresholds are 0: no input leaves.
+    ``independent``: as how many inputs each one counts, less than 1 where several show the same object. Where not even
+    the first step can be certified all thresholds are 0: no input leaves.
     """
     tuning, judging = halves(record)
     kept = Certified(np.zeros(record.exits), effect(judging, np.zeros(record.exits)), 0.0)
     for thresholds in _finely(climb(tuning, agreement)):
         found = effect(judging, thresholds)
         answered = int(found.answered.sum())
-        bound = upper_bound(found.wrong, judging.inputs if of == "inputs" else answered, doubt)
+        trials = judging.inputs if of == "inputs" else answered
+        bound = upper_bound(independent * found.wrong, independent * trials, doubt)
         if bound <= 1 - agreement:
             kept = Certified(thresholds, found, bound)
         elif of == "inputs":
@@ -66,7 +70,7 @@ def halves(record: Record) -> tuple[Record, Record]:
     return record.rows(np.flatnonzero(run % 2 == 0)), record.rows(np.flatnonzero(run % 2 == 1))
 
 
-def upper_bound(wrong: int, trials: int, doubt: float = DOUBT) -> float:
+def upper_bound(wrong: float, trials: float, doubt: float = DOUBT) -> float:
     """The share that the truth exceeds with probability ``doubt`` at most (Clopper and Pearson, 1934).
 
     >>> round(upper_bound(0, 230), 4), upper_bound(0, 0)

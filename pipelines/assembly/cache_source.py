@@ -7,32 +7,19 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from cache_adapt.caches import store
 from learning.job_runner import JobRunner
 from operators.recognise.cached.supply import CacheSource, CutPlan
-from pipelines.settings import cache_dir
+from pipelines.measure.cache_files import built_caches
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Catalogue, Entry, verify
 from serving.errors import ModelError
-from serving.variants.artefacts import folder, user_cache
 from serving.variants.variant import parse
 
 log = logging.getLogger(__name__)
 
 CHILD, NAME = "cache_adapt.caches.child", "the process that builds caches"
-FILE = "caches.safetensors"
 PLACES = (0.3, 0.5, 0.7)
 """Where caches are tried in an oracle that none were built for, as shares of its work."""
-
-
-def caches_file(entry: Entry) -> Path:
-    """The caches that were built for a model: beside its variants and profiles."""
-    return folder(cache_dir() or user_cache(), entry) / FILE
-
-
-def built_caches(entry: Entry) -> store.BuiltCaches | None:
-    """They, if there are any; ModelError where they cannot be used."""
-    return store.read(caches_file(entry), entry.card.sha256)
 
 
 def cache_source(known: Catalogue, oracle: str, agreement: float, samples: Path) -> CacheSource:

@@ -14,6 +14,7 @@ import click
 from pipelines.commands import options
 from pipelines.environment import catalogue, measured
 from pipelines.measure.audit_prospects import demanding
+from pipelines.measure.cache_prospects import caches_used
 from pipelines.measure.head_prospects import hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
@@ -36,7 +37,9 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
     if not examined.problems:
         query_read = examined.require()[0]
         prospects = {**demanding(query_read, known), **hopeless(query_read, known)}
-        doubts += [f"{node}: {why}" for node, why in prospects.items()]
+        doubts += [
+            f"{node}: {why}" for found in (prospects, caches_used(query_read, known)) for node, why in found.items()
+        ]
     planned = _planned(examined, known)
     doubts += planned.doubts
     if as_json:

@@ -1,5 +1,7 @@
-"""What ``sluice models profile``, ``sluice models select`` and ``sluice specialize profile`` do, without the printing.
+"""What ``sluice models profile``, ``models select``, ``specialize profile`` and ``caches build`` do, but for the
+printing.
 
 Read in this order: ``pictures``, ``profile_models``, ``measured_variants``, ``compact_models``, ``template_data``,
-``template_making``, ``head_prospects``, ``audit_prospects``.
+``template_making``, ``head_prospects``, ``audit_prospects``, ``cache_prospects``, ``cache_files``, ``tapped_pictures``,
+``cache_building``.
 """

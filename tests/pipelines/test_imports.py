@@ -83,6 +83,7 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ),
     ("specialize list", ["specialize", "list", "--nope"], "pydantic rich"),
     ("specialize profile", ["specialize", "profile", "none"], "pydantic rich"),
+    ("caches build", ["caches", "build", "none"], "pydantic rich"),
 ]
 
 RIGHT = """\

@@ -12,8 +12,8 @@ from serving.catalogue.cards import ModelCard
 from serving.engines.exits import ExitOutputs, Exits
 from serving.scheduling.urgency import Urgency
 
-EVERY = 2
-"""Every so-manieth batch is sampled at most: what the oracle itself costs must stay known."""
+EVERY = 8
+"""Every so-manieth batch is sampled at most: looks that follow each other show the same objects."""
 
 
 class SampledEngine:

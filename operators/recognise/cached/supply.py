@@ -42,6 +42,8 @@ CUT_S = 0.00015
 PATIENCE = 60.0
 """Caches are left when they have cost more than they saved by so many looks of the oracle."""
 ARCHITECTURES = ("FC(64)",)
+INDEPENDENT = 0.35
+"""As how many samples each counts: a track gives about four, whose errors are alike (intraclass correlation .6)."""
 
 
 class Runner(Protocol):
@@ -205,4 +207,5 @@ class CacheSupply:
             agreement=self._source.agreement,
             architectures=ARCHITECTURES,
             seed=samples.taken,
+            independent=INDEPENDENT,
         )

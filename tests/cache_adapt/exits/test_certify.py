@@ -56,3 +56,10 @@ def test_halves_are_runs_of_neighbours_that_share_nothing():
     one, other = halves(first)
     assert sorted([*one.errors[0], *other.errors[0]]) == list(first.errors[0])
     assert (np.diff(one.errors[0]) > 1.5 / 200).sum() == 9
+
+
+def test_inputs_that_show_the_same_objects_count_less():
+    known = record(1, exits=3, inputs=1500)
+    alone, together = certified(known, 0.97, "answers"), certified(known, 0.97, "answers", independent=0.3)
+    assert together.effect.answered.sum() < alone.effect.answered.sum()
+    assert upper_bound(0, 69) == pytest.approx(upper_bound(0.0, 0.3 * 230))

@@ -13,10 +13,11 @@ from cache_adapt.caches import store
 from operators.recognise.cached.caches import Caches
 from operators.testing import FakeEngine
 from pipelines.assembly.build import build_operator
-from pipelines.assembly.cache_source import cache_source, caches_file, cut_plan
+from pipelines.assembly.cache_source import cache_source, cut_plan
 from pipelines.assembly.chains import Chains
 from pipelines.assembly.head_training import HeadTraining
 from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.measure.cache_files import caches_file
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from specialization.trainer.trainer import ThreadSpecializer

@@ -14,6 +14,7 @@ from cache_adapt.audit.state import Rule
 from cache_adapt.caches.job import CachesAnswer, CachesJob
 from learning.purse import Purse
 from operators.recognise.cached.own_samples import CAPACITY, OwnTaps
+from operators.recognise.cached.sampled_engine import EVERY
 from operators.recognise.cached.supply import LEAST_SAMPLES, PATIENCE
 from operators.recognise.chain import Chain
 from operators.testing import call, scores
@@ -24,6 +25,10 @@ from tests.operators.recognise.cached.paints import BLUE, CUTS, GREEN, MURKY, RE
 
 SERVES = CachesAnswer(caches=base64.b64encode(built().to_bytes()).decode(), processor_s=1.25)
 ASKED = call("oracle")
+LOOKS = 20
+"""In a frame, all of one batch."""
+FRAMES = EVERY * LEAST_SAMPLES // LOOKS
+"""After so many there are enough samples."""
 
 
 @pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
@@ -119,7 +124,7 @@ async def looked(world: World, frames: int) -> None:
 async def test_caches_are_built_from_the_nodes_own_looks(tmp_path):
     builder = Builder(SERVES)
     world = await ready(World(tmp_path, None, builder))
-    await looked(world, LEAST_SAMPLES // 10)  # twenty looks a frame, and every second frame is sampled
+    await looked(world, FRAMES)
     assert len(builder.jobs) == 1
     job = msgspec.json.decode(builder.jobs[0], type=CachesJob)
     assert (job.model, job.classes, job.agreement) == ("oracle", 3, 0.97)
@@ -137,10 +142,10 @@ async def test_caches_are_built_from_the_nodes_own_looks(tmp_path):
 async def test_samples_are_the_taps_and_the_oracles_answers(tmp_path):
     world = await ready(World(tmp_path, None))
     frame, regions = scene(BLUE, RED)
-    for _ in range(2):
+    for _ in range(EVERY):
         await world.oracle.answer(frame, regions, ASKED)
     assert [word(region) for region in regions] == [("blue", "oracle"), ("red", "oracle")]
-    assert [model for model, _, _ in world.engine.asked] == ["oracle", "oracle+exits"]
+    assert [model for model, _, _ in world.engine.asked] == ["oracle"] * (EVERY - 1) + ["oracle+exits"]
     assert (tmp_path / "samples" / "labels.npy").exists()
     labels = np.load(tmp_path / "samples" / "labels.npy")
     assert labels[:3].tolist() == [0, 2, -1]
@@ -150,7 +155,7 @@ async def test_samples_are_the_taps_and_the_oracles_answers(tmp_path):
 async def test_audits_and_other_background_work_are_not_sampled(tmp_path):
     world = await ready(World(tmp_path, None))
     batch = np.zeros((1, 3, 4, 4), np.float32)
-    for _ in range(4):
+    for _ in range(2 * EVERY):
         await world.sampled.infer("oracle", batch, BACKGROUND)
     assert {model for model, _, _ in world.engine.asked} == {"oracle"}
 
@@ -158,7 +163,7 @@ async def test_audits_and_other_background_work_are_not_sampled(tmp_path):
 async def test_an_empty_purse_takes_no_samples_and_builds_nothing(tmp_path):
     builder = Builder(SERVES)
     world = await ready(World(tmp_path, None, builder, lambda: Purse(lambda: 0.0)))
-    await looked(world, LEAST_SAMPLES // 8)
+    await looked(world, FRAMES)
     assert builder.jobs == []
     assert {model for model, _, _ in world.engine.asked} == {"oracle"}
 
@@ -167,7 +172,7 @@ async def test_an_oracle_that_is_fast_itself_gets_no_caches(tmp_path):
     builder = Builder(SERVES)
     world = await ready(World(tmp_path, None, builder))
     world.engine.costs_s["oracle"] = 0.001
-    await looked(world, LEAST_SAMPLES // 8)
+    await looked(world, FRAMES)
     assert builder.jobs == []
 
 
@@ -175,10 +180,10 @@ async def test_where_no_caches_pay_they_are_tried_again_with_twice_the_samples(t
     builder = Builder(CachesAnswer(error="no caches pay", processor_s=1.0))
     world = await ready(World(tmp_path, None, builder))
     caplog.set_level("INFO")
-    await looked(world, LEAST_SAMPLES // 10 + 2)
+    await looked(world, FRAMES + 8)
     assert len(builder.jobs) == 1
     assert "no caches pay" in caplog.text
-    await looked(world, LEAST_SAMPLES // 10 + 2)
+    await looked(world, FRAMES + 8)
     assert len(builder.jobs) == 2
 
 
@@ -190,7 +195,7 @@ async def test_where_no_caches_pay_they_are_tried_again_with_twice_the_samples(t
 async def test_damaged_caches_are_refused_and_the_oracle_goes_on(tmp_path, answer, caplog):
     world = await ready(World(tmp_path, None, Builder(answer)))
     caplog.set_level("INFO")
-    await looked(world, LEAST_SAMPLES // 10)
+    await looked(world, FRAMES)
     assert world.caches.edition("cam") is None
     assert "damaged" in caplog.text
 
@@ -212,17 +217,17 @@ async def test_a_sample_run_that_caches_answered_is_run_again_by_the_oracle(tmp_
     world.sampled.wanted = lambda items: "oracle+exits"
     batch = np.zeros((2, 3, 4, 4), np.float32)
     batch[:, 0] = 200
-    for _ in range(2):
+    for _ in range(EVERY):
         (found,) = await world.sampled.infer("oracle", batch, ASKED.urgency)
         assert found.argmax(axis=1).tolist() == [0, 0]
         assert (found != 0).any()
-    assert [model for model, _, _ in world.engine.asked] == ["oracle", "oracle+exits", "oracle"]
+    assert [model for model, _, _ in world.engine.asked] == ["oracle"] * (EVERY - 1) + ["oracle+exits", "oracle"]
 
 
 async def test_closing_ends_the_builder(tmp_path):
     builder = Builder(SERVES)
     world = await ready(World(tmp_path, None, builder))
-    await looked(world, LEAST_SAMPLES // 10)
+    await looked(world, FRAMES)
     await world.caches.close()
     assert builder.closed
 

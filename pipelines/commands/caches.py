@@ -1,0 +1,136 @@
+"""``sluice caches``: learned caches inside a classifier, explored, composed and built from pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from pipelines.commands import options
+from pipelines.environment import catalogue
+from pipelines.process.safe_console import SafeConsole
+from pipelines.process.terminal import say
+from pipelines.settings import cache_dir
+
+if TYPE_CHECKING:
+    from pipelines.measure.cache_building import CacheReport
+
+TARGET = 0.97
+
+
+@click.group("caches")
+def command() -> None:
+    """Build learned caches, which answer for easy inputs before a model's last layer."""
+
+
+@command.command("build")
+@click.argument("model")
+@options.models
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Pictures such as the camera's crops, in folders of any depth; no labels needed.  [default: drawn crops]",
+)
+@click.option(
+    "--target",
+    type=click.FloatRange(0.5, 1, max_open=True),
+    default=TARGET,
+    show_default=True,
+    help="The least share of the caches' answers that must be the model's.",
+)
+@click.option("--again", is_flag=True, help="Explore anew what an earlier build has explored on the same pictures.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="PNG", help="Draw shares of inputs by their latency.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+def build(
+    model: str,
+    models: tuple[Path, ...],
+    data: Path | None,
+    target: float,
+    again: bool,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Build caches for the classifier MODEL, if they make it faster than any of its variants.
+
+    Every form of cache is tried at every cut point. The build can be interrupted: it goes on where it was. Times are
+    processor times of one item on one thread, measured here and now.
+    """
+    entry = catalogue(models).find(model)
+    from pipelines.measure.cache_building import build_caches
+    from pipelines.measure.template_data import Shown
+    from serving.variants.artefacts import user_cache
+
+    shown = Shown.of(data)
+    console = SafeConsole(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task(model, total=1.0)
+        found = build_caches(
+            entry,
+            shown,
+            target,
+            cache_dir() or user_cache(),
+            again,
+            lambda what, share: bars.update(task, description=f"{model}: {what}", completed=share),
+        )
+    if plot is not None:
+        from pipelines.report.cache_plot import save
+
+        save(plot, found)
+    if as_json:
+        say(json.dumps(_plain(model, found), indent=2))
+        return
+    SafeConsole().print(_table(found))
+    for line in _lines(model, found):
+        say(line)
+
+
+def _lines(model: str, found: CacheReport) -> list[str]:
+    lines = [
+        f"{variant.name}: {1e3 * variant.problem.whole:.2f} ms, agrees in {variant.agreement:.1%} at least"
+        for variant in found.variants
+    ]
+    built = found.built.caches
+    if built is None:
+        instead = "nothing is built" if found.plan.variant == model else f"nothing is built; run {found.plan.variant}"
+        return [*lines, f"{found.plan.reason}: {instead}"]
+    places = ", ".join(f"{each.architecture} at {each.tensor} {each.hit_rate:.0%}" for each in built.card.caches)
+    lines.append(f"{model} with caches: {1e3 * found.built.latency_s:.2f} ms ({built.card.speedup:.2f} times as fast)")
+    return [*lines, f"answered by {places}", f"written to {found.file}"]
+
+
+def _table(found: CacheReport) -> Table:
+    table = Table(box=None)
+    for heading in ("tensor", "cache", "score", "hits", "of them right", "lookup, ms", "KB"):
+        table.add_column(heading, justify="left" if heading in ("tensor", "cache", "score") else "right", no_wrap=True)
+    for each in found.explored:
+        point = each.points[0]
+        score = "selector" if each.selector else "largest"
+        figures = f"{point.hit_rate:.1%}", f"{point.accuracy:.1%}", f"{1e3 * each.lookup_s:.3f}"
+        table.add_row(each.tensor, each.architecture, score, *figures, f"{each.memory_bytes / 1024:.0f}")
+    return table
+
+
+def _plain(model: str, found: CacheReport) -> dict[str, Any]:
+    import msgspec
+
+    built = found.built.caches
+    return {
+        "model": model,
+        "runs": found.plan.variant,
+        "reason": found.plan.reason,
+        "whole_ms": round(1e3 * found.whole_s, 4),
+        "expected_ms": round(1e3 * (found.built.latency_s if built else found.plan.latency), 4),
+        "caches": [msgspec.to_builtins(each) for each in built.card.caches] if built else [],
+        "variants": [
+            {"variant": each.name, "ms": round(1e3 * each.problem.whole, 4), "agreement": round(each.agreement, 4)}
+            for each in found.variants
+        ],
+        "explored": [msgspec.to_builtins(each) for each in found.explored],
+        "file": None if found.file is None else str(found.file),
+    }
