@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pipelines.measure.cache_building import CacheReport
 
 TARGET = 0.97
+WIDTH = 150
+"""Columns of the table: a name that is cut off cannot be looked up."""
 
 
 @click.group("caches")
@@ -85,7 +87,9 @@ def build(
     if as_json:
         say(json.dumps(_plain(model, found), indent=2))
         return
-    SafeConsole().print(_table(found))
+    table = SafeConsole()
+    table.width = max(table.width, WIDTH)
+    table.print(_table(found))
     for line in _lines(model, found):
         say(line)
 

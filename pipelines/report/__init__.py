@@ -2,7 +2,6 @@
 they come.
 
 Read in this order: ``run_counts``, ``tracks``, ``looks``, ``static_objects``, ``percentiles``, ``run_report``,
-Read in this order: ``run_counts``, ``tracks``, ``looks``, ``static_objects``, ``percentiles``, ``run_report``,
 ``text``, ``result_lines``, ``explanation``, ``recorded``, ``watch_view``, ``minute``, ``timelines``,
 ``specialization_text``, ``timeline_columns``, ``timeline_plot``, ``pareto_plot``, ``cache_plot``.
 """
