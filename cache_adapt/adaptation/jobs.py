@@ -46,6 +46,8 @@ class _State:
     version: int = 0
     data: bytes = b""
     """The version in use; empty where it is not known."""
+    made: bytes = b""
+    """What was trained here last."""
     reports: OrderedDict[str, Report] = field(default_factory=OrderedDict)
 
 
@@ -76,7 +78,8 @@ class Adaptation:
         """``purse``: what trainings may cost; ``agreement``: the query's ``accuracy``."""
         self._kinds = {kind.kind: kind for kind in kinds}
         self._purse, self._agreement = purse, agreement
-        self._windows: OrderedDict[Subject, SampleWindow] = OrderedDict()
+        self._windows: dict[tuple[Subject, int], SampleWindow] = {}
+        """By the number of activations too: a message with another number must not displace the others."""
         self._states: OrderedDict[Target, _State] = OrderedDict()
         self._found: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
         self._training_s, self._waits = FIRST_GUESS_S, False
@@ -84,13 +87,11 @@ class Adaptation:
     def add(self, subject: Subject, stream: str, samples: Sequence[Sample], now_s: float) -> None:
         """Keep samples of a stream; ``now_s``: seconds since 1970."""
         dims = len(samples[0].features)
-        window = self._windows.get(subject)
-        if window is None or window.dims != dims:
-            window = self._windows[subject] = SampleWindow(dims, WINDOW_BYTES)
-        self._windows.move_to_end(subject)
-        _limit(self._windows, MOST_WINDOWS)
+        window = self._windows.setdefault((subject, dims), SampleWindow(dims, WINDOW_BYTES))
         for sample in samples:
             window.add(stream, sample, now_s)
+        if len(self._windows) > MOST_WINDOWS:
+            del self._windows[min(self._windows, key=lambda each: len(self._windows[each]))]
 
     def why_foreign(self, subject: Subject) -> str | None:
         """Why no kind trains on samples of this network; None where one does."""
@@ -155,6 +156,7 @@ class Adaptation:
             why_not = why_not_published(made.data, kind.judge(target, made.data, held), current, len(held))
             if why_not is None:
                 artefact = Artefact(target, version, made.data, len(rows), made.detail)
+                state.made = made.data
                 log.info("%s: version %d from %d recent samples: %s", where, version, len(rows), made.detail)
         except SluiceError as error:
             why_not = str(error)
@@ -203,8 +205,10 @@ class Adaptation:
         state.version = version
         if self._judged(self._kinds[target.kind], target, data, nothing) is None:
             state.data, state.history = b"", History()
-        elif data != state.data:
-            state.data, state.history = data, History(tried_at_s=now_s, served=True)
+        else:
+            if data not in (state.data, state.made):
+                state.history = History(tried_at_s=now_s, served=True)
+            state.data = data
 
     def _judged(self, kind: Trainable, target: Target, data: bytes, held: Rows) -> Judgement | None:
         """How the version in use does; None where there is none that can be used."""
@@ -214,7 +218,9 @@ class Adaptation:
             return None
 
     def _window(self, subject: Subject) -> SampleWindow:
-        return self._windows.get(subject) or SampleWindow(1, WINDOW_BYTES)
+        """The largest window of a network; an empty one where there is none."""
+        found = (window for (each, _), window in self._windows.items() if each == subject)
+        return max(found, key=len, default=SampleWindow(1, WINDOW_BYTES))
 
     def _pay(self, processor_s: float) -> None:
         self._training_s = processor_s

@@ -68,7 +68,8 @@ class History(msgspec.Struct):
             return False
         if self.tried_at_s is None:
             return True
-        return now_s - self.tried_at_s >= PAUSE_S and samples - self.samples >= LEAST_NEW
+        fresh = samples - self.samples if samples >= self.samples else samples  # fewer: they are counted anew
+        return now_s - self.tried_at_s >= PAUSE_S and fresh >= LEAST_NEW
 
     def tried(self, now_s: float, samples: int, mix: Mapping[int, int], gained: bool) -> None:
         """Note an attempt; where it brought nothing the next one comes later than after the one before."""

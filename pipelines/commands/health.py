@@ -23,7 +23,7 @@ from serving.errors import Unavailable
     help="The age at which the file counts as stale.",
 )
 def command(file: Path, max_age_s: float) -> None:
-    """Exit 0 while FILE, given to `sluice capture` or `sluice worker` as --alive, says that all is well.
+    """Exit 0 while FILE, given to a command of Sluice as --alive, says that all is well.
 
     Else 1, with the reason in one line: what the process says, or that it says nothing any more.
     """

@@ -11,7 +11,9 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.query.check import open_query
+from pipelines.query.nodes import NOTHING_LEARNS, learns
 from pipelines.settings import broker_settings, stream_bounds
+from serving.errors import BadInput
 
 
 @click.command(name="worker")
@@ -67,6 +69,8 @@ def command(
     listening = options.listening(serve, listen, secret_file)
     known = catalogue(models)
     wanted, dag = open_query(query, known, sources)
+    if adapt and not any(map(learns, wanted.nodes)):
+        raise BadInput(f"--adapt: {NOTHING_LEARNS}, or leave --adapt out")
     topics = wanted.publish.topics.with_prefix(prefix)
     # Engines and Faust, which a wrong query need not wait for.
     from operators.transports.faust_import import import_faust

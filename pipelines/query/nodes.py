@@ -147,6 +147,13 @@ class RecogniseNode(Node):
         return self
 
 
+def learns(node: DetectNode | TrackNode | RecogniseNode) -> bool:
+    """Whether the node learns from what its streams show."""
+    return isinstance(node, RecogniseNode) and node.specialize
+
+
+NOTHING_LEARNS = "nothing of this query learns from its streams: set `specialize: true` on a recognise node"
+
 NodeSpec = Annotated[DetectNode | TrackNode | RecogniseNode, Field(discriminator="task")]
 NODE_TYPES: dict[str, type[DetectNode] | type[TrackNode] | type[RecogniseNode]] = {
     "detect": DetectNode,

@@ -63,6 +63,7 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("worker", ["worker", "wrong.yaml", *BROKER], "pydantic"),
     ("worker, misspelt model", ["worker", "model.yaml", *BROKER], "pydantic"),
     ("worker, wrong broker", ["worker", "right.yaml", "--broker", "http://a"], "pydantic"),
+    ("worker, nothing to adapt", ["worker", "right.yaml", "--adapt", *BROKER], "pydantic"),
     ("adapt", ["adapt", "wrong.yaml", *BROKER], "pydantic"),
     ("adapt, misspelt model", ["adapt", "model.yaml", *BROKER], "pydantic"),
     ("capture", ["capture", "wrong.yaml", *BROKER], "pydantic"),

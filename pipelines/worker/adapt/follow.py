@@ -16,6 +16,7 @@ from operators.transports.fetches import watch_fetches
 from operators.transports.record_sets import unreadable
 from operators.transports.unreadable_log import UnreadableLog
 from pipelines.kafka.options import client_options
+from pipelines.partition.mishaps import Mishaps
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import BROKER_BACKOFF
 
@@ -26,7 +27,7 @@ AT_ONCE = 64
 POLL_MS = 1000
 
 Take = Callable[[ConsumerRecord], None]
-"""Takes a message; must not raise."""
+"""Takes a message; one at which it raises is passed over."""
 
 
 class Follower:
@@ -36,7 +37,7 @@ class Follower:
         """``since_s``: begin with messages of that moment, seconds since 1970; None: with the oldest."""
         self.topic = topic
         self._settings, self._take, self._since_s = settings, take, since_s
-        self._unreadable = UnreadableLog()
+        self._unreadable, self._mishaps = UnreadableLog(), Mishaps(log)
         self._positions: dict[TopicPartition, int] = {}
         self.caught_up = asyncio.Event()
         """Is set once everything has been read that was there at the beginning."""
@@ -50,10 +51,11 @@ class Follower:
             began_s = time.monotonic()
             try:
                 await self._read()
-            except (KafkaError, OSError, TimeoutError) as error:
+            except Exception as error:  # whatever the library raises, frames must not wait for it
                 failures = failures + 1 if time.monotonic() - began_s < BROKER_BACKOFF.max_s else 0
                 if failures <= 1:
-                    log.warning("cannot read topic %s (%s): trying again", self.topic, error)
+                    what = error if isinstance(error, KafkaError | OSError) else f"{type(error).__name__}: {error}"
+                    log.warning("cannot read topic %s (%s): trying again", self.topic, what)
             await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
 
     async def _read(self) -> None:
@@ -84,8 +86,13 @@ class Follower:
 
     def _take_all(self, records: Sequence[ConsumerRecord]) -> None:
         for record in records:
-            if unreadable(record.headers) is None:
+            if unreadable(record.headers) is not None:
+                continue
+            try:
                 self._take(record)
+            except Exception as error:  # the next message may be a good one
+                place = f"topic {record.topic} partition {record.partition} offset {record.offset}"
+                self._mishaps.note("a message is passed over", f"{place}: {type(error).__name__}: {error}")
 
     async def _begin(self, consumer: AIOKafkaConsumer) -> dict[TopicPartition, int]:
         """Seek to where reading begins or goes on; the ends as they are now."""

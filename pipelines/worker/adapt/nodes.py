@@ -10,6 +10,7 @@ from operators.recognise.specialised.head_kinds import Known, Templates
 from operators.recognise.specialised.labels import Labels
 from pipelines.assembly.head_training import node_templates
 from pipelines.query.dag import Dag
+from pipelines.query.nodes import NOTHING_LEARNS, learns
 from pipelines.query.query_file import RecogniseNode
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput
@@ -22,11 +23,11 @@ def templates_of(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Tem
     found = {
         (node.spec.name, template.name): Known(template, _sha256(template), _labels(node.spec, known))
         for node in dag.nodes
-        if isinstance(node.spec, RecogniseNode) and node.spec.specialize
+        if isinstance(node.spec, RecogniseNode) and learns(node.spec)
         for template in node_templates(_oracle(node.spec, known), known, directories)
     }
     if not found:
-        raise BadInput("nothing of this query learns from its streams: set `specialize: true` on a recognise node")
+        raise BadInput(NOTHING_LEARNS)
     return found
 
 

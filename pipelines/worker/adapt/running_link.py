@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from aiokafka import AIOKafkaProducer, ConsumerRecord
-from aiokafka.errors import KafkaError
 
 from pipelines.kafka.async_clients import wait_for_broker
 from pipelines.kafka.options import client_options
@@ -52,7 +51,7 @@ async def _sending(link: Link, settings: BrokerSettings, topic: str) -> None:
                 async with asyncio.timeout(SEND_S):
                     await _send(producer, topic, link)
                 troubled = False
-            except (KafkaError, OSError, TimeoutError, ValueError) as error:
+            except Exception as error:  # whatever the library raises, frames must not wait for it
                 if not troubled:
                     log.warning("samples do not reach topic %s (%s): some are lost, trying again", topic, error)
                 troubled = True

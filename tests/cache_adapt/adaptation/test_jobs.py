@@ -195,8 +195,28 @@ async def test_everything_that_others_can_make_it_keep_is_bounded() -> None:
     assert the.adaptation.reports == jobs.MOST_REPORTS
 
 
-async def test_activations_of_another_length_begin_a_new_window() -> None:
+async def test_activations_of_another_length_do_not_displace_the_others() -> None:
     the = worker()
     the.see(*[1] * 30)
-    the.see(2, 2, dims=5)
-    assert the.adaptation.samples == 2
+    for dims in range(5, 5 + 2 * jobs.MOST_WINDOWS):
+        the.see(2, 2, dims=dims)
+    the.want()
+    made = await the.work()
+    assert made
+    assert (made.data, made.samples) == (b"\x01", 24)
+
+
+async def test_the_classes_that_a_version_was_made_for_are_remembered() -> None:
+    the = worker()
+    the.see(*[1] * 100)
+    the.want(report=Report("gate", seen=Seen(mix={1: 200})))
+    made = await the.work()
+    assert made
+    the.now_s += PAUSE_S
+    the.see(*[2] * 400)
+    the.want(report=Report("gate", made.version, Seen(mix={1: 200})))
+    assert the.adaptation.next(the.now_s) is None
+    the.want(report=Report("gate", made.version, Seen(mix={2: 200})))
+    due = the.adaptation.next(the.now_s)
+    assert due
+    assert due.reason == "class mix"

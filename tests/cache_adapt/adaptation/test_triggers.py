@@ -58,6 +58,11 @@ def test_nothing_is_trained_on_the_samples_of_the_time_before() -> None:
     assert why_train(served(samples=500), PERIOD_S, 500 + LEAST_NEW - 1, Seen(), AGREEMENT) is None
 
 
+def test_samples_that_are_counted_anew_count() -> None:
+    assert why_train(served(samples=5000), PERIOD_S, LEAST_NEW, Seen(), AGREEMENT) == "schedule"
+    assert why_train(served(samples=5000), PERIOD_S, LEAST_NEW - 1, Seen(), AGREEMENT) is None
+
+
 def test_a_bad_figure_does_not_cause_a_second_training_at_once() -> None:
     bad = Seen(asked=400, answered=0, expected=320.0)
     assert why_train(served(at_s=100.0), 100.0 + PAUSE_S - 1, 1000, bad, AGREEMENT) is None

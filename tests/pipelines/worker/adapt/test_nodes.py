@@ -1,0 +1,48 @@
+"""What there is to adapt in a query."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.environment import catalogue, template_dirs
+from pipelines.query.dag import compile_dag
+from pipelines.query.query_file import Query
+from pipelines.worker.adapt.nodes import templates_of
+from serving.errors import BadInput
+
+
+def query(specialize: bool, model: str = "vehicle-type") -> Query:
+    return Query.model_validate(
+        {
+            "version": 1,
+            "name": "test",
+            "slo_ms": 1000,
+            "nodes": [
+                {"name": "detect", "task": "detect", "model": "motion"},
+                {"name": "type", "task": "recognise", "input": "detect", "model": model, "specialize": specialize},
+            ],
+        }
+    )
+
+
+def test_a_node_that_specialises_is_adapted_on_the_templates_of_its_oracle() -> None:
+    found = templates_of(compile_dag(query(True)), catalogue([]), template_dirs())
+    (known,) = found.values()
+    assert list(found) == [("type", "vehicle-type-compact-features")]
+    assert known.template.has_store
+    assert known.sha256
+    assert known.labels
+
+
+def test_without_a_training_set_any_file_of_the_network_will_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path_factory.mktemp("cache")))
+    found = templates_of(compile_dag(query(True, "street-kind")), catalogue([]), template_dirs())
+    ((node, name), known), *_ = found.items()
+    assert (node, name, known.sha256) == ("type", "street-kind-early20", None)
+
+
+def test_a_query_of_which_nothing_learns_is_refused() -> None:
+    with pytest.raises(BadInput, match="specialize: true"):
+        templates_of(compile_dag(query(False)), catalogue([]), template_dirs())
