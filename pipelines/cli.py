@@ -36,6 +36,7 @@ COMMANDS = {
     "specialize": "Make and list the templates that recognisers are specialised with.",
     "caches": "Build learned caches, which answer for easy inputs before a model's last layer.",
     "demo": "Analyse a generated street and leave an annotated video.",
+    "doctor": "Say what this machine has for Sluice, and what is missing.",
     "health": "Exit 0 while a capture or worker process is alive and making progress.",
 }
 

@@ -103,6 +103,11 @@ def broker_settings(url: str | None = None, environ: Mapping[str, str] = os.envi
     return settings
 
 
+def is_broker_set(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether ``SLUICE_BROKER`` names a broker."""
+    return bool(environ.get("SLUICE_BROKER"))
+
+
 def model_dirs(environ: Mapping[str, str] = os.environ) -> list[Path]:
     """The directories of ``SLUICE_MODELS``, in order."""
     return [Path(part) for part in environ.get("SLUICE_MODELS", "").split(os.pathsep) if part]

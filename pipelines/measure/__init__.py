@@ -1,7 +1,7 @@
-"""What ``sluice models profile``, ``models select``, ``specialize profile`` and ``caches build`` do, but for the
-printing.
+"""What ``sluice models profile``, ``models select``, ``specialize profile``, ``caches build`` and ``doctor`` do, but for
+the printing.
 
 Read in this order: ``pictures``, ``profile_models``, ``measured_variants``, ``compact_models``, ``template_data``,
 ``template_making``, ``head_prospects``, ``audit_prospects``, ``cache_prospects``, ``cache_files``, ``tapped_pictures``,
-``cache_building``.
+``cache_building``, ``findings``, ``machine``.
 """

@@ -72,6 +72,7 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("topics", ["topics", "create", "wrong.yaml", *BROKER], "kafka pydantic"),
     ("serve, no broker", ["serve"], "pydantic"),
     ("serve, unsafe address", ["serve", *BROKER, "--listen", "0.0.0.0:1"], "pydantic"),
+    ("doctor, wrong broker", ["doctor", "--broker", "http://a"], "pydantic"),
     ("demo", ["demo", "--nope"], "pydantic"),
     ("models list", ["models", "list", "--nope"], "pydantic rich"),
     ("models profile", ["models", "profile", "none"], "pydantic rich"),

@@ -41,13 +41,16 @@ command.add_command(split.command)
 @command.command("list")
 @options.models
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of a table.")
-def list_models(models: tuple[Path, ...], as_json: bool) -> None:
+@click.option("--long", "whole", is_flag=True, help="All measured accuracies, with their data.")
+def list_models(models: tuple[Path, ...], as_json: bool, whole: bool) -> None:
     """Show the models that are here and those that can be pulled."""
     rows = list(_rows(catalogue(models)))
     if as_json:
         say(json.dumps(rows, indent=2))
     else:
         SafeConsole().print(_table(rows))
+        for line in _figures(rows) if whole else ():
+            say(line)
 
 
 @command.command("pull")
@@ -120,13 +123,32 @@ def _described(entry: Entry) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table("model", "state", "task", "tier", "MB", "accuracy", "licence", box=None)
+    """One line for each model, eighty characters wide."""
+    table = Table(box=None, collapse_padding=True, pad_edge=False)
+    for heading in ("model", "state", "task", "tier"):
+        table.add_column(heading, overflow="fold", no_wrap=heading != "model")
+    table.add_column("MB", justify="right", no_wrap=True)
+    table.add_column("accuracy", no_wrap=True)
+    table.add_column("licence", overflow="fold")
     for row in rows:
         megabytes = f"{row['size_bytes'] / 1e6:.1f}" if "size_bytes" in row else ""
-        figures = ", ".join(f"{each['value']:.3f} {each['metric']}" for each in row.get("accuracy", ()))
+        headline = next((_figure(each) for each in row.get("accuracy", ())), "")
         cells = (row.get(key, "") for key in ("task", "tier"))
-        table.add_row(row["name"], row["state"], *cells, megabytes, figures, row.get("licence", row.get("problem", "")))
+        table.add_row(
+            row["name"], row["state"], *cells, megabytes, headline, row.get("licence", row.get("problem", ""))
+        )
     return table
+
+
+def _figure(each: dict[str, Any]) -> str:
+    return f"{each['value']:.3f} {each['metric']}"
+
+
+def _figures(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Every measured accuracy with what it was measured on."""
+    for row in rows:
+        for each in row.get("accuracy", ()):
+            yield f"{row['name']}: {_figure(each)} on {each['dataset']} ({each['split']}), {each['n']} pictures"
 
 
 def _bars() -> Progress:

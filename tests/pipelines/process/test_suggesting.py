@@ -27,3 +27,10 @@ def test_debug_is_listed() -> None:
 def test_commands_that_exist_are_found() -> None:
     assert isinstance(sluice, click.Group)
     assert CliRunner().invoke(sluice, ["models", "--help"]).exit_code == 0
+
+
+def test_commands_can_be_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMP_WORDS", "sluice wor")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    done = CliRunner().invoke(sluice, env={"_SLUICE_COMPLETE": "bash_complete"}, prog_name="sluice")
+    assert done.output.split() == ["plain,worker"]

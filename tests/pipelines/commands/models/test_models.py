@@ -41,6 +41,20 @@ def test_list_shows_what_is_here_and_what_can_be_pulled(tmp_path: Path) -> None:
     assert "0.875 top-1" in table
 
 
+def test_list_fits_a_terminal_and_tells_all_at_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    figures = [{"dataset": f"set {n}", "split": "test", "value": n / 10, "n": 8} for n in range(1, 6)]
+    mean_model(tmp_path / "m", "a-model-with-a-long-name", accuracy=figures)
+    lines = invoke("list", "--models", str(tmp_path / "m")).splitlines()
+    (line,) = [each for each in lines if each.startswith("a-model-with-a-long-name")]
+    assert "0.100 top-1" in line
+    assert "0.200" not in line
+    assert max(map(len, lines)) <= 80
+    assert len(lines) == 1 + len(public_models()) + 4
+    long = invoke("list", "--long", "--models", str(tmp_path / "m"))
+    assert "a-model-with-a-long-name: 0.500 top-1 on set 5 (test), 8 pictures" in long
+
+
 def test_list_shows_a_broken_model_without_failing(tmp_path: Path) -> None:
     write_card(tmp_path / "m" / "broken", licence=None)
     (row, *_) = json.loads(invoke("list", "--json", "--models", str(tmp_path / "m")))

@@ -1,0 +1,133 @@
+"""What a machine has and lacks for Sluice, in lines with what to do. Pure: from facts that ``machine`` gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["ok", "note", "missing"]
+
+CODECS = {"h264": "H.264", "hevc": "H.265", "mjpeg": "Motion JPEG", "av1": "AV1"}
+LEAST_MEMORY = 2 << 30
+"""Bytes below which a worker is told to be tight."""
+GPU_INSTALL = "pip uninstall -y onnxruntime && pip install 'sluice-video[gpu]'"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Facts."""
+
+    processor: str
+    cores: int
+    memory_bytes: int
+    """What this process may have."""
+    flags: frozenset[str]
+    """Of the processor, as Linux names them; empty where that is not known."""
+    versions: dict[str, str]
+    """Of installed packages."""
+    providers: tuple[str, ...]
+    """Of ONNX Runtime."""
+    gpu: str | None
+    """The name of an NVIDIA GPU."""
+    codecs: frozenset[str]
+    models: int
+    """That are here and whole."""
+    faulty: tuple[str, ...]
+    """What is wrong with others."""
+    broker: str | None
+    """Its address; None where none is set."""
+    refusal: str | None
+    """Why the broker does not let us in; None where it does."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line."""
+
+    what: str
+    state: State
+    said: str
+    remedy: str = ""
+    """The command or setting that helps."""
+
+
+def findings(machine: Machine) -> list[Finding]:
+    """All lines, in the order in which they are shown."""
+    return [
+        _memory(machine),
+        *_engines(machine),
+        _precisions(machine),
+        _gpu(machine),
+        *_decoders(machine),
+        _models(machine),
+        _broker(machine),
+    ]
+
+
+def _memory(machine: Machine) -> Finding:
+    said = f"{machine.processor}, {machine.cores} cores, {machine.memory_bytes / 2**30:.1f} GiB for this process"
+    if machine.memory_bytes < LEAST_MEMORY:
+        return Finding("machine", "note", said, "bound what is kept: see docs/memory.md")
+    return Finding("machine", "ok", said)
+
+
+def _engines(machine: Machine) -> Iterator[Finding]:
+    runtime = machine.versions.get("onnxruntime") or machine.versions.get("onnxruntime-gpu")
+    if runtime is None:
+        yield Finding("ONNX Runtime", "missing", "no network can run", "pip install onnxruntime")
+    else:
+        yield Finding("ONNX Runtime", "ok", runtime)
+    openvino = machine.versions.get("openvino")
+    if openvino is None:
+        faster = "not installed; on this kind of processor it runs networks in bf16 and int8"
+        yield Finding("OpenVINO", "note", faster, "pip install 'sluice-video[openvino]'")
+    else:
+        yield Finding("OpenVINO", "ok", openvino)
+
+
+def _precisions(machine: Machine) -> Finding:
+    if not machine.flags:
+        return Finding("precisions", "note", "what the processor computes fast is not known on this system")
+    fast = ["fp32"]
+    if machine.flags & {"avx512_bf16", "amx_bf16"}:
+        fast.append("bf16")
+    if machine.flags & {"avx512_vnni", "avx_vnni", "amx_int8", "asimddp"}:
+        fast.append("int8")
+    return Finding("precisions", "ok", f"fast in hardware: {', '.join(fast)}")
+
+
+def _gpu(machine: Machine) -> Finding:
+    usable = "CUDAExecutionProvider" in machine.providers
+    if machine.gpu is None:
+        return Finding("GPU", "ok", "none; networks run on the processor")
+    if usable:
+        return Finding("GPU", "ok", f"{machine.gpu}, by ONNX Runtime")
+    return Finding("GPU", "missing", f"{machine.gpu} is here, but this ONNX Runtime cannot use it", GPU_INSTALL)
+
+
+def _decoders(machine: Machine) -> Iterator[Finding]:
+    here = [name for codec, name in CODECS.items() if codec in machine.codecs]
+    absent = [name for codec, name in CODECS.items() if codec not in machine.codecs]
+    if not absent:
+        yield Finding("decoders", "ok", ", ".join(here))
+    else:
+        remedy = "pip install --force-reinstall av"
+        yield Finding("decoders", "missing", f"no {', '.join(absent)}; there are {', '.join(here) or 'none'}", remedy)
+
+
+def _models(machine: Machine) -> Finding:
+    if machine.faulty:
+        more = f" and {len(machine.faulty) - 1} more" if len(machine.faulty) > 1 else ""
+        return Finding("models", "missing", f"{machine.faulty[0]}{more}", "sluice models verify")
+    return Finding("models", "ok", f"{machine.models} are here; `sluice models list` names those that can be pulled")
+
+
+def _broker(machine: Machine) -> Finding:
+    if machine.broker is None:
+        return Finding(
+            "broker", "note", "none is set; `sluice run` needs none", "export SLUICE_BROKER=kafka://HOST:9092"
+        )
+    if machine.refusal is None:
+        return Finding("broker", "ok", f"{machine.broker} answers")
+    return Finding("broker", "missing", f"{machine.broker}: {machine.refusal}", "see that it runs: docs/deploy.md")

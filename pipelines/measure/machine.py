@@ -1,0 +1,100 @@
+"""Gathers what there is on this machine, for ``findings``."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from pipelines.kafka.probe import knock
+from pipelines.measure.findings import CODECS, Machine
+from pipelines.process.machine_memory import machine_memory_bytes
+from pipelines.settings import BrokerSettings
+from serving.catalogue.lookup import Catalogue
+from serving.errors import ModelError
+
+PACKAGES = ("onnxruntime", "onnxruntime-gpu", "openvino")
+ASK_S = 10.0
+"""Time that the GPU's tool is given."""
+
+
+def this_machine(known: Catalogue, broker: BrokerSettings | None) -> Machine:
+    """Look at everything; takes a second or two, and longer where a broker does not answer."""
+    name, flags = _processor()
+    whole, faulty = _models(known)
+    refused = knock(broker) if broker is not None else None
+    return Machine(
+        processor=name,
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        memory_bytes=machine_memory_bytes(),
+        flags=flags,
+        versions=_versions(),
+        providers=_providers(),
+        gpu=_gpu(),
+        codecs=_codecs(),
+        models=whole,
+        faulty=tuple(faulty),
+        broker=broker.url if broker is not None else None,
+        refusal=refused.text if refused is not None else None,
+    )
+
+
+def _processor(info: Path = Path("/proc/cpuinfo")) -> tuple[str, frozenset[str]]:
+    """Name and flags; Linux says both in a file, under names that depend on the processor's kind."""
+    try:
+        lines = [line.partition(":") for line in info.read_text().splitlines()]
+    except OSError:
+        return platform.processor() or platform.machine(), frozenset()
+    said = {key.strip().lower(): value.strip() for key, _, value in lines}
+    flags = said.get("flags") or said.get("features") or ""
+    return said.get("model name") or platform.machine(), frozenset(flags.split())
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _providers() -> tuple[str, ...]:
+    try:
+        import onnxruntime
+    except ImportError:
+        return ()
+    return tuple(onnxruntime.get_available_providers())
+
+
+def _gpu() -> str | None:
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return None
+    command = [tool, "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_S, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.partition("\n")[0].strip() or None
+
+
+def _codecs() -> frozenset[str]:
+    import av
+
+    return frozenset(CODECS) & frozenset(av.codecs_available)
+
+
+def _models(known: Catalogue) -> tuple[int, list[str]]:
+    faulty, names = [], known.names()
+    for name in names:
+        try:
+            if not known.find(name).path.is_file():
+                faulty.append(f"{name}: its weights are missing")
+        except ModelError as error:
+            faulty.append(str(error))
+    return len(names) - len(faulty), faulty
