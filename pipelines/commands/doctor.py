@@ -28,10 +28,14 @@ def command(ctx: click.Context, broker: str | None, models: tuple[Path, ...], as
     """
     settings: BrokerSettings | None = broker_settings(broker) if broker or is_broker_set() else None
     known = catalogue(models)
-    from pipelines.measure.findings import findings  # and the libraries that are looked at
+    # The libraries that are looked at.
+    from pipelines.kafka.probe import knock
+    from pipelines.measure.findings import findings
     from pipelines.measure.machine import this_machine
 
-    found = findings(this_machine(known, settings))
+    refused = None if settings is None else knock(settings)
+    machine = this_machine(known, settings and settings.url, refused and refused.text)
+    found = findings(machine)
     if as_json:
         say(json.dumps([asdict(each) for each in found], indent=2))
     else:

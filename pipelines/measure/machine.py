@@ -9,10 +9,8 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from pipelines.kafka.probe import knock
 from pipelines.measure.findings import CODECS, Machine
 from pipelines.process.machine_memory import machine_memory_bytes
-from pipelines.settings import BrokerSettings
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
 
@@ -21,11 +19,10 @@ ASK_S = 10.0
 """Time that the GPU's tool is given."""
 
 
-def this_machine(known: Catalogue, broker: BrokerSettings | None) -> Machine:
-    """Look at everything; takes a second or two, and longer where a broker does not answer."""
+def this_machine(known: Catalogue, broker: str | None = None, refusal: str | None = None) -> Machine:
+    """Look at everything but the broker, of which the caller knows; takes a second or two."""
     name, flags = _processor()
     whole, faulty = _models(known)
-    refused = knock(broker) if broker is not None else None
     return Machine(
         processor=name,
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
@@ -37,8 +34,8 @@ def this_machine(known: Catalogue, broker: BrokerSettings | None) -> Machine:
         codecs=_codecs(),
         models=whole,
         faulty=tuple(faulty),
-        broker=broker.url if broker is not None else None,
-        refusal=refused.text if refused is not None else None,
+        broker=broker,
+        refusal=refusal,
     )
 
 
