@@ -76,7 +76,7 @@ class Turn:
 
 
 class Switch(Observer):
-    """Passes on what it hears while it is on, and counts the frames."""
+    """Passes on what it hears while it is on, and counts the frames that were analysed."""
 
     def __init__(self, behind: Observers, meter: Meter) -> None:
         self.on, self.frames = False, 0

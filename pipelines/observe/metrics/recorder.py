@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from prometheus_client import CollectorRegistry
 
 from operators.observer import Observer
-from operators.wire.schema import Attribute, FrameHeader, Result, ShortcutKind, StreamStatus
+from operators.wire.schema import Attribute, FrameHeader, Object, Result, ShortcutKind, StreamStatus
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.causes import cause_word
 from pipelines.observe.metrics.families import RECORDED, Family
 from pipelines.observe.metrics.stream_names import SHARED, StreamNames
-from pipelines.observe.metrics.tallies import Tallies
+from pipelines.observe.metrics.tallies import Figure, Histogram, Tallies
 
 NETWORK = (families.NETWORK_S, families.NETWORK_ITEMS, families.NETWORK_BATCHES)
 Key = tuple[Family, tuple[str, ...]]
@@ -29,7 +29,9 @@ class Recorder(Observer):
         registry.register(self._tallies)
         self._names = StreamNames(most_streams)
         self._streams: dict[str, dict[Key, Any]] = {}
-        self._networks: dict[str, tuple[Any, ...]] = {}
+        self._captured: dict[str, Figure] = {}
+        self._stages: dict[str, Histogram] = {}
+        self._networks: dict[str, tuple[Figure, ...]] = {}
         self._states: dict[str, Key] = {}
         self._partitions: set[int] = set()
         self._capturing = threading.Lock()
@@ -40,11 +42,15 @@ class Recorder(Observer):
 
     def frame_captured(self, stream: str, seq: int) -> None:
         """See ``Observer``. A stream has one capture thread; under the shared name several may count."""
-        if stream in self._streams:
-            self._of(stream, families.CAPTURED).value += 1
+        figure = self._captured.get(stream)
+        if figure is not None:
+            figure.value += 1
             return
         with self._capturing:
-            self._of(stream, families.CAPTURED).value += 1
+            figure = self._of(stream, families.CAPTURED)
+            figure.value += 1
+        if stream in self._streams:
+            self._captured[stream] = figure
 
     def frame_replaced(self, header: FrameHeader) -> None:
         """See ``Observer``."""
@@ -70,11 +76,15 @@ class Recorder(Observer):
             self._of(stream, families.LATENCY).add(plan.latency_ms / 1000)
             self._of(stream, families.LATE).value += not plan.deadline_met
         for stage, took_ms in plan.stages_ms.items():
-            tallies.at(families.STAGE, stage).add(took_ms / 1000)
-        for found in result.objects:
-            self._of(stream, families.DETECTIONS, found.detection.provenance).value += 1
-            for said in found.attributes:
-                self._of(stream, families.ANSWERS, _looked(said)).value += 1
+            histogram = self._stages.get(stage)
+            if histogram is None:
+                histogram = self._stages[stage] = tallies.at(families.STAGE, stage)
+            histogram.add(took_ms / 1000)
+        boxes, answers = _counted(result.objects)
+        for provenance, count in boxes.items():
+            self._of(stream, families.DETECTIONS, provenance).value += count
+        for provenance, count in answers.items():
+            self._of(stream, families.ANSWERS, provenance).value += count
 
     def frame_dropped(self, result: Result) -> None:
         """See ``Observer``."""
@@ -126,6 +136,7 @@ class Recorder(Observer):
         for key in list(self._streams.get(stream, ())):
             self._remove(stream, key)
         self._streams.pop(stream, None)
+        self._captured.pop(stream, None)
         self._states.pop(stream, None)
         self._names.release(stream)
 
@@ -150,6 +161,19 @@ class Recorder(Observer):
         family, labels = key
         self._tallies.remove(family, name, *labels)
         self._streams[name].pop(key, None)
+
+
+def _counted(objects: Sequence[Object]) -> tuple[dict[str, int], dict[str, int]]:
+    """Boxes, and answers, by where they come from."""
+    boxes: dict[str, int] = {}
+    answers: dict[str, int] = {}
+    for found in objects:
+        box = found.detection.provenance
+        boxes[box] = boxes.get(box, 0) + 1
+        for said in found.attributes:
+            looked = _looked(said)
+            answers[looked] = answers.get(looked, 0) + 1
+    return boxes, answers
 
 
 def _looked(said: Attribute) -> str:
