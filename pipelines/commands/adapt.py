@@ -21,6 +21,7 @@ SHARE = 0.05
 @options.broker_timeout
 @options.models
 @options.alive
+@options.served("metrics and health")
 @options.prefix
 @click.option(
     "--share",
@@ -35,6 +36,9 @@ def command(
     broker_timeout_s: float,
     models: tuple[Path, ...],
     alive: Path | None,
+    serve: bool,
+    listen: str | None,
+    secret_file: Path | None,
     prefix: str | None,
     share: float,
 ) -> None:
@@ -43,6 +47,7 @@ def command(
     Run one for a query, on any machine: it needs neither cameras nor frames.
     """
     settings = broker_settings(broker)
+    listening = options.listening(serve, listen, secret_file)
     known = catalogue(models)
     wanted, dag = open_query(query, known)
     # Statistics and clients, which a wrong query need not wait for.

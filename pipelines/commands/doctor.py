@@ -33,9 +33,11 @@ def command(ctx: click.Context, broker: str | None, models: tuple[Path, ...], as
     from pipelines.measure.findings import findings
     from pipelines.measure.machine import this_machine
 
-    refused = None if settings is None else knock(settings)
-    machine = this_machine(known, settings and settings.url, refused and refused.text)
-    found = findings(machine)
+    url = refusal = None
+    if settings is not None:
+        refused, url = knock(settings), settings.url
+        refusal = refused.text if refused is not None else None
+    found = findings(this_machine(known, url, refusal))
     if as_json:
         say(json.dumps([asdict(each) for each in found], indent=2))
     else:

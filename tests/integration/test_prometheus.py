@@ -100,7 +100,9 @@ def test_capture_and_worker_say_how_they_are(
     capture_at, worker_at = (f"127.0.0.1:{free_port()}" for _ in range(2))
     shared = (query, "--prefix", topic_prefix, "--serve", "--listen")
     bootstrap = kafka_broker.bootstrap
+    adapt_at = f"127.0.0.1:{free_port()}"
     with (
+        Sluice(tmp_path / "a", "adapt", *shared, adapt_at, broker=bootstrap) as third,
         Sluice(tmp_path / "c", "capture", *shared, capture_at, "--realtime", broker=bootstrap) as one,
         Sluice(tmp_path / "w", "worker", *shared, worker_at, broker=bootstrap) as other,
     ):
@@ -111,7 +113,8 @@ def test_capture_and_worker_say_how_they_are(
             assert read(address, "/healthz") == "ok\n"
         assert 'sluice_stream_state{reason="",state="running",stream="gate"} 1.0' in read(capture_at, "/metrics")
         assert 'sluice_consumer_lag_messages{partition="0"}' in read(worker_at, "/metrics")
-        assert (one.terminate(), other.terminate()) == (0, 0)
+        until(lambda: answers(adapt_at, "/metrics", "sluice_healthy 1.0"), "the adaptation worker", third)
+        assert (one.terminate(), other.terminate(), third.terminate()) == (0, 0, 0)
 
 
 def test_an_address_that_others_reach_needs_a_secret(tmp_path: Path, query: Path) -> None:

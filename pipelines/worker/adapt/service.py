@@ -15,6 +15,7 @@ from aiokafka.errors import KafkaError
 
 from cache_adapt.adaptation.jobs import Adaptation, Artefact
 from cache_adapt.adaptation.window import SPAN_S
+from operators.observer import UNOBSERVED, Observers
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
 from pipelines.kafka.async_clients import quiet, wait_for_broker
 from pipelines.kafka.rights import needs
@@ -53,6 +54,7 @@ class ServiceConfig:
     """How long to wait for a broker that is not there."""
     alive: Path | None = None
     """Says whether all is well: see ``pipelines.health.heartbeat``."""
+    observers: Observers = UNOBSERVED
 
 
 class Service:
@@ -71,7 +73,8 @@ class Service:
         """Work until ``stop``; raises Unavailable or BadInput where the broker or a topic is not there at first."""
         config = self._config
         quiet()
-        self._heart.ail(f"waiting for {config.settings.url} and its topics")
+        self._heart.ail(waits := f"waiting for {config.settings.url} and its topics")
+        config.observers.worker_waits(waits)
         wanted = needs(read=[self._samples.topic, self._updates.topic], write=[self._updates.topic])
         waiting = asyncio.create_task(wait_for_broker(config.settings, wanted, config.give_up_s))
         async with _unless(stop, waiting):
@@ -144,10 +147,12 @@ class Service:
             elif silent_s < WAITED_S and waited:
                 log.info("the broker answers again")
             waited = silent_s >= WAITED_S
-            if silent_s < SILENT_S:
+            problem = None if silent_s < SILENT_S else f"the broker has not answered for {silent_s:.0f} s"
+            if problem is None:
                 self._heart.beat()
             else:
-                self._heart.ail(f"the broker has not answered for {silent_s:.0f} s")
+                self._heart.ail(problem)
+            self._config.observers.worker_checked({}, 0.0, problem)
             await asyncio.sleep(INTERVAL_S)
 
     def _now_s(self) -> float:
