@@ -56,4 +56,4 @@ def command(
     from pipelines.worker.adapt.service import ServiceConfig
 
     config = ServiceConfig(settings, wanted.name, wanted.publish.topics.with_prefix(prefix), broker_timeout_s, alive)
-    asyncio.run(adapt(config, templates_of(dag, known, template_dirs()), wanted.accuracy, share))
+    asyncio.run(adapt(config, templates_of(dag, known, template_dirs()), wanted.accuracy, share, listening))

@@ -101,8 +101,9 @@ def test_capture_and_worker_say_how_they_are(
     shared = (query, "--prefix", topic_prefix, "--serve", "--listen")
     bootstrap = kafka_broker.bootstrap
     adapt_at = f"127.0.0.1:{free_port()}"
+    (learning := tmp_path / "learning.yaml").write_text(QUERY.replace("answer: look", "specialize: true"))
     with (
-        Sluice(tmp_path / "a", "adapt", *shared, adapt_at, broker=bootstrap) as third,
+        Sluice(tmp_path / "a", "adapt", learning, *shared[1:], adapt_at, broker=bootstrap) as third,
         Sluice(tmp_path / "c", "capture", *shared, capture_at, "--realtime", broker=bootstrap) as one,
         Sluice(tmp_path / "w", "worker", *shared, worker_at, broker=bootstrap) as other,
     ):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.trainable import Trainable
 from learning.purse import Purse
+from operators.observer import Observers
 from operators.recognise.specialised.head_kinds import HeadKind, RatesKind, Samples, Templates
+from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.worker.adapt.service import Service, ServiceConfig
 from specialization.trainer.trainer import ProcessSpecializer
@@ -18,8 +21,24 @@ AT_ONCE_S = 60.0
 """Processor seconds that may be spent at once; further ones as time passes."""
 
 
-async def adapt(config: ServiceConfig, templates: Templates, accuracy: float, share: float) -> None:
-    """Adapt until a signal comes. ``accuracy``: the query's; ``share``: of one core, what training may use."""
+async def adapt(
+    config: ServiceConfig, templates: Templates, accuracy: float, share: float, listen: Listen | None = None
+) -> None:
+    """Adapt until a signal comes. ``accuracy``: the query's; ``share``: of one core, what training may use.
+
+    ``listen``: where metrics and health are served; None: nowhere.
+    """
+    if listen is None:
+        await _adapt(config, templates, accuracy, share)
+        return
+    from pipelines.observe.station import Station  # aiohttp and Prometheus
+
+    station = Station(listen)
+    async with station.open():
+        await _adapt(replace(config, observers=Observers(station.observers)), templates, accuracy, share)
+
+
+async def _adapt(config: ServiceConfig, templates: Templates, accuracy: float, share: float) -> None:
     trainer = ProcessSpecializer()
     with tempfile.TemporaryDirectory(prefix="sluice-adapt-") as scratch:
         samples = Samples(templates, Path(scratch))
