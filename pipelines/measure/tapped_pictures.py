@@ -70,9 +70,9 @@ def tapped_pictures(entry: Entry, shown: Shown, report: OnProgress) -> Tapped:
     items = _items(entry, shown, report)
     report("latency", 0.0)
     seconds = segment_times(card.name, split(network, [p.tensor for p in points]), 1, BUDGET_S, time.process_time)
-    whole_s, cut_s = _costs(card.name, network, points, items[:1])
+    whole_s, cut_s = cut_costs(card.name, network, points, items[:1])
     scale = whole_s / sum(seconds)
-    taps, scores = _forward(card.name, network, points, items, report)
+    taps, scores = forward_tapped(card.name, network, points, items, report)
     shares = probabilities(card, scores)
     answers = shares.argmax(axis=1)
     cuts = [
@@ -103,9 +103,10 @@ def _items(entry: Entry, shown: Shown, report: OnProgress) -> Array:
     return np.concatenate(items)
 
 
-def _forward(
+def forward_tapped(
     name: str, network: onnx.ModelProto, points: Sequence[CutPoint], items: Array, report: OnProgress
 ) -> tuple[list[Array], Array]:
+    """The taps of all items, point by point (N × values each), and the network's scores."""
     exits = Exits([point.tensor for point in points])
     opened = ExitNetwork(name, tapped(network, points), exits, OnnxRuntimeEngine(name, threads=1))
     step = 1 if opened.batch_limit == 1 else BATCH
@@ -118,7 +119,7 @@ def _forward(
     return taps, np.concatenate([each.scores for each in found])
 
 
-def _costs(name: str, network: onnx.ModelProto, points: Sequence[CutPoint], item: Array) -> tuple[float, float]:
+def cut_costs(name: str, network: onnx.ModelProto, points: Sequence[CutPoint], item: Array) -> tuple[float, float]:
     """Processor seconds of the whole network, and of a cut with its tap."""
     count = min(TRIED_CUTS, len(points))
     chosen = [points[(index + 1) * len(points) // (count + 1)] for index in range(count)]

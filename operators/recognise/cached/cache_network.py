@@ -25,6 +25,8 @@ class CacheNetwork:
         self._engine, self._oracle, self._exits = engine, oracle, Exits(cuts)
         self.name = engine.add_exits(oracle, self._exits)
         self._versions = 0
+        self.is_open = False
+        """Whether it was loaded once."""
 
     @property
     def version(self) -> int | None:
@@ -34,6 +36,7 @@ class CacheNetwork:
     async def prepare(self) -> None:
         """Load the network; ModelError where it cannot be cut there."""
         await self._engine.load(self.name)
+        self.is_open = True
 
     def answer_with(self, built: BuiltCaches) -> None:
         """From the next batch on these answer; raises ValueError where they are for other cuts."""

@@ -97,11 +97,19 @@ class CacheSupply:
         self._samples: OwnTaps | None = None
         self._runner: Runner | None = None
         self._building: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[None] | None = None
         self._building_s, self._due, self._lost_s = Estimate(BUILDING_S), LEAST_SAMPLES, 0.0
         sampled.wanted, sampled.took = self._to_sample, self._sampled
 
     async def prepare(self) -> None:
-        """Cut the oracle; ModelError where that is not possible. Built caches can answer from now on."""
+        """Cut the oracle, so that built caches can answer; where that fails it is logged, and the oracle answers."""
+        try:
+            await self._prepare()
+        except SluiceError as error:
+            log.warning("%s: no caches: %s", self._oracle, error)
+            self.network = None
+
+    async def _prepare(self) -> None:
         built = self._source.built
         if built is not None:
             self.network = CacheNetwork(self._engine, self._oracle, built.tensors)
@@ -137,15 +145,17 @@ class CacheSupply:
             self._building = asyncio.create_task(self._build(network, samples, estimate_s))
 
     async def settled(self) -> None:
-        """Return when nothing is being built."""
-        if self._building is not None:
-            await asyncio.wait([self._building])
+        """Return when nothing is being built or opened."""
+        for task in (self._building, self._opening):
+            if task is not None:
+                await asyncio.wait([task])
 
     async def close(self) -> None:
         """Give up what is being built."""
-        if self._building is not None:
-            self._building.cancel()
-            await asyncio.wait([self._building])
+        for task in (self._building, self._opening):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
         if self._runner is not None:
             await self._runner.close()
         if self._samples is not None:
@@ -163,8 +173,18 @@ class CacheSupply:
         extra_s = TAPPED * self._books.oracle_s * items
         if enough or not self._worth_it() or not self._books.purse.may_spend(extra_s):
             return None
+        if not network.is_open:  # frames do not wait for that
+            self._opening = self._opening or asyncio.create_task(self._open(network))
+            return None
         self._books.purse.spend("samples", extra_s)
         return network.name
+
+    async def _open(self, network: CacheNetwork) -> None:
+        try:
+            await network.prepare()
+        except SluiceError as error:
+            log.info("%s: no caches: %s", self._oracle, error)
+            self.network = None
 
     def _sampled(self, found: ExitOutputs) -> None:
         if self._samples is not None:

@@ -62,7 +62,7 @@ def build(pictures: Path, tmp_path: Path, again: bool = False):
 def test_caches_that_pay_are_stored_and_what_was_explored_is_kept(pictures, tmp_path, monkeypatch):
     monkeypatch.setattr(cache_building, "_int8", lambda *_: [])
     # The network is fast and these pictures are alike: a slow network stands for one in which caches pay.
-    monkeypatch.setattr(tapped_pictures, "_costs", lambda *_: (0.1, 1e-5))
+    monkeypatch.setattr(tapped_pictures, "cut_costs", lambda *_: (0.1, 1e-5))
     found, said = build(pictures, tmp_path)
     assert found.built.caches is not None
     stored = built_caches(ENTRY)

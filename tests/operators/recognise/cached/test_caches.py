@@ -20,6 +20,7 @@ from operators.recognise.chain import Chain
 from operators.testing import call, scores
 from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, Link
 from serving.engines.exits import ExitOutputs
+from serving.errors import ModelError
 from serving.scheduling.urgency import BACKGROUND
 from tests.operators.recognise.cached.paints import BLUE, CUTS, GREEN, MURKY, RED, Builder, World, built, scene, word
 
@@ -27,7 +28,7 @@ SERVES = CachesAnswer(caches=base64.b64encode(built().to_bytes()).decode(), proc
 ASKED = call("oracle")
 LOOKS = 20
 """In a frame, all of one batch."""
-FRAMES = EVERY * LEAST_SAMPLES // LOOKS
+FRAMES = EVERY * (LEAST_SAMPLES // LOOKS + 1)
 """After so many there are enough samples."""
 
 
@@ -112,6 +113,19 @@ async def test_without_caches_nothing_is_answered_and_there_is_no_edition(tmp_pa
     assert world.caches.edition("cam") is None
 
 
+async def test_an_oracle_that_cannot_be_cut_answers_by_itself(tmp_path, caplog):
+    world = World(tmp_path, built())
+
+    async def refused(model: str) -> None:
+        raise ModelError("there can be no exit at 'early'")
+
+    world.engine.load = refused
+    await world.caches.prepare()
+    assert "no caches: there can be no exit" in caplog.text
+    frame, regions = scene(BLUE)
+    assert (await world.caches.answer(frame, regions, ASKED)).rest == regions
+
+
 async def looked(world: World, frames: int) -> None:
     for seq in range(frames):
         frame, regions = scene(*[BLUE, MURKY, RED, GREEN] * 5, seq=seq)
@@ -142,6 +156,7 @@ async def test_caches_are_built_from_the_nodes_own_looks(tmp_path):
 async def test_samples_are_the_taps_and_the_oracles_answers(tmp_path):
     world = await ready(World(tmp_path, None))
     frame, regions = scene(BLUE, RED)
+    await world.supply.network.prepare()
     for _ in range(EVERY):
         await world.oracle.answer(frame, regions, ASKED)
     assert [word(region) for region in regions] == [("blue", "oracle"), ("red", "oracle")]
