@@ -20,7 +20,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--out", metavar="FILE", help="Write results as JSON lines; - is stdout.")
 @click.option("--annotate", type=FILE, metavar="FILE", help="Write a video (.mp4) or, into a directory, snapshots.")
 @click.option("--report", type=FILE, metavar="FILE", help="Write the closing report as JSON.")
-@click.option("--plots", type=FILE, metavar="DIR", help="Draw what specialization did, a picture for each stream.")
+@click.option("--plots", type=FILE, metavar="DIR", help="Draw what was planned and what specialization did.")
 @options.limit
 @options.give_up
 @options.served("the live page, metrics and health")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 QUANTILE = 0.95
@@ -10,11 +10,16 @@ QUANTILE = 0.95
 STEP = 0.1
 NEWEST = 0.1
 """Share of the newest time in the mean."""
+KEPT = 0.97
+"""How much of what was known of a model's times counts after one more."""
+PRIOR = 1.0
+"""Weight of the belief that models take as many times longer as was measured: none; in observations."""
+LEAST_SLOWDOWN, MOST_SLOWDOWN = 0.25, 16.0
 
 
 @dataclass(slots=True)
 class NodeTimes:
-    """Follows times, or their ratios to what was expected, with a step each: a spike is forgotten.
+    """Follows times with a step each: a spike is forgotten.
 
     The tail goes up by a large step after a longer time, and down by many small ones.
 
@@ -41,9 +46,52 @@ class NodeTimes:
         self.tail = min(max(self.tail * (1 + step), self.least), self.most)
 
 
-def ratio() -> NodeTimes:
-    """How much longer a node takes than was measured of its model: other streams and programs, what is done around it.
+@dataclass(slots=True)
+class ModelTimes:
+    """What a node takes by any of its models, from what was measured of them: ``extra_s + slowdown × measured``.
 
-    One for all models of a node, so that the ratio of a model that does not run at present is known too.
+    ``extra_s`` is what is done around a network and the wait for others, ``slowdown`` what a busy machine makes of it.
+    Both are fitted to the latest times of all models of the node, so that what a small model takes is not believed to
+    be a slowdown of a large one, and a large one that does not run is not believed slow for ever. Where the times
+    cannot tell the two apart, they are extra: a ridge draws ``slowdown`` to 1.
+
+    >>> times = ModelTimes()
+    >>> for _ in range(200):
+    ...     times.observe(measured_s=0.002, took_s=0.005)
+    >>> round(times.slowdown, 2), round(times.extra_s, 4), round(times.mean_s(0.040), 3)
+    (1.0, 0.003, 0.043)
     """
-    return NodeTimes(1.0, 1.0, 0.25, 16.0)
+
+    slowdown: float = 1.0
+    extra_s: float = 0.0
+    _over: NodeTimes = field(default_factory=lambda: NodeTimes(1.0, 1.0, 0.5, MOST_SLOWDOWN))
+    """Of the times as shares of what was expected."""
+    _sums: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
+    """Decayed: of 1, measured, its square, what was taken beyond it, and the product of the two."""
+
+    def observe(self, measured_s: float, took_s: float) -> None:
+        """Take what a node took, and what was measured of its model for as many objects, above 0."""
+        self._over.observe(took_s / max(self.mean_s(measured_s), 1e-9))
+        beyond_s = took_s - measured_s
+        newest = (1.0, measured_s, measured_s**2, beyond_s, measured_s * beyond_s)
+        n, t, tt, u, tu = (KEPT * known + new for known, new in zip(self._sums, newest, strict=True))
+        self._sums = n, t, tt, u, tu
+        slope = (tu - t * u / n) / (tt - t * t / n + PRIOR * tt / n)
+        extra_s = (u - slope * t) / n
+        if extra_s < 0:  # faster than was measured
+            slope, extra_s = tu / tt, 0.0
+        self.slowdown = min(max(1 + slope, LEAST_SLOWDOWN), MOST_SLOWDOWN)
+        self.extra_s = extra_s
+
+    @property
+    def tail(self) -> float:
+        """The share of the mean that times seldom exceed."""
+        return self._over.tail
+
+    def mean_s(self, measured_s: float) -> float:
+        """What a node takes in the mean by a model that was measured to take so long."""
+        return self.extra_s + self.slowdown * measured_s
+
+    def tail_s(self, measured_s: float) -> float:
+        """What it seldom exceeds."""
+        return self.tail * self.mean_s(measured_s)

@@ -43,6 +43,8 @@ class Option:
 
     def most(self, budget_s: float) -> int:
         """The most objects for which it fits."""
+        if budget_s <= 0:
+            return 0
         if budget_s < self.tail_s[-1]:
             return bisect_right(self.tail_s, budget_s)
         return int(COUNTED * budget_s / self.tail_s[-1]) if self.tail_s[-1] else COUNTED

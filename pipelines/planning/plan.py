@@ -28,14 +28,16 @@ class Load:
     objects: Mapping[str, int] = field(default_factory=dict)
     """Objects by node; nodes that are not named get one."""
     slowdown: Mapping[str, float] = field(default_factory=dict)
-    """How much longer nodes take at present than was measured; those that are not named take as long."""
-    waiting_s: float = 0.0
-    """Seconds of work that each node finds before its own in the device's queue."""
+    """How much longer models take at a node than was measured; those of nodes that are not named take as long."""
+    extra_s: Mapping[str, float] = field(default_factory=dict)
+    """What nodes take besides: the wait for the device, and what is done around a model."""
 
     def takes_s(self, node: str, option: Option) -> float:
         """Seconds that a variant seldom exceeds at a node under this load."""
         objects = self.objects.get(node, 1)
-        return self.waiting_s + self.slowdown.get(node, 1.0) * option.takes_s(objects) if objects else 0.0
+        if not objects:
+            return 0.0
+        return self.extra_s.get(node, 0.0) + self.slowdown.get(node, 1.0) * option.takes_s(objects)
 
     def times(self, node: str, table: Table) -> Times:
         """Seconds of the fastest and of the slowest variant of a node under this load."""
@@ -43,8 +45,12 @@ class Load:
         if not objects:
             return NO_TIME
         least_s, longest_s = table.times(objects)
-        slowdown = self.slowdown.get(node, 1.0)
-        return Times(self.waiting_s + slowdown * least_s, self.waiting_s + slowdown * longest_s)
+        extra_s, slowdown = self.extra_s.get(node, 0.0), self.slowdown.get(node, 1.0)
+        return Times(extra_s + slowdown * least_s, extra_s + slowdown * longest_s)
+
+    def measured_s(self, node: str, budget_s: float) -> float:
+        """Seconds that a model of a node may have been measured to take, so that it fits a budget."""
+        return (budget_s - self.extra_s.get(node, 0.0)) / self.slowdown.get(node, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,7 @@ def replan(before: FramePlan, ended_s: Mapping[str, float], objects: Mapping[str
     """The plan once nodes have ended; ``objects``: how many there are for other nodes, where that is known now."""
     load = before.load
     if objects:
-        load = Load({**load.objects, **objects}, load.slowdown, load.waiting_s)
+        load = Load({**load.objects, **objects}, load.slowdown, load.extra_s)
     ended = {**before.ended_s, **ended_s}
     return _ahead(before.terms, load, before.deadline_s, before.began_s, ended, before.choices)
 
@@ -150,7 +156,7 @@ def choose(terms: Terms, load: Load, node: str, budget_s: float) -> Choice:
     table, objects = terms.tables[node], load.objects.get(node, 1)
     if not objects:
         return Choice(table.options[0].variant, budget_s, 0.0)
-    option = table.best_that_fits(objects, (budget_s - load.waiting_s) / load.slowdown.get(node, 1.0) + EPSILON_S)
+    option = table.best_that_fits(objects, load.measured_s(node, budget_s) + EPSILON_S)
     cause = None if option is not None else terms.fallbacks.get(node, "cheapest")
     option = option or table.fastest(objects)
     return Choice(option.variant, budget_s, load.takes_s(node, option), cause)

@@ -16,7 +16,7 @@ from operators.plan import Decision, Rung
 from operators.wire.schema import Fallback
 from pipelines.planning.fallback import fallback_of
 from pipelines.planning.fan_out import FanOut
-from pipelines.planning.node_times import NodeTimes, ratio
+from pipelines.planning.node_times import ModelTimes, NodeTimes
 from pipelines.planning.options import Option, Table
 from pipelines.planning.pace import Pace
 from pipelines.planning.plan import FramePlan, Load, Terms, plan, replan
@@ -47,7 +47,8 @@ class Replanning:
         self._nodes = tuple(nodes)
         self._answers_tracks = answers_tracks
         self._measured = dict(tables)
-        self._times = {node: ratio() if node in tables else NodeTimes() for node in nodes}
+        self._models = {node: ModelTimes() for node in tables}
+        self._times = {node: NodeTimes() for node in nodes}
         self._fixed: dict[str, float] = {}
         self._streams: dict[str, _Stream] = {}
         self._terms = self._made()
@@ -55,8 +56,7 @@ class Replanning:
 
     def learn(self, node: str, table: Table) -> None:
         """Models of a node were measured."""
-        if node not in self._measured:
-            self._times[node] = ratio()
+        self._models.setdefault(node, ModelTimes())
         self._measured[node] = table
         self._terms = self._made()
 
@@ -86,11 +86,8 @@ class Replanning:
         known.ended_s.update(dict.fromkeys(self._before(step.node), step.now_s))
         known.frame = replan(known.frame, known.ended_s)
         budget_s = max(known.frame.choices[step.node].budget_s, 0.0)
-        slowdown = self._times[step.node].tail
-        ladder = [
-            Rung(option.variant, option.most(budget_s / slowdown), slowdown * option.takes_s(1))
-            for option in table.options
-        ]
+        most_s, models = known.frame.load.measured_s(step.node, budget_s), self._models[step.node]
+        ladder = [Rung(each.variant, each.most(most_s), models.tail_s(each.takes_s(1))) for each in table.options]
         return Decision(
             ladder[0].model,
             budget_ms=1000 * budget_s,
@@ -102,18 +99,19 @@ class Replanning:
 
     def ended(self, stream: str, node: str, took_s: float, call: Call) -> None:
         """See ``Planner``."""
-        table, times = self._measured.get(node), self._times[node]
+        table = self._measured.get(node)
         if table is None:
-            times.observe(took_s)
-            self._follow(node, times.tail)
+            self._times[node].observe(took_s)
+            self._follow(node, self._times[node].tail)
             return
         if call.objects is None:
             return
         self._known(stream).objects.setdefault(node, FanOut()).observe(1, call.objects)
-        call.expected_s = {each.variant: times.tail * each.takes_s(call.objects) for each in table.options}
+        models = self._models[node]
+        call.expected_s = {each.variant: models.tail_s(each.takes_s(call.objects)) for each in table.options}
         option = next((each for each in table.options if each.variant == call.model), None)
         if option is not None and call.objects:
-            times.observe(took_s / option.takes_s(call.objects))
+            models.observe(option.takes_s(call.objects), took_s)
 
     def forget(self, stream: str) -> None:
         """See ``Planner``."""
@@ -130,7 +128,11 @@ class Replanning:
 
     def _load(self, known: _Stream) -> Load:
         objects = {node: ceil(each.alpha) for node, each in known.objects.items()}
-        return Load(objects, {node: self._times[node].tail for node in self._measured})
+        return Load(
+            objects,
+            {node: each.tail * each.slowdown for node, each in self._models.items()},
+            {node: each.tail * each.extra_s for node, each in self._models.items()},
+        )
 
     def _best_s(self, known: _Stream) -> float:
         """What a frame takes in the mean by the models that are wanted most."""
@@ -138,7 +140,7 @@ class Replanning:
         for node, times in self._times.items():
             if node in self._measured:
                 objects = ceil(known.objects[node].alpha) if node in known.objects else 1
-                seconds += times.mean * self._measured[node].options[0].takes_s(objects)
+                seconds += self._models[node].mean_s(self._measured[node].options[0].takes_s(objects))
             else:
                 seconds += times.mean
         return seconds

@@ -2,6 +2,6 @@
 they come.
 
 Read in this order: ``run_counts``, ``tracks``, ``looks``, ``static_objects``, ``percentiles``, ``run_report``,
-``text``, ``result_lines``, ``explanation``, ``recorded``, ``watch_view``, ``minute``, ``timelines``,
-``specialization_text``, ``timeline_columns``, ``timeline_plot``, ``pareto_plot``, ``cache_plot``.
+``text``, ``result_lines``, ``one_frame``, ``watch_view``, ``minute``, ``timelines``, ``specialization_text``,
+``timeline_columns``, ``timeline_plot``, ``plan_plot``, ``pareto_plot``, ``cache_plot``.
 """

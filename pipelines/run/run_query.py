@@ -26,6 +26,7 @@ from pipelines.process.safe_console import SafeConsole
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
 from pipelines.query.dag import Dag
 from pipelines.query.query_file import Query
+from pipelines.report.plan_plot import PlanHistory
 from pipelines.report.run_counts import RunCounts
 from pipelines.report.run_report import RunReport
 from pipelines.report.text import render
@@ -58,7 +59,7 @@ class Outputs:
     report: Path | None = None
     """A JSON file."""
     plots: Path | None = None
-    """A directory for pictures of what specialization did."""
+    """A directory for pictures of what specialization did, and of what was planned."""
     listen: Listen | None = None
     """Where the page, metrics and health are served while it goes on."""
 
@@ -85,7 +86,8 @@ def run_query(
         progress = files.enter_context(RunProgress(specs, console))
         station = _station(outputs.listen, query.name, final_steps, unhurried)
         watching = Observers([counts, progress, *(station.observers if station else ()), *observers])
-        run = EmbeddedRun(query.name, specs, sinks, watching)
+        history = PlanHistory()
+        run = EmbeddedRun(query.name, specs, [*sinks, history] if outputs.plots is not None else sinks, watching)
         setting = Setting(ThreadSpecializer(), final_steps, CLOSE_S, clock=SteadyClock(), observers=watching)
         started = time.monotonic()
         shortcuts, problem = asyncio.run(_run(query, dag, catalogue, setting, run, station))
@@ -96,7 +98,7 @@ def run_query(
     if report.frames.sampled or problem is None:
         (console if outputs.results == "-" else SafeConsole()).print(render(report))
     if outputs.plots is not None:
-        _plot(outputs.plots, timelines, plans)
+        _plot(outputs.plots, timelines, plans, history)
     if problem is not None:
         raise problem
     if report.frames.failed and not report.frames.analysed:
@@ -156,11 +158,14 @@ def _drawn_by(annotator: Annotator) -> FinalStep:
     return draw
 
 
-def _plot(directory: Path, timelines: Sequence[NodeTimeline], plans: Sequence[StreamPlan]) -> None:
+def _plot(
+    directory: Path, timelines: Sequence[NodeTimeline], plans: Sequence[StreamPlan], history: PlanHistory
+) -> None:
     from pipelines.report.timeline_plot import save_all  # half a second, which others need not wait for
 
-    if not save_all(directory, timelines, plans):
-        log.warning("--plots %s: nothing to draw: no node of the query specialises", directory)
+    drawn = [*save_all(directory, timelines, plans), *history.save_all(directory)]
+    if not drawn:
+        log.warning("--plots %s: nothing to draw: no node of the query specialises or had a choice", directory)
 
 
 def _check_writable(outputs: Outputs) -> None:

@@ -92,7 +92,7 @@ def test_a_queue_and_a_busy_machine_count() -> None:
     table = Table((Option.fixed("large", 0.97, 0.05), Option.fixed("small", 0.9, 0.01)))
     alone = Terms((("type",),), {"type": table})
     assert plan(alone, 0.08, NOTHING, 0.0).choices["type"].variant == "large"
-    assert plan(alone, 0.08, Load(waiting_s=0.04), 0.0).choices["type"].variant == "small"
+    assert plan(alone, 0.08, Load(extra_s={"type": 0.04}), 0.0).choices["type"].variant == "small"
     busy = plan(alone, 0.08, Load(slowdown={"type": 2.0}), 0.0).choices["type"]
     assert (busy.variant, busy.takes_s, busy.why) == ("small", 0.02, "takes 20 of 80 ms")
 

@@ -67,10 +67,19 @@ def test_a_node_without_a_choice_is_left_its_time() -> None:
 
 def test_what_takes_longer_than_was_measured_fits_less() -> None:
     plans = planner()
-    for _ in range(300):
-        plans.ended("cam", "type", 0.004, ran("small", 1))  # twice what was measured
+    for number in range(300):
+        objects = 1 + 9 * (number % 2)
+        plans.ended("cam", "type", 2 * 0.002 * objects, ran("small", objects))  # twice what was measured
     plans.begins(start())
     assert most(plans.plan(step("type", 0.0)))["large"] in (4, 5)
+
+
+def test_what_is_done_around_a_small_model_does_not_bar_a_large_one() -> None:
+    plans = planner()
+    for _ in range(300):
+        plans.ended("cam", "type", 0.010, ran("small", 1))  # five times what was measured
+    plans.begins(start())
+    assert most(plans.plan(step("type", 0.0)))["large"] == 8
 
 
 def test_looks_that_did_not_happen_teach_nothing() -> None:
@@ -120,7 +129,7 @@ def test_a_stream_that_is_gone_is_forgotten() -> None:
     plans = planner()
     plans.begins(start())
     plans.forget("cam")
-    assert plans.plan(step("type", 0.0)) == Decision("large", budget_ms=pytest.approx(100), why="first listed")
+    assert plans.plan(step("type", 0.0)).why == "first listed"
     plans.forget("another")
 
 

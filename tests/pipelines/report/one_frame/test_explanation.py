@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from operators.wire.schema import Attribute, Detection, Model, NodePlan, Result, StreamPlan, from_json
-from pipelines.report.explanation import explain
+from pipelines.report.one_frame.explanation import explain
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+GOLDEN = Path(__file__).parents[3] / "golden"
 
 
 def result(name: str) -> Result:
