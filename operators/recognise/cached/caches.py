@@ -66,6 +66,10 @@ class Caches(Shortcut):
     def audited(self, outcome: Outcome) -> None:
         """Audits tell the chain alone: caches are built from what the oracle says, whoever asked it."""
 
+    def barred(self, stream: str) -> None:
+        """See ``Shortcut``."""
+        self._supply.barred()
+
     def edition(self, stream: str) -> int | None:
         """Return the version of the caches: each has to prove itself."""
         network = self._supply.network

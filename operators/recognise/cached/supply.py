@@ -133,6 +133,12 @@ class CacheSupply:
             self._lost_s = 0.0
             self._later()
 
+    def barred(self) -> None:
+        """The audit of a stream has switched the caches off: those built here give way to caches from more samples."""
+        if self._samples is not None and self.network is not None and self.network.version is not None:
+            self.network.withdraw()
+            self._later()
+
     def build_where_due(self) -> None:
         """Build caches where there are none, there are enough samples, and it can be paid."""
         samples, network = self._samples, self.network
@@ -187,8 +193,14 @@ class CacheSupply:
             self.network = None
 
     def _sampled(self, found: ExitOutputs) -> None:
-        if self._samples is not None:
+        """Keep samples; where they cannot be written there will be no caches, but the looks stand."""
+        if self._samples is None:
+            return
+        try:
             self._samples.add(found)
+        except SluiceError as error:
+            log.warning("%s: no caches: %s", self._oracle, error)
+            self._samples = None
 
     async def _build(self, network: CacheNetwork, samples: OwnTaps, estimate_s: float) -> None:
         seconds = 0.0

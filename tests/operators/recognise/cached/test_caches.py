@@ -226,6 +226,34 @@ async def test_caches_that_cost_more_than_they_save_are_left(tmp_path):
     assert frames == pytest.approx(PATIENCE * 10.5 / 20, abs=2)
 
 
+async def test_caches_that_an_audit_bars_give_way_to_caches_from_more_samples(tmp_path):
+    builder = Builder(SERVES)
+    world = await ready(World(tmp_path, None, builder))
+    await looked(world, FRAMES)
+    assert world.caches.edition("cam") == 1
+    world.caches.barred("cam")
+    assert world.caches.edition("cam") is None
+    await looked(world, FRAMES + 8)
+    assert (len(builder.jobs), world.caches.edition("cam")) == (2, 2)
+
+
+async def test_caches_from_a_file_stay_where_another_stream_bars_them(tmp_path):
+    world = await ready(World(tmp_path, built()))
+    world.caches.barred("cam")
+    assert world.caches.edition("another") == 1
+
+
+async def test_samples_that_cannot_be_written_cost_no_look(tmp_path, caplog):
+    (tmp_path / "samples").write_text("a file where a directory should be")
+    world = await ready(World(tmp_path, None))
+    await world.supply.network.prepare()
+    frame, regions = scene(BLUE)
+    for _ in range(2 * EVERY):
+        await world.oracle.answer(frame, regions, ASKED)
+    assert [word(region) for region in regions] == [("blue", "oracle")]
+    assert "no caches" in caplog.text
+
+
 async def test_a_sample_run_that_caches_answered_is_run_again_by_the_oracle(tmp_path):
     world = await ready(World(tmp_path, None))
     world.supply.network.answer_with(built())
