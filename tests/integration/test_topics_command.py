@@ -63,7 +63,7 @@ def test_differences_are_told_and_updated_only_when_asked(kafka_broker: Broker, 
 def test_describe_shows_missing_topics(kafka_broker: Broker, topic_prefix: str) -> None:
     done = sluice("topics", "describe", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix)
     assert done.returncode == 0
-    assert done.stdout.count("missing: sluice topics create") == 7
+    assert done.stdout.count("missing: sluice topics create") == len(KINDS)
 
 
 @pytest.mark.parametrize(
