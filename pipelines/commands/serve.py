@@ -56,4 +56,5 @@ def _serve(
             consumer(settings, timeout_s, stop, metadata_max_age_ms=5000, max_partition_fetch_bytes=8 << 20)
         ) as reader,
     ):
+        station.condition.worker_waits("waiting for topics: `sluice topics create` makes them")
         BrokerFeed(reader, names, page).run(stop, loop, lambda: station.condition.worker_checked({}, 0.0, None))

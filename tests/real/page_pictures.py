@@ -41,11 +41,9 @@ nodes:
 """
 SHOTS = {
     "page-wall": ("#/", 1400, 1100, "light"),
-    "page-wall-dark": ("#/", 1400, 1100, "dark"),
     "page-stream": ("#/stream/{stream}", 1400, 1180, "light"),
     "page-stream-dark": ("#/stream/{stream}", 1400, 1180, "dark"),
     "page-phone": ("#/", 390, 760, "light"),
-    "page-phone-stream": ("#/stream/{stream}", 390, 1500, "dark"),
 }
 
 

@@ -29,6 +29,8 @@ EVERY_S: dict[Size, float] = {"small": 0.5, "large": 0.2}
 """Least time between two pictures of a stream."""
 WALL_RATE = 16.0
 """Small pictures a second, of all streams together."""
+REMEMBERED = 1024
+"""Streams whose last picture is remembered, in either size: more than the page shows."""
 AT_ONCE = 2
 """Frames that are held to make pictures of."""
 
@@ -65,7 +67,10 @@ class Pictures:
             self._made_s.clear()
             return
         for size in self.due(result.stream):
+            self._made_s.pop((result.stream, size), None)
             self._made_s[result.stream, size] = self._now()
+            if len(self._made_s) > REMEMBERED:
+                del self._made_s[next(iter(self._made_s))]
             task = asyncio.get_running_loop().create_task(self._make(result, load, size))
             self._making.add(task)
             task.add_done_callback(self._making.discard)

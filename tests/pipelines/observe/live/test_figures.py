@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
 
+from operators.wire.result import Provenance
 from operators.wire.schema import Attribute, Detection, Model, NodeDecision, Plan, StreamPlan, StreamStatus
+from operators.wire.stream_plan import AuditedKind, Phase
 from pipelines.observe.live import board as boards
 from pipelines.observe.live.board import Board
 from pipelines.observe.live.sightings import MOST_EVENTS, MOST_TRACKS, Sightings
@@ -20,6 +24,8 @@ from pipelines.observe.metrics.causes import CAUSES as CODES
 from pipelines.observe.metrics.causes import NODE_FAILED
 from tests.operators.publish.messages import AT, MODEL, result, thing
 from tests.pipelines.observe.plans import specialised
+
+STATIC = Path(boards.__file__).with_name("static")
 
 
 def said(provenance: Any, looked: Any = None, label: str = "van") -> Attribute:
@@ -37,6 +43,14 @@ def test_who_answered_is_told_in_one_word_of_the_legend() -> None:
         told.append(who(replace(found, attributes=[said(provenance, looked)])))
     assert told == ["detector", "propagated", "oracle", "track", "specialised", "track"]
     assert set(told) <= set(WHO)
+
+
+def test_whoever_answers_has_a_word_and_every_kind_and_phase_a_name() -> None:
+    found = thing(1)
+    assert {who(replace(found, attributes=[said(each)])) for each in get_args(Provenance)} <= set(WHO)
+    words = (STATIC / "words.js").read_text()
+    for name in (*get_args(AuditedKind), *get_args(Phase)):
+        assert re.search(rf"^  {name}: ", words, re.M)
 
 
 def test_rate_latency_and_losses_are_those_of_the_last_minute() -> None:

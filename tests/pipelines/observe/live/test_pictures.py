@@ -12,6 +12,7 @@ import pytest
 
 from operators.frames.codec import encode_frame
 from operators.wire.schema import Result
+from pipelines.observe.live import pictures
 from pipelines.observe.live.pairs import Pairs
 from pipelines.observe.live.pictures import AT_ONCE, Pictures
 from pipelines.observe.live.viewers import MOST_VIEWERS, MOST_WAITING, TooManyViewers, Viewer, Viewers
@@ -83,6 +84,17 @@ async def test_pictures_are_throttled_and_many_streams_share_what_there_is(strea
             studio.now_s = number / 10
             await studio.offer(result(number))
     assert studio.loaded == round(10 / gap_s)
+
+
+async def test_streams_without_end_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "REMEMBERED", 3)
+    studio = Studio()
+    with studio.viewers.looking(None):
+        for number in range(20):
+            await studio.offer(result(0, stream=f"s{number}"))
+        assert len(studio.pictures._made_s) == 3
+    await studio.offer(result(0))
+    assert len(studio.pictures._made_s) == 0
 
 
 async def test_few_frames_are_held_at_once() -> None:
