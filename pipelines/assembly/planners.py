@@ -84,4 +84,4 @@ async def _times(engine: Measures, model: str, clock: Clock) -> dict[int, float]
     async def infer(batch: Array) -> object:
         return await engine.infer(model, batch, BACKGROUND)
 
-    return await quiet_times(engine.card(model), infer, clock.monotonic_s)
+    return await quiet_times(engine.card(model), infer, clock.monotonic_s, asyncio.sleep)
