@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 from operators.observer import Observer
@@ -32,13 +32,19 @@ class Station:
     def observers(self) -> list[Observer]:
         """Who must hear what happens in the process."""
         kept = [self.page.board, self.page.states] if self.page else []
-        return [self._scrape.observer, self.condition, *kept]
+        return [self._scrape.recorder, self.condition, *kept]
 
     def knows(self, find_plans: FindPlans) -> None:
         """How streams stand with their shortcuts can be found out from now on."""
         self._scrape.find_plans = find_plans
         if self.page is not None:
             self.page.find_plans = find_plans
+
+    def never_late(self, unhurried: Collection[str]) -> None:
+        """The frames of these streams wait for the analysis, so that their age says nothing."""
+        self._scrape.recorder.unhurried = unhurried
+        if self.page is not None:
+            self.page.board.unhurried = unhurried
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:

@@ -131,9 +131,10 @@ def _station(listen: Listen | None, title: str, final_steps: list[FinalStep], un
     from pipelines.observe.station import Station
 
     page = Page(title)
-    page.board.unhurried = unhurried
     final_steps.append(page.pictures.take)
-    return Station(listen, page)
+    station = Station(listen, page)
+    station.never_late(unhurried)
+    return station
 
 
 def _open(outputs: Outputs, streams: Sequence[str], look: Look, files: ExitStack) -> tuple[list[Sink], list[FinalStep]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -35,6 +35,8 @@ class Recorder(Observer):
         self._states: dict[str, Key] = {}
         self._partitions: set[int] = set()
         self._capturing = threading.Lock()
+        self.unhurried: Collection[str] = ()
+        """Streams whose frames wait for the analysis, so that none is late."""
         self._tallies.at(families.BUILD, version("sluice-video")).value = 1
         self._tallies.at(families.HEALTHY).value = 1
         for single in (families.LEFT_OUT, families.QUEUE_AGE, families.SLO):
@@ -74,7 +76,7 @@ class Recorder(Observer):
         tallies.at(families.SLO).value = plan.slo_ms / 1000
         if plan.latency_known:
             self._of(stream, families.LATENCY).add(plan.latency_ms / 1000)
-            self._of(stream, families.LATE).value += not plan.deadline_met
+            self._of(stream, families.LATE).value += not plan.deadline_met and stream not in self.unhurried
         for stage, took_ms in plan.stages_ms.items():
             histogram = self._stages.get(stage)
             if histogram is None:

@@ -10,7 +10,6 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from operators.observer import Observer
 from operators.wire.schema import StreamPlan
 from pipelines.observe.metrics.recorder import Recorder
 from pipelines.observe.metrics.standing import Standing
@@ -26,7 +25,7 @@ class Scrape:
         self._standing = Standing(most_streams)
         self._registry.register(self._standing)
         ProcessCollector(registry=self._registry)
-        self.observer: Observer = Recorder(self._registry, most_streams)
+        self.recorder = Recorder(self._registry, most_streams)
         self.find_plans: FindPlans = lambda now: ()
         """How streams stand with their shortcuts; called on the event loop for each scrape."""
 

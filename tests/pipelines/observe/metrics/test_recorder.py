@@ -62,6 +62,14 @@ def test_frames_are_counted_by_outcome_and_cause_and_timed() -> None:
     assert seen.value(families.SLO) == 0.25
 
 
+def test_files_whose_frames_wait_are_never_late() -> None:
+    seen = Watched()
+    seen.unhurried = {"clip"}
+    for stream in ("clip", "gate"):
+        seen.frame_analysed(result(0, stream=stream, plan=Plan(slo_ms=250, deadline_met=False, latency_ms=400)))
+    assert [seen.value(families.LATE, stream=stream) for stream in ("clip", "gate")] == [0, 1]
+
+
 def answer(provenance: Any, looked: Any = None) -> Attribute:
     model = Model(name="m", version="1", tier="oracle")
     return Attribute(name="type", label="car", confidence=0.9, provenance=provenance, looked=looked, model=model)

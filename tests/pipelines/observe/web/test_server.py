@@ -45,7 +45,7 @@ async def test_health_follows_the_condition() -> None:
 async def test_metrics_are_what_was_observed() -> None:
     scrape = Scrape(10)
     async with serving(HERE, scrape.routes) as at:
-        scrape.observer.frame_analysed(result(0, stream="gate"))
+        scrape.recorder.frame_analysed(result(0, stream="gate"))
         status, text, headers = await asked(at, "/metrics")
     assert status == 200
     assert 'sluice_frames_total{cause="",outcome="analysed",stream="gate"} 1.0' in text
