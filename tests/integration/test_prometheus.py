@@ -63,7 +63,7 @@ def test_rules_load_and_each_alert_fires_when_it_should() -> None:
 def expressions() -> list[str]:
     dashboard = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    return [each.replace("$__rate_interval", "10s").replace("$stream", ".*") for each in asked]
+    return [each.replace("$__rate_interval", "30s").replace("$stream", ".*") for each in asked]
 
 
 def test_the_dashboard_gets_rows_while_a_pipeline_runs(tmp_path: Path, query: Path) -> None:
@@ -73,9 +73,9 @@ def test_the_dashboard_gets_rows_while_a_pipeline_runs(tmp_path: Path, query: Pa
         Prometheus(tmp_path, address, ALERTS) as prometheus,
     ):
         until(lambda: prometheus.ask("sluice_agreement_ratio"), "audits", run)
-        until(lambda: prometheus.ask("rate(sluice_frame_latency_seconds_count[10s]) > 0"), "frames", run)
-        empty = [each for each in expressions() if not prometheus.ask(each)]
-        assert [each for each in empty if not any(name in each for name in NOT_HERE)] == []
+        for expression in expressions():
+            if not any(name in expression for name in NOT_HERE):
+                until(lambda asked=expression: prometheus.ask(asked), expression, run)  # type: ignore[misc]
         assert [row["metric"]["state"] for row in prometheus.ask("sluice_stream_state")] == ["running"]
         assert not prometheus.ask('ALERTS{alertname=~"SluiceProcessDown|SluiceUnhealthy|SluiceStreamLost"}')
         (up,) = prometheus.ask('up{job="sluice"}')
