@@ -70,14 +70,17 @@ async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: C
     """Measure what nobody has measured, and have the planner know it; a model that fails is not planned with."""
     for model in tables.unknown:
         try:
-            tail_s = await _times(engine, model, clock)
-            tables.known[model] = Measured(tail_s, None)
-            engine.keep(model, tail_s)
-        except SluiceError as error:
+            tables.known[model] = Measured(await _times(engine, model, clock), None)
+        except Exception as error:  # whatever a network raises, the next model is measured
             log.warning("%s cannot be measured, so nothing is planned with it: %s", model, error)
+            continue
         for node, table in tables.ready().items():
             if model in tables.nodes[node].models:
                 plans.learn(node, table)
+        try:
+            engine.keep(model, tables.known[model].tail_s)
+        except SluiceError as error:
+            log.warning("%s will be measured again: its times cannot be kept: %s", model, error)
 
 
 async def _times(engine: Measures, model: str, clock: Clock) -> dict[int, float]:

@@ -16,7 +16,7 @@ from pipelines.planning.replanning import Replanning
 from pipelines.query.dag import Dag, compile_dag
 from serving.catalogue.cards import ModelCard
 from serving.common.tensors import Array
-from serving.errors import ModelError
+from serving.errors import BadInput, ModelError
 from serving.scheduling.urgency import Urgency
 from serving.variants.timings import Measured
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
@@ -97,6 +97,22 @@ async def test_a_model_that_cannot_be_measured_is_not_planned_with(caplog: pytes
             found = plans.plan(Step("cam", TYPE["name"], ["large"], 0.0, 0.1, 0.0))
             assert [rung.model for rung in found.ladder] == ["large"]
     assert "small cannot be measured, so nothing is planned with it: it has no weights" in caplog.text
+
+
+async def test_times_that_cannot_be_kept_are_planned_with_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    engine = Engine({"large": known(10)})
+
+    def full(model: str, tail_s: Mapping[int, float]) -> None:
+        raise BadInput("the disk is full")
+
+    engine.keep = full  # type: ignore[method-assign]
+    with caplog.at_level(logging.WARNING):
+        async with planner(dag("large", "small"), engine) as plans:
+            await until(lambda: bool(caplog.text))
+            plans.begins(Start("cam", 0.0, 0.1, False, (), False))
+            found = plans.plan(Step("cam", TYPE["name"], ["large"], 0.0, 0.1, 0.0))
+    assert [rung.model for rung in found.ladder] == ["large", "small"]
+    assert "small will be measured again: its times cannot be kept: the disk is full" in caplog.text
 
 
 async def test_measurements_that_cannot_be_used_are_logged_and_made_anew(caplog: pytest.LogCaptureFixture) -> None:
