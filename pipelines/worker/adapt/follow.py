@@ -24,7 +24,8 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 64
 """Messages that are held in memory at once."""
-POLL_MS = 1000
+POLL_MS = 2000
+"""How long the broker waits for news before it says that there are none; news come at once."""
 
 Take = Callable[[ConsumerRecord], None]
 """Takes a message; one at which it raises is passed over."""
@@ -65,6 +66,7 @@ class Follower:
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             check_crcs=False,
+            fetch_max_wait_ms=POLL_MS,
         )
         fetches = FetchLog(self._unreadable)
         watch_fetches(consumer, fetches)  # which checks them
