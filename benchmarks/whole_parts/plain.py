@@ -1,8 +1,8 @@
 """What somebody writes without Sluice: every sampled frame through the detector, every object through the recogniser.
 
-``python -m benchmarks.whole_parts.plain VIDEO FPS MODELS`` prints the number of frames and of objects. The loop uses
-PyAV and ONNX Runtime with the product's own decoding, tracker and crops, so that only its plan differs: no executor, no
-transport, no shortcuts, no results. The networks run as ONNX Runtime opens them by itself.
+``python -m benchmarks.whole_parts.plain VIDEO FPS MODELS LIMIT`` prints the number of frames and of objects. The loop
+uses PyAV and ONNX Runtime with the product's own decoding, tracker and crops, so that only its plan differs: no
+executor, no transport, no shortcuts, no results. The networks run as ONNX Runtime opens them by itself.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,14 @@ Network = Callable[[NDArray[Any]], list[NDArray[Any]]]
 
 def main(arguments: Sequence[str]) -> None:
     """Analyse a video; see the module."""
-    video, fps, models = arguments
+    video, fps, models, limit = arguments
     cv2.setNumThreads(1)
     known = catalogue([Path(models)])
     detector, recogniser = known.find(DETECTOR), known.find(RECOGNISER)
     detect, recognise = _opened(detector), _opened(recogniser)
     tracker, last_s, frames, objects = KalmanTracker(TrackSettings()), 0.0, 0, 0
     with closing(open_source(SourceUri(video), Sampling("fps", float(fps)), None)) as source:
-        for picture in source.pictures():
+        for picture in islice(source.pictures(), int(limit)):
             found = _objects(detector.card, detect, picture.image)
             tracker.update(found, picture.media_time_s - last_s)
             last_s = picture.media_time_s

@@ -205,8 +205,8 @@ def _identity(value: bytes) -> tuple[str, int] | None:
     """Stream and number of an analysed frame; None for other results and for litter."""
     try:
         result = json.loads(value)
-        return (result["stream"], result["seq"]) if result["outcome"] == "analysed" else None
-    except (ValueError, TypeError, LookupError, RecursionError):
+        return (str(result["stream"]), int(result["seq"])) if result["outcome"] == "analysed" else None
+    except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
         return None
 
 
