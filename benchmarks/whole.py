@@ -39,9 +39,10 @@ import yaml
 
 from benchmarks import harness
 from benchmarks.tracking_parts.recordings import BoxTuple, models
-from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS, looped, street
+from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS, street
 from benchmarks.tracks_video_parts.cases import FPS as STREET_FPS
 from benchmarks.whole_parts.compared import Lines, attribute_agreement, object_agreement, truth_f1
+from benchmarks.whole_parts.looped import looped
 from benchmarks.whole_parts.plain import DETECTOR, LEAST, LEAST_AREA, RECOGNISER
 from operators.detect.needed.operator import UNSURE
 
@@ -57,7 +58,7 @@ PLAIN, OFF, TRACKED, ALL = "plain", "nothing on", "per track", "all on"
 SLOW_FPS, SLOW = 5.0, ("persons one by one", "street level")
 """At which rate some videos are shown again, and which."""
 STREETS = {"street day": (31, "day"), "street night": (41, "night")}
-FRAMES, QUICK_FRAMES = 400, 30
+FRAMES, QUICK_FRAMES = 300, 30
 
 
 @dataclass(frozen=True)
