@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
 
 from serving.common.tensors import Array
 from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
+
+if TYPE_CHECKING:
+    import onnx
 
 
 class ExitNetwork:
