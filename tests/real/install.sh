@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the integration tests need beside Python, where it may: Java and Maven (the Kafka broker), GStreamer's
-# RTSP server (the camera), kcat (an independent consumer), Prometheus, a browser and its driver. What it may not install, the tests skip with a reason.
+# RTSP server (the camera), kcat (an independent consumer), Prometheus, a browser and its driver. What it may not
+# install, the tests skip with a reason.
 packages=""
 need() { # need COMMAND_THAT_PROVES_IT PACKAGE...
     proof=$1
@@ -19,13 +20,19 @@ need "/usr/bin/python3 -c 'import gi; gi.require_version(\"GstRtspServer\", \"1.
 
 if ! command -v apt-get >/dev/null 2>&1; then
     echo "tests: not installed here, install them yourself for the integration tests:$packages" >&2
+    exit 0
 elif [ "$(id -u)" -eq 0 ]; then
-    echo "tests: installing$packages"
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+    as_root=""
 elif sudo -n true 2>/dev/null; then
-    echo "tests: installing$packages"
-    sudo apt-get update -qq && sudo DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+    as_root="sudo"
 else
     echo "tests: for the integration tests run: sudo apt-get install$packages" >&2
+    exit 0
 fi
+echo "tests: installing$packages"
+$as_root apt-get update -qq &&
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+case "$packages" in *prometheus*) # the tests start one of their own: the package's service is not wanted
+    command -v systemctl >/dev/null 2>&1 && $as_root systemctl disable --now prometheus >/dev/null 2>&1 ;;
+esac
 exit 0
