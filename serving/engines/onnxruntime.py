@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from serving.engines.interrupt import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
 from serving.engines.pooled_input import with_pooled_input
 from serving.errors import ModelError, SluiceError
+
+log = logging.getLogger(__name__)
 
 _DTYPES = {
     "tensor(float)": "float32",
@@ -130,7 +133,8 @@ def optimised_segments(segments: Sequence[bytes]) -> list[bytes] | None:
     """The segments cut out of the optimised whole; None where that cannot be done."""
     try:
         return cut_when_optimised(segments, _optimised, _shapes)
-    except Exception:  # the runtime's exceptions share no base; a wrong network is reported when it is opened as it is
+    except Exception as error:  # the runtime's share no base; a wrong network is reported when it is opened as it is
+        log.info("segments are optimised one by one, not as a whole: %s", first_line(error))
         return None
 
 
