@@ -247,7 +247,7 @@ def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
     cost.set_yticks([row + 0.35 for row in range(len(names))], names, fontsize=7)
     cost.invert_yaxis()
     cost.legend(frameon=False, fontsize=6)
-    agree.set(xlim=(0.8, 1.0))
+    agree.set(xlim=(0.8, 1.0), xticks=(0.8, 0.9, 1.0))
     agree.set_title("objects of all on that agree with nothing on", fontsize=9)
     for ax in (cost, agree):
         ax.spines[["top", "right"]].set_visible(False)
