@@ -23,7 +23,7 @@ RUN pip install --no-deps .
 
 FROM build AS build-gpu
 # The two packages overwrite each other's files, so one has to go; the extras bring the libraries of CUDA 13 and cuDNN.
-RUN pip uninstall --yes onnxruntime && pip install "onnxruntime-gpu[cuda,cudnn]>=1.31,<2"
+RUN pip uninstall --yes onnxruntime && pip install "onnxruntime-gpu[cuda,cudnn]>=1.31,<1.32"
 
 FROM python:3.11.13-slim-bookworm AS base
 RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin sluice

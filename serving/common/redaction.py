@@ -92,8 +92,8 @@ def _character(character: str) -> str:
     data = character.encode("utf-8", "surrogatepass")
     code = ord(character)
     forms = [
+        "".join(rf"(?:%(?:25)*{byte:02x}|\\+x{byte:02x})" for byte in data),  # first: '%25' begins with a '%'
         rf"\\*{re.escape(character)}",
-        "".join(rf"(?:%(?:25)*{byte:02x}|\\+x{byte:02x})" for byte in data),
         rf"\\+(?:x{code:02x}|u{code:04x}|U{code:08x}|{code:03o})",
         rf"&(?:amp;)*\#(?:0*{code}|x0*{code:x});",
         "".join(rf"\\+u{unit:04x}" for unit in _utf16(character)),
