@@ -23,14 +23,13 @@ class Call:
     """Parts of the plan that were not obeyed, and why; part of the result."""
     objects: int | None = None
     """How many objects the decision was settled for; None: it did not depend on that."""
+    expected_s: Mapping[str, float] = field(default_factory=dict)
+    """What each model that there was to choose from seldom exceeds for so many objects; set by the planner."""
 
     @property
     def model(self) -> str | None:
         """The model chosen for this frame; None for operators without a network."""
         return self.plan.variant
-
-    expected_s: Mapping[str, float] = field(default_factory=dict)
-    """What each model that there was to choose from seldom exceeds for so many objects; set by the planner."""
 
     def settle(self, objects: int, may_answer: Callable[[str], bool]) -> None:
         """Decide between several models, once it is known how many objects are left to look at."""

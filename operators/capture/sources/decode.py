@@ -188,6 +188,8 @@ class VideoReader:
 
     def _leave_out(self, packet: Any) -> bool:
         """Let the decoder skip the packet's frame if it will not be sampled and no other frame refers to it."""
+        if self._sampling.mode != "fps":
+            return False
         context = self._stream.codec_context
         # a decoder that reorders frames would hold the others back until more have come
         spare = not (self._uri.live and context.has_b_frames) and self._times.is_spare(packet)

@@ -11,6 +11,7 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
 from operators.wire.schema import Attribute, Model, ShortcutKind
 from serving.engines.exits import ExitOutputs
+from serving.errors import SluiceError, TooLate
 
 
 class Caches(Shortcut):
@@ -37,7 +38,14 @@ class Caches(Shortcut):
         network = self._supply.network
         if network is None or network.version is None:
             return Turn((), regions)
-        found = await network.run(self._recogniser.crops(self._oracle, frame, regions), call.urgency)
+        try:
+            found = await network.run(self._recogniser.crops(self._oracle, frame, regions), call.urgency)
+        except TooLate:
+            raise
+        except SluiceError as error:
+            self._supply.failed(error)
+            call.decline(self.kind, "the oracle does not run with its caches")
+            return Turn((), regions)
         through = found.place == len(network.cuts)
         own = iter(self._recogniser.read(self._oracle, found.scores[through]) if through.any() else ())
         answered: list[Region] = []

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from operators.inference import Inference
 from serving.catalogue.cards import ModelCard
 from serving.engines.exits import ExitOutputs, Exits
+from serving.errors import SluiceError, TooLate
 from serving.scheduling.urgency import Urgency
 
 EVERY = 8
@@ -25,6 +26,8 @@ class SampledEngine:
         """The network to run in the oracle's place for so many items; None: the oracle."""
         self.took: Callable[[ExitOutputs], None] = lambda outputs: None
         """Called with what it gave."""
+        self.failed: Callable[[SluiceError], None] = lambda error: None
+        """Called where it did not run; the oracle runs then."""
 
     def card(self, model: str) -> ModelCard:
         """See ``Inference``."""
@@ -43,7 +46,13 @@ class SampledEngine:
         network = self._network(model, len(batch), urgency)
         if network is None:
             return await self._engine.infer(model, batch, urgency)
-        found = ExitOutputs.of(await self._engine.infer(network, batch, urgency))
+        try:
+            found = ExitOutputs.of(await self._engine.infer(network, batch, urgency))
+        except TooLate:
+            raise
+        except SluiceError as error:
+            self.failed(error)
+            return await self._engine.infer(model, batch, urgency)
         if (found.place != len(found.taps)).any():  # caches came into service meanwhile and answered
             return await self._engine.infer(model, batch, urgency)
         self.took(found)

@@ -65,7 +65,7 @@ class CutPlan:
     tensor: str
     grid: tuple[int, int, int]
     share: float
-    """Of the oracle's work, up to here."""
+    """Share of the oracle's work that is done up to here."""
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,14 @@ class CacheSupply:
         self._building: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
         self._building_s, self._due, self._lost_s = Estimate(BUILDING_S), LEAST_SAMPLES, 0.0
-        sampled.wanted, sampled.took = self._to_sample, self._sampled
+        sampled.wanted, sampled.took, sampled.failed = self._to_sample, self._sampled, self.failed
 
     async def prepare(self) -> None:
         """Cut the oracle, so that built caches can answer; where that fails it is logged, and the oracle answers."""
         try:
             await self._prepare()
         except SluiceError as error:
-            log.warning("%s: no caches: %s", self._oracle, error)
-            self.network = None
+            self.failed(error)
 
     async def _prepare(self) -> None:
         built = self._source.built
@@ -132,6 +131,13 @@ class CacheSupply:
             self.network.withdraw()
             self._lost_s = 0.0
             self._later()
+
+    def failed(self, error: SluiceError) -> None:
+        """The oracle does not run with exits: it answers without caches in this process."""
+        log.warning("%s: no caches: %s", self._oracle, error)
+        if self.network is not None:
+            self.network.withdraw()
+        self.network = None
 
     def barred(self) -> None:
         """The audit of a stream has switched the caches off: those built here give way to caches from more samples."""
@@ -189,8 +195,7 @@ class CacheSupply:
         try:
             await network.prepare()
         except SluiceError as error:
-            log.info("%s: no caches: %s", self._oracle, error)
-            self.network = None
+            self.failed(error)
 
     def _sampled(self, found: ExitOutputs) -> None:
         """Keep samples; where they cannot be written there will be no caches, but the looks stand."""

@@ -21,7 +21,7 @@ from operators.testing import call, scores
 from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, Link
 from serving.engines.exits import ExitOutputs
 from serving.errors import ModelError
-from serving.scheduling.urgency import BACKGROUND
+from serving.scheduling.urgency import BACKGROUND, Urgency
 from tests.operators.recognise.cached.paints import BLUE, CUTS, GREEN, MURKY, RED, Builder, World, built, scene, word
 
 SERVES = CachesAnswer(caches=base64.b64encode(built().to_bytes()).decode(), processor_s=1.25)
@@ -124,6 +124,41 @@ async def test_an_oracle_that_cannot_be_cut_answers_by_itself(tmp_path, caplog):
     assert "no caches: there can be no exit" in caplog.text
     frame, regions = scene(BLUE)
     assert (await world.caches.answer(frame, regions, ASKED)).rest == regions
+
+
+def broken(world: World) -> None:
+    """From now on the network with exits does not run; the oracle does."""
+    infer = world.engine.infer
+
+    async def refused(model: str, batch: np.ndarray, urgency: Urgency) -> list[np.ndarray]:
+        if model == "oracle+exits":
+            raise ModelError("a kernel is missing")
+        return await infer(model, batch, urgency)
+
+    world.engine.infer = refused
+
+
+async def test_where_the_oracle_does_not_run_with_its_caches_it_answers_without_them(tmp_path, caplog):
+    world = await ready(World(tmp_path, built()))
+    broken(world)
+    frame, regions = scene(BLUE, RED)
+    asked = call("oracle")
+    assert (await world.caches.answer(frame, regions, asked)).rest == regions
+    assert asked.declined == {"cached": "the oracle does not run with its caches"}
+    assert caplog.text.count("a kernel is missing") == 1
+    assert world.caches.edition("cam") is None
+    assert (await world.caches.answer(frame, regions, call("oracle"))).rest == regions
+    assert caplog.text.count("a kernel is missing") == 1
+
+
+async def test_where_a_sample_cannot_be_taken_the_oracle_answers_and_none_is_taken_again(tmp_path, caplog):
+    world = await ready(World(tmp_path, None))
+    await world.supply.network.prepare()
+    broken(world)
+    batch = np.zeros((1, 3, 4, 4), np.float32)
+    for _ in range(3 * EVERY):
+        assert len(await world.sampled.infer("oracle", batch, ASKED.urgency)) == 1
+    assert caplog.text.count("a kernel is missing") == 1
 
 
 async def looked(world: World, frames: int) -> None:
