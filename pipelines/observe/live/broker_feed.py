@@ -130,18 +130,24 @@ class BrokerFeed:
         return from_json(value, StreamStatus) if record.topic == topics.streams else from_json(value, StreamPlan)
 
     async def _deliver(self, news: Sequence[News]) -> None:
-        board = self._page.board
         for each in news:
-            if isinstance(each, StreamStatus):
-                board.in_state(each)
-            elif isinstance(each, StreamPlan):
-                board.planned([each])
-            elif isinstance(each, Result):
-                board.came(each)
-                if self._shown and each.outcome == "analysed":
-                    self._show(self._pairs.result(each))
-            else:
-                self._show(self._pairs.frame(*each))
+            try:
+                self._take(each)
+            except Exception as error:  # the next message may be a good one
+                self._mishaps.note("a message cannot be shown", f"{type(error).__name__}: {error}")
+
+    def _take(self, news: News) -> None:
+        board = self._page.board
+        if isinstance(news, StreamStatus):
+            board.in_state(news)
+        elif isinstance(news, StreamPlan):
+            board.planned([news])
+        elif isinstance(news, Result):
+            board.came(news)
+            if self._shown and news.outcome == "analysed":
+                self._show(self._pairs.result(news))
+        else:
+            self._show(self._pairs.frame(*news))
 
     def _show(self, pair: Pair | None) -> None:
         if pair is not None:

@@ -23,7 +23,7 @@ class Pairs:
         self._frames: OrderedDict[Key, Jpeg] = OrderedDict()
         self._results: OrderedDict[Key, Result] = OrderedDict()
         self.bytes = 0
-        """Of the frames that wait."""
+        """Size of the frames that wait."""
 
     def frame(self, header: FrameHeader, data: bytes) -> Pair | None:
         """Take a frame; returns it with its result where that has come."""

@@ -1,0 +1,69 @@
+"""What the page makes of the messages of its topics; the broker itself is real in ``tests/integration``."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kafka import TopicPartition
+
+from operators.wire.schema import Result, to_json
+from pipelines.observe.live.board import Board
+from pipelines.observe.live.broker_feed import BrokerFeed, FeedTopics
+from pipelines.observe.live.page import Page
+from tests.operators.publish.messages import result
+
+RESULTS = TopicPartition("results", 0)
+
+
+class Client:
+    """Has one batch of results, and nothing after it."""
+
+    _fetcher = SimpleNamespace(PartitionRecords=None)
+
+    def __init__(self, values: Sequence[bytes], stop: threading.Event) -> None:
+        self._batches = [
+            [
+                SimpleNamespace(topic="results", partition=0, offset=n, headers=[], value=value)
+                for n, value in enumerate(values)
+            ]
+        ]
+        self._stop = stop
+
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        return {0} if topic == "results" else set()
+
+    def poll(self, **_: object) -> Mapping[TopicPartition, Sequence[Any]]:
+        if self._batches:
+            return {RESULTS: self._batches.pop()}
+        self._stop.set()
+        return {}
+
+    def assign(self, *_: object) -> None: ...
+
+    seek_to_end = seek_to_beginning = pause = resume = assign
+
+
+async def test_a_message_that_cannot_be_shown_costs_itself_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    came = Board.came
+
+    def picky(board: Board, each: Result) -> None:
+        if each.stream == "bad":
+            raise ZeroDivisionError("nobody foresaw it")
+        came(board, each)
+
+    monkeypatch.setattr(Board, "came", picky)
+    stop, page = threading.Event(), Page("test")
+    values = [to_json(result(stream=stream)) for stream in ("bad", "good")]
+    client = Client([values[0], b"{", values[1]], stop)
+    feed = BrokerFeed(client, FeedTopics("results", "streams", "plans", "frames"), page)
+    await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), lambda: None)
+    assert [tile["stream"] for tile in page.board.wall()["tiles"]] == ["good"]
+    assert "cannot be shown: ZeroDivisionError: nobody foresaw it" in caplog.text
+    assert "topic results has a message that cannot be shown" in caplog.text
