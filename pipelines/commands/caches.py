@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
+from pipelines.process.work_bar import work_bar
 from pipelines.settings import cache_dir
 
 if TYPE_CHECKING:
@@ -68,18 +68,8 @@ def build(
     from serving.variants.artefacts import user_cache
 
     shown = Shown.of(data)
-    console = SafeConsole(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        task = bars.add_task(model, total=1.0)
-        found = build_caches(
-            entry,
-            shown,
-            target,
-            cache_dir() or user_cache(),
-            again,
-            lambda what, share: bars.update(task, description=f"{model}: {what}", completed=share),
-        )
+    with work_bar(model) as report:
+        found = build_caches(entry, shown, target, cache_dir() or user_cache(), again, report)
     if plot is not None:
         from pipelines.report.cache_plot import save
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pipelines.commands import options
@@ -18,6 +17,7 @@ from pipelines.measure.head_prospects import DEFAULT_ACCURACY, why_not
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
+from pipelines.process.work_bar import work_bar
 from serving.catalogue.lookup import Catalogue, search_path
 from serving.errors import ModelError
 
@@ -69,18 +69,8 @@ def profile(
     from pipelines.measure.template_making import make
 
     shown = Shown.of(data)
-    console = SafeConsole(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        task = bars.add_task(oracle, total=1.0)
-        made = make(
-            entry,
-            compacts,
-            template_dirs()[0],
-            shown,
-            again,
-            lambda what, share: bars.update(task, description=f"{oracle}: {what}", completed=share),
-        )
+    with work_bar(oracle) as report:
+        made = make(entry, compacts, template_dirs()[0], shown, again, report)
     if as_json:
         say(json.dumps([_plain(each) for each in made], indent=2))
         return

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
+from pipelines.process.work_bar import work_bar
 from pipelines.settings import cache_dir
 from serving.common.explain import choices
 from serving.common.precision import PRECISIONS
@@ -94,17 +94,10 @@ def command(
     from pipelines.measure.profile_models import Wanted, measure
     from serving.variants.artefacts import user_cache
 
-    console, found = SafeConsole(stderr=True), []
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        for entry in entries:
-            task = bars.add_task(entry.card.name, total=1.0)
-
-            def report(what: str, share: float, task: Any = task, name: str = entry.card.name) -> None:
-                bars.update(task, description=f"{name}: {what}", completed=share)
-
+    found = []
+    for entry in entries:
+        with work_bar(entry.card.name) as report:
             found.append(measure(entry, cache_dir() or user_cache(), data, Wanted(**given), report))
-            bars.remove_task(task)
     for note in (note for each in found for note in each.notes):
         say(note, err=True)
     if plot is not None:
