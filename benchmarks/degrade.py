@@ -46,7 +46,7 @@ from serving.scheduling.latency import LatencyTable
 from serving.scheduling.urgency import Urgency
 
 TIMES_S = {"large": {1: 0.00731, 8: 0.04719}, "small": {1: 0.00106, 8: 0.00505}}
-"""Of ``vehicle-type`` and ``vehicle-type-compact`` (``results/engines.csv``)."""
+"""Seconds that ``vehicle-type`` and ``vehicle-type-compact`` take for so many items (``results/engines.csv``)."""
 ACCURACY = {"large": 0.8922, "small": 0.8104}
 """Top-1 on the test photos, from their cards."""
 DETECT_S, OBJECTS, SLO_MS = 0.004, 4, 150
@@ -112,7 +112,7 @@ class Answer:
 
     @property
     def accuracy(self) -> float:
-        """Of its answers; 0 for a frame without."""
+        """Share of the frame's answers that are right; 0 for a frame without answers."""
         looked = [attribute.model.name for found in self.result.objects for attribute in found.attributes]
         return fmean(ACCURACY[name] for name in looked) if self.in_time and looked else 0.0
 

@@ -116,7 +116,7 @@ def _frame(query: Terms, slo_ms: int, rng: random.Random) -> tuple[str, str, str
 
 
 def _accuracy(detector: str, node: str, recogniser: str) -> float:
-    """Of detection and recognition together; where nothing is seen, of detection."""
+    """Detection and recognition together; where nothing is seen, detection alone."""
     return ACCURACY["objects", detector] * ACCURACY.get((node, recogniser), 1.0)
 
 

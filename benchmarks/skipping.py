@@ -35,7 +35,7 @@ CLIPS = {
     "street level": "street-level.mp4",
 }
 FRAMES, QUICK_FRAMES = 400, 60
-"""Of each clip, its beginning."""
+"""So many frames at the beginning of each clip."""
 MODEL, LEAST = "yolox-nano", 0.3
 FIRST_PACE = 3
 

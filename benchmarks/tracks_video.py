@@ -53,7 +53,7 @@ LIGHTS = {"day": (31, 32), "night": (41,)}
 LONG_LIGHTS = {"day": tuple(range(31, 38)), "night": tuple(range(41, 46))}
 STREET_S, LONG_S = 20.0, 600.0
 FRAMES = 200
-"""Of a clip, unless all of it is shown."""
+"""So many of a clip are shown, unless all are."""
 BOTH = ("street level", "street day 31")
 """What is shown with the boxes of both detectors, unless everything is."""
 QUICK_FRAMES = 60

@@ -23,7 +23,7 @@ from cache_adapt.exits.thresholds import Trigger, tuned
 
 AGREEMENT, INPUTS = 0.99, 512
 STEPS = {2: 0.01, 3: 0.025}
-"""Of the grid, by the number of exits."""
+"""Steps of the grid, by the number of exits."""
 EXITS = (2, 3, 8)
 WINDOWS, QUICK_WINDOWS = 12, 2
 STREAM, TUNED_ON = 6000, 512

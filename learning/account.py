@@ -13,7 +13,7 @@ class Seconds(msgspec.Struct):
     oracle: float = 0.0
     """The oracle's, for its answers."""
     shortcuts: float = 0.0
-    """Of the networks that shortcuts answered with, or said "other" with."""
+    """What the networks took that shortcuts answered with, or said "other" with."""
     avoided: float = 0.0
     """The oracle would have taken for the answers of shortcuts."""
     samples: float = 0.0

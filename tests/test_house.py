@@ -94,6 +94,13 @@ def test_a_module_that_logs_calls_its_logger_log(module: Path) -> None:
     assert made in ([], ["log"])
 
 
+@pytest.mark.parametrize("module", MODULES, ids=name)
+def test_no_docstring_begins_with_of_or_whose(module: Path) -> None:
+    nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+    said = [node.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+    assert [text.value for text in said if re.match(r"(Of|Whose)\b", str(text.value))] == []
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_start_up_can_tell_our_packages_from_those_of_others(package: str) -> None:
     assert MARK in (ROOT / package / "__init__.py").read_text(encoding="utf-8").splitlines()

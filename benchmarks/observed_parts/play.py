@@ -52,7 +52,7 @@ class Turn:
     state: str
     frames: int
     processor_s: float
-    """Of the whole process."""
+    """What the whole process took."""
     observing_s: float
     """What was counted of it for metrics and page."""
     wall_s: float

@@ -44,7 +44,7 @@ TO_LABEL, UNCLEAR = "", "unclear"
 FPS = 12
 """Frames of a clip's second that are analysed, at most."""
 LEAST_AREA = 0.002
-"""Of the frame; smaller objects are not looked at, as in the examples."""
+"""Share of the frame; smaller objects are not looked at, as in the examples."""
 LEAST_PHOTO_AREA = 0.004
 AFTER_S = (0.0, 0.35, 0.7, 1.05, 1.55, 2.55, 4.55)
 """Moments of a track's looks since its first."""

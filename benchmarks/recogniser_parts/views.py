@@ -23,7 +23,7 @@ from serving.common.tensors import Image
 from specialization.shipped.collect import DRAWN_SIZE
 
 DRAWN_SEED = 777_002
-"""Of streets that no training, test or profile draws."""
+"""First seed of streets that no training, test or profile draws."""
 DRAWN = 420
 VEHICLES = frozenset({"bike", "car", "juggernaut", "minibus", "pickup", "truck", "vehicle"})
 NAMES = dict(zip(CLIPS, ("street level", "car park", "persons, bicycles, cars"), strict=True)) | {PHOTOS: "any view"}

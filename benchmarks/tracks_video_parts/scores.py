@@ -12,7 +12,7 @@ from benchmarks.tracks_video_parts.cases import Truth
 from operators.wire.labels import UNKNOWN
 
 LEAST_CONFIDENCE = 0.8
-"""Of the recogniser's card."""
+"""The default in the recogniser's card."""
 LEAST_OVERLAP = 0.4
 """Intersection over union from which a box is that of a true object; boxes of motion are loose."""
 

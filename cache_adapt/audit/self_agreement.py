@@ -16,7 +16,7 @@ from cache_adapt.audit.verdict import Estimate, estimate
 
 ERROR = 0.05
 LIMITS = Limits(audits=1000, objects=math.inf)
-"""Of so many comparisons the latest half is always remembered."""
+"""When there are so many comparisons, the older half is forgotten."""
 STEP = 0.01
 """Targets are told in steps of this."""
 

@@ -17,10 +17,10 @@ class Operating(NamedTuple):
     """One cache by itself, at a certain agreement."""
 
     agreement: float
-    """Of all inputs, that was asked for."""
+    """What was asked for, as a share of all inputs."""
     hit_rate: float
     accuracy: float
-    """Of its hits."""
+    """Share of its hits that are right."""
 
 
 def calibrated(

@@ -16,7 +16,7 @@ class Predictor:
     """A form with its weights; standardisation is folded in."""
 
     name: str
-    """Of its form, as ``FC(128)``."""
+    """The name of its form, such as ``FC(128)``."""
     grid: Grid
     hidden: tuple[Values, Values] | None
     """Weights (values × h) and bias (h) of the hidden layer; None where the form has none."""

@@ -34,7 +34,7 @@ class Plan:
 
     variant: str
     choice: Choice
-    """Of that variant's caches; empty: the variant alone."""
+    """Which of that variant's caches; empty: the variant alone."""
     latency: float
     agreement: float
     """Expected share of inputs that get the oracle's answer."""

@@ -20,7 +20,7 @@ class Style:
     """Sizes for a picture: text that can be read, and covers little of it."""
 
     scale: float
-    """Of the font; 1 is letters 22 pixels high."""
+    """The size of the font; 1 is letters 22 pixels high."""
     stroke: int
     """Pixels of a box's sides."""
 

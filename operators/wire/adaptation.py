@@ -46,7 +46,7 @@ class SamplesHeader(msgspec.Struct, kw_only=True, frozen=True):
     """The network whose activations they are."""
     network_sha256: Sha256
     labels_sha256: Sha256
-    """Of the words that the labels' numbers stand for."""
+    """The digest of the words that the labels' numbers stand for."""
     at: Moment
     """When the message was written."""
     dims: Annotated[int, Meta(ge=1, le=MOST_DIMS)]
@@ -113,7 +113,7 @@ class UpdateHeader(msgspec.Struct, kw_only=True, frozen=True):
     version: Seq
     """Ascends."""
     sha256: Sha256
-    """Of the artefact."""
+    """The digest of the artefact."""
     at: Moment
     samples: Count
     """Recent samples that it was trained on."""

@@ -23,11 +23,11 @@ class Machine:
     memory_bytes: int
     """What this process may have."""
     flags: frozenset[str]
-    """Of the processor, as Linux names them; empty where that is not known."""
+    """The processor's, as Linux names them; empty where they are not known."""
     versions: dict[str, str]
-    """Of installed packages."""
+    """Versions of installed packages, by name."""
     providers: tuple[str, ...]
-    """Of ONNX Runtime."""
+    """The execution providers of ONNX Runtime."""
     gpu: str | None
     """The name of an NVIDIA GPU."""
     codecs: frozenset[str]

@@ -23,9 +23,9 @@ class Times(NamedTuple):
     """Seconds of a node's options."""
 
     least_s: float
-    """Of the fastest."""
+    """What the fastest variant takes."""
     longest_s: float
-    """Of the slowest."""
+    """What the slowest variant takes."""
 
 
 def paths(graph: Graph) -> list[Path]:

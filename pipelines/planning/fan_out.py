@@ -25,7 +25,7 @@ class FanOut:
     taken: float = 0.0
 
     def observe(self, given: int, taken: int) -> None:
-        """Of so many items of the node before, so many came to this node."""
+        """Take how many items the node before had ``given``, and how many of them came to this node."""
         kept = 0.5 ** (given / HALF_LIFE)
         self.given = kept * self.given + given
         self.taken = kept * self.taken + taken

@@ -53,7 +53,7 @@ class _Point:
     time_s: float
     workers: float
     budget_s: float
-    """Of the stage itself."""
+    """Time for the stage itself."""
 
 
 _Front = list[_Point]

@@ -65,7 +65,7 @@ class ModelTimes:
     slowdown: float = 1.0
     extra_s: float = 0.0
     _over: NodeTimes = field(default_factory=lambda: NodeTimes(1.0, 1.0, 0.5, MOST_SLOWDOWN))
-    """Of the times as shares of what was expected."""
+    """The times as shares of what was expected."""
     _sums: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
     """Decayed: of 1, measured, its square, what was taken beyond it, and the product of the two."""
 

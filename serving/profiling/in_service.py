@@ -16,7 +16,7 @@ from serving.preprocess import batch
 
 BATCHES = (1, 2, 4, 8)
 RUNS = 6
-"""Of each batch, after one that warms up."""
+"""So often each batch runs, after once to warm up."""
 REST = 9.0
 """After each run it rests so many times as long: other background work, such as audits, must not wait for all of it."""
 

@@ -15,7 +15,7 @@ class StreamAudits:
     def __init__(self, rule: Rule) -> None:
         self.opened: dict[str, Audit] = {}
         self.self_agreement = SelfAgreement()
-        """Of the oracle."""
+        """The oracle's agreement with itself."""
         self._rule = rule
         self._announced: dict[str, Phase] = {}
 

@@ -30,7 +30,7 @@ class Known(NamedTuple):
 
     template: StoredTemplate
     sha256: str | None
-    """Of the network that its training set was made with; None: it has no such set, so any file will do."""
+    """The digest of the network that its training set was made with; None: it has no set, so any file will do."""
     labels: str | None
     """The digest of the oracle's words; None where the oracle names whom it was shown."""
 

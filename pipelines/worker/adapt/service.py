@@ -121,8 +121,6 @@ class Service:
             await retrying(lambda: self._store(made), (KafkaError, OSError), Persistence(BROKER_BACKOFF), log_retry)
         except _Refused as error:
             log.warning("version %d of %s is not published: %s", made.version, made.target.key, error)
-        except Unavailable:
-            raise
         else:
             self._adaptation.published(made.target.key, made.version, made.data, self._now_s())
 
