@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 
 from benchmarks import harness
 from cache_adapt.audit.state import AuditState, Rule
+from operators.audits.roles import Roles
+from operators.audits.snapshot import Snapshot
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
-from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.snapshot import Snapshot
 from operators.recognise.shortcuts.variant import Variant
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
 from operators.wire.schema import FrameHeader, Result

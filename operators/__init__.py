@@ -2,6 +2,6 @@
 two transports, what observers can hear, and what tests of operators need.
 
 Read in this order: ``base``, ``plan``, ``inference``, ``background``, ``observer``, ``wire``, ``frames``, ``capture``,
-``detect``, ``track``, ``recognise``, ``annotate``, ``publish``, ``transports``, ``testing``.
+``audits``, ``detect``, ``track``, ``recognise``, ``annotate``, ``publish``, ``transports``, ``testing``.
 """
 # A part of Sluice.

@@ -11,6 +11,9 @@ import msgspec
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
+from operators.audits.audit_report import node_plan
+from operators.audits.snapshot import Snapshot, from_json
+from operators.audits.stream_audits import StreamAudits
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
@@ -18,13 +21,10 @@ from operators.recognise.account.books import Books
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
-from operators.recognise.shortcuts.audit_report import node_plan
 from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.settling import DECLINED, Settling
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
-from operators.recognise.shortcuts.snapshot import Snapshot, from_json
-from operators.recognise.shortcuts.stream_audits import StreamAudits
 from operators.recognise.shortcuts.tally import tally
 from operators.wire.schema import NodePlan
 from serving.errors import Malformed

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.audits.roles import Roles
 from operators.inference import Inference, prepared
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.roles import Roles
 from operators.wire.labels import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.catalogue.cards import ModelCard

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.audits.roles import Roles
 from operators.inference import Inference, prepared
 from operators.recognise.enrolment import read_picture
 from operators.recognise.identities import identities
 from operators.recognise.portraits import Finder, Portrait, Whole
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.roles import Roles
 from operators.wire.bounds import share
 from operators.wire.labels import UNKNOWN
 from operators.wire.schema import Attribute

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.crops import cut
 from operators.frames.frame import Box, Frame, Region
 from operators.inference import Inference, answered_by, card_for
-from operators.recognise.roles import Roles
 from operators.wire.bounds import share, word
 from operators.wire.schema import Attribute, Model, Provenance
 from serving.catalogue.cards import Task

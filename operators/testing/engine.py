@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.audits.roles import Roles
 from operators.recognise.classifier import Classifier
-from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
 from serving.catalogue.cards import ModelCard, parse_card
 from serving.engines.exits import ExitOutputs, Exits

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from operators.audits.roles import Roles
 from operators.base import Operator
 from operators.frames.mask import Mask
 from operators.inference import Inference
 from operators.recognise.cached.sampled_engine import SampledEngine
 from operators.recognise.classifier import Classifier
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.roles import Roles
 from operators.recognise.whole_frame import WholeFrame
 from operators.track.operator import Track, TrackSettings
 from pipelines.assembly.detectors import detector

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from cache_adapt.audit.state import Rule
 from learning.purse import Purse
+from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.recognise.account.books import Books
-from operators.recognise.account.unit_costs import UnitCosts
 from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.sampled_engine import SampledEngine
 from operators.recognise.cached.supply import CacheSupply

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from operators.audits.roles import Roles
 from operators.frames.mask import Mask
 from operators.inference import Inference
 from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.gallery_check import GalleryReport, checked
 from operators.recognise.portraits import Detected, Finder, Whole
-from operators.recognise.roles import Roles
 from pipelines.assembly.detectors import detector
 from pipelines.environment import backend
 from pipelines.query.dag import Dag, DagNode, passes, way_to

@@ -15,7 +15,7 @@ def demanding(query: Query, known: Catalogue) -> Mapping[str, str]:
     if not DEFAULT_ACCURACY < query.accuracy < 1:
         return {}
     # They bring numpy and the statistics, which other queries do without.
-    from operators.recognise.roles import Roles
+    from operators.audits.roles import Roles
 
     found: dict[str, str] = {}
     for node in query.nodes:

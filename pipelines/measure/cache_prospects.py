@@ -17,7 +17,7 @@ def caches_used(query: Query, known: Catalogue) -> Mapping[str, str]:
     if not nodes:
         return {}
     # They bring numpy, which a query without caches does without.
-    from operators.recognise.roles import Roles
+    from operators.audits.roles import Roles
 
     found: dict[str, str] = {}
     for node in nodes:

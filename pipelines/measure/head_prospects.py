@@ -22,7 +22,7 @@ def hopeless(query: Query, known: Catalogue) -> Mapping[str, str]:
     if not nodes:
         return {}
     # They bring numpy, which a query without heads does without.
-    from operators.recognise.roles import Roles
+    from operators.audits.roles import Roles
     from pipelines.environment import template_dirs
     from specialization.templates.stored import templates_for
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from learning.account import Seconds
 from learning.purse import Expense, Purse, unlimited
-from operators.recognise.account.unit_costs import UnitCosts
+from operators.audits.unit_costs import UnitCosts
 
 REMEMBERED_STREAMS = 1000
 """Number of accounts that are kept: those of the streams that were asked for last."""

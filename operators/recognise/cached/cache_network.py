@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from operators.audits.unit_costs import UnitCosts
 from operators.inference import Inference, prepared
-from operators.recognise.account.unit_costs import UnitCosts
 from serving.common.tensors import Image
 from serving.engines.exits import Answering, ExitOutputs, Exits
 from serving.scheduling.urgency import Urgency

@@ -2,6 +2,5 @@
 them on a stream. A new kind is one file that keeps the contract in ``shortcut``, and one line in
 ``pipelines/assembly/chains.py``.
 
-Read in this order: ``shortcut``, ``variant``, ``oracle``, ``node_stream``, ``stream_audits``,
-``settling``, ``tally``, ``snapshot``, ``audit_report``.
+Read in this order: ``shortcut``, ``variant``, ``oracle``, ``node_stream``, ``settling``, ``tally``.
 """

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from operators.audits.stream_audits import StreamAudits
 from operators.recognise.audits.open_trials import OpenTrials
 from operators.recognise.audits.second_thoughts import SecondThoughts
 from operators.recognise.shortcuts.shortcut import Standing
-from operators.recognise.shortcuts.stream_audits import StreamAudits
 from specialization.timeline import Timeline
 
 REMEMBERED_STREAMS = 1000

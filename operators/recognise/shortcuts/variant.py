@@ -6,9 +6,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.frames.frame import Frame, Region
-from operators.recognise.account.unit_costs import UnitCosts
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
 from operators.wire.schema import ShortcutKind

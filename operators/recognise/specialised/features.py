@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.audits.unit_costs import CALL_S, HANDLING_S, UnitCosts
 from operators.frames.frame import Frame, Region
 from operators.inference import Inference, prepared
-from operators.recognise.account.unit_costs import CALL_S, HANDLING_S, UnitCosts
 from operators.recognise.recogniser import Recogniser
 from serving.common.tensors import Image
 from serving.common.threads import in_thread

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from operators.recognise.roles import Roles
+from operators.audits.roles import Roles
 from operators.recognise.specialised.head_kinds import Known, Templates
 from operators.recognise.specialised.labels import Labels
 from pipelines.assembly.head_training import node_templates

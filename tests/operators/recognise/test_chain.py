@@ -11,12 +11,12 @@ import pytest
 
 from cache_adapt.audit.state import AuditState, Rule
 from operators import background as backlog
+from operators.audits.roles import Roles
+from operators.audits.snapshot import Snapshot
 from operators.frames.frame import Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
-from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.snapshot import Snapshot
 from operators.recognise.shortcuts.variant import Variant
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import NodePlan

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from operators.audits.roles import Roles
 from operators.recognise.classifier import Classifier, probabilities
-from operators.recognise.roles import Roles
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import Model
 from serving.errors import ModelError

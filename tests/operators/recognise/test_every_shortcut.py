@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from cache_adapt.audit.state import Rule
+from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
-from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
 from operators.recognise.shortcuts.variant import Variant

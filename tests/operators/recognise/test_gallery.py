@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 import pytest
 
+from operators.audits.roles import Roles
 from operators.recognise.gallery import Gallery, GalleryRecogniser, unit
 from operators.recognise.identities import identities
-from operators.recognise.roles import Roles
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import Model
 from serving.errors import BadInput, ModelError

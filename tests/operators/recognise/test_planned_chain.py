@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from cache_adapt.audit.state import AuditState, Rule
+from operators.audits.roles import Roles
+from operators.audits.snapshot import Snapshot
 from operators.base import Call
 from operators.frames.frame import Region
 from operators.plan import Decision, Rung
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
-from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.snapshot import Snapshot
 from operators.recognise.shortcuts.variant import Variant
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
 from operators.wire.schema import Fallback

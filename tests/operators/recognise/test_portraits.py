@@ -9,12 +9,12 @@ import cv2
 import numpy as np
 import pytest
 
+from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.frame import Box, Frame, Region
 from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.gallery_check import alike, checked
 from operators.recognise.portraits import LONGEST, Detected, Whole, bordered, shrunk
-from operators.recognise.roles import Roles
 from operators.testing import FakeEngine, call, card_of, make_frame
 from serving.common.tensors import Image
 from serving.errors import BadInput

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from operators.audits.roles import Roles
 from operators.frames.frame import WHOLE
 from operators.recognise.classifier import Classifier
-from operators.recognise.roles import Roles
 from operators.recognise.whole_frame import WholeFrame
 from operators.testing import FakeEngine, call, card_of, make_frame, scores
 from pipelines.execute.objects import objects_of

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
-from operators.recognise.shortcuts.audit_report import node_plan
+from operators.audits.audit_report import node_plan
 from operators.wire.schema import NodePlan, ProcessorSeconds, Specialization
 
 

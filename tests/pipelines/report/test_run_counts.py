@@ -15,7 +15,7 @@ from rich.console import Console
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
-from operators.recognise.shortcuts.audit_report import node_plan
+from operators.audits.audit_report import node_plan
 from operators.wire.schema import Plan, StreamPlan, StreamStatus
 from pipelines.report.percentiles import Percentiles
 from pipelines.report.run_counts import MAX_CAUSES, OTHER_CAUSES, RunCounts

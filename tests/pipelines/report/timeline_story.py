@@ -7,7 +7,7 @@ import msgspec
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
 from learning.account import Seconds
-from operators.recognise.shortcuts.audit_report import node_plan
+from operators.audits.audit_report import node_plan
 from operators.recognise.shortcuts.shortcut import Standing
 from operators.recognise.specialised.report import specialization
 from operators.wire.schema import NodePlan, StreamPlan

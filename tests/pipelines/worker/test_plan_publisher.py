@@ -11,7 +11,7 @@ from aiokafka.errors import TopicAuthorizationFailedError
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
-from operators.recognise.shortcuts.audit_report import node_plan
+from operators.audits.audit_report import node_plan
 from operators.wire.schema import NodePlan
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.partition.publisher import Outgoing, Publisher

@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 import pytest
 
+from operators.audits.roles import Roles
 from operators.detect.onnx import OnnxDetector
 from operators.recognise.gallery import GalleryRecogniser
-from operators.recognise.roles import Roles
 from operators.testing import call, make_frame, make_region
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue

@@ -6,9 +6,9 @@ import pytest
 
 from learning.account import Seconds
 from learning.purse import Purse
+from operators.audits.unit_costs import HANDLING_S, UnitCosts
 from operators.recognise.account import books as module
 from operators.recognise.account.books import Books
-from operators.recognise.account.unit_costs import HANDLING_S, UnitCosts
 from operators.testing import FakeEngine, card_of
 
 

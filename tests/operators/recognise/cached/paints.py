@@ -13,14 +13,14 @@ from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.predictor import Predictor
 from cache_adapt.caches.store import BuiltCaches, Card, cards
 from learning.purse import Purse, unlimited
+from operators.audits.roles import Roles
+from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
-from operators.recognise.account.unit_costs import UnitCosts
 from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.sampled_engine import SampledEngine
 from operators.recognise.cached.supply import CacheSource, CacheSupply, CutPlan
 from operators.recognise.classifier import Classifier
-from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.testing import FakeEngine, card_of, make_frame, make_region
 from operators.testing.engine import COLOURS

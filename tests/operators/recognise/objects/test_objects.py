@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from cache_adapt.audit.state import Rule
+from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
-from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from operators.audits.roles import Roles
 from operators.recognise.classifier import Classifier
-from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, scores
 

@@ -14,16 +14,16 @@ from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.audit.state import AuditState, Rule
 from learning.purse import Purse
 from learning.store import FeatureStore, write_store
+from operators.audits.roles import Roles
+from operators.audits.snapshot import Snapshot
 from operators.frames.frame import Region
 from operators.observer import Observer, Observers
 from operators.recognise.account.books import Books
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
-from operators.recognise.roles import Roles
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut
-from operators.recognise.shortcuts.snapshot import Snapshot
 from operators.recognise.shortcuts.variant import Variant
 from operators.recognise.specialised.cascade import Cascade
 from operators.recognise.specialised.features import Features

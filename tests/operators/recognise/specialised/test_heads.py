@@ -13,8 +13,8 @@ import pytest
 
 from cache_adapt.audit.state import Rule
 from learning.purse import Purse
+from operators.audits.snapshot import Snapshot
 from operators.recognise.account.books import Ledger
-from operators.recognise.shortcuts.snapshot import Snapshot
 from operators.recognise.specialised.makers import Trained
 from operators.recognise.specialised.own_samples import NOTHING, Computed
 from operators.testing import make_region

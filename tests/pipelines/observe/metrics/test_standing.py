@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
-from operators.recognise.shortcuts.audit_report import node_plan
+from operators.audits.audit_report import node_plan
 from operators.wire.schema import StreamPlan
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import STANDING

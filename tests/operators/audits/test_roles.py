@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from operators.recognise.roles import Roles
+from operators.audits.roles import Roles
 from operators.testing import FakeEngine, card_of
 from serving.errors import ModelError
 

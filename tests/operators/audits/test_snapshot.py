@@ -7,7 +7,7 @@ import pytest
 
 from cache_adapt.audit.periods import Period, Recent
 from cache_adapt.audit.state import AuditState
-from operators.recognise.shortcuts.snapshot import VERSION, Snapshot, from_json
+from operators.audits.snapshot import VERSION, Snapshot, from_json
 from specialization.timeline_state import TimelineState
 
 
