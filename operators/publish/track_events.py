@@ -105,4 +105,5 @@ def _event(kind: Literal["new", "update", "end"], result: Result, number: int, t
         last_media_time_s=track.last_s,
         bounding_box=track.last.detection.bounding_box,
         attributes=track.last.attributes,
+        captured_at=result.frame.captured_at,
     )

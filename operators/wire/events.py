@@ -57,6 +57,12 @@ class Event(msgspec.Struct, kw_only=True, frozen=True):
     last_media_time_s: MediaTime
     bounding_box: BoundingBox
     attributes: Annotated[list[Attribute], Meta(max_length=bounds.MOST_ATTRIBUTES)] = []
+    captured_at: Moment | None = None
+    """When the frame that caused the event was captured; None in messages of earlier versions."""
+
+    def __post_init__(self) -> None:
+        if self.captured_at is not None:
+            bounds.check(self.captured_at)
 
 
 DEAD_LETTER_SCHEMA: Final = "sluice.dead-letter/1"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from operators.publish.track_events import Lifecycle
 from operators.wire.schema import Event, Object, Provenance, Result
-from tests.operators.publish.messages import result, thing
+from tests.operators.publish.messages import AT, result, thing
 
 
 def tell(results: list[Result], lifecycle: Lifecycle | None = None) -> list[tuple[str, int, int]]:
@@ -54,6 +54,11 @@ def test_an_event_says_what_is_known_of_the_track() -> None:
     assert (end.type, end.stream, end.run, end.seq, end.label) == ("end", "yard", "r1", 90, "car")
     assert (end.first_media_time_s, end.last_media_time_s, end.media_time_s) == (1, 2, 9)
     assert [answer.label for answer in end.attributes] == ["van"]
+
+
+def test_an_event_says_when_its_frame_was_captured() -> None:
+    (event,) = Lifecycle().step(at(0, thing(7)))
+    assert event.captured_at == AT
 
 
 def test_a_revised_answer_of_a_track_is_an_update_and_another_look_that_agrees_is_none() -> None:
