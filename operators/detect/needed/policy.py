@@ -2,7 +2,8 @@
 
 Pure. Times are media seconds of one stream. In a still picture boxes stay where they are; where something moves inside
 known boxes only, flow moves them for some frames; movement elsewhere asks for the detector at once. Movement for which
-the detector has no word (leaves, shadows) is asked about ever more seldom, cell by cell.
+the detector has no word (leaves, shadows) is asked about ever more seldom, cell by cell; where it spreads, as something
+does that comes into the picture, at the pace of known boxes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,6 +33,9 @@ UNSTEADY_S = 0.3
 """So long the detector then runs on every frame."""
 FIRST_REST_S, LONGEST_REST_S = 0.4, 12.8
 """How long movement in a cell is not asked about after the detector had no word for it; doubled each time."""
+SPREAD = 2
+"""So many cells further on movement counts as the same that the detector has just had no word for."""
+_NEIGHBOURS = np.ones((2 * SPREAD + 1, 2 * SPREAD + 1), np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class When:
         self._unsteady_until_s = 0.0
         self._rests_s = np.full((ROWS, COLUMNS), FIRST_REST_S)
         self._asked_again_s = np.zeros((ROWS, COLUMNS))
+        self._nameless = np.zeros((ROWS, COLUMNS), bool)
 
     @property
     def age_s(self) -> float:
@@ -76,9 +82,10 @@ class When:
         if seen.changed.mean() >= UNSTEADY_SHARE:
             self._unsteady_until_s = self._now_s + UNSTEADY_S
             return "unsteady"
-        if (seen.news & (self._now_s >= self._asked_again_s)).any():
+        asked = seen.news & (self._now_s >= self._asked_again_s)
+        if (asked & ~self._nameless).any():
             return "motion"
-        if not (seen.changed & ~seen.news).any():
+        if not (asked | (seen.changed & ~seen.news)).any():
             return None  # only what the detector has no word for moves
         return "pace" if self._skipped + 1 >= every or self.age_s > LONGEST_MOVING_S - MOMENT_S else None
 
@@ -90,9 +97,9 @@ class When:
         """The detector ran and found objects in the ``covered`` cells, after there had been ``news``."""
         self._detected_s, self._skipped = self._now_s, 0
         self._rests_s[covered] = FIRST_REST_S
-        if news is not None:
-            self._rest(news & ~covered)
+        self._rest(np.zeros_like(covered) if news is None else news & ~covered)
 
-    def _rest(self, unknown: NDArray[np.bool_]) -> None:
-        self._asked_again_s[unknown] = self._now_s + self._rests_s[unknown]
-        self._rests_s[unknown] = np.minimum(2 * self._rests_s[unknown], LONGEST_REST_S)
+    def _rest(self, nameless: NDArray[np.bool_]) -> None:
+        self._asked_again_s[nameless] = self._now_s + self._rests_s[nameless]
+        self._rests_s[nameless] = np.minimum(2 * self._rests_s[nameless], LONGEST_REST_S)
+        self._nameless = cv2.dilate(nameless.astype(np.uint8), _NEIGHBOURS).astype(bool)

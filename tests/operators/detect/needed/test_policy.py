@@ -10,6 +10,7 @@ from operators.detect.needed.policy import (
     FIRST_REST_S,
     LONGEST_MOVING_S,
     LONGEST_STILL_S,
+    SPREAD,
     UNSTEADY_S,
     Reason,
     Seen,
@@ -70,12 +71,32 @@ def test_flow_carries_boxes_no_longer_than_so_many_seconds() -> None:
 
 def test_movement_outside_is_detected_at_once_and_ever_more_seldom_where_nothing_is_found() -> None:
     when = When()
-    asked = [number / 25 for number in range(2000) if frame(when, number / 25, OUTSIDE, every=1000) == "motion"]
+    asked = [
+        number / 25 for number in range(2000) if frame(when, number / 25, OUTSIDE, every=1000) in ("motion", "pace")
+    ]
     assert asked[0] == 1 / 25
     pauses = np.diff(asked)
     assert pauses[0] == pytest.approx(FIRST_REST_S, abs=0.05)
     assert pauses[1] == pytest.approx(2 * FIRST_REST_S, abs=0.05)
     assert len(asked) <= 12, "the rests grow"
+
+
+@pytest.mark.parametrize("every", [2, 3, 4])
+def test_nameless_movement_that_spreads_is_asked_about_at_the_pace(every: int) -> None:
+    when = When()
+    frame(when, 0.0, STILL)
+    coming = [Seen(cells((0, number // 2)), cells((0, number // 2))) for number in range(20)]
+    reasons = [frame(when, 0.04 + number / 25, seen, every) for number, seen in enumerate(coming)]
+    assert [number for number, why in enumerate(reasons) if why] == list(range(0, 20, every))
+
+
+def test_movement_elsewhere_is_detected_at_once_whatever_spreads() -> None:
+    when = When()
+    frame(when, 0.0, STILL)
+    assert frame(when, 0.04, OUTSIDE) == "motion"
+    spread, elsewhere = cells((3, 3 + SPREAD)), cells((3, 3 + SPREAD + 1))
+    assert frame(when, 0.08, Seen(spread, spread)) is None
+    assert frame(when, 0.12, Seen(elsewhere, elsewhere)) == "motion"
 
 
 def test_a_cell_in_which_an_object_was_found_is_asked_about_at_once_again() -> None:
