@@ -86,5 +86,8 @@ class Decision:
     def _fit(self, taken: Rung, objects: int) -> str:
         """Why this one and not the one before it."""
         before = [rung for rung in self.ladder[: self.ladder.index(taken)] if rung.most < objects]
+        if objects == 1 and self.budget_ms is not None:
+            takes = f"takes {1000 * taken.takes_s:.0f} of {self.budget_ms:.0f} ms"
+            return f"{takes}; {before[-1].model} {1000 * before[-1].takes_s:.0f}" if before else takes
         has = f"has time for {taken.most} objects, {objects} to look at"
         return f"{has}; {before[-1].model} for {before[-1].most}" if before else has

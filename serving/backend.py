@@ -28,6 +28,7 @@ from serving.scheduling.urgency import Urgency
 from serving.variants import profiles
 from serving.variants.artefacts import ResolvedModel, folder, resolve, user_cache
 from serving.variants.fingerprint import fingerprint, usable_cores
+from serving.variants.sizes import sized
 from serving.variants.timings import Measured, measured, store
 from serving.variants.variant import parse
 from serving.watchdog.patience import TimeLimits
@@ -71,7 +72,8 @@ class Backend:
     def card(self, model: str) -> ModelCard:
         """The card of a model, or of a variant's model, without loading it; ModelError if there is none."""
         if model not in self._cards:
-            self._cards[model] = self._catalogue.find(parse(model).model).card
+            variant = parse(model)
+            self._cards[model] = sized(self._catalogue.find(variant.model).card, variant)
         return self._cards[model]
 
     def add_exits(self, model: str, exits: Exits) -> str:

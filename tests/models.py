@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import yaml
 from onnx import TensorProto, helper, numpy_helper
 
 from serving.catalogue.lookup import SHIPPED, Catalogue, file_sha256
+from serving.catalogue.public import public_model
+from serving.catalogue.pull import pull
 
 FLOAT, UINT8 = TensorProto.FLOAT, TensorProto.UINT8
 
@@ -92,3 +95,12 @@ def relatives(models: Path, names: Sequence[str], of: str = "street-kind") -> Ca
         size = original.card.input.model_dump(mode="json")
         write_card(models / name, input=size, classes=list(original.card.classes))
     return Catalogue([models])
+
+
+def yolox_nano(into: Path, data: Path) -> Catalogue:
+    """A catalogue with the real detector, from the folder of sample data; its variants are not built."""
+    public = public_model("yolox-nano")
+    (into / public.name).mkdir(parents=True, exist_ok=True)
+    shutil.copy(data / "weights" / public.file, into / public.name / public.file)
+    pull(public, into)
+    return Catalogue([into, SHIPPED])

@@ -8,6 +8,12 @@ from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import AuditState, Phase, Rule
 
+DECLINED: Mapping[Phase, str] = {
+    "shadow": "it has yet to prove itself on this stream",
+    "off": "its audit has switched it off",
+}
+"""Why a shortcut that was planned does not answer, by the phase of its audit."""
+
 
 class StreamAudits:
     """The audits by the keys of shortcuts; an audit is opened when it is first asked for."""

@@ -13,7 +13,7 @@ from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import node_plan
 from operators.audits.snapshot import Snapshot, from_json
-from operators.audits.stream_audits import StreamAudits
+from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
@@ -23,7 +23,7 @@ from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.settling import DECLINED, Settling
+from operators.recognise.shortcuts.settling import Settling
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
 from operators.recognise.shortcuts.tally import tally
 from operators.wire.schema import NodePlan

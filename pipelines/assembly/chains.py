@@ -50,7 +50,7 @@ class Chains:
         objects = Objects(recogniser) if spec.answer == "track" else None
         if not links and objects is None:
             return recogniser
-        chain = Chain(spec.name, links, Oracle(recogniser), self.rule, self._changed, self.observer, objects, books)
+        chain = Chain(spec.name, links, Oracle(recogniser), self.rule, self.changed, self.observer, objects, books)
         self.shortcuts.add(chain)
         return chain
 
@@ -66,7 +66,7 @@ class Chains:
     def _heads(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Heads:
         assert self.training is not None
         supply = self.training.supply(spec, engine, recogniser, self.rule, books)
-        return Heads(spec.name, recogniser, supply, self._changed, self.observer, spec.answer == "track")
+        return Heads(spec.name, recogniser, supply, self.changed, self.observer, spec.answer == "track")
 
     def _caches(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Caches:
         assert self.training is not None
@@ -77,5 +77,6 @@ class Chains:
         source = cache_source(self.training.catalogue, oracle, self.rule.accuracy, samples)
         return Caches(recogniser, CacheSupply(engine, engine, oracle, source, books))
 
-    def _changed(self, stream: str) -> None:
+    def changed(self, stream: str) -> None:
+        """Note that a phase has changed on a stream."""
         self.shortcuts.news.notify()

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from operators.audits.roles import Roles
+from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
 from operators.detect.masked import Masked
 from operators.detect.motion import MotionDetector, MotionSettings
 from operators.detect.onnx import OnnxDetector
 from operators.frames.mask import Mask
 from operators.inference import Inference
-from pipelines.query.nodes import MOST_OBJECTS, MOTION, DetectNode, takes_frame
+from pipelines.query.nodes import MOST_OBJECTS, MOTION, DetectNode, is_planned, takes_frame
 
 if TYPE_CHECKING:
     from pipelines.assembly.chains import Chains
@@ -29,26 +31,45 @@ def detector(spec: DetectNode, engine: Inference, masks: Sequence[Mask] = (), ch
 
 
 def _where_needed(spec: DetectNode, engine: Inference, chains: Chains | None) -> Operator:
-    always = _unmasked(spec, engine)
-    if spec.when == "always" or chains is None:
-        return always
+    if chains is None:
+        return _unmasked(spec, engine, spec.model)
+    if spec.when == "always" and not is_planned(spec):
+        return _unmasked(spec, engine, spec.model)
     from operators.detect.needed.operator import Demand, DetectWhenNeeded  # optical flow, which few queries need
 
-    model = spec.model[0]
-    decoding = engine.card(model).decoding
+    roles = Roles.of(spec.model, engine.card)
+    decoding = engine.card(roles.oracle).decoding
     least = spec.min_confidence if spec.min_confidence is not None else decoding.min_score if decoding else 0.0
-    needed = DetectWhenNeeded(spec.name, always, engine, model, Demand(chains.rule.accuracy, least))
+    demand = Demand(chains.rule.accuracy, least)
+    plain = _unmasked(spec, engine, roles.models if is_planned(spec) else spec.model)
+    always = _planned(spec, plain, roles, demand.sure, engine, chains) if is_planned(spec) else plain
+    if spec.when == "always":
+        return always
+    model = roles.oracle if is_planned(spec) else spec.model[0]
+    needed = DetectWhenNeeded(spec.name, always, engine, model, demand, plain)
     chains.shortcuts.add(needed)
     return needed
 
 
-def _unmasked(spec: DetectNode, engine: Inference) -> Operator:
+def _planned(
+    spec: DetectNode, plain: Operator, roles: Roles, sure: float, engine: Inference, chains: Chains
+) -> Operator:
+    from operators.detect.variants.audits import Terms  # statistics, which few queries need
+    from operators.detect.variants.operator import DetectVariants
+
+    terms = Terms(chains.rule, sure, UnitCosts(engine), chains.purse, chains.changed)
+    variants = DetectVariants(spec.name, plain, roles, terms)
+    chains.shortcuts.add(variants, "variants" if spec.when == "needed" else "")
+    return variants
+
+
+def _unmasked(spec: DetectNode, engine: Inference, models: Sequence[str]) -> Operator:
     if spec.model[0] == MOTION:
         return MotionDetector(spec.name, motion_settings(spec))
     return OnnxDetector(
         engine,
         spec.name,
-        spec.model,
+        models,
         inside=not takes_frame(spec),
         labels=spec.labels,
         min_confidence=spec.min_confidence,

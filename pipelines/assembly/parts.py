@@ -16,6 +16,7 @@ from pipelines.environment import backend
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import FinalStep, Surroundings
 from pipelines.query.dag import Dag
+from pipelines.query.nodes import is_planned
 from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
@@ -85,4 +86,6 @@ async def _chains(
 
 
 def _is_audited(spec: NodeSpec) -> bool:
-    return isinstance(spec, RecogniseNode) or (isinstance(spec, DetectNode) and spec.when == "needed")
+    if isinstance(spec, DetectNode):
+        return spec.when == "needed" or is_planned(spec)
+    return isinstance(spec, RecogniseNode)

@@ -60,9 +60,9 @@ class Shortcuts:
         """A phase has changed."""
         self._query = query
 
-    def add(self, node: ShortcutNode) -> None:
-        """Another node."""
-        self.nodes[node.node] = node
+    def add(self, node: ShortcutNode, part: str = "") -> None:
+        """Another node; or one ``part`` of a node that has several."""
+        self.nodes[f"{node.node}.{part}" if part else node.node] = node
 
     async def frame_done(self, frame: Frame, result: Result) -> None:
         """A final step of the executor: the frame's result is complete."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipelines.planning.options import Option, Table
 from pipelines.query.dag import Dag, DagNode
-from pipelines.query.nodes import RecogniseNode
+from pipelines.query.nodes import is_planned
 from serving.errors import ModelError
 from serving.scheduling.latency import LatencyTable
 from serving.variants.timings import Measured
@@ -27,7 +27,7 @@ class Tables:
     @classmethod
     def read(cls, dag: Dag, measured: Callable[[str], Measured | None]) -> Tables:
         """Read what was ``measured`` of all models between which there is a choice; ModelErrors become ``faults``."""
-        nodes = {node.name: node for node in dag.nodes if isinstance(node.spec, RecogniseNode) and len(node.models) > 1}
+        nodes = {node.name: node for node in dag.nodes if is_planned(node.spec)}
         tables = cls(nodes)
         for model in dict.fromkeys(model for node in nodes.values() for model in node.models):
             try:

@@ -14,6 +14,7 @@ from serving.selection.table import VariantRecord
 from serving.variants.artefacts import folder
 from serving.variants.fingerprint import fingerprint
 from serving.variants.profiles import Profile, read
+from serving.variants.sizes import sizes_of
 from serving.variants.variant import generate, parse
 
 Quality = Literal["accuracy", "agreement"]
@@ -21,7 +22,8 @@ Quality = Literal["accuracy", "agreement"]
 
 def profiles_of(entry: Entry, artefacts_dir: Path) -> list[Profile]:
     """Those of a model's variants that still hold on this machine; raises BadInput where there is none."""
-    found = (read(folder(artefacts_dir, entry), variant) for variant in generate(entry.card.name))
+    variants = generate(entry.card.name, sizes=sizes_of(entry.card))
+    found = (read(folder(artefacts_dir, entry), variant) for variant in variants)
     known = [each for each in found if each is not None]
     fresh = [each for each in known if not each.stale(entry.card.sha256, fingerprint(parse(each.variant).engine))]
     if not fresh:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 from datasets.street import VEHICLES, open_street, street_crops
@@ -23,7 +24,9 @@ from serving.common.tensors import Array, Image
 from serving.errors import BadInput
 from serving.preprocess import batch
 from serving.profiling.agreement import AGREE, RIGHT
-from serving.profiling.profiler import Pictures
+from serving.profiling.profiler import Pictures, SmallerItems
+from serving.variants.sizes import sized, sizes_of
+from serving.variants.variant import reference
 
 SEED = 2_000_003
 """A seed of streets from which no shipped model learnt and on which no card's figures were measured."""
@@ -67,7 +70,25 @@ def _pictures(card: ModelCard, what: str, items: Sequence[Item], sha256: str) ->
     agree = same_objects(card) if card.task == "detect" else AGREE[card.task]
     truth = [number for _, number in items if number is not None]
     right = partial(RIGHT[card.task], truth) if len(truth) == len(items) else None
-    return Pictures(np.concatenate([item for item, _ in items]), agree, right, what, sha256)
+    prepared = np.concatenate([item for item, _ in items])
+    return Pictures(prepared, agree, right, what, sha256, _smaller(card, prepared))
+
+
+def _smaller(card: ModelCard, items: Array) -> dict[int, SmallerItems]:
+    """The same items for the smaller inputs that the model is measured with."""
+    found = {}
+    for width in sizes_of(card):
+        other = sized(card, replace(reference(card.name), size=width))
+        found[width] = SmallerItems(_shrunk(items, other), same_objects(card, other))
+    return found
+
+
+def _shrunk(items: Array, card: ModelCard) -> Array:
+    """Prepared items for a smaller input; what was subtracted and scaled before does not matter to a mean of pixels."""
+    size, channels_first = card.input, card.input.layout == "nchw"
+    pictures = items.transpose(0, 2, 3, 1) if channels_first else items
+    shrunk = np.stack([cv2.resize(each, (size.width, size.height), interpolation=cv2.INTER_AREA) for each in pictures])
+    return np.ascontiguousarray(shrunk.transpose(0, 3, 1, 2) if channels_first else shrunk)
 
 
 def _labelled(card: ModelCard, named: Sequence[tuple[Array, str | None]]) -> list[Item]:

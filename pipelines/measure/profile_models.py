@@ -15,6 +15,7 @@ from serving.variants.artefacts import build, folder
 from serving.variants.fingerprint import fingerprint, installed
 from serving.variants.pareto import pareto
 from serving.variants.profiles import Profile, read, store
+from serving.variants.sizes import sizes_of
 from serving.variants.variant import EngineName, Variant, generate
 
 
@@ -57,7 +58,9 @@ def measure(entry: Entry, artefacts_dir: Path, data: Path | None, wanted: Wanted
     """
     name, directory = entry.card.name, folder(artefacts_dir, entry)
     known = ProfiledModel(name)
-    variants = _here(known, generate(name, wanted.engines, wanted.precisions, (None, *wanted.ranks)))
+    variants = _here(
+        known, generate(name, wanted.engines, wanted.precisions, (None, *wanted.ranks), sizes_of(entry.card))
+    )
     report("pictures", 0.0)
     pictures = gather(entry.card, data)
     max_batch = min(wanted.max_batch, entry.card.max_batch or wanted.max_batch)

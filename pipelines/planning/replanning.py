@@ -32,7 +32,9 @@ class _Stream:
 
     pace: Pace = field(default_factory=Pace)
     objects: dict[str, FanOut] = field(default_factory=dict)
-    """Objects that a node looks at, for each frame."""
+    """Objects that a node looks at, for each frame on which it has any."""
+    asked: dict[str, FanOut] = field(default_factory=dict)
+    """By node, the share of the frames on which it has any; a detector may skip frames."""
     frame: FramePlan | None = None
     ended_s: dict[str, float] = field(default_factory=dict)
     droppable: bool = False
@@ -104,9 +106,11 @@ class Replanning:
             self._times[node].observe(took_s)
             self._follow(node, self._times[node].tail)
             return
+        known = self._known(stream)
+        known.asked.setdefault(node, FanOut()).observe(1, int(call.objects is not None))
         if call.objects is None:
             return
-        self._known(stream).objects.setdefault(node, FanOut()).observe(1, call.objects)
+        known.objects.setdefault(node, FanOut()).observe(1, call.objects)
         models = self._models[node]
         call.expected_s = {each.variant: models.tail_s(each.takes_s(call.objects)) for each in table.options}
         option = next((each for each in table.options if each.variant == call.model), None)
@@ -140,7 +144,8 @@ class Replanning:
         for node, times in self._times.items():
             if node in self._measured:
                 objects = ceil(known.objects[node].alpha) if node in known.objects else 1
-                seconds += self._models[node].mean_s(self._measured[node].options[0].takes_s(objects))
+                asked = known.asked[node].alpha if node in known.asked else 1.0
+                seconds += asked * self._models[node].mean_s(self._measured[node].options[0].takes_s(objects))
             else:
                 seconds += times.mean
         return seconds

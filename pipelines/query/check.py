@@ -10,7 +10,7 @@ from pipelines.environment import measured
 from pipelines.query.dag import Dag, compile_dag, node_problems
 from pipelines.query.model_check import model_problems
 from pipelines.query.needs import needs_of
-from pipelines.query.nodes import RecogniseNode
+from pipelines.query.nodes import DetectNode, RecogniseNode
 from pipelines.query.query_file import Draft, Query, read_draft
 from pipelines.query.yaml_file import read_yaml
 from serving.catalogue.lookup import Catalogue
@@ -45,7 +45,7 @@ def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:
 
 
 def _models(draft: Draft) -> Iterator[Sequence[str]]:
-    return (node.model for node in draft.nodes.values() if isinstance(node, RecogniseNode))
+    return (node.model for node in draft.nodes.values() if isinstance(node, DetectNode | RecogniseNode))
 
 
 def open_query(path: Path, catalogue: Catalogue | None = None, sources: Sequence[str] = ()) -> tuple[Query, Dag]:

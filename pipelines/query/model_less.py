@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pipelines.query.needs import Needs, needs_of
-from pipelines.query.nodes import NodeSpec, RecogniseNode
+from pipelines.query.nodes import DetectNode, NodeSpec, RecogniseNode, TrackNode
 from pipelines.query.query_file import DEFAULT_ACCURACY, Draft
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.explain import Problem, choices
 from serving.errors import ModelError
+from serving.variants.sizes import sizes_of
 from serving.variants.timings import Measured
 from serving.variants.variant import generate, parse
 
@@ -38,8 +39,9 @@ def with_models(draft: Draft, catalogue: Catalogue, measured: KnownOf) -> tuple[
     found: dict[int, NodeSpec] = {}
     problems: list[Problem] = []
     for index, node in draft.nodes.items():
-        needs = needs_of(node.model) if isinstance(node, RecogniseNode) else None
-        if isinstance(node, RecogniseNode) and needs is not None:
+        if isinstance(node, TrackNode):
+            continue
+        if (needs := needs_of(node.model)) is not None:
             try:
                 models = _models(node, needs, accuracy, catalogue, measured)
                 found[index] = node.model_copy(update={"model": models})
@@ -60,7 +62,7 @@ def _replaced(draft: Draft, found: Mapping[int, NodeSpec], unmet: list[object]) 
 
 
 def _models(
-    node: RecogniseNode, needs: Needs, accuracy: float, catalogue: Catalogue, measured: KnownOf
+    node: DetectNode | RecogniseNode, needs: Needs, accuracy: float, catalogue: Catalogue, measured: KnownOf
 ) -> tuple[str, ...]:
     """The oracle first; ModelError where it is not known which."""
     oracle = catalogue.find(needs.task) if needs.task is not None else _only_reference(node, catalogue)
@@ -75,8 +77,8 @@ def _models(
     return tuple(listed[:MOST_MODELS])
 
 
-def _only_reference(node: RecogniseNode, catalogue: Catalogue) -> Entry:
-    skill = "embed" if node.gallery is not None else "classify"
+def _only_reference(node: DetectNode | RecogniseNode, catalogue: Catalogue) -> Entry:
+    skill = "detect" if isinstance(node, DetectNode) else "embed" if node.gallery is not None else "classify"
     found = [each for each in catalogue.list() if (each.card.task, each.card.tier) == (skill, "reference")]
     if len(found) == 1:
         return found[0]
@@ -93,7 +95,7 @@ def _good_enough(
     for entry in catalogue.list():
         if not _alike(entry.card, oracle.card):
             continue
-        for variant in generate(entry.card.name):
+        for variant in generate(entry.card.name, sizes=sizes_of(entry.card)):
             name = entry.card.name if variant.id == parse(entry.card.name).id else variant.id
             known = _known(name, measured) if name != oracle.card.name else None
             agreement = None if known is None else _agreement(entry, known, oracle, own)

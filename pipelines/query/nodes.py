@@ -80,8 +80,8 @@ class DetectNode(Node):
     """Finds objects in the frame, or in the crop of each object that ``input`` selects."""
 
     task: Literal["detect"]
-    model: Names
-    """``motion``, or detectors by name: the first is used."""
+    model: ModelNames
+    """``motion``; or detectors: on whole frames the first that has the time is used, in crops the first; or needs."""
     input: str | None = Field(default=None, max_length=1000)
     """Default: ``frame``. Otherwise objects, whose parts are found: ``detect[label == person]``."""
     when: Literal["always", "needed"] = "always"
@@ -145,6 +145,13 @@ class RecogniseNode(Node):
         if self.caches and self.gallery is not None:
             raise ValueError("caches answer classes: remove caches, or the gallery")
         return self
+
+
+def is_planned(node: DetectNode | TrackNode | RecogniseNode) -> bool:
+    """Whether the node lists several models between which there is a choice for every frame."""
+    if isinstance(node, TrackNode) or len(node.model) < 2:
+        return False
+    return isinstance(node, RecogniseNode) or takes_frame(node)
 
 
 def learns(node: DetectNode | TrackNode | RecogniseNode) -> bool:

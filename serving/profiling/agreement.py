@@ -16,7 +16,7 @@ from serving.common.tensors import Array
 
 Shares = NDArray[np.float64]
 Agree = Callable[[Sequence[Array], Sequence[Array]], Shares]
-"""The reference's outputs and another's → for each item 0 … 1."""
+"""The reference's outputs and another's → for each item 0 … 1, or NaN where there is nothing to compare."""
 Right = Callable[[Sequence[Array]], Shares]
 """Outputs → for each item 0 … 1, by how right they are."""
 
@@ -48,6 +48,12 @@ RIGHT: dict[Task, Callable[[Sequence[int], Sequence[Array]], Shares]] = {
     "embed": right_neighbour,
 }
 """Their first argument is the index of each item's true class."""
+
+
+def mean(shares: Shares) -> float:
+    """The mean of those that are known; 0 where none is, since nothing was shown."""
+    known = shares[~np.isnan(shares)]
+    return float(known.mean()) if len(known) else 0.0
 
 
 def nearest(vectors: Array) -> NDArray[np.intp]:

@@ -51,17 +51,25 @@ def answers(engine: Engine[bytes], items: Array, step: int) -> list[Array]:
 
 
 def time_all(
-    engines: Engines, items: Array, sizes: Sequence[int], budget_s: float, report: Callable[[float], None]
+    engines: Engines,
+    items: Callable[[Variant], Array],
+    sizes: Sequence[int],
+    budget_s: float,
+    report: Callable[[float], None],
 ) -> Seconds:
-    """Time every engine at every batch size, in turns, for about ``budget_s``."""
-    batches = {size: items[[index % len(items) for index in range(size)]] for size in sizes}
+    """Time every engine at every batch size, in turns, for about ``budget_s``; ``items``: what a variant takes."""
     turns = {
-        (variant, size): partial(_turn, engine, batch)
+        (variant, size): partial(_turn, engine, _batch(items(variant), size))
         for variant, engine in engines.items()
-        for size, batch in batches.items()
+        for size in sizes
     }
     found = take_turns(turns, budget_s, random.Random(0), time.perf_counter, report)
     return {key: [run for turn in turns for run in turn] for key, turns in found.items()}
+
+
+def _batch(items: Array, size: int) -> Array:
+    found: Array = items[[index % len(items) for index in range(size)]]
+    return found
 
 
 def _turn(engine: Engine[bytes], batch: Array) -> list[list[float]]:

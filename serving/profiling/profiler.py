@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from serving.common.tensors import Array
 from serving.engines.base import Engine
 from serving.graphs.segments import all_cut_points, cut_points, split
 from serving.profiling import contenders
-from serving.profiling.agreement import Agree, Right
+from serving.profiling.agreement import Agree, Right, mean
 from serving.profiling.contenders import Engines, Seconds
 from serving.profiling.footprint import footprint
 from serving.profiling.spread import spread
@@ -34,6 +34,14 @@ OnProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, slots=True)
+class SmallerItems:
+    """Prepared items for an input of another size."""
+
+    items: Array
+    agree: Agree
+
+
+@dataclass(frozen=True, slots=True)
 class Pictures:
     """Prepared items to compare answers on, and what is right about them."""
 
@@ -45,6 +53,16 @@ class Pictures:
     data: str
     """A description for people."""
     data_sha256: str
+    smaller: Mapping[int, SmallerItems] = field(default_factory=dict)
+    """The same items for variants that take a smaller input, by its width."""
+
+    def of(self, variant: Variant) -> Array:
+        """The items as a variant takes them."""
+        return self.items if variant.size is None else self.smaller[variant.size].items
+
+    def agreement(self, variant: Variant) -> Agree:
+        """What compares the reference's outputs with those of a variant."""
+        return self.agree if variant.size is None else self.smaller[variant.size].agree
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +112,14 @@ class Profiler:
         chain, _ = contenders.opened({first: [read_weights(self.entry.path, self.entry.card)]})
         wanted = contenders.answers(chain[first], self.pictures.items, self.max_batch)
         contenders.close(chain)
-        return {variant: self._compared(wanted, engines[variant]) for variant in self._each("answers", engines)}
+        return {
+            variant: self._compared(wanted, variant, engines[variant]) for variant in self._each("answers", engines)
+        }
 
-    def _compared(self, wanted: Sequence[Array], engine: Engine[bytes]) -> Answers:
-        agree, right = self.pictures.agree, self.pictures.right
-        outputs = contenders.answers(engine, self.pictures.items, self.max_batch)
-        return Answers(float(agree(wanted, outputs).mean()), None if right is None else float(right(outputs).mean()))
+    def _compared(self, wanted: Sequence[Array], variant: Variant, engine: Engine[bytes]) -> Answers:
+        agree, right = self.pictures.agreement(variant), self.pictures.right
+        outputs = contenders.answers(engine, self.pictures.of(variant), self.max_batch)
+        return Answers(mean(agree(wanted, outputs)), None if right is None else float(right(outputs).mean()))
 
     def _segments(self, models: Models) -> Mapping[Variant, tuple[SegmentProfile, ...]]:
         """Latencies between cuts that are the same for all variants, as far as their graphs can be cut there."""
@@ -113,7 +133,7 @@ class Profiler:
 
     def _timed(self, what: str, engines: Engines, share: float) -> Seconds:
         sizes, budget_s = batch_sizes(self.max_batch), self.budget_s * share
-        return contenders.time_all(engines, self.pictures.items, sizes, budget_s, lambda done: self.report(what, done))
+        return contenders.time_all(engines, self.pictures.of, sizes, budget_s, lambda done: self.report(what, done))
 
     def _profile(
         self,

@@ -7,7 +7,7 @@ sha256, and the model's profiles.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from serving.common.tensors import Array
 from serving.common.untrusted import decode
 from serving.engines.exits import Exits
 from serving.errors import Malformed, ModelError
+from serving.variants.sizes import cells, sized
 from serving.variants.variant import Variant, parse
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def resolve(name: str, catalogue: Catalogue, artefacts_dir: Path) -> ResolvedMod
     """The variant, or the model, of this name; raises ModelError where it is unknown, not built or damaged."""
     variant = parse(name)
     entry = catalogue.find(variant.model)
+    entry = replace(entry, card=sized(entry.card, variant))
     return ResolvedModel(name, entry, variant, artefact(entry, variant, artefacts_dir))
 
 
@@ -122,6 +124,8 @@ def build(
 
 def _made(entry: Entry, variant: Variant, items: Array) -> onnx.ModelProto:
     model = read_weights(entry.path, entry.card)
+    if variant.size is not None:
+        model = _resized(model, sized(entry.card, variant), variant)
     if variant.rank is not None:
         from serving.graphs.factorise import factorised
 
@@ -130,6 +134,17 @@ def _made(entry: Entry, variant: Variant, items: Array) -> onnx.ModelProto:
         from serving.graphs.quantise import quantised
 
         model = quantised(variant.model, model, items)
+    return model
+
+
+def _resized(model: onnx.ModelProto, card: ModelCard, variant: Variant) -> onnx.ModelProto:
+    """The network on the card's input; ModelError where it is bound to its own size."""
+    from serving.graphs.shapes import resized, tensor_specs
+
+    (given,) = (each.name for each in model.graph.input if each.name not in {it.name for it in model.graph.initializer})
+    found = tensor_specs(resized(model, card.input.item_shape), given).get(model.graph.output[0].name)
+    if found is None or found.shape[1:2] != (cells(card),):
+        raise ModelError(f"variant {variant.id!r}: the network is bound to the size that it was exported with")
     return model
 
 

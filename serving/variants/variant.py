@@ -1,8 +1,8 @@
 """Variants: the ways in which one registered network can be run (Romero et al., 2021, §2.1 and §3.2).
 
-A variant is engine × precision × factorised weights × batch limit. A batch limit needs no artefact of its own: the same
-file runs batches of any size, and a profile holds ℓ(b) for every b measured. So ``max_batch`` is a bound on which of
-those b may be used, by default all of them, and variants that differ in nothing else share file and profile.
+A variant is engine × precision × factorised weights × input size × batch limit. A batch limit needs no artefact of its
+own: the same file runs batches of any size, and a profile holds ℓ(b) for every b measured. So ``max_batch`` is a bound
+on which of those b may be used, by default all of them; variants that differ in nothing else share file and profile.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ RUNS: dict[EngineName, tuple[Precision, ...]] = {
 """The precisions of every engine."""
 
 _FORM = re.compile(
-    r"(?P<model>[^@]+)@(?P<engine>[a-z]+)-(?P<precision>[a-z0-9]+)(-rank(?P<rank>[1-9]\d*))?(-batch(?P<batch>[1-9]\d*))?"
+    r"(?P<model>[^@]+)@(?P<engine>[a-z]+)-(?P<precision>[a-z0-9]+)(-rank(?P<rank>[1-9]\d*))?"
+    r"(-size(?P<size>[1-9]\d{0,3}))?(-batch(?P<batch>[1-9]\d*))?"
 )
 
 
@@ -45,14 +46,16 @@ class Variant:
     precision: Precision
     rank: int | None = None
     """Weights of n outputs are factorised to rank n / ``rank``; None: as they are."""
+    size: int | None = None
+    """Width of the input in pixels; None: as the card says. Only detectors can take another (``sizes.py``)."""
     max_batch: int | None = None
     """The most items in one batch; None: as many as the profile has."""
 
     @property
     def id(self) -> str:
-        """Such as ``vehicle-type@openvino-int8`` or ``vehicle-type@onnxruntime-fp32-rank4-batch8``."""
+        """Such as ``vehicle-type@openvino-int8`` or ``yolox-nano@onnxruntime-fp32-size320-batch8``."""
         batch = "" if self.max_batch is None else f"-batch{self.max_batch}"
-        return f"{self.model}@{self.engine}-{self.precision}{_rank(self.rank)}{batch}"
+        return f"{self.model}@{self.engine}-{self.precision}{_rank(self.rank)}{_size(self.size)}{batch}"
 
     @property
     def profiled(self) -> Variant:
@@ -66,7 +69,8 @@ class Variant:
         Engines share files: bf16 is OpenVINO's way to run the fp32 one, and both run the same int8 one.
         """
         precision = "int8" if self.precision == "int8" else "fp32"
-        return None if (precision, self.rank) == ("fp32", None) else f"{precision}{_rank(self.rank)}"
+        stem = f"{precision}{_rank(self.rank)}{_size(self.size)}"
+        return None if stem == "fp32" else stem
 
 
 def reference(model: str) -> Variant:
@@ -80,12 +84,15 @@ def parse(name: str) -> Variant:
         return reference(name)
     found = _FORM.fullmatch(name)
     if found is None:
-        raise ModelError(f"variant {name!r}: must be MODEL@ENGINE-PRECISION[-rankN][-batchN], as model@openvino-int8")
+        raise ModelError(
+            f"variant {name!r}: must be MODEL@ENGINE-PRECISION[-rankN][-sizeN][-batchN], as model@openvino-int8"
+        )
     engine: EngineName = _known(name, "engine", found["engine"], ENGINES)
     precision: Precision = _known(name, "precision", found["precision"], PRECISIONS)
     if precision not in RUNS[engine]:
         raise ModelError(f"variant {name!r}: {engine} does not run {precision}, only {', '.join(RUNS[engine])}")
-    return Variant(found["model"], engine, precision, _number(found["rank"]), _number(found["batch"]))
+    rank, size, batch = (_number(found[key]) for key in ("rank", "size", "batch"))
+    return Variant(found["model"], engine, precision, rank, size, batch)
 
 
 def generate(
@@ -93,19 +100,33 @@ def generate(
     engines: Iterable[EngineName] = ("onnxruntime", "openvino"),
     precisions: Iterable[Precision] = PRECISIONS,
     ranks: Iterable[int | None] = (None, *RANKS),
+    sizes: Iterable[int] = (),
 ) -> list[Variant]:
-    """All variants of a model that these engines run, the reference first whether asked for or not."""
+    """All variants of a model that these engines run, the reference first whether asked for or not.
+
+    ``sizes``: other widths of its input; weights are left as they are there.
+    """
+    engines, precisions = tuple(engines), tuple(precisions)
     first = reference(model)
     asked = (
         Variant(model, engine, precision, rank)
-        for rank, engine, precision in product(ranks, engines, tuple(precisions))
+        for rank, engine, precision in product(ranks, engines, precisions)
         if precision in RUNS[engine]
     )
-    return list(dict.fromkeys([first, *asked]))
+    smaller = (
+        Variant(model, engine, precision, size=size)
+        for size, engine, precision in product(sizes, engines, precisions)
+        if precision in RUNS[engine] and precision != "int8"
+    )
+    return list(dict.fromkeys([first, *asked, *smaller]))
 
 
 def _rank(rank: int | None) -> str:
     return "" if rank is None else f"-rank{rank}"
+
+
+def _size(size: int | None) -> str:
+    return "" if size is None else f"-size{size}"
 
 
 def _number(text: str | None) -> int | None:

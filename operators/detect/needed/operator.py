@@ -64,10 +64,19 @@ class Demand:
 class DetectWhenNeeded:
     """Operator around a detector of whole frames."""
 
-    def __init__(self, node: str, detector: Operator, engine: Inference, model: str, demand: Demand) -> None:
+    def __init__(
+        self,
+        node: str,
+        detector: Operator,
+        engine: Inference,
+        model: str,
+        demand: Demand,
+        reference: Operator | None = None,
+    ) -> None:
+        """``reference``: runs the ``model`` that audits ask, where the detector itself may run another one."""
         self.node = node
         self._detector, self._engine, self._model, self._demand = detector, engine, model, demand
-        self._audits = Audits(detector, model, demand.sure)
+        self._audits = Audits(reference or detector, model, demand.sure)
         self._here: dict[str, _Stream] = {}
         self._gone: dict[str, _Stream] = {}
 

@@ -6,18 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from operators.audits.stream_audits import DECLINED
 from operators.base import Call
 from operators.frames.frame import Region
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
-
-DECLINED = {
-    "shadow": "it has yet to prove itself on this stream",
-    "off": "its audit has switched it off",
-}
-"""Why a shortcut that was planned does not answer, by the phase of its audit."""
 
 
 class Settling:

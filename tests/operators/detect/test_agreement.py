@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from operators.detect.agreement import f1, same_objects
+from operators.detect.agreement import same_objects, shared
 from operators.detect.decoding import Detections
 from serving.catalogue.cards import parse_card
 
@@ -20,21 +20,21 @@ CAR, NEAR, FAR = (0, 0, 10, 10, 0.9, 0), (1, 0, 11, 10, 0.8, 0), (50, 50, 60, 60
 @pytest.mark.parametrize(
     ("wanted", "got", "share"),
     [
-        (found(), found(), 1.0),
+        (found(), found(), float("nan")),
         (found(CAR), found(), 0.0),
         (found(), found(CAR), 0.0),
         (found(CAR), found(NEAR), 1.0),
         (found(CAR), found(FAR), 0.0),
         (found(CAR), found((0, 0, 10, 10, 0.9, 1)), 0.0),
-        (found(CAR, FAR), found(NEAR), 2 / 3),
-        (found(CAR), found(CAR, NEAR), 2 / 3),
+        (found(CAR, FAR), found(NEAR), 1 / 2),
+        (found(CAR), found(CAR, NEAR), 1 / 2),
         (found(CAR, FAR), found(FAR, CAR), 1.0),
         (found(CAR), found((0, 0, 10, 4.9, 0.9, 0)), 0.0),
     ],
 )
-def test_f1_of_boxes(wanted: Detections, got: Detections, share: float) -> None:
-    assert f1(wanted, got) == pytest.approx(share)
-    assert f1(got, wanted) == pytest.approx(share)
+def test_the_share_of_objects_that_both_find(wanted: Detections, got: Detections, share: float) -> None:
+    assert shared(wanted, got) == pytest.approx(share, nan_ok=True)
+    assert shared(got, wanted) == pytest.approx(share, nan_ok=True)
 
 
 def test_outputs_are_decoded_as_the_card_says() -> None:

@@ -28,7 +28,9 @@ def test_an_id_says_everything(variant: Variant) -> None:
 def test_ids_as_people_read_them() -> None:
     assert reference("vehicle-type").id == "vehicle-type@onnxruntime-fp32"
     assert Variant("vehicle-type", "openvino", "int8").id == "vehicle-type@openvino-int8"
-    assert Variant("m", "onnxruntime", "fp32", 4, 8).id == "m@onnxruntime-fp32-rank4-batch8"
+    assert Variant("m", "onnxruntime", "fp32", 4, max_batch=8).id == "m@onnxruntime-fp32-rank4-batch8"
+    assert Variant("m", "openvino", "bf16", size=320).id == "m@openvino-bf16-size320"
+    assert Variant("m", "openvino", "bf16", size=320).artefact == "fp32-size320"
 
 
 def test_a_models_name_means_its_reference() -> None:
@@ -39,6 +41,8 @@ def test_a_models_name_means_its_reference() -> None:
     ("name", "problem"),
     [
         ("m@openvino", "must be MODEL@ENGINE-PRECISION"),
+        ("m@openvino-fp32-size0", "must be MODEL@ENGINE-PRECISION"),
+        ("m@openvino-fp32-size320-rank2", "must be MODEL@ENGINE-PRECISION"),
         ("m@openvino-int8-rank0", "must be MODEL@ENGINE-PRECISION"),
         ("@openvino-int8", "must be MODEL@ENGINE-PRECISION"),
         ("m@openvin-int8", "unknown engine 'openvin'; did you mean 'openvino'"),
@@ -60,6 +64,11 @@ def test_generate_combines_what_engines_run_and_begins_with_the_reference() -> N
         "m@openvino-bf16",
         "m@openvino-bf16-rank2",
     }
+
+
+def test_other_sizes_keep_their_weights() -> None:
+    found = {variant.id for variant in generate("m", ["onnxruntime"], ["fp32", "int8"], [None], [320])}
+    assert found == {"m@onnxruntime-fp32", "m@onnxruntime-int8", "m@onnxruntime-fp32-size320"}
 
 
 def test_a_batch_limit_shares_file_and_profile() -> None:

@@ -1,0 +1,127 @@
+"""The audits of a detector's models. A frame that one model answered for is looked at by another, unseen.
+
+An audit takes outcomes that are yes or no, and two answers for one frame may agree in part. So one object is drawn of
+all that either model found, and it is asked whether both found it: the probability of that is the share on which
+they agree, and the bounds of the audit hold as they do for recognisers. A frame on which nobody is sure of anything
+says nothing about a model: else a blind one would be trusted with an empty street.
+
+In the shadow the oracle answers and the model looks too; in service it is the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from cache_adapt.audit.audit import Audit, Ticket
+from cache_adapt.audit.coin import coin
+from cache_adapt.audit.state import Rule
+from learning.purse import Expense, Purse
+from operators.audits.unit_costs import UnitCosts
+from operators.detect.needed.matching import agreement
+from operators.detect.variants.second_looks import Look, SecondLooks
+from operators.detect.variants.stream import NodeStream
+from operators.frames.frame import Frame, Region
+from operators.wire.schema import ShortcutKind
+
+KIND: ShortcutKind = "variant"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On which terms models may answer in the oracle's place."""
+
+    rule: Rule
+    sure: float
+    """The confidence from which an object counts wherever it is missing; others come and go by themselves, 0…1."""
+    costs: UnitCosts
+    purse: Purse
+    """Pays looks that bring no answer."""
+    changed: Callable[[str], None]
+    """Called with a stream on which an audit has changed its phase."""
+
+    def cost_s(self, model: str) -> float:
+        """Return the processor seconds of a look; 0 as long as they are not known."""
+        return self.costs.look_s(model) or 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What was found on a frame, and by whom."""
+
+    model: str
+    regions: Sequence[Region]
+    proving: frozenset[str]
+    """Models that would have answered, had they proven themselves."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """A frame for an audit."""
+
+    stream: NodeStream
+    audit: Audit
+    ticket: Ticket | None
+    """None: it was not drawn."""
+    model: str
+    """The one that the audit is about."""
+    looks: str
+    """The one that looks at the frame."""
+    expense: Expense
+
+
+class Audits:
+    """Draws frames, has another model look at them, and tells the audits of the outcomes."""
+
+    def __init__(
+        self, node: str, looks: SecondLooks, keys: Mapping[str, str], terms: Terms, told: Callable[[NodeStream], None]
+    ) -> None:
+        """``keys``: of the audits, by the model that each is about. ``told`` is called after each outcome."""
+        self._node, self._looks, self._keys, self._terms, self._told = node, looks, keys, terms, told
+
+    def account(self, stream: NodeStream, frame: Frame, answer: Answer, oracle: str) -> None:
+        """Count who answered for a frame, and draw some frames."""
+        for model, key in self._keys.items():
+            audit = stream.audits.of(key)
+            if model == answer.model:
+                self._save(model, oracle)
+                ticket = audit.by_shortcut(self._coin(frame, KIND, model), self._possible(oracle))
+                self._hold(frame, answer, _Drawn(stream, audit, ticket, model, oracle, "audits"))
+                continue
+            audit.by_oracle()
+            if answer.model == oracle and model in answer.proving:
+                ticket = self._in_shadow(audit, frame, model)
+                self._hold(frame, answer, _Drawn(stream, audit, ticket, model, model, "shadow"))
+
+    def _save(self, model: str, oracle: str) -> None:
+        if self._terms.cost_s(oracle) and self._terms.cost_s(model):
+            self._terms.purse.saved(self._terms.cost_s(oracle) - self._terms.cost_s(model))
+
+    def _in_shadow(self, audit: Audit, frame: Frame, model: str) -> Ticket | None:
+        drawn = self._coin(frame, KIND, model) < self._terms.rule.probation_rate
+        return audit.in_shadow() if drawn and self._possible(model) else None
+
+    def _hold(self, frame: Frame, answer: Answer, drawn: _Drawn) -> None:
+        if drawn.ticket is None:
+            return
+        published = [replace(each) for each in answer.regions]
+        place = self._coin(frame, "object", drawn.model)
+        compare = partial(self._compare, drawn, drawn.ticket, place, published)
+        self._looks.hold(frame, Look(drawn.looks, compare, partial(drawn.audit.give_up, 1)))
+
+    def _compare(
+        self, drawn: _Drawn, ticket: Ticket, place: float, published: Sequence[Region], found: Sequence[Region]
+    ) -> None:
+        """``place``: the object that is drawn, as a share of all, 0…1."""
+        sure = self._terms.sure
+        self._terms.purse.spend(drawn.expense, self._terms.cost_s(drawn.looks))
+        seen = any(each.confidence >= sure for each in [*published, *found])
+        drawn.audit.tell(ticket, place < agreement(published, found, sure) if seen else None)
+        self._told(drawn.stream)
+
+    def _possible(self, model: str) -> bool:
+        return self._looks.has_room(model) and self._terms.purse.may_spend(self._terms.cost_s(model))
+
+    def _coin(self, frame: Frame, what: str, model: str) -> float:
+        return coin(self._node, what, model, frame.stream, frame.run, frame.seq)

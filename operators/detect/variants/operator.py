@@ -1,0 +1,155 @@
+"""The detector of a node that lists several models: the planned one runs where it agrees with the oracle."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from operators.audits.audit_report import node_plan
+from operators.audits.roles import Roles
+from operators.audits.snapshot import Snapshot, from_json
+from operators.audits.stream_audits import DECLINED
+from operators.base import Call, Operator
+from operators.detect.variants.audits import KIND, Answer, Audits, Terms
+from operators.detect.variants.second_looks import SecondLooks
+from operators.detect.variants.stream import NodeStream, Streams
+from operators.frames.frame import Frame, Region
+from operators.wire.schema import NodePlan
+from serving.errors import ModelError, OutOfService
+from specialization.timeline import Timeline
+
+log = logging.getLogger(__name__)
+
+ABSENT = "it is not there"
+UNPAID = "its audits cannot be paid yet"
+
+
+class DetectVariants:
+    """Operator around a detector of whole frames that runs whichever of its models a call names."""
+
+    def __init__(self, node: str, detector: Operator, roles: Roles, terms: Terms) -> None:
+        self.node = node
+        self._detector, self._oracle, self._terms = detector, roles.oracle, terms
+        several = len(roles.listed_shortcuts) > 1
+        self._keys = {model: f"{KIND} {model}" if several else KIND for model in roles.listed_shortcuts}
+        self._streams = Streams(terms.rule)
+        self._looks = SecondLooks(detector, [roles.oracle, *self._keys])
+        self._audits = Audits(node, self._looks, self._keys, terms, self._announce)
+        self._absent: set[str] = set()
+
+    async def prepare(self) -> None:
+        """Make all models ready."""
+        if (prepare := getattr(self._detector, "prepare", None)) is not None:
+            await prepare()
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Return the regions that the planned model finds, or the oracle in its place."""
+        self._looks.discard(frame.stream)
+        stream = self._streams.enter(frame.stream)
+        proving = self._settle(stream, call)
+        found = await self._found(frame, regions, call)
+        if found is None:
+            call.plan = replace(call.plan, variant=self._oracle)
+            found = await self._detector.process(frame, regions, call)
+        self._audits.account(stream, frame, Answer(call.model or self._oracle, found, proving), self._oracle)
+        self._announce(stream)
+        return found
+
+    def result_sent(self, stream: str) -> None:
+        """Let audits of the stream's latest frame begin: its result has been sent."""
+        self._looks.result_sent(stream)
+
+    def forget(self, stream: str) -> None:
+        """Drop a stream; its figures stay for the report."""
+        self._looks.discard(stream)
+        self._streams.leave(stream)
+        self._detector.forget(stream)
+
+    async def close(self, within_s: float) -> None:
+        """Finish the audits that wait, within the time, and give up the rest."""
+        await self._looks.close(within_s)
+
+    def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
+        """Return how each stream stands with each model; with ``gone`` also those that ended or moved away."""
+        found = {name: self._plans(stream) for name, stream in self._streams.known(gone).items()}
+        return {name: plans for name, plans in found.items() if plans}
+
+    def timelines(self) -> Mapping[str, Timeline]:
+        """Return nothing: models are the same on all streams."""
+        return {}
+
+    def snapshot(self, stream: str) -> bytes | None:
+        """Return the audits, as JSON; None for an unknown stream."""
+        known = self._streams.here(stream)
+        return None if known is None else Snapshot(audits=known.audits.states()).to_json()
+
+    def restore(self, stream: str, data: bytes) -> None:
+        """Restore the audits that another worker saved; an unusable snapshot is logged and ignored."""
+        found = from_json(data, self._where(stream))
+        if found is not None:
+            audits = self._streams.renew(stream).audits
+            audits.restore({key: found.audits[key] for key in self._keys.values() if key in found.audits})
+
+    def _settle(self, stream: NodeStream, call: Call) -> frozenset[str]:
+        """Decide which model runs; returns those that are to prove themselves."""
+        if not call.plan.allows(KIND):
+            call.plan = replace(call.plan, variant=self._oracle, ladder=())
+            return frozenset()
+        call.settle(1, partial(self._may_answer, stream))
+        barred = call.plan.proving
+        if call.model in self._keys and not self._may_answer(stream, call.model):
+            barred |= {call.model}
+            call.plan = replace(call.plan, variant=self._oracle)
+        if barred:
+            reasons = (f"{model}: {self._barred_by(stream, model)}" for model in sorted(barred))
+            call.decline(KIND, "; ".join(reasons))
+        return frozenset(model for model in barred if model not in self._absent)
+
+    async def _found(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region] | None:
+        """Run the chosen model; None where it is not the oracle and cannot be opened any more."""
+        try:
+            return await self._detector.process(frame, regions, call)
+        except ModelError as error:
+            if call.model not in self._keys:
+                raise
+            if not isinstance(error, OutOfService):  # such a one comes back
+                self._absent.add(call.model)
+            log.warning("%s does not answer, %s does in its place: %s", call.model, self._oracle, error)
+            call.decline(KIND, f"{call.model}: {ABSENT}")
+            return None
+
+    def _may_answer(self, stream: NodeStream, model: str) -> bool:
+        return model not in self._keys or not self._barred_by(stream, model)
+
+    def _barred_by(self, stream: NodeStream, model: str) -> str:
+        """Return why a model may not answer; empty where it may."""
+        if model in self._absent:
+            return ABSENT
+        phase = stream.audits.of(self._keys[model]).phase
+        if phase in DECLINED:
+            return DECLINED[phase]
+        return "" if self._terms.purse.may_spend(self._terms.cost_s(self._oracle)) else UNPAID
+
+    def _announce(self, stream: NodeStream) -> None:
+        """Log each audit that has changed its phase, once."""
+        for key, audit in stream.audits.changes():
+            where = self._where(stream.name)
+            if audit.phase == "off":
+                log.warning("%s: the oracle answers: %s %s", where, key, audit.state.last_switch_offs[-1].reason)
+            elif audit.phase == "trusted":
+                found = audit.estimate()
+                log.info("%s: %s answers: %d audits show at least %.3f", where, key, found.audits, found.sequential.low)
+            self._terms.changed(stream.name)
+
+    def _plans(self, stream: NodeStream) -> list[NodePlan]:
+        opened = stream.audits.opened
+        return [
+            node_plan(self.node, KIND, self._oracle, [model], opened[key])
+            for model, key in self._keys.items()
+            if key in opened and opened[key].state.has_begun
+        ]
+
+    def _where(self, stream: str) -> str:
+        return f"stream {stream}, node {self.node}"

@@ -1,0 +1,66 @@
+"""Second looks at frames: a model finds objects on them once their results have been sent, without delaying frames."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from operators.background import Backlog, PendingLook
+from operators.base import Call, Operator
+from operators.frames.frame import Frame, Region
+from operators.plan import Decision
+from serving.common.tensors import Image
+from serving.scheduling.urgency import BACKGROUND
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """A look that is to be made."""
+
+    model: str
+    on_found: Callable[[Sequence[Region]], None]
+    """Called with what the model found."""
+    give_up: Callable[[], None]
+    """Called instead if the look is not made."""
+
+
+class SecondLooks:
+    """Bounded: each model has a backlog of its own."""
+
+    def __init__(self, detector: Operator, models: Sequence[str]) -> None:
+        self._detector = detector
+        self._backlogs: dict[str, Backlog[list[Region]]] = {
+            model: Backlog(partial(self._find, model), f"{model} cannot look at frames for an audit")
+            for model in models
+        }
+
+    def has_room(self, model: str) -> bool:
+        """Whether another look of the model can wait; asked before a frame is drawn."""
+        return self._backlogs[model].has_room
+
+    def hold(self, frame: Frame, look: Look) -> None:
+        """Look at a stream's latest frame once its result has been sent."""
+        self._backlogs[look.model].hold(frame.stream, [PendingLook(frame.image, look.on_found, look.give_up)])
+
+    def discard(self, stream: str) -> None:
+        """Drop the stream's latest frame, which was dropped or failed: nobody got its regions."""
+        for backlog in self._backlogs.values():
+            backlog.discard(stream)
+
+    def result_sent(self, stream: str) -> None:
+        """Let the looks at the stream's latest frame begin."""
+        for backlog in self._backlogs.values():
+            backlog.result_sent(stream)
+
+    async def close(self, within_s: float) -> None:
+        """Finish the looks that wait, within the time, and give up the rest."""
+        await asyncio.gather(*(backlog.close(within_s) for backlog in self._backlogs.values()))
+
+    async def _find(self, model: str, picture: Image) -> list[Region]:
+        frame = Frame("audit", "", 0, picture, 0.0, captured_at=EPOCH)
+        return await self._detector.process(frame, (), Call(Decision(model), BACKGROUND))

@@ -1,0 +1,206 @@
+"""A detector with several models: who runs, who has to prove itself, and what audits find."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import pytest
+
+from cache_adapt.audit.state import AuditState, Rule
+from learning.purse import Purse, unlimited
+from operators.audits.roles import Roles
+from operators.audits.snapshot import Snapshot
+from operators.audits.unit_costs import HANDLING_S, UnitCosts
+from operators.base import Call
+from operators.detect.variants.audits import Terms
+from operators.detect.variants.operator import DetectVariants
+from operators.frames.frame import Frame, Region
+from operators.plan import Decision, Rung
+from operators.testing import FakeEngine, card_of, make_frame, make_region
+from operators.testing.builders import call
+from serving.errors import ModelError, OutOfService
+from serving.scheduling.urgency import Urgency
+
+NAMES = ("big", "middle", "small")
+ROOMY = tuple(Rung(name, 1) for name in NAMES)
+TIGHT = (Rung("big", 0), Rung("middle", 1), Rung("small", 9))
+
+
+class Finder:
+    """Each model finds two cars, and those that are ``blind`` only so many of ten."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.blind: dict[str, int] = {}
+        self.errors: dict[str, Exception] = {}
+
+    async def process(self, frame: Frame, regions: Sequence[Region], given: Call) -> list[Region]:
+        assert given.model is not None
+        self.asked.append((given.model, "background" if given.urgency.background else "frame"))
+        if given.model in self.errors:
+            raise self.errors[given.model]
+        return [make_region(0.09 * n, 0.1, 0.08) for n in range(self.blind.get(given.model, 10))]
+
+    def forget(self, stream: str) -> None:
+        """Nothing is kept."""
+
+
+class Scene:
+    """A node with the oracle ``big`` and two cheaper models."""
+
+    def __init__(self, purse: Purse | None = None, **phases: str) -> None:
+        self.finder, self.engine, self.changed = Finder(), FakeEngine(), list[str]()
+        cards = {name: card_of(name, tier="reference" if name == "big" else "compact") for name in NAMES}
+        rule = Rule(0.9, probation_rate=1.0)
+        self.purse = purse or unlimited()
+        terms = Terms(rule, 0.5, UnitCosts(self.engine), self.purse, self.changed.append)
+        self.node = DetectVariants("find", self.finder, Roles.of(NAMES, cards.__getitem__), terms)
+        audits = {f"variant {model}": AuditState(phase=phase, rest=1000) for model, phase in phases.items()}  # type: ignore[arg-type]
+        if audits:
+            self.node.restore("cam", Snapshot(audits=audits).to_json())
+        self.call = call()
+
+    async def frame(self, seq: int, ladder: Sequence[Rung] = ROOMY, plan: Decision | None = None) -> list[Region]:
+        self.call = Call(plan or Decision("big", ladder=ladder, budget_ms=40.0), Urgency(7.0))
+        return await self.node.process(make_frame(seq, seq / 10), (), self.call)
+
+    async def play(self, frames: int, ladder: Sequence[Rung] = ROOMY, begin: int = 0) -> None:
+        for seq in range(begin, begin + frames):
+            await self.frame(seq, ladder)
+            self.node.result_sent("cam")
+            for _ in range(20):
+                await asyncio.sleep(0)
+
+    def ran(self) -> set[str]:
+        return {model for model, why in self.finder.asked if why == "frame"}
+
+    def phases(self) -> dict[str, str]:
+        return {plan.shortcuts[0]: plan.phase for plan in self.node.plans(gone=True)["cam"]}
+
+
+async def test_the_first_that_has_the_time_runs_where_all_have_proven_themselves() -> None:
+    scene = Scene(middle="probation", small="probation")
+    await scene.frame(0)
+    assert (scene.ran(), scene.call.model) == ({"big"}, "big")
+    await scene.frame(1, TIGHT)
+    assert scene.call.model == "middle"
+    assert scene.finder.asked[-1] == ("middle", "frame")
+    assert scene.call.plan.why == "takes 0 of 40 ms; big 0"
+    await scene.frame(2, tuple(Rung(name, 0, 0.01 / place) for place, name in enumerate(NAMES, 1)))
+    assert (scene.call.model, scene.call.plan.cause) == ("small", "cheapest")
+
+
+async def test_models_prove_themselves_unseen_and_then_answer() -> None:
+    scene = Scene()
+    await scene.play(60, TIGHT)
+    assert scene.phases() == {"middle": "trusted", "small": "trusted"}
+    frames = [model for model, why in scene.finder.asked if why == "frame"]
+    assert frames[0] == "big"
+    assert frames[-1] == "middle"
+    assert set(scene.changed) == {"cam"}
+
+
+async def test_a_model_that_disagrees_leaves_the_table_of_its_stream(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene(middle="probation", small="probation")
+    scene.finder.blind["middle"] = 5
+    with caplog.at_level(logging.INFO):
+        await scene.play(120, TIGHT)
+    assert scene.phases() == {"middle": "off", "small": "trusted"}
+    assert scene.call.model == "small"
+    assert scene.call.declined == {"variant": "middle: its audit has switched it off"}
+    assert "stream cam, node find: the oracle answers: variant middle agrees too seldom" in caplog.text
+    other = await scene.node.process(make_frame(0, stream="cam-2"), (), call("middle"))
+    assert len(other) == 10  # another stream has audits of its own; there the oracle answers still
+
+
+async def test_the_audit_measures_the_share_of_objects_on_which_both_agree() -> None:
+    scene = Scene(middle="probation")
+    scene.finder.blind["middle"] = 9
+    await scene.play(300, TIGHT)
+    (plan,) = [plan for plan in scene.node.plans()["cam"] if plan.shortcuts == ["middle"]]
+    assert plan.agreement.found == pytest.approx(0.9, abs=0.05)
+    assert plan.agreement.sequential.low <= 0.9 <= plan.agreement.sequential.high
+
+
+async def test_frames_on_which_nobody_finds_anything_prove_nothing() -> None:
+    scene = Scene()
+    scene.finder.blind.update(dict.fromkeys(NAMES, 0))
+    await scene.play(60, TIGHT)
+    (plan, _) = scene.node.plans()["cam"]
+    assert (plan.phase, plan.agreement.audits, plan.agreement.unsure) == ("shadow", 0, 60)
+
+
+async def test_nothing_is_looked_at_twice_that_the_purse_does_not_pay() -> None:
+    used_s = 1.0
+    purse = Purse(lambda: used_s)
+    scene = Scene(purse, middle="probation")
+    scene.engine.costs_s.update(dict.fromkeys(NAMES, 0.1))
+    await scene.play(20, TIGHT)
+    assert {why for _, why in scene.finder.asked} == {"frame"}
+    assert scene.ran() == {"big"}  # who cannot be audited does not answer either
+    assert "middle: its audits cannot be paid yet" in scene.call.declined["variant"]
+    used_s = 1000.0
+    await scene.play(20, TIGHT, begin=20)
+    assert purse.spent["audits"] == pytest.approx(20 * (0.1 + HANDLING_S))
+
+
+async def test_what_a_cheaper_model_saves_fills_the_purse() -> None:
+    scene = Scene(Purse(lambda: 1e6), middle="trusted")
+    scene.engine.costs_s.update({"big": 0.1, "middle": 0.02, "small": 0.01})
+    await scene.play(10, TIGHT)
+    assert scene.purse.saved_s == pytest.approx(10 * 0.08)
+
+
+@pytest.mark.parametrize(("error", "comes_back"), [(ModelError("not built"), False), (OutOfService("hangs"), True)])
+async def test_a_model_that_vanishes_gives_way_to_the_oracle(error: Exception, comes_back: bool) -> None:
+    scene = Scene(middle="probation", small="probation")
+    scene.finder.errors["middle"] = error
+    assert len(await scene.frame(0, TIGHT)) == 10
+    assert (scene.call.model, scene.call.declined) == ("big", {"variant": "middle: it is not there"})
+    scene.finder.errors.clear()
+    await scene.frame(1, TIGHT)
+    assert scene.call.model == ("middle" if comes_back else "small")
+
+
+async def test_an_oracle_that_fails_fails_the_frame() -> None:
+    scene = Scene()
+    scene.finder.errors["big"] = ModelError("gone")
+    with pytest.raises(ModelError, match="gone"):
+        await scene.frame(0)
+
+
+async def test_a_plan_without_a_ladder_or_without_shortcuts_is_obeyed() -> None:
+    scene = Scene(small="probation")
+    await scene.frame(0, plan=Decision("small", why="first listed"))
+    assert scene.call.model == "small"
+    await scene.frame(1, plan=Decision("middle", why="first listed"))
+    assert scene.call.model == "big"
+    assert scene.call.declined == {"variant": "middle: it has yet to prove itself on this stream"}
+    await scene.frame(2, plan=Decision("small", shortcuts=frozenset(), ladder=TIGHT))
+    assert (scene.call.model, scene.call.declined) == ("big", {})
+
+
+async def test_audits_of_dropped_frames_and_of_streams_that_went_are_given_up() -> None:
+    scene = Scene(middle="probation")
+    await scene.frame(0, TIGHT)  # no result was sent
+    await scene.frame(1, TIGHT)
+    scene.node.forget("cam")
+    assert scene.node.plans() == {}
+    (plan,) = scene.node.plans(gone=True)["cam"]
+    assert (plan.given_up, plan.audits, plan.answers) == (2, 0, 2)
+    await scene.node.close(1.0)
+
+
+async def test_audits_survive_a_restart_and_damaged_ones_begin_anew() -> None:
+    scene = Scene(middle="probation")
+    await scene.play(60, TIGHT)
+    data = scene.node.snapshot("cam")
+    assert data is not None
+    other = Scene()
+    other.node.restore("cam", data)
+    assert other.phases() == scene.phases()
+    assert other.node.snapshot("cam") == data
+    other.node.restore("cam", b"[")
+    assert other.node.snapshot("unknown") is None
