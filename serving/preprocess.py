@@ -60,9 +60,11 @@ def _resized(size: ImageInput, image: Pixels, placement: Placement) -> NDArray[A
         width = max(1, round(placement.width * placement.scale_x))
         height = max(1, round(placement.height * placement.scale_y))
         canvas = np.full((size.height, size.width, 3), size.pad, np.uint8)
-        canvas[:height, :width] = _scaled(image, width, height)
+        _scale(image, canvas[:height, :width])
         return canvas
-    return _scaled(_middle(size, image, placement), size.width, size.height)
+    scaled = np.empty((size.height, size.width, 3), np.uint8)
+    _scale(_middle(size, image, placement), scaled)
+    return scaled
 
 
 def _middle(size: ImageInput, image: Pixels, placement: Placement) -> Pixels:
@@ -73,13 +75,11 @@ def _middle(size: ImageInput, image: Pixels, placement: Placement) -> Pixels:
     return image[top : top + max(1, height), left : left + max(1, width)]
 
 
-def _scaled(image: Pixels, width: int, height: int) -> NDArray[Any]:
+def _scale(image: Pixels, target: Pixels) -> None:
     # Area averaging keeps small things visible where the image shrinks a lot; it is slower, so only there.
+    height, width = target.shape[:2]
     shrinks = width * 2 < image.shape[1] and height * 2 < image.shape[0]
-    scaled: NDArray[Any] = cv2.resize(
-        image, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    )
-    return scaled
+    cv2.resize(image, (width, height), target, interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
 
 
 def _write(size: ImageInput, image: NDArray[Any], row: NDArray[Any]) -> None:
@@ -88,7 +88,7 @@ def _write(size: ImageInput, image: NDArray[Any], row: NDArray[Any]) -> None:
     planes = row if size.layout == "nchw" else np.moveaxis(row, -1, 0)
     channels = cv2.split(image)
     for target, source, mean, std in zip(planes, order, size.mean, size.std, strict=True):
-        if size.dtype == "uint8":
+        if size.dtype == "uint8" or (size.scale == std and mean == 0):
             target[:] = channels[source]
         else:
             np.multiply(channels[source], size.scale / std, out=target, dtype=np.float32)

@@ -124,11 +124,22 @@ class Chain(ABC, Generic[S]):
 
 def _one_by_one(segment: Segment, batch: Array) -> list[Array]:
     rows = [segment.run(batch[index : index + 1]) for index in range(len(batch))]
-    return [np.concatenate(padded(column)) for column in zip(*rows, strict=True)]
+    return [joined(column) for column in zip(*rows, strict=True)]
 
 
-def padded(pieces: Sequence[Array]) -> list[Array]:
-    """Zeros appended where pieces vary in length, as they do when the graph itself suppresses overlaps."""
+def joined(pieces: Sequence[Array]) -> Array:
+    """Pieces of a batch as one array; a piece alone is not copied.
+
+    Zeros are appended where pieces vary in length, as they do when the graph itself suppresses overlaps.
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    if len({piece.shape[1:] for piece in pieces}) > 1:
+        pieces = _padded(pieces)
+    return np.concatenate(pieces)
+
+
+def _padded(pieces: Sequence[Array]) -> list[Array]:
     longest = [max(sizes) for sizes in zip(*(piece.shape[1:] for piece in pieces), strict=True)]
     return [
         np.pad(piece, [(0, 0), *((0, most - size) for most, size in zip(longest, piece.shape[1:], strict=True))])

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from serving.common.tensors import Array
 from serving.engines.base import Engine
-from serving.engines.chain import padded
+from serving.engines.chain import joined
 from serving.errors import ModelError
 
 if TYPE_CHECKING:
@@ -78,4 +76,4 @@ def run_in_steps(run: Callable[[Array], list[Array]], batch: Array, step: int) -
     pieces = [run(batch[start : start + step]) for start in range(0, len(batch), step)]
     if len(pieces) == 1:
         return pieces[0]
-    return [np.concatenate(padded(column)) for column in zip(*pieces, strict=True)]
+    return [joined(column) for column in zip(*pieces, strict=True)]

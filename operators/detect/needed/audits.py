@@ -1,4 +1,7 @@
-"""Audits of skipped frames: the detector runs on them afterwards, and on the frame before, without delaying frames."""
+"""Audits of skipped frames: the detector runs on them afterwards, without delaying frames.
+
+It also runs on the frame before, unless it has done so already: its answers are compared with its own ones there.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,12 @@ Told = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pair:
-    """What the detector finds on a frame and on the one before."""
+class Before:
+    """The frame before one that may be audited."""
 
-    before: Sequence[Region]
-    now: Sequence[Region]
+    image: Image
+    found: Sequence[Region] | None
+    """What the detector found on it; None where it was skipped: then an audit has to run the detector on it too."""
 
 
 class Audits:
@@ -36,18 +40,18 @@ class Audits:
     def __init__(self, detector: Operator, model: str, sure: float) -> None:
         """``sure``: the confidence from which an object counts wherever it is missing."""
         self._detector, self._model, self._sure = detector, model, sure
-        self._backlog: Backlog[_Pair] = Backlog(self._run, "skipped frames cannot be audited")
+        self._backlog: Backlog[list[list[Region]]] = Backlog(self._run, "skipped frames cannot be audited")
 
     @property
     def has_room(self) -> bool:
         """Whether another audit can wait; asked before it is drawn."""
         return self._backlog.has_room
 
-    def hold(self, before: Image, frame: Frame, published: Sequence[Region], tell: Told) -> None:
-        """Audit a skipped frame once its result has been sent; ``before``: the image of the frame before, as large."""
-        pictures = np.stack([before, frame.image])
-        regions = [replace(each) for each in published]
-        self._backlog.hold(frame.stream, [PendingLook(pictures, partial(self._compare, regions, tell), _nothing)])
+    def hold(self, before: Before, frame: Frame, published: Sequence[Region], tell: Told) -> None:
+        """Audit a skipped frame once its result has been sent; ``before``: the frame before, as large."""
+        unseen = [before.image] if before.found is None else []
+        compare = partial(self._compare, before.found, [replace(each) for each in published], tell)
+        self._backlog.hold(frame.stream, [PendingLook(np.stack([*unseen, frame.image]), compare, _nothing)])
 
     def discard(self, stream: str) -> None:
         """The stream's latest frame was dropped or failed: nobody got its regions."""
@@ -61,18 +65,20 @@ class Audits:
         """Finish waiting audits within the time, and give up the rest."""
         await self._backlog.close(within_s)
 
-    async def _run(self, pictures: Image) -> _Pair:
-        found = [await self._detect(picture) for picture in pictures]
-        return _Pair(*found)
+    async def _run(self, pictures: Image) -> list[list[Region]]:
+        return [await self._detect(picture) for picture in pictures]
 
     async def _detect(self, picture: Image) -> list[Region]:
         frame = Frame("audit", "", 0, picture, 0.0, captured_at=EPOCH)
         return await self._detector.process(frame, (), Call(Decision(self._model), BACKGROUND))
 
-    def _compare(self, published: Sequence[Region], tell: Told, found: _Pair) -> None:
+    def _compare(
+        self, before: Sequence[Region] | None, published: Sequence[Region], tell: Told, found: list[list[Region]]
+    ) -> None:
         """The deficit: the detector's agreement with itself one frame earlier, less that of the published regions."""
-        own = same_counts(found.before, found.now, self._sure)
-        tell(max(0.0, own - agreement(found.now, published, self._sure)))
+        now = found[-1]
+        own = same_counts(found[0] if before is None else before, now, self._sure)
+        tell(max(0.0, own - agreement(now, published, self._sure)))
 
 
 def _nothing() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 
 from cache_adapt.audit.coin import coin
 from operators.base import Call, Operator
-from operators.detect.needed.audits import Audits
+from operators.detect.needed.audits import Audits, Before
 from operators.detect.needed.carried import aged
 from operators.detect.needed.pace import PROBATION_RATE, Pace
 from operators.detect.needed.policy import Reason
@@ -18,7 +18,6 @@ from operators.detect.needed.stream import StreamView
 from operators.frames.frame import Frame, Region
 from operators.inference import Inference
 from operators.wire.schema import AuditedKind, NodePlan
-from serving.common.tensors import Image
 from serving.common.threads import in_thread
 from specialization.timeline import Timeline
 
@@ -42,8 +41,8 @@ class _Stream:
     pace: Pace
     view: StreamView
     tally: Tally = field(default_factory=Tally)
-    before: Image | None = None
-    """The image of the frame before, where the present one would be audited."""
+    before: Before | None = None
+    """The frame before, where the present one would be audited."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class DetectWhenNeeded:
         found = await self._detector.process(frame, regions, call)
         stream.view.found(found)
         stream.tally.detected += 1
-        self._keep(stream, frame)
+        self._keep(stream, frame, found)
         return found
 
     def result_sent(self, stream: str) -> None:
@@ -161,16 +160,17 @@ class DetectWhenNeeded:
         stream.tally.skipped += 1
         published = [aged(region, stream.view.when.age_s) for region in stream.view.regions]
         before, pace = stream.before, stream.pace
-        comparable = before is not None and before.shape == frame.image.shape
+        comparable = before is not None and before.image.shape == frame.image.shape
         weight = pace.skipped(self._coin(frame, frame.seq), self._audits.has_room)
         if weight is not None and before is not None and comparable:
             self._audits.hold(before, frame, published, partial(_tell, stream, pace.every, weight))
-        self._keep(stream, frame)
+        self._keep(stream, frame, None)
         return published
 
-    def _keep(self, stream: _Stream, frame: Frame) -> None:
-        """Keep the image if the next frame, should it be skipped, would be audited."""
-        stream.before = frame.image if self._coin(frame, frame.seq + 1) < PROBATION_RATE else None
+    def _keep(self, stream: _Stream, frame: Frame, found: Sequence[Region] | None) -> None:
+        """Keep the frame if the next one, should it be skipped, would be audited; ``found``: None if it was skipped."""
+        audited = self._coin(frame, frame.seq + 1) < PROBATION_RATE
+        stream.before = Before(frame.image, found) if audited else None
 
     def _coin(self, frame: Frame, seq: int) -> float:
         return coin(self.node, KIND, frame.stream, frame.run, seq)

@@ -48,6 +48,18 @@ def test_a_thumbnail_is_small_and_grey_and_never_enlarged() -> None:
     assert thumbnail(np.zeros((48, 64, 3), np.uint8)).shape == (48, 64)
 
 
+@pytest.mark.parametrize(
+    ("width", "height"), [(320, 240), (768, 432), (1000, 563), (1280, 720), (1921, 1081), (3840, 2160)]
+)
+def test_a_level_of_a_thumbnail_is_the_mean_of_its_area(width: int, height: int) -> None:
+    picture = cv2.resize(np.dstack([texture(seed, 270, 480) for seed in (1, 2, 3)]), (width, height))
+    small = thumbnail(picture)
+    grey = cv2.cvtColor(picture.astype(np.float32), cv2.COLOR_BGR2GRAY)
+    apart = np.abs(small - cv2.resize(grey, small.shape[::-1], interpolation=cv2.INTER_AREA))
+    assert apart.max() < 4
+    assert apart.mean() < 0.5
+
+
 @pytest.mark.parametrize("step", [(5, 0), (0, -4), (-6, 3), (0, 0)])
 def test_a_box_follows_its_pixels(step: tuple[int, int]) -> None:
     before, now = scene(80, 50), scene(80 + step[0], 50 + step[1])

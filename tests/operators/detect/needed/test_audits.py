@@ -1,0 +1,57 @@
+"""Audits of skipped frames: on what they run the detector, and what they tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from operators.base import Call
+from operators.detect.needed.audits import Audits, Before
+from operators.frames.frame import Box, Frame, Region
+from operators.testing.builders import make_frame
+
+LEFT, RIGHT = Box(0.1, 0.1, 0.3, 0.3), Box(0.6, 0.6, 0.8, 0.8)
+
+
+class Counter:
+    """Finds as many objects as the picture is bright, and notes the pictures."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    async def process(self, frame: Frame, regions: Sequence[Region], given: Call) -> list[Region]:
+        self.seen.append(int(frame.image[0, 0, 0]))
+        return [thing(box) for box in (LEFT, RIGHT)[: self.seen[-1]]]
+
+    def forget(self, stream: str) -> None:
+        raise AssertionError("an audit has no stream")
+
+
+def thing(box: Box) -> Region:
+    return Region(0, "find", box, "car", 0.9)
+
+
+def bright(level: int) -> Frame:
+    return make_frame(level, 0.1 * level, np.full((4, 6, 3), level, np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("found", "seen", "deficit"),
+    [
+        (None, [1, 2], 0.0),  # the detector itself found one more than before
+        ([thing(LEFT)], [2], 0.0),
+        ([thing(LEFT), thing(RIGHT)], [2], 0.5),  # it agreed with itself, the published regions lack one of two
+    ],
+)
+async def test_the_frame_before_is_detected_on_unless_it_was_before(
+    found: list[Region] | None, seen: list[int], deficit: float
+) -> None:
+    detector, told = Counter(), list[float]()
+    audits = Audits(detector, "finder", 0.5)
+    audits.hold(Before(bright(1).image, found), bright(2), [thing(LEFT)], told.append)
+    audits.result_sent(bright(2).stream)
+    await audits.close(10.0)
+    assert detector.seen == seen
+    assert told == [deficit]
