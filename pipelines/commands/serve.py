@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,6 +15,8 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import DEFAULT, Listen
 from pipelines.process.signals import stop_on_signals
 from pipelines.settings import BrokerSettings, broker_settings
+
+KNOCK_S = 1.0
 
 
 @click.command(name="serve")
@@ -57,4 +60,11 @@ def _serve(
         ) as reader,
     ):
         station.condition.worker_waits("waiting for topics: `sluice topics create` makes them")
-        BrokerFeed(reader, names, page).run(stop, loop, lambda: station.condition.worker_checked({}, 0.0, None))
+        BrokerFeed(reader, names, page, partial(_why_away, settings)).run(stop, loop, station.condition.broker_polled)
+
+
+def _why_away(settings: BrokerSettings) -> str | None:
+    from pipelines.kafka.probe import knock
+
+    found = knock(settings, KNOCK_S)
+    return None if found is None else f"no broker answers at {settings.url} ({found.text})"

@@ -51,17 +51,25 @@ class FeedTopics:
 class BrokerFeed:
     """Reads until it is stopped; a message that is none is passed over."""
 
-    def __init__(self, client: KafkaConsumer, topics: FeedTopics, page: Page) -> None:
-        self._client, self._topics, self._page = client, topics, page
+    def __init__(
+        self, client: KafkaConsumer, topics: FeedTopics, page: Page, knock: Callable[[], str | None] = lambda: None
+    ) -> None:
+        """``knock``: why the broker does not answer; None where it does. Called where it was silent for ``LOOK_S``."""
+        self._client, self._topics, self._page, self._knock = client, topics, page, knock
         self._mishaps = Mishaps(log)
         self._pairs = Pairs()
         self._assigned: set[TopicPartition] = set()
         self._shown = False
         self._look_s = -LOOK_S
+        self._heard_s = 0.0
+        self._away: str | None = None
         mend_polls(client, UnreadableLog())
 
-    def run(self, stop: threading.Event, loop: asyncio.AbstractEventLoop, beat: Callable[[], None]) -> None:
-        """Hand what comes to the page, which lives on ``loop``; ``beat`` is called after every poll."""
+    def run(self, stop: threading.Event, loop: asyncio.AbstractEventLoop, polled: Callable[[str | None], None]) -> None:
+        """Hand what comes to the page, which lives on ``loop``.
+
+        ``polled`` is called after every poll, with why the broker does not answer; None where it does.
+        """
         while not stop.is_set():
             self._assign(time.monotonic())
             if not self._assigned:
@@ -71,7 +79,14 @@ class BrokerFeed:
             news = list(self._decoded(self._client.poll(timeout_ms=POLL_MS, max_records=AT_ONCE)))
             if news:  # the page sets the pace: nothing piles up between the two
                 asyncio.run_coroutine_threadsafe(self._deliver(news), loop).result()
-            beat()
+            polled(self._why_silent(time.monotonic(), bool(news)))
+
+    def _why_silent(self, now_s: float, heard: bool) -> str | None:
+        if heard:
+            self._heard_s, self._away = now_s, None
+        elif now_s - self._heard_s >= LOOK_S:
+            self._heard_s, self._away = now_s, self._knock()
+        return self._away
 
     def _assign(self, now_s: float) -> None:
         """Read all partitions of the topics: states and plans from the beginning, results from now on."""

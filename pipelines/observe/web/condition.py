@@ -30,3 +30,7 @@ class Condition(Observer):
     def worker_checked(self, waiting: Mapping[int, int], oldest_s: float, problem: str | None) -> None:
         """See ``Observer``."""
         self.waits_for, self.problem = None, problem
+
+    def broker_polled(self, away: str | None) -> None:
+        """Note why the broker does not answer; None where it does."""
+        self.waits_for, self.problem = away, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pytest
 from kafka import TopicPartition
 
 from operators.wire.schema import Result, to_json
+from pipelines.observe.live import broker_feed
 from pipelines.observe.live.board import Board
 from pipelines.observe.live.broker_feed import BrokerFeed, FeedTopics
 from pipelines.observe.live.page import Page
@@ -63,7 +65,31 @@ async def test_a_message_that_cannot_be_shown_costs_itself_alone(
     values = [to_json(result(stream=stream)) for stream in ("bad", "good")]
     client = Client([values[0], b"{", values[1]], stop)
     feed = BrokerFeed(client, FeedTopics("results", "streams", "plans", "frames"), page)
-    await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), lambda: None)
+    await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), lambda away: None)
     assert [tile["stream"] for tile in page.board.wall()["tiles"]] == ["good"]
     assert "cannot be shown: ZeroDivisionError: nobody foresaw it" in caplog.text
     assert "topic results has a message that cannot be shown" in caplog.text
+
+
+@pytest.mark.parametrize("why", ["it refuses connections", None])
+async def test_a_broker_that_is_silent_is_knocked_at(monkeypatch: pytest.MonkeyPatch, why: str | None) -> None:
+    """Half a second passes from poll to poll; results come with the first one only."""
+    seconds = itertools.count(100.0, 0.25)
+    monkeypatch.setattr(broker_feed.time, "monotonic", lambda: next(seconds))
+    stop, said, knocked = threading.Event(), list[str | None](), 0
+
+    def knock() -> str | None:
+        nonlocal knocked
+        knocked += 1
+        return why
+
+    def polled(away: str | None) -> None:
+        said.append(away)
+        if len(said) == 25:
+            stop.set()
+
+    client = Client([to_json(result())], threading.Event())
+    feed = BrokerFeed(client, FeedTopics("results", "streams", "plans", "frames"), Page("test"), knock)
+    await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), polled)
+    assert knocked == 2
+    assert said == [None] * 10 + [why] * 15
