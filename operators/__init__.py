@@ -1,7 +1,7 @@
 """What happens to a frame: capture, detect, track, recognise, annotate, publish; besides, the messages on the wire, the
 two transports, what observers can hear, and what tests of operators need.
 
-Read in this order: ``base``, ``plan``, ``inference``, ``background``, ``observer``, ``wire``, ``frames``, ``capture``,
-``audits``, ``detect``, ``track``, ``recognise``, ``annotate``, ``publish``, ``transports``, ``testing``.
+Read in this order: ``base``, ``plan``, ``inference``, ``background``, ``observer``, ``wire``, ``frames``, ``zones``,
+``capture``, ``audits``, ``detect``, ``track``, ``recognise``, ``annotate``, ``publish``, ``transports``, ``testing``.
 """
 # A part of Sluice.

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from operators.wire.schema import (
+    Counts,
     DeadLetter,
     Event,
     FrameHeader,
@@ -34,6 +35,7 @@ MESSAGES: Mapping[str, type[msgspec.Struct]] = {
     "stream": StreamStatus,
     "plan": StreamPlan,
     "event": Event,
+    "count": Counts,
     "dead-letter": DeadLetter,
     "samples": SamplesHeader,
     "wish": Wish,

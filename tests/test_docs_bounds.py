@@ -22,6 +22,7 @@ from operators.frames.image_limits import (
     MAX_SCANNED_PIXELS,
     MAX_SCANS,
 )
+from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.account import books
 from operators.recognise.audits import open_trials, second_thoughts, shadow
@@ -41,6 +42,7 @@ from pipelines.kafka.topics import FramesTopic
 from pipelines.observe.live import board, pairs, pictures, sightings, stream_figures, viewers
 from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
+from pipelines.query import points
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
@@ -133,6 +135,10 @@ SAID = {
         f"| *{jobs.MOST_TARGETS}, with {jobs.MOST_REPORTS} reports of streams in all* |",
         f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all; the versions of {inbox.MOST_VERSIONS}* |",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
+        f"| zones of a query, lines; corners of a zone, points of a line | *{bounds.MOST_ZONES}, {bounds.MOST_ZONES}; "
+        f"{points.MOST_CORNERS}, {points.MOST_POINTS}* |",
+        f"with what they do in zones and at lines | *{track_events.MOST_TRACKS}* |",
+        f"| labels that a zone or line counts apart | *{zone_events.MOST_LABELS}* |",
         f"| tracks that `sluice run` counts, and answers of tracks that it compares | *the last {REMEMBERED_TRACKS}* |",
         f"A decoded frame takes {COUNTS[DECODED_BYTES_PER_PIXEL]} bytes for each pixel. While it is decoded "
         f"{'nine' if DECODING_BYTES_PER_PIXEL == 9 else '?'} are counted",
@@ -153,6 +159,7 @@ SAID = {
         f"| objects of a result | {bounds.MOST_OBJECTS // 1000} 000; attributes of an object "
         f"{bounds.MOST_ATTRIBUTES} |",
         f"| nodes of a query | {bounds.MOST_NODES} |",
+        f"| zones of a query, lines | {bounds.MOST_ZONES} of each;",
         f"key and each header {bounds.HEADER_CHARS} characters, {bounds.MOST_HEADERS} headers and "
         f"{kib(dead_letters.HEADERS_CHARS)} of them in all, value {kib(dead_letters.DEAD_LETTER_BYTES)}, its own key "
         f"{kib(dead_letters.KEY_BYTES)} |",

@@ -26,7 +26,8 @@ from benchmarks.pipeline_parts.workload import QUERY, models, query, sources
 from operators.observer import Observers
 from operators.publish.jsonl import JsonLines
 from operators.publish.lifecycles import Lifecycles
-from operators.wire.schema import Event, Result, from_json
+from operators.publish.track_events import TrackMessage
+from operators.wire.schema import Result, from_json
 from pipelines.assembly.build import build_executor
 from pipelines.partition.dispatch import TopicNames
 from pipelines.query.dag import STAGES, compile_dag
@@ -122,7 +123,7 @@ class MeteredEvents(Lifecycles):
         super().__init__(settings.update_every_s, settings.end_after_s)
         self._meter = meter
 
-    def __call__(self, result: Result) -> list[Event]:
+    def __call__(self, result: Result) -> list[TrackMessage]:
         """Note the result."""
         self._meter.write(result, b"")
         return super().__call__(result)

@@ -84,3 +84,5 @@ class Region:
     """Media time since the detector found it, where flow has moved it since; None: found on this frame."""
     track_id: int | None = None
     attributes: list[Attribute] = field(default_factory=list)
+    zones: tuple[str, ...] | None = None
+    """Names of the zones that hold its point; None: the stream has none."""

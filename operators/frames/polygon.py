@@ -1,9 +1,10 @@
-"""Polygons in a frame: whether a list of corners is a polygon at all. Pure."""
+"""Polygons in a frame: whether a list of corners is a polygon at all, and that of points a line. Pure."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 Point = tuple[float, float]
 """Shares of the frame's width and height, 0…1, from the top left."""
@@ -12,6 +13,10 @@ Polygon = tuple[Point, ...]
 
 FLAT = 1e-12
 """Differences of height below this are rounding."""
+
+
+LEAST_LENGTH = 1e-6
+"""Points of a line that are closer to each other are one."""
 
 
 def polygon_fault(corners: Sequence[Point]) -> str | None:
@@ -24,6 +29,23 @@ def polygon_fault(corners: Sequence[Point]) -> str | None:
         if not neighbours and _meet(one, other):
             return f"sides {i + 1} and {j + 1} cross: list the corners in the order in which one walks round"
     return None if abs(_signed_area(corners)) > FLAT else "its corners lie on one line: no object can be inside"
+
+
+def line_fault(points: Sequence[Point]) -> str | None:
+    """What keeps these points from being those of one line; None: nothing."""
+    parts = list(pairwise(points))
+    if repeated := next((a for a, b in parts if math.dist(a, b) < LEAST_LENGTH), None):
+        return f"two points running are {list(repeated)}: a line has a length"
+    for (i, one), (j, other) in combinations(enumerate(parts), 2):
+        if _meet(one, other) if j - i > 1 else _turns_back(one, other):
+            return f"parts {i + 1} and {j + 1} meet: what crosses there would cross twice"
+    return None
+
+
+def _turns_back(one: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
+    """Whether a part of a line lies on the part before it."""
+    (a, b), (_, c) = one, other
+    return _turn(a, b, c) == 0 and (b[0] - a[0]) * (c[0] - b[0]) + (b[1] - a[1]) * (c[1] - b[1]) < 0
 
 
 def _signed_area(corners: Sequence[Point]) -> float:

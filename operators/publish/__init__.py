@@ -2,5 +2,5 @@
 tracks.
 
 Read in this order: ``kafka_frames``, ``producer``, ``frame_buffer``, ``patience``, ``send_log``, ``jsonl``,
-``track_events``, ``lifecycles``.
+``tracked``, ``zone_events``, ``track_events``, ``lifecycles``.
 """

@@ -1,4 +1,4 @@
-"""Results as JSON lines, in a file or on stdout."""
+"""Results or events as JSON lines, in a file or on stdout."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ STDOUT = "-"
 class JsonLines:
     """Writes one message per line, unbuffered: a reader may follow, and a kill loses nothing."""
 
-    def __init__(self, target: str) -> None:
-        """``target``: a path, replaced if it exists, or ``-`` for stdout; BadInput where it cannot be written."""
-        self._target = "stdout" if target == STDOUT else target
-        self._file = sys.stdout.buffer if target == STDOUT else _open(Path(target))
+    def __init__(self, target: str, what: str = "results") -> None:
+        """``target``: a path, replaced if it exists, or ``-`` for stdout; BadInput where it cannot be written.
+        ``what``: the name of the messages in errors."""
+        self._target, self._what = "stdout" if target == STDOUT else target, what
+        self._file = sys.stdout.buffer if target == STDOUT else _open(Path(target), what)
         self._owned = target != STDOUT
 
     def write(self, result: Result, encoded: bytes) -> None:
-        """Append a result, which is ``encoded`` as JSON.
+        """Append a result, which is ``encoded`` as JSON; raises as ``append`` does."""
+        self.append(encoded)
+
+    def append(self, encoded: bytes) -> None:
+        """Append a message, which is ``encoded`` as JSON.
 
         Raises SluiceError if the disk is full or gone, BrokenPipeError if the reader is gone.
         """
@@ -34,7 +39,7 @@ class JsonLines:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise SluiceError(f"cannot write results to {self._target}: {error.strerror}") from None
+            raise SluiceError(f"cannot write {self._what} to {self._target}: {error.strerror}") from None
 
     def close(self) -> None:
         """Close the file; ``write`` has raised for whatever could not be written."""
@@ -43,8 +48,8 @@ class JsonLines:
                 self._file.close()
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path, what: str) -> BinaryIO:
     try:
         return path.open("wb")
     except OSError as error:
-        raise BadInput(f"cannot write results to {path}: {error.strerror}; choose another file") from None
+        raise BadInput(f"cannot write {what} to {path}: {error.strerror}; choose another file") from None

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from operators.publish.track_events import Lifecycle
-from operators.wire.schema import Event, Result
+from operators.publish.track_events import Lifecycle, TrackMessage
+from operators.publish.zone_events import NO_ZONES, ZoneEvents, ZoneRules
+from operators.wire.schema import Result
 
 
 class Lifecycles:
     """One ``Lifecycle`` for each stream; called with every result, in the order of its stream."""
 
-    def __init__(self, update_every_s: float, end_after_s: float) -> None:
+    def __init__(self, update_every_s: float, end_after_s: float, zones: ZoneRules = NO_ZONES) -> None:
         self._update_every_s = update_every_s
         self._end_after_s = end_after_s
+        self._zones = zones
         self._streams: dict[str, Lifecycle] = {}
 
-    def __call__(self, result: Result) -> list[Event]:
+    def __call__(self, result: Result) -> list[TrackMessage]:
         """Return the events that a result causes."""
         if result.stream not in self._streams:
-            self._streams[result.stream] = Lifecycle(self._update_every_s, self._end_after_s)
+            zone_events = ZoneEvents(self._zones, result.stream)
+            self._streams[result.stream] = Lifecycle(self._update_every_s, self._end_after_s, zone_events)
         return self._streams[result.stream].step(result)
+
+    def finish(self) -> list[TrackMessage]:
+        """End the tracks of all streams: there are no more frames."""
+        return [event for lifecycle in self._streams.values() for event in lifecycle.finish()]
 
     def forget(self, stream: str) -> None:
         """Drop the tracks of a stream whose partition moved away; the other worker publishes their end."""

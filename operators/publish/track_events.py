@@ -2,53 +2,44 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
-from typing import Literal
+from collections import OrderedDict, deque
 
 from operators.frames.media_stopwatch import MediaStopwatch
-from operators.wire.schema import Event, Object, Result
+from operators.publish.tracked import Tracked, event
+from operators.publish.zone_events import ZoneEvents
+from operators.wire.schema import Counts, Event, Object, Result
 
 SEEN = 128
 """Number of frames by which a repeated result is recognised: more than can be in work at once."""
+MOST_TRACKS = 4096
+"""Tracks of a stream that have not ended; beyond, the one that was seen longest ago ends."""
 
-
-@dataclass(slots=True)
-class _Track:
-    """What is known of a track that has not ended."""
-
-    last: Object
-    first_s: float
-    last_s: float
-    seen_at_s: float
-    """When the track was last seen, by the ``MediaStopwatch``."""
-    published_at_s: float
-    """When its last event was published, by the ``MediaStopwatch``."""
-
-    @property
-    def identity(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The label and answers, whose change causes an update."""
-        return self.last.label, tuple((answer.name, answer.label) for answer in self.last.attributes)
+TrackMessage = Event | Counts
+"""What is published about tracks."""
 
 
 class Lifecycle:
-    """Turns the results of one stream, in order, into ``new``, ``update`` and ``end`` events of its tracks.
+    """Turns the results of one stream, in order, into ``new``, ``update`` and ``end`` events of its tracks, and into
+    what they do in zones.
 
     Time is media time of analysed frames: a track does not end while nobody looks.
     """
 
-    def __init__(self, update_every_s: float = 10.0, end_after_s: float = 3.0) -> None:
+    def __init__(
+        self, update_every_s: float = 10.0, end_after_s: float = 3.0, zone_events: ZoneEvents | None = None
+    ) -> None:
         """``update`` comes when the label or an answer changes, and else at most every ``update_every_s``;
         ``end`` when a track was not seen for ``end_after_s``."""
         self._update_every_s, self._end_after_s = update_every_s, end_after_s
-        self._tracks: dict[int, _Track] = {}
+        self._zone_events = zone_events or ZoneEvents()
+        self._tracks: OrderedDict[int, Tracked] = OrderedDict()
         self._last: Result | None = None
         self._seen: deque[int] = deque(maxlen=SEEN)
         self._clock = MediaStopwatch()
 
-    def step(self, result: Result) -> list[Event]:
+    def step(self, result: Result) -> list[TrackMessage]:
         """Return the events that a result causes; a repeated result causes none, a new run ends the old tracks."""
-        events: list[Event] = []
+        events: list[TrackMessage] = []
         if self._last is not None and result.run != self._last.run:
             events = self.finish()
             self._seen.clear()
@@ -59,51 +50,52 @@ class Lifecycle:
         if result.outcome != "analysed":
             return events
         self._clock.move(result.frame.media_time_s)
+        self._zone_events.move(result.frame.media_time_s)
         for found in result.objects:
             events += self._see(result, found)
-        return events + self._end_unseen(result)
+        events += self._end_unseen(result)
+        return [*events, *self._zone_events.count(result, self._tracks)]
 
-    def finish(self) -> list[Event]:
+    def finish(self) -> list[TrackMessage]:
         """End all tracks: the stream is over."""
         if self._last is None:
             return []
-        events = [_event("end", self._last, number, track) for number, track in self._tracks.items()]
-        self._tracks.clear()
-        return events
+        ended = [each for number in [*self._tracks] for each in self._end(self._last, number)]
+        return [*ended, *self._zone_events.close(self._last, self._tracks)]
 
     def _see(self, result: Result, found: Object) -> list[Event]:
-        if found.track_id is None:
+        number = found.track_id
+        if number is None:
             return []
-        now_s = result.frame.media_time_s
-        track = self._tracks.get(found.track_id)
+        track, events = self._tracks.get(number), list[Event]()
         if track is None:
-            track = self._tracks[found.track_id] = _Track(found, now_s, now_s, self._clock.now_s, self._clock.now_s)
-            return [_event("new", result, found.track_id, track)]
+            now_s = result.frame.media_time_s
+            track = self._tracks[number] = Tracked(found, now_s, now_s, self._clock.now_s, self._clock.now_s)
+            events.append(event("new", result, number, track))
+        elif self._changed(result, found, track):
+            events.append(event("update", result, number, track))
+        self._tracks.move_to_end(number)
+        return events + self._zone_events.see(result, number, track)
+
+    def _changed(self, result: Result, found: Object, track: Tracked) -> bool:
+        """Take the object of a known track; whether that is worth an update."""
         before = track.identity
-        track.last, track.last_s, track.seen_at_s = found, now_s, self._clock.now_s
+        track.last, track.last_s, track.seen_at_s = found, result.frame.media_time_s, self._clock.now_s
         if track.identity == before and self._clock.now_s - track.published_at_s < self._update_every_s:
-            return []
+            return False
         track.published_at_s = self._clock.now_s
-        return [_event("update", result, found.track_id, track)]
+        return True
 
     def _end_unseen(self, result: Result) -> list[Event]:
-        ended = [n for n, track in self._tracks.items() if self._clock.now_s - track.seen_at_s > self._end_after_s]
-        return [_event("end", result, number, self._tracks.pop(number)) for number in ended]
+        """End the tracks that were not seen for long, which come first, and those that are too many."""
+        events: list[Event] = []
+        while self._tracks:
+            number, oldest = next(iter(self._tracks.items()))
+            if self._clock.now_s - oldest.seen_at_s <= self._end_after_s and len(self._tracks) <= MOST_TRACKS:
+                break
+            events += self._end(result, number)
+        return events
 
-
-def _event(kind: Literal["new", "update", "end"], result: Result, number: int, track: _Track) -> Event:
-    return Event(
-        type=kind,
-        stream=result.stream,
-        run=result.run,
-        seq=result.seq,
-        track_id=number,
-        label=track.last.label,
-        confidence=track.last.confidence,
-        media_time_s=result.frame.media_time_s,
-        first_media_time_s=track.first_s,
-        last_media_time_s=track.last_s,
-        bounding_box=track.last.detection.bounding_box,
-        attributes=track.last.attributes,
-        captured_at=result.frame.captured_at,
-    )
+    def _end(self, result: Result, number: int) -> list[Event]:
+        track = self._tracks.pop(number)
+        return [*self._zone_events.end(result, number, track), event("end", result, number, track)]

@@ -33,6 +33,8 @@ MOST_OBJECTS: Final = 100_000
 MOST_ATTRIBUTES: Final = 100
 """Attributes of an object: as many as a query has nodes."""
 MOST_NODES: Final = 100
+MOST_ZONES: Final = 50
+"""Zones of a query, and lines."""
 MOST_LISTED: Final = 10_000
 """Names in a list, such as the classes of a head."""
 HEADER_CHARS: Final = 4096
@@ -62,6 +64,8 @@ Side = Annotated[int, Meta(ge=1, le=LONGEST_SIDE)]
 """The width or height of an image in pixels."""
 MediaTime = Annotated[float, Meta(ge=-LONGEST_MEDIA_S, le=LONGEST_MEDIA_S)]
 """Media time in seconds."""
+Duration = Annotated[float, Meta(ge=0, le=LONGEST_MEDIA_S)]
+"""Media time between two moments, seconds."""
 Milliseconds = Annotated[float, Meta(ge=-LONGEST_MS, le=LONGEST_MS)]
 """A duration; negative where clocks disagree."""
 Share = Annotated[float, Meta(ge=0, le=1)]

@@ -1,14 +1,14 @@
-"""The messages about streams, tracks, and messages that could not be processed."""
+"""The messages about streams, tracks, zones and lines, and messages that could not be processed."""
 
 from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from operators.wire import bounds
-from operators.wire.bounds import Count, Id, Label, MediaTime, Moment, Number, Seq, Share, Text
+from operators.wire.bounds import Count, Duration, Id, Label, MediaTime, Moment, Number, Seq, Share, Text
 from operators.wire.result import Attribute, BoundingBox
 
 STREAM_SCHEMA: Final = "sluice.stream/1"
@@ -38,13 +38,18 @@ class StreamStatus(msgspec.Struct, kw_only=True, frozen=True):
 
 
 EVENT_SCHEMA: Final = "sluice.event/1"
+Direction = Literal["left_to_right", "right_to_left"]
+ZoneCause = Literal["crossed", "appeared", "ended"]
 
 
 class Event(msgspec.Struct, kw_only=True, frozen=True):
-    """The life cycle of a track, derived from results. Topic ``events.v1``, key = stream."""
+    """The life cycle of a track, and what it does in zones and at lines, derived from results.
+
+    Topic ``events.v1``, key = stream. Fields that only some types have are left out of the others.
+    """
 
     schema: Literal["sluice.event/1"] = EVENT_SCHEMA
-    type: Literal["new", "update", "end"]
+    type: Literal["new", "update", "end", "enter", "leave", "cross"]
     stream: Id
     run: Id
     seq: Seq
@@ -59,10 +64,57 @@ class Event(msgspec.Struct, kw_only=True, frozen=True):
     attributes: Annotated[list[Attribute], Meta(max_length=bounds.MOST_ATTRIBUTES)] = []
     captured_at: Moment | None = None
     """When the frame that caused the event was captured; None in messages of earlier versions."""
+    zone: Label | UnsetType = UNSET
+    """The zone of an ``enter`` or ``leave``."""
+    line: Label | UnsetType = UNSET
+    """The line of a ``cross``."""
+    direction: Direction | UnsetType = UNSET
+    """The way of a ``cross``: from which hand to which of one who walks from the line's first point to its last."""
+    at_media_time_s: MediaTime | UnsetType = UNSET
+    """When it came, crossed, or was last inside: before ``media_time_s``, at which that was sure."""
+    dwell_s: Duration | UnsetType = UNSET
+    """How long a ``leave`` ends: media time from the first to the last moment inside."""
+    cause: ZoneCause | UnsetType = UNSET
+    """Why there is an ``enter`` or ``leave``. ``crossed``: the object was seen on both sides of the border;
+    ``appeared``: its track began inside; ``ended``: its track has ended inside."""
 
     def __post_init__(self) -> None:
         if self.captured_at is not None:
             bounds.check(self.captured_at)
+
+
+COUNT_SCHEMA: Final = "sluice.count/1"
+LabelCounts = Annotated[dict[Label, Count], Meta(max_length=bounds.MOST_LISTED)]
+"""Number of objects by label."""
+
+
+class LineCounts(msgspec.Struct, kw_only=True, frozen=True):
+    """Objects that crossed a line."""
+
+    left_to_right: LabelCounts = {}
+    right_to_left: LabelCounts = {}
+
+
+class Counts(msgspec.Struct, kw_only=True, frozen=True):
+    """What zones and lines of a stream have counted in an interval. Topic ``events.v1``, key = stream."""
+
+    schema: Literal["sluice.count/1"] = COUNT_SCHEMA
+    type: Literal["count"] = "count"
+    stream: Id
+    run: Id
+    seq: Seq
+    """The frame that ended the interval."""
+    captured_at: Moment
+    """When that frame was captured."""
+    since_media_time_s: MediaTime
+    media_time_s: MediaTime
+    zones: Annotated[dict[Label, LabelCounts], Meta(max_length=bounds.MOST_ZONES)] = {}
+    """For every zone the objects that are inside at the end of the interval."""
+    lines: Annotated[dict[Label, LineCounts], Meta(max_length=bounds.MOST_ZONES)] = {}
+    """For every line the objects that crossed it in the interval."""
+
+    def __post_init__(self) -> None:
+        bounds.check(self.captured_at)
 
 
 DEAD_LETTER_SCHEMA: Final = "sluice.dead-letter/1"

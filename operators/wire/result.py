@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from operators.wire import bounds
 from operators.wire.bounds import Corner, Count, Id, Label, MediaTime, Milliseconds, Moment, Seq, Share, Side, Text
@@ -79,6 +79,8 @@ class Object(msgspec.Struct, kw_only=True, frozen=True):
     parent_id: Count | None = None
     detection: Detection
     attributes: Annotated[list[Attribute], Meta(max_length=bounds.MOST_ATTRIBUTES)] = []
+    zones: Annotated[list[Label], Meta(max_length=bounds.MOST_ZONES)] | UnsetType = UNSET
+    """Names of the zones that hold its point in this frame; left out where the stream has no zones."""
 
 
 class FrameInfo(msgspec.Struct, kw_only=True, frozen=True):

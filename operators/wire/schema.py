@@ -22,13 +22,18 @@ from operators.wire.adaptation import (
     Wish,
 )
 from operators.wire.events import (
+    COUNT_SCHEMA,
     DEAD_LETTER_SCHEMA,
     EVENT_SCHEMA,
     STREAM_SCHEMA,
+    Counts,
     DeadLetter,
+    Direction,
     Event,
+    LineCounts,
     StreamState,
     StreamStatus,
+    ZoneCause,
 )
 from operators.wire.frame_message import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader
 from operators.wire.result import (
@@ -64,6 +69,7 @@ from operators.wire.stream_plan import (
 from serving.common.untrusted import decode
 
 __all__ = [
+    "COUNT_SCHEMA",
     "DEAD_LETTER_SCHEMA",
     "EVENT_SCHEMA",
     "FRAME_HEADER_KEY",
@@ -81,13 +87,16 @@ __all__ = [
     "AuditedKind",
     "BoundingBox",
     "ClassCount",
+    "Counts",
     "DeadLetter",
     "Detection",
+    "Direction",
     "Event",
     "Fallback",
     "FrameHeader",
     "FrameInfo",
     "Interval",
+    "LineCounts",
     "Message",
     "Model",
     "NodeDecision",
@@ -110,11 +119,14 @@ __all__ = [
     "SwitchOff",
     "UpdateHeader",
     "Wish",
+    "ZoneCause",
     "from_json",
     "to_json",
 ]
 
-Message = Result | StreamStatus | StreamPlan | Event | DeadLetter | FrameHeader | SamplesHeader | Wish | UpdateHeader
+Message = (
+    Result | StreamStatus | StreamPlan | Event | Counts | DeadLetter | FrameHeader | SamplesHeader | Wish | UpdateHeader
+)
 M = TypeVar("M", bound=msgspec.Struct)
 
 _encoder = msgspec.json.Encoder()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from operators.audits.roles import Roles
 from operators.base import Operator
+from operators.detect.zoned import Zoned
 from operators.frames.mask import Mask
 from operators.inference import Inference
 from operators.recognise.cached.sampled_engine import SampledEngine
@@ -15,6 +16,7 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.whole_frame import WholeFrame
 from operators.track.operator import Track, TrackSettings
+from operators.zones.layout import Zone
 from pipelines.assembly.detectors import detector
 from pipelines.assembly.galleries import Around, gallery_recogniser
 from pipelines.execute.byte_budget import ByteBudget
@@ -41,10 +43,14 @@ class Prepares(Protocol):
 
 
 def build_operators(
-    dag: Dag, engine: Inference, chains: Chains | None = None, masks: Sequence[Mask] = ()
+    dag: Dag,
+    engine: Inference,
+    chains: Chains | None = None,
+    masks: Sequence[Mask] = (),
+    zones: Sequence[Zone] = (),
 ) -> dict[str, Operator]:
     """An operator for every node; raises BadInput where a node's model or gallery cannot be used."""
-    around = Around(masks, {node.name: node for node in dag.nodes})
+    around = Around(masks, {node.name: node for node in dag.nodes}, zones)
     return {node.name: build_operator(node.spec, engine, chains, around) for node in dag.nodes}
 
 
@@ -55,7 +61,8 @@ def build_operator(
     around = around or Around()
     match spec:
         case DetectNode():
-            return detector(spec, engine, around.masks, chains)
+            found = detector(spec, engine, around.masks, chains)
+            return Zoned(found, around.zones) if around.zones else found
         case TrackNode():
             return Track(track_settings(spec))
         case RecogniseNode():
@@ -82,7 +89,7 @@ async def build_executor(
     Without ``chains`` the first listed model answers whether it agrees with the oracle or not; without ``planner`` it
     is planned for every frame.
     """
-    operators = build_operators(dag, engine, chains, [each.mask for each in query.masks])
+    operators = build_operators(dag, engine, chains, [each.mask for each in query.masks], query.layout.zones)
     await prepare(operators.values())
     policies = {stream.id: stream.overload_policy for stream in query.streams}
     if chains is not None and chains.shortcuts.nodes:

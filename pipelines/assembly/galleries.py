@@ -12,6 +12,7 @@ from operators.inference import Inference
 from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.gallery_check import GalleryReport, checked
 from operators.recognise.portraits import Detected, Finder, Whole
+from operators.zones.layout import Zone
 from pipelines.assembly.detectors import detector
 from pipelines.environment import backend
 from pipelines.query.dag import Dag, DagNode, passes, way_to
@@ -27,6 +28,8 @@ class Around:
     """For detectors that look at the whole frame."""
     nodes: Mapping[str, DagNode] = field(default_factory=dict)
     """All nodes by name."""
+    zones: Sequence[Zone] = ()
+    """In which objects may be."""
 
 
 def gallery_recogniser(spec: RecogniseNode, engine: Inference, around: Around) -> GalleryRecogniser:

@@ -21,6 +21,7 @@ from pipelines.query.check import Examined, examine
 from pipelines.query.dag import Dag, compile_dag
 from pipelines.query.masks import MaskSpec
 from pipelines.query.query_file import Query, RecogniseNode, StreamSpec
+from pipelines.query.zones import ShapeSpec
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import Problem, dotted
 
@@ -104,6 +105,8 @@ def _summary(query: Query, dag: Dag) -> str:
     rows = [("stream", stream.id, _source(stream)) for stream in query.streams]
     rows += [(node.spec.task, node.name, f"{node.source or 'frame'} → {_first(node.models)}") for node in dag.nodes]
     rows += [("mask", ", ".join(mask.streams), _mask(mask, query.streams)) for mask in query.masks]
+    rows += [("zone", zone.name, f"{_about(zone)}, {len(zone.polygon)} corners") for zone in query.zones]
+    rows += [("line", line.name, f"{_about(line)}, {len(line.points)} points") for line in query.lines]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"  {kind:<{widths[0]}}  {name:<{widths[1]}}  {what}" for kind, name, what in rows]
     return "\n".join([f"ok: {query.name}, {query.slo_ms:g} ms from capture to result", *lines])
@@ -119,6 +122,11 @@ def _mask(mask: MaskSpec, streams: Sequence[StreamSpec]) -> str:
     what = f"{mask.mask.kind}s {' and '.join(mask.labels or ('everything',))} in {len(mask.mask.polygon)} corners"
     nowhere = streams and not any(mask.mask.is_for(stream.id) for stream in streams)
     return f"{what} (no stream of this query has such an id)" if nowhere else what
+
+
+def _about(shape: ShapeSpec) -> str:
+    """What a zone or line is for."""
+    return f"{' and '.join(shape.labels or ('everything',))} on {', '.join(shape.streams)}"
 
 
 def _first(models: tuple[str, ...]) -> str:

@@ -18,6 +18,7 @@ FILE = click.Path(path_type=Path)
 @options.sources
 @options.models
 @click.option("--out", metavar="FILE", help="Write results as JSON lines; - is stdout.")
+@click.option("--events", metavar="FILE", help="Write events of tracks, zones and lines as JSON lines; - is stdout.")
 @click.option("--annotate", type=FILE, metavar="FILE", help="Write a video (.mp4) or, into a directory, snapshots.")
 @click.option("--report", type=FILE, metavar="FILE", help="Write the closing report as JSON.")
 @click.option("--plots", type=FILE, metavar="DIR", help="Draw what was planned and what specialization did.")
@@ -29,6 +30,7 @@ def command(
     sources: tuple[str, ...],
     models: tuple[Path, ...],
     out: str | None,
+    events: str | None,
     annotate: Path | None,
     report: Path | None,
     plots: Path | None,
@@ -47,5 +49,5 @@ def command(
     import_faust()
     from pipelines.run.run_query import Outputs, run_query  # the engines, which a wrong query need not wait for
 
-    outputs = Outputs(out, annotate, report, plots, listening)
+    outputs = Outputs(out, annotate, report, plots, listening, events)
     run_query(wanted, dag, known, outputs, limit, give_up_s)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UNSET
+
 from operators.frames.frame import Box, Region
 from operators.wire.bounds import LONGEST_MS, corner, limited, share, word
-from operators.wire.labels import UNKNOWN
+from operators.wire.labels import OTHER, UNKNOWN
 from operators.wire.schema import BoundingBox, Detection, Object
-
-OTHER = "other"
 
 
 def objects_of(regions: Sequence[Region]) -> list[Object]:
@@ -34,6 +34,7 @@ def _object(region: Region) -> Object:
         parent_id=region.parent_id,
         detection=detection,
         attributes=list(region.attributes),
+        zones=UNSET if region.zones is None else list(region.zones),
     )
 
 

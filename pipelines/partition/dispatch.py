@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
-from operators.wire.schema import DeadLetter, Event, Result, to_json
+from operators.wire.schema import Counts, DeadLetter, Event, Result, to_json
 from pipelines.partition.answer import Answer, without_objects
 from pipelines.partition.dead_letters import letter_key, without_value
 from pipelines.partition.message import Message
@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Derive(Protocol):
     """Makes events of results; keeps state by stream."""
 
-    def __call__(self, result: Result) -> list[Event]:
+    def __call__(self, result: Result) -> list[Event | Counts]:
         """Return the events that a result causes; called once for each result, in the order of its stream."""
         ...
 
@@ -60,7 +60,7 @@ class Dispatch:
         made = self._guarded("a result", message, partial(self._result, message, result, found.encoded))
         return [] if made is None else [made]
 
-    def events(self, result: Result) -> list[Event]:
+    def events(self, result: Result) -> list[Event | Counts]:
         """Derive events from a result; a stream whose events cannot be derived begins anew."""
         try:
             return self._derive(result)
@@ -77,7 +77,7 @@ class Dispatch:
             self._mishaps.note(f"{what} could not be written", f"{message.place}: {type(error).__name__}: {error}")
             return None
 
-    def _event(self, message: Message, event: Event) -> Outgoing:
+    def _event(self, message: Message, event: Event | Counts) -> Outgoing:
         return Outgoing(self._topics.events, event.stream.encode(), to_json(event), message.timestamp_s)
 
     def _letter(self, message: Message, letter: DeadLetter) -> Outgoing:

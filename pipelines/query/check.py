@@ -13,6 +13,7 @@ from pipelines.query.needs import needs_of
 from pipelines.query.nodes import DetectNode, RecogniseNode
 from pipelines.query.query_file import Draft, Query, read_draft
 from pipelines.query.yaml_file import read_yaml
+from pipelines.query.zone_check import zone_problems
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import Problem
 
@@ -38,7 +39,7 @@ def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:
         from pipelines.query.model_less import with_models  # profiles, which bring numbers
 
         draft, unmet = with_models(draft, catalogue, measured(catalogue))
-    problems = [*draft.problems, *unmet, *node_problems(draft.nodes, draft.unread)]
+    problems = [*draft.problems, *unmet, *node_problems(draft.nodes, draft.unread), *zone_problems(draft)]
     if catalogue is not None:
         problems += model_problems(draft.nodes, catalogue, draft.query.masks if draft.query else ())
     return Examined(draft, tuple(draft.document.located(problems)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.query.filter_parser import FilterError, UnknownField, parse_selection, source_name
-from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, Facts, Selection, leaves
+from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, ZONE, Facts, Selection, leaves
 from pipelines.query.nodes import FRAME, MOTION, takes_frame
 from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from serving.common.explain import Problem, choices
@@ -54,15 +54,19 @@ class DagNode:
         return [region for region in regions if where is None or where.matches(self._facts(region))]
 
     def lets_pass(self, region: Region) -> bool:
-        """Whether an object passes the filter, as far as one can know before recognisers have answered."""
+        """Whether an object passes the filter, as far as one can know before recognisers have answered.
+
+        Where it is says nothing: pictures that are enrolled come from elsewhere.
+        """
         where = None if self.source is None else self.source.where
-        asks = any(leaf.field in self.answers for leaf in leaves(where))
+        asks = any(leaf.field in self.answers or leaf.field == ZONE for leaf in leaves(where))
         return where is None or asks or where.matches(self._facts(region))
 
     def _facts(self, region: Region) -> Facts:
         said = {attribute.name: attribute.label for attribute in region.attributes}
         answers = {node: said.get(attribute) for node, attribute in self.answers.items()}
-        return {"label": region.label, "confidence": region.confidence, "area": region.box.area, **answers}
+        numbers: Facts = {"confidence": region.confidence, "area": region.box.area}
+        return {"label": region.label, ZONE: region.zones or (), **numbers, **answers}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Filters over regions: the parsed input of a node, and what it selects.
 
 ``label`` and the names of recognise nodes (that node's answer) are text, ``confidence`` and ``area`` (share of the
-frame) are numbers. A region that a recogniser has not seen has no answer: it equals nothing.
+frame) are numbers. A region that a recogniser has not seen has no answer: it equals nothing. ``zone`` equals every zone
+that the region is in.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 Value = str | float
-Facts = Mapping[str, str | float | None]
+Facts = Mapping[str, str | float | tuple[str, ...] | None]
+"""What is known of a region; a tuple: several things at once."""
 Comparator = Literal["==", "!=", "<", "<=", ">", ">="]
 
-TEXT_FIELDS = ("label",)
+ZONE = "zone"
+TEXT_FIELDS = ("label", ZONE)
 NUMBER_FIELDS = ("confidence", "area")
 KEYWORDS = ("and", "or", "not", "in")
 WORD = r"[^\W\d][\w.-]*"
@@ -42,6 +45,8 @@ class Compare:
     def matches(self, facts: Facts) -> bool:
         """Whether the object described by ``facts`` passes; without a fact only ``!=`` does."""
         fact = facts.get(self.field)
+        if isinstance(fact, tuple):
+            return (self.value in fact) == (self.op == "==")
         return self.op == "!=" if fact is None else _COMPARE[self.op](fact, self.value)
 
     def __str__(self) -> str:
@@ -57,7 +62,8 @@ class In:
 
     def matches(self, facts: Facts) -> bool:
         """Whether the object's fact is among the values."""
-        return facts.get(self.field) in self.values
+        fact = facts.get(self.field)
+        return any(each in self.values for each in (fact if isinstance(fact, tuple) else (fact,)))
 
     def __str__(self) -> str:
         return f"{self.field} in ({', '.join(map(_literal, self.values))})"

@@ -2,59 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import model_validator
 
-from operators.frames.polygon import Polygon, polygon_fault
-from pipelines.query.nodes import Names, Share
+from pipelines.query.nodes import Names
+from pipelines.query.points import Area, Patterns
 from serving.common.strict import Strict
 
 if TYPE_CHECKING:
     from operators.frames.mask import Mask
 
-MOST_CORNERS = 50
 MOST_MASKS = 100
-
-
-def _sound(polygon: Polygon) -> Polygon:
-    if fault := polygon_fault(polygon):
-        raise ValueError(fault)
-    return polygon
-
-
-def _corners(value: Any) -> Any:
-    """Say in one line what is no list of corners; without this there would be one for each number."""
-    if not isinstance(value, list | tuple):
-        raise ValueError("should be a list of corners: [[0.1, 0.2], [0.4, 0.2], [0.4, 0.9]]")
-    for place, corner in enumerate(value):
-        numbers = corner if isinstance(corner, list | tuple) else ()
-        shares = [number for number in numbers if isinstance(number, int | float) and not isinstance(number, bool)]
-        if len(numbers) != 2 or len(shares) != 2 or not all(0 <= number <= 1 for number in shares):
-            raise ValueError(f"corner {place + 1} should be [x, y], shares of the frame's width and height from 0 to 1")
-    if not 3 <= len(value) <= MOST_CORNERS:
-        raise ValueError(f"has {len(value)} corners: give 3 to {MOST_CORNERS}")
-    return value
-
-
-Area = Annotated[
-    tuple[tuple[Share, Share], ...],
-    Field(min_length=3, max_length=MOST_CORNERS),
-    AfterValidator(_sound),
-    BeforeValidator(_corners, json_schema_input_type=list[tuple[Share, Share]]),
-]
-"""The corners of a polygon in order, each ``[x, y]`` in shares of the frame from the top left."""
-
-Pattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9._*-]{1,100}$")]
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-Patterns = Annotated[
-    tuple[Pattern, ...], Field(min_length=1), BeforeValidator(_listed, json_schema_input_type=str | list[str])
-]
 
 
 class MaskSpec(Strict):

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, InstanceOf, Tag, ValidationInfo, WithJsonSchema
 
 from operators.capture.sources.uri import SourceUri
-from operators.wire.bounds import MOST_NODES
+from operators.wire.bounds import MOST_NODES, MOST_ZONES
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.query.masks import MOST_MASKS, MaskSpec
 from pipelines.query.nodes import (
@@ -24,12 +24,17 @@ from pipelines.query.nodes import (
     PolicyName,
     RecogniseNode,
     Seconds,
+    Share,
     TrackNode,
 )
 from pipelines.query.yaml_file import Document, read_yaml
-from serving.common.explain import Problem, choices, salvage, validate
+from pipelines.query.zones import LineSpec, ShapeSpec, ZoneSpec, shape_problems
+from serving.common.explain import KeyPath, Problem, choices, salvage, validate
 from serving.common.strict import Strict
 from serving.errors import QueryError, SourceError
+
+if TYPE_CHECKING:
+    from operators.zones.layout import Layout
 
 __all__ = [
     "DEFAULT_ACCURACY",
@@ -116,12 +121,18 @@ class StreamSpec(Strict):
 
 
 class Events(Strict):
-    """When events about tracks are published."""
+    """When events about tracks, zones and lines are published."""
 
     update_every_s: Seconds = 10.0
     """Shortest time between two updates of an unchanged track."""
     end_after_s: Seconds = 3.0
     """A track that was not seen this long has ended."""
+    settle_s: Seconds = 0.4
+    """An object has entered a zone, left it or crossed a line once it was seen there this long."""
+    margin: Share = 0.15
+    """How far it must be away from the border or the line, as a share of its own width and height."""
+    count_every_s: float = Field(default=60.0, ge=1, le=86_400)
+    """Time between two counts of zones and lines."""
 
 
 class Publish(Strict):
@@ -150,8 +161,19 @@ class Query(Strict):
     """What is done with each frame; in any order, inputs decide."""
     masks: tuple[MaskSpec, ...] = Field(default=(), max_length=MOST_MASKS)
     """Where in the pictures of streams objects count, and where not."""
+    zones: tuple[ZoneSpec, ...] = Field(default=(), max_length=MOST_ZONES)
+    """Areas in the pictures of streams that objects enter and leave."""
+    lines: tuple[LineSpec, ...] = Field(default=(), max_length=MOST_ZONES)
+    """Lines in the pictures of streams that objects cross."""
     publish: Publish = Publish.model_construct()
     """Where results go."""
+
+    @property
+    def layout(self) -> Layout:
+        """Its zones and lines."""
+        from operators.zones.layout import Layout  # brings numpy, which a query with a mistake does without
+
+        return Layout(tuple(each.zone for each in self.zones), tuple(each.line for each in self.lines))
 
     def with_sources(self, uris: Sequence[str]) -> Query:
         """This query on other sources, which take the settings of its first stream; raises SourceError."""
@@ -209,7 +231,9 @@ def read_draft(document: Document) -> Draft:
     }
     nodes = {i: node for i, item in _items(document.data, "nodes") if (node := _node(item, context))}
     unread = {item["name"] for i, item in _items(document.data, "nodes") if i not in nodes and "name" in item}
-    problems = [*document.problems, *problems, *_clashes(streams)]
+    ids = [stream.id for stream in streams.values()]
+    shapes = [*_shapes(document.data, "zones", ZoneSpec), *_shapes(document.data, "lines", LineSpec)]
+    problems = [*document.problems, *problems, *_clashes(streams), *shape_problems(shapes, ids)]
     return Draft(document, query, nodes, frozenset(map(str, unread)), tuple(problems))
 
 
@@ -221,6 +245,11 @@ def _items(data: Any, key: str) -> list[tuple[int, dict[Any, Any]]]:
 def _node(item: dict[Any, Any], context: Mapping[str, Any]) -> NodeSpec | None:
     kind = NODE_TYPES.get(str(item.get("task")))
     return salvage(kind, item, context) if kind else None
+
+
+def _shapes(data: Any, key: str, kind: type[ShapeSpec]) -> list[tuple[KeyPath, ShapeSpec]]:
+    read = (((key, i), salvage(kind, item, {})) for i, item in _items(data, key))
+    return [(path, spec) for path, spec in read if spec is not None]
 
 
 def _clashes(streams: Mapping[int, StreamSpec]) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """What a run or a worker tells people: counts, percentiles, lines, pictures. Most of it is pure and takes results as
 they come.
 
-Read in this order: ``run_counts``, ``tracks``, ``looks``, ``static_objects``, ``percentiles``, ``run_report``,
-``text``, ``result_lines``, ``one_frame``, ``watch_view``, ``minute``, ``timelines``, ``specialization_text``,
-``timeline_columns``, ``timeline_plot``, ``plan_plot``, ``pareto_plot``, ``cache_plot``.
+Read in this order: ``run_counts``, ``tracks``, ``looks``, ``static_objects``, ``percentiles``,
+``run_report``, ``text``, ``result_lines``, ``one_frame``, ``watch_view``, ``minute``, ``timelines``,
+``specialization_text``, ``timeline_columns``, ``timeline_plot``, ``plan_plot``, ``pareto_plot``, ``cache_plot``.
 """

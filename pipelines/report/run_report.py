@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from operators.wire.schema import NodePlan, Specialization
+from operators.zones.totals import LineReport, ZoneReport
 from pipelines.report.looks import LookReport
 from pipelines.report.static_objects import StaticObject
 from specialization.weg.state import PhaseName
@@ -109,6 +110,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     failed_streams: dict[str, StreamFailure]
     audits: list[AuditReport]
     specialization: list[SpecializationReport]
+    lines: list[LineReport] = []
+    """Who crossed the query's lines."""
+    zones: list[ZoneReport] = []
+    """Who entered its zones."""
 
     def to_builtins(self) -> dict[str, Any]:
         """The object that ``--report`` writes."""

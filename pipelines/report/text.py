@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from operators.wire.schema import Interval, NodePlan, SelfAgreement
+from operators.zones.totals import LineReport, ZoneReport
 from pipelines.report import specialization_text
 from pipelines.report.looks import LookReport
 from pipelines.report.run_report import AuditReport, Quantiles, RunReport, StreamReport, TimeShares
@@ -47,6 +48,7 @@ def _headline(report: RunReport) -> Iterable[str]:
     for title, counted in counts:
         if counted:
             yield f"{title}: " + ", ".join(f"{label} {count}" for label, count in counted.items())
+    yield from _zones(report.lines, report.zones)
     yield from map(_looks, report.answers)
     for stream, failure in report.failed_streams.items():
         yield f"stream {stream} failed ({failure.reason}): {failure.message}"
@@ -60,6 +62,23 @@ def _looks(found: LookReport) -> str:
     return (
         f"{found.attribute}: {found.answers} answers by {sum(found.looks.values())} looks ({looks}){per_track}{flicker}"
     )
+
+
+def _zones(lines: Iterable[LineReport], zones: Iterable[ZoneReport]) -> Iterable[str]:
+    """Who crossed lines and who entered zones."""
+    for line in lines:
+        ways = (("left to right", line.left_to_right), ("right to left", line.right_to_left))
+        said = ", ".join(f"{sum(crossed.values())} {way}{_by_label(crossed)}" for way, crossed in ways)
+        yield f"{line.stream} {line.line}: crossed {said}"
+    for zone in zones:
+        stayed = ""
+        if zone.mean_dwell_s is not None:
+            stayed = f", stayed {zone.mean_dwell_s:.1f} s on average, {zone.longest_dwell_s:.1f} s at most"
+        yield f"{zone.stream} {zone.zone}: entered {sum(zone.entered.values())}{_by_label(zone.entered)}{stayed}"
+
+
+def _by_label(counted: Mapping[str, int]) -> str:
+    return f" ({', '.join(f'{label} {n}' for label, n in counted.items())})" if counted else ""
 
 
 def _doubtful(found: Iterable[StaticObject]) -> Iterable[str]:

@@ -13,13 +13,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from operators.annotate.annotator import Annotator, Look
 from operators.frames.frame import Frame
 from operators.observer import Observer, Observers
 from operators.publish.jsonl import JsonLines
 from operators.wire.schema import Result, StreamPlan
+from operators.zones.totals import Totals
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.zone_rules import lifecycles
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.web.listen import Listen
 from pipelines.process.safe_console import SafeConsole
@@ -33,6 +37,7 @@ from pipelines.report.text import render
 from pipelines.report.timelines import NodeTimeline
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun, Sink
+from pipelines.run.event_log import EventLog
 from pipelines.run.progress import RunProgress
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SteadyClock
@@ -62,6 +67,8 @@ class Outputs:
     """A directory for pictures of what specialization did, and of what was planned."""
     listen: Listen | None = None
     """Where the page, metrics and health are served while it goes on."""
+    events: str | None = None
+    """JSON lines, as ``results``."""
 
 
 def run_query(
@@ -83,6 +90,8 @@ def run_query(
         _check_writable(outputs)
         look = Look([each.mask for each in query.masks], frozenset(unhurried))
         sinks, final_steps = _open(outputs, streams, look, files)
+        totals = Totals()
+        sinks += _event_log(query, outputs.events, totals, files)
         progress = files.enter_context(RunProgress(specs, console))
         station = _station(outputs.listen, query.name, final_steps, unhurried)
         watching = Observers([counts, progress, *(station.observers if station else ()), *observers])
@@ -93,6 +102,7 @@ def run_query(
         shortcuts, problem = asyncio.run(_run(query, dag, catalogue, setting, run, station))
     plans, timelines = shortcuts.plans(datetime.now(UTC), gone=True), shortcuts.timelines()
     report = counts.report(time.monotonic() - started, plans, timelines)
+    report = msgspec.structs.replace(report, lines=totals.lines(), zones=totals.zones())
     if outputs.report is not None:
         outputs.report.write_text(json.dumps(report.to_builtins(), indent=2) + "\n")
     if report.frames.sampled or problem is None:
@@ -150,6 +160,18 @@ def _open(outputs: Outputs, streams: Sequence[str], look: Look, files: ExitStack
         sinks.append(annotator)
         final_steps.append(_drawn_by(annotator))
     return sinks, final_steps
+
+
+def _event_log(query: Query, target: str | None, counts: Totals, files: ExitStack) -> list[Sink]:
+    """What derives events, where somebody wants them."""
+    if target is None and not query.layout:
+        return []
+    lines = None if target is None else JsonLines(target, "events")
+    if lines is not None:
+        files.callback(lines.close)
+    events = EventLog(lifecycles(query), counts, lines)
+    files.callback(events.finish)
+    return [events]
 
 
 def _drawn_by(annotator: Annotator) -> FinalStep:

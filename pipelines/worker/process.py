@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from operators.observer import Observers
-from operators.publish.lifecycles import Lifecycles
 from pipelines.assembly.parts import Setting, assembled
+from pipelines.assembly.zone_rules import lifecycles
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import Listen
 from pipelines.partition.stream_state import StateConfig
@@ -96,9 +96,7 @@ async def _work(
         if station is not None:
             station.knows(parts.shortcuts.plans)
         with stop_loop_on_signals() as stop:
-            events = query.publish.events
-            derive = Lifecycles(events.update_every_s, events.end_after_s)
             plans = PlanPublisher(parts.shortcuts, topics.name("plans"))
             state = StateConfig(topics.name("state"), parts.shortcuts.nodes, parts.shortcuts.news.listen())
             async with stop_when_threads_are_lost(stop):
-                await run_worker(config, parts.executor, derive, plans, state, stop=stop)
+                await run_worker(config, parts.executor, lifecycles(query), plans, state, stop=stop)

@@ -15,7 +15,7 @@ import faust
 
 from operators.observer import UNOBSERVED, Observers
 from operators.transports.partition_lost import PartitionLost
-from operators.wire.schema import Event, Result
+from operators.wire.schema import Counts, Event, Result
 from pipelines.health.heartbeat import Heartbeat
 from pipelines.health.liveness import STALLED_AFTER_S, Liveness
 from pipelines.health.worker_health import WorkerHealth
@@ -44,7 +44,7 @@ STOP_TIMEOUT_S = 30.0
 class NoEvents:
     """Derives nothing."""
 
-    def __call__(self, result: Result) -> list[Event]:
+    def __call__(self, result: Result) -> list[Event | Counts]:
         """Return no events."""
         return []
 

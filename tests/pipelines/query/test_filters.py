@@ -110,7 +110,7 @@ def test_a_bare_node_selects_everything() -> None:
         ("detect[label == car] x", "expected the end, found 'x' (at character 22)"),
         (
             "detect[lable == car]",
-            "unknown field 'lable'; did you mean 'label'? allowed: label, kind, confidence, area",
+            "unknown field 'lable'; did you mean 'label'? allowed: label, zone, kind, confidence, area",
         ),
         ("detect[kin == car]", "did you mean 'kind'?"),
         ("detect[label = car]", "'=' is not understood; write '==' to compare (at character 14)"),

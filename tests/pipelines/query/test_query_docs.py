@@ -35,7 +35,7 @@ def test_every_key_is_told_with_its_default(model: str, key: str, spec: dict[str
 
 def test_every_key_that_is_told_exists() -> None:
     told = {key for row in re.findall(r"^\| (`.*?`) \|", DOCS, re.M) for key in re.findall(r"`(\w+)`", row)}
-    fields = {"label", "confidence", "area", "block", "drop_oldest", "drop_late", "overload"}
+    fields = {"label", "zone", "confidence", "area", "block", "drop_oldest", "drop_late", "overload"}
     assert told - fields - {key for _, key, _ in KEYS} == set()
 
 

@@ -17,6 +17,7 @@ from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import node_plan
 from operators.wire.schema import Plan, StreamPlan, StreamStatus
+from operators.zones.totals import LineReport, ZoneReport
 from pipelines.report.percentiles import Percentiles
 from pipelines.report.run_counts import MAX_CAUSES, OTHER_CAUSES, RunCounts
 from pipelines.report.run_report import AuditReport, FrameCounts, Quantiles, SpecializationReport, TimeShares
@@ -263,3 +264,18 @@ def test_the_closing_tables_fit_a_terminal() -> None:
         assert heading in out.getvalue()
     for word in ("front-door", "vehicle_type"):
         assert word in out.getvalue()
+
+
+def test_zones_and_lines_are_said_in_words() -> None:
+    lines = [LineReport("yard", "gate", {"car": 2, "bus": 1}, {"car": 1}), LineReport("yard", "door", {}, {"car": 1})]
+    zones = [ZoneReport("yard", "lot", {"car": 2}, 4.5, 7.0), ZoneReport("yard", "ramp", {"car": 1}, None, None)]
+    out = io.StringIO()
+    report = replace(full_counts().report(wall_s=2.0), lines=lines, zones=zones)
+    Console(file=out, width=150).print(render(report))
+    for line in (
+        "yard gate: crossed 3 left to right (car 2, bus 1), 1 right to left (car 1)",
+        "yard door: crossed 0 left to right, 1 right to left (car 1)",
+        "yard lot: entered 2 (car 2), stayed 4.5 s on average, 7.0 s at most",
+        "yard ramp: entered 1 (car 1)",
+    ):
+        assert line in map(str.strip, out.getvalue().splitlines())

@@ -1,0 +1,37 @@
+"""A detector whose objects say in which zones they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from operators.base import Call, Operator
+from operators.frames.frame import Frame, Region
+from operators.zones.layout import Zone, zones_at
+
+
+class Zoned:
+    """Operator: what a detector finds, with the zones of the stream that hold it."""
+
+    def __init__(self, detector: Operator, zones: Sequence[Zone]) -> None:
+        self._detector, self._zones = detector, zones
+        self._of: dict[str, tuple[Zone, ...]] = {}
+
+    async def prepare(self) -> None:
+        """Make the detector ready."""
+        if (prepare := getattr(self._detector, "prepare", None)) is not None:
+            await prepare()
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        """Return the regions; they say nothing where the stream has no zones."""
+        found = await self._detector.process(frame, regions, call)
+        if frame.stream not in self._of:
+            self._of[frame.stream] = tuple(zone for zone in self._zones if zone.is_for(frame.stream))
+        if zones := self._of[frame.stream]:
+            for region in found:
+                region.zones = zones_at(zones, region.box, region.label)
+        return found
+
+    def forget(self, stream: str) -> None:
+        """Drop what is known of a stream."""
+        self._of.pop(stream, None)
+        self._detector.forget(stream)

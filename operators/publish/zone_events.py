@@ -1,0 +1,136 @@
+"""What the tracks of one stream do in its zones and at its lines, as events and counts. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from operators.frames.frame import Box
+from operators.publish.tracked import Tracked, event
+from operators.wire.bounds import LONGEST_MEDIA_S
+from operators.wire.labels import OTHER
+from operators.wire.schema import Counts, Event, LineCounts, Result
+from operators.zones.layout import NOTHING, Layout
+from operators.zones.passage import Crossed
+from operators.zones.presence import Entered, Hysteresis
+from operators.zones.sighting import Moment, Sighting, has_place
+from operators.zones.visits import Happening, Visits
+
+LONGEST_STEP_S = 600.0
+"""A step of the media time that is longer is a jump, in which no time passes."""
+MOST_LABELS = 100
+"""Labels that are counted apart; further ones count as ``other``."""
+
+
+@dataclass(frozen=True)
+class ZoneRules:
+    """The zones and lines of a query, and how they are watched."""
+
+    layout: Layout = NOTHING
+    hysteresis: Hysteresis = field(default_factory=Hysteresis)
+    count_every_s: float = 60.0
+    """Media time after which counts are published."""
+
+
+NO_ZONES = ZoneRules()
+
+
+class ZoneEvents:
+    """Watches the zones and lines of one stream; called for every analysed frame, in order."""
+
+    def __init__(self, rules: ZoneRules = NO_ZONES, stream: str = "") -> None:
+        self._layout = rules.layout.of(stream)
+        self._every_s = rules.count_every_s
+        self._visits = Visits(self._layout, rules.hysteresis)
+        self._now: Moment | None = None
+        self._since: Moment | None = None
+        """When the interval began that is being counted."""
+        self._crossed: Counter[tuple[str, str, str]] = Counter()
+        """Crossings of the interval by line, direction and label."""
+
+    def move(self, media_time_s: float) -> None:
+        """The next frame has this media time."""
+        before = self._now or Moment(0.0, media_time_s)
+        elapsed_s = media_time_s - before.media_time_s
+        passed_s = elapsed_s if 0 <= elapsed_s <= LONGEST_STEP_S else 0.0
+        self._now = Moment(before.now_s + passed_s, media_time_s)
+        self._since = self._since or self._now
+
+    def see(self, result: Result, number: int, track: Tracked) -> list[Event]:
+        """A track is seen in this frame; returns what that means."""
+        detection = track.last.detection
+        corners = detection.bounding_box
+        box = Box(corners.x_min, corners.y_min, corners.x_max, corners.y_max)
+        if not self._layout or self._now is None or not has_place(box):
+            return []
+        happened = self._visits.see(number, Sighting(box, detection.label, self._now))
+        return self._events(happened, result, number, track)
+
+    def end(self, result: Result, number: int, track: Tracked) -> list[Event]:
+        """A track has ended."""
+        return self._events(self._visits.end(number), result, number, track)
+
+    def count(self, result: Result, tracks: Mapping[int, Tracked]) -> list[Counts]:
+        """The counts, if an interval ends with this frame."""
+        now, since = self._now, self._since
+        if now is None or since is None or now.now_s - since.now_s < self._every_s:
+            return []
+        counts = self.close(result, tracks)
+        self._since = now
+        return counts
+
+    def close(self, result: Result, tracks: Mapping[int, Tracked]) -> list[Counts]:
+        """The counts since the interval began, which ends now; the next one begins with the next frame."""
+        since, now, crossed = self._since, self._now, self._crossed
+        self._since, self._crossed = None, Counter()
+        if not self._layout or since is None or now is None:
+            return []
+        return [
+            Counts(
+                stream=result.stream,
+                run=result.run,
+                seq=result.seq,
+                captured_at=result.frame.captured_at,
+                since_media_time_s=since.media_time_s,
+                media_time_s=now.media_time_s,
+                zones={zone: _by_label(numbers, tracks) for zone, numbers in self._visits.inside().items()},
+                lines={line.name: _of(line.name, crossed) for line in self._layout.lines},
+            )
+        ]
+
+    def _events(self, happened: list[Happening], result: Result, number: int, track: Tracked) -> list[Event]:
+        for each in happened:
+            if isinstance(each, Crossed):
+                self._crossed[each.line, each.direction, self._counted(track.last.label)] += 1
+        return [_event(each, result, number, track) for each in happened]
+
+    def _counted(self, label: str) -> str:
+        """The label under which a crossing is counted."""
+        known = {each for _, _, each in self._crossed}
+        return label if label in known or len(known) < MOST_LABELS else OTHER
+
+
+def _event(happened: Happening, result: Result, number: int, track: Tracked) -> Event:
+    at_s = happened.at_s
+    if isinstance(happened, Crossed):
+        more = {"line": happened.line, "direction": happened.direction}
+        return event("cross", result, number, track, at_media_time_s=at_s, **more)
+    if isinstance(happened, Entered):
+        return event("enter", result, number, track, at_media_time_s=at_s, zone=happened.zone, cause=happened.cause)
+    stayed = {"dwell_s": round(min(happened.dwell_s, LONGEST_MEDIA_S), 3), "cause": happened.cause}
+    return event("leave", result, number, track, at_media_time_s=at_s, zone=happened.zone, **stayed)
+
+
+def _by_label(numbers: list[int], tracks: Mapping[int, Tracked]) -> dict[str, int]:
+    found = Counter(tracks[number].last.label for number in numbers if number in tracks)
+    named = dict(found.most_common(MOST_LABELS))
+    rest = found.total() - sum(named.values())
+    return {**named, OTHER: named.get(OTHER, 0) + rest} if rest else named
+
+
+def _of(line: str, crossed: Counter[tuple[str, str, str]]) -> LineCounts:
+    def towards(direction: str) -> dict[str, int]:
+        return {label: n for (name, way, label), n in sorted(crossed.items()) if (name, way) == (line, direction)}
+
+    return LineCounts(left_to_right=towards("left_to_right"), right_to_left=towards("right_to_left"))

@@ -1,0 +1,74 @@
+"""The objects of one stream in its zones and at its lines. Pure: time comes with the sightings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from operators.zones.layout import Layout, Line, Zone
+from operators.zones.passage import Crossed, Passage
+from operators.zones.presence import Entered, Hysteresis, Left, Presence
+from operators.zones.sighting import Sighting
+
+Happening = Entered | Left | Crossed
+
+
+@dataclass(slots=True)
+class _Track:
+    """One object."""
+
+    seen: bool = False
+    """Whether it had a place before."""
+    presences: dict[str, Presence] = field(default_factory=dict)
+    """The zones that it is in, or about to be."""
+    passages: dict[str, Passage] = field(default_factory=dict)
+
+
+class Visits:
+    """Follows tracks by their numbers, from the first sighting of each until it is ended."""
+
+    def __init__(self, layout: Layout, rules: Hysteresis) -> None:
+        self._layout, self._rules = layout, rules
+        self._tracks: dict[int, _Track] = {}
+
+    def __len__(self) -> int:
+        return len(self._tracks)
+
+    def see(self, number: int, seen: Sighting) -> list[Happening]:
+        """Take a track's place in the next frame."""
+        track = self._tracks.setdefault(number, _Track())
+        found = [self._in_zone(track, zone, seen) for zone in self._layout.zones if zone.concerns(seen.label)]
+        crossed = [self._at_line(track, line, seen) for line in self._layout.lines if line.concerns(seen.label)]
+        track.seen = True
+        return [happening for happening in [*found, *crossed] if happening is not None]
+
+    def end(self, number: int) -> list[Happening]:
+        """A track has ended: it leaves its zones, and what it was last seen to cross is crossed."""
+        track = self._tracks.pop(number, _Track())
+        crossed = [passage.ended() for passage in track.passages.values()]
+        left = [presence.left("ended") for presence in track.presences.values()]
+        return [happening for happening in [*crossed, *left] if happening is not None]
+
+    def inside(self) -> dict[str, list[int]]:
+        """For every zone the numbers of the tracks that are in it."""
+        found: dict[str, list[int]] = {zone.name: [] for zone in self._layout.zones}
+        for number, track in self._tracks.items():
+            for name, presence in track.presences.items():
+                if presence.inside:
+                    found[name].append(number)
+        return found
+
+    def _in_zone(self, track: _Track, zone: Zone, seen: Sighting) -> Entered | Left | None:
+        holds, presence = zone.holds(seen.point(zone.anchor)), track.presences.get(zone.name)
+        if presence is None:
+            if not holds:
+                return None
+            presence = track.presences[zone.name] = Presence(zone, seen.moment, appeared=not track.seen)
+        happened = presence.see(seen, holds, self._rules)
+        if not (holds or presence.inside):
+            del track.presences[zone.name]
+        return happened
+
+    def _at_line(self, track: _Track, line: Line, seen: Sighting) -> Crossed | None:
+        if line.name not in track.passages:
+            track.passages[line.name] = Passage(line)
+        return track.passages[line.name].see(seen, self._rules)

@@ -1,0 +1,94 @@
+"""Zones and lines as a query says them, and what can be wrong with them beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from pipelines.query.nodes import Names, NodeName
+from pipelines.query.points import Area, Patterns, Way
+from serving.common.explain import KeyPath, Problem, choices, dotted
+from serving.common.strict import Strict
+
+if TYPE_CHECKING:
+    from operators.zones.layout import Line, Zone
+
+
+class ShapeSpec(Strict):
+    """What zones and lines have in common."""
+
+    name: NodeName
+    """Names it in events, results and filters; unique on each stream."""
+    streams: Patterns = ("*",)
+    """Ids of the streams in whose picture it lies; ``*`` stands for any characters."""
+    labels: Names | None = None
+    """The detector's words for the objects it is about. Default: all objects."""
+    point: Literal["bottom", "centre"] = "bottom"
+    """The point of a box that stands for the object: the middle of its lower side, or its centre."""
+
+    @property
+    def concerned(self) -> frozenset[str] | None:
+        """The labels it is about; None: all."""
+        return None if self.labels is None else frozenset(self.labels)
+
+
+class ZoneSpec(ShapeSpec):
+    """An area that objects enter and leave."""
+
+    polygon: Area
+    """Its corners, in the order in which one walks round."""
+
+    @property
+    def zone(self) -> Zone:
+        """The zone that operators work with."""
+        from operators.zones.layout import Zone  # brings numpy, which a query with a mistake does without
+
+        return Zone(self.name, self.polygon, self.streams, self.concerned, self.point)
+
+
+class LineSpec(ShapeSpec):
+    """A line that objects cross."""
+
+    points: Way
+    """Its points, from its beginning to its end."""
+
+    @property
+    def line(self) -> Line:
+        """The line that operators work with."""
+        from operators.zones.layout import Line  # brings numpy
+
+        return Line(self.name, self.points, self.streams, self.concerned, self.point)
+
+
+def shape_problems(shapes: Sequence[tuple[KeyPath, ShapeSpec]], streams: Collection[str]) -> Iterator[Problem]:
+    """Names that are taken on a stream, and streams that the query does not have; ``streams`` are its ids, if any."""
+    for place, (path, spec) in enumerate(shapes):
+        for pattern in spec.streams:
+            if streams and not any(fnmatchcase(stream, pattern) for stream in streams):
+                yield Problem((*path, "streams"), f"no stream is called {pattern!r}{choices(pattern, streams)}")
+        for other_path, other in shapes[:place]:
+            if other.name == spec.name and _share_a_stream(spec.streams, other.streams):
+                yield Problem((*path, "name"), f"{spec.name!r} is the name of {dotted(other_path)} too")
+                break
+
+
+def _share_a_stream(one: Sequence[str], other: Sequence[str]) -> bool:
+    return any(_overlap(a, b) for a in one for b in other)
+
+
+@lru_cache(maxsize=1 << 16)
+def _overlap(one: str, other: str) -> bool:
+    """Whether some id fits both patterns.
+
+    >>> _overlap("gate-*", "*-2"), _overlap("gate-*", "door")
+    (True, False)
+    """
+    if not one or not other:
+        return set(one + other) <= {"*"}
+    if one[0] == "*":
+        return _overlap(one[1:], other) or _overlap(one, other[1:])
+    if other[0] == "*":
+        return _overlap(other, one)
+    return one[0] == other[0] and _overlap(one[1:], other[1:])
