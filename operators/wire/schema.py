@@ -65,6 +65,7 @@ from operators.wire.stream_plan import (
     SpecializationPhase,
     StreamPlan,
     SwitchOff,
+    VariantSwitch,
 )
 from serving.common.untrusted import decode
 
@@ -118,6 +119,7 @@ __all__ = [
     "StreamStatus",
     "SwitchOff",
     "UpdateHeader",
+    "VariantSwitch",
     "Wish",
     "ZoneCause",
     "from_json",

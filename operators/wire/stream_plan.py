@@ -149,6 +149,21 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """What specialization does; given if ``kind`` is ``specialised``."""
 
 
+class VariantSwitch(msgspec.Struct, kw_only=True, frozen=True):
+    """Another model than before has come to run for most of a stream's frames at one node."""
+
+    node: Label
+    at: Moment
+    """When the frame was captured at which that was so first."""
+    variant: Label
+    before: Label
+    why: Text = ""
+    """Why it ran on that frame, in words."""
+
+    def __post_init__(self) -> None:
+        bounds.check(self.at)
+
+
 class StreamPlan(msgspec.Struct, kw_only=True, frozen=True):
     """How a stream is analysed at present. Topic ``plans.v1`` (compacted), key = stream."""
 
@@ -157,6 +172,8 @@ class StreamPlan(msgspec.Struct, kw_only=True, frozen=True):
     query: Id
     at: Moment
     nodes: Annotated[list[NodePlan], Meta(max_length=4 * bounds.MOST_NODES)]
+    switches: Annotated[list[VariantSwitch], Meta(max_length=bounds.MOST_LISTED)] = []
+    """The latest switches between the models of nodes that list several, the oldest first."""
 
     def __post_init__(self) -> None:
         bounds.check(self.at)

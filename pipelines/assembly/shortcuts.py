@@ -10,6 +10,7 @@ from typing import Protocol
 from operators.frames.frame import Frame
 from operators.wire.schema import NodePlan, Result, StreamPlan
 from pipelines.assembly.news import News
+from pipelines.planning.switches import Switches
 from specialization.timeline import Timeline
 
 
@@ -57,7 +58,8 @@ class Shortcuts:
         self.nodes: dict[str, ShortcutNode] = {}
         """By name."""
         self.news = News()
-        """A phase has changed."""
+        """A phase has changed, or another model has come to run for most frames of a stream."""
+        self._switches = Switches()
         self._query = query
 
     def add(self, node: ShortcutNode, part: str = "") -> None:
@@ -68,6 +70,8 @@ class Shortcuts:
         """A final step of the executor: the frame's result is complete."""
         for node in self.nodes.values():
             node.result_sent(frame.stream)
+        if self._switches.see(result):
+            self.news.notify()
 
     async def close(self, within_s: float) -> None:
         """Finish the audits that wait, within the time; the engine must still run."""
@@ -88,6 +92,6 @@ class Shortcuts:
             for stream, plans in node.plans(gone).items():
                 streams.setdefault(stream, []).extend(plans)
         return [
-            StreamPlan(stream=stream, query=self._query, at=at, nodes=nodes)
+            StreamPlan(stream=stream, query=self._query, at=at, nodes=nodes, switches=list(self._switches.of(stream)))
             for stream, nodes in sorted(streams.items())
         ]

@@ -1,5 +1,5 @@
 """What is decided for each frame before its nodes run: which model, which shortcuts, and in how much time. Pure.
 
 Read in this order: ``planner``, ``options``, ``budgets``, ``plan``, ``replanning``, ``fallback``, ``pace``,
-``node_times``, ``fan_out``, ``latency_split``, ``least_times``.
+``switches``, ``node_times``, ``fan_out``, ``latency_split``, ``least_times``.
 """

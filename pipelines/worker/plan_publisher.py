@@ -1,4 +1,4 @@
-"""Publishes how each stream is analysed at present: at once when a phase has changed, else every few seconds."""
+"""Publishes how each stream is analysed at present: at once where a phase or a model has changed, else now and then."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime
 
-from operators.wire.schema import NodePlan, StreamPlan, to_json
+from operators.wire.schema import NodePlan, StreamPlan, VariantSwitch, to_json
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.process.tasks import meanwhile
@@ -26,7 +26,7 @@ class PlanPublisher:
         self.topic = topic
         self._shortcuts, self._every_s = shortcuts, every_s
         self._news = shortcuts.news.listen()
-        self._published: dict[str, Sequence[NodePlan]] = {}
+        self._published: dict[str, tuple[Sequence[NodePlan], Sequence[VariantSwitch]]] = {}
 
     @property
     def needed(self) -> bool:
@@ -47,9 +47,9 @@ class PlanPublisher:
 
     async def _publish(self, publisher: Publisher) -> None:
         plans = self._shortcuts.plans(datetime.now(UTC))
-        changed = [plan for plan in plans if self._published.get(plan.stream) != plan.nodes]
+        changed = [plan for plan in plans if self._published.get(plan.stream) != _said(plan)]
         await publisher.publish([self._outgoing(plan) for plan in changed])
-        self._published = {plan.stream: plan.nodes for plan in plans}
+        self._published = {plan.stream: _said(plan) for plan in plans}
 
     async def _moment(self) -> None:
         with suppress(TimeoutError):
@@ -59,3 +59,7 @@ class PlanPublisher:
 
     def _outgoing(self, plan: StreamPlan) -> Outgoing:
         return Outgoing(self.topic, plan.stream.encode(), to_json(plan), plan.at.timestamp())
+
+
+def _said(plan: StreamPlan) -> tuple[Sequence[NodePlan], Sequence[VariantSwitch]]:
+    return plan.nodes, plan.switches

@@ -17,7 +17,15 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from operators.frames.codec import encode_frame
-from operators.wire.schema import FRAME_HEADER_KEY, StreamStatus, to_json
+from operators.wire.schema import (
+    FRAME_HEADER_KEY,
+    NodeDecision,
+    Plan,
+    StreamPlan,
+    StreamStatus,
+    VariantSwitch,
+    to_json,
+)
 from tests.integration.kafka_side import create_topic
 from tests.operators.publish.messages import AT, picture, result, thing
 from tests.real.browser import look
@@ -162,6 +170,9 @@ def test_an_installation_is_seen_from_its_topics_and_hostile_names_are_names(
         )
         send(bootstrap, f"{topic_prefix}streams.v1", [(to_json(status), [])])
         send(bootstrap, f"{topic_prefix}results.v1", [(b"no result", []), (b'{"schema":"sluice.result/1"}', [])])
+        switch = VariantSwitch(node=HOSTILE, at=AT, variant=HOSTILE, before="large", why=HOSTILE)
+        plan = StreamPlan(stream=HOSTILE, query="q", at=AT, nodes=[], switches=[switch])
+        send(bootstrap, f"{topic_prefix}plans.v1", [(to_json(plan), [])])
         reader.open()
         reader.until(lambda: reader.text(".name") == HOSTILE)
         assert ground(reader) == "rgb(244, 246, 248)"
@@ -172,6 +183,8 @@ def test_an_installation_is_seen_from_its_topics_and_hostile_names_are_names(
         reader.until(lambda: show(bootstrap, topic_prefix) and reader.pictures() and reader.all(".tag"))
         assert HOSTILE[:40] in reader.text(".tag")
         assert HOSTILE in reader.text("h1")
+        reader.until(lambda: reader.all(".chart .model0") and HOSTILE[:40] in reader.text(".legend"))
+        reader.until(lambda: HOSTILE[:40] in reader.text(".say") and "has switched to" in reader.text(".say"))
         look(browser, 390, 844, "dark")
         reader.until(reader.fits)
         assert ground(reader) == "rgb(13, 16, 21)"
@@ -196,7 +209,9 @@ shown = iter(range(10_000))
 
 def show(bootstrap: str, prefix: str) -> bool:
     """Send another frame and its result."""
-    of = result(next(shown), thing(1, HOSTILE[:250]), stream=HOSTILE)
+    chosen = {HOSTILE: NodeDecision(variant=HOSTILE, objects=1)}
+    plan = Plan(slo_ms=250, deadline_met=True, latency_ms=34, nodes=chosen)
+    of = result(next(shown), thing(1, HOSTILE[:250]), stream=HOSTILE, plan=plan)
     header, jpeg = encode_frame(picture(of, 320, 180), "jpeg")
     send(bootstrap, f"{prefix}frames.v1", [(bytes(jpeg), [(FRAME_HEADER_KEY, to_json(header))])])
     send(bootstrap, f"{prefix}results.v1", [(to_json(of), [])])

@@ -37,6 +37,8 @@ class Slot:
     """Objects by who answered."""
     models: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     """Answers by the network that they come from: its name and variant."""
+    variants: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Frames by node and the model that was chosen for it, where there was a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,9 @@ class StreamFigures:
             if found.attributes and len(models) < SLOTS:
                 model = found.attributes[-1].model
                 models[model.name, model.variant] += 1
+        for node, decision in plan.nodes.items():
+            if decision.objects is not None and len(slot.variants) < SLOTS:
+                slot.variants[node, decision.variant] += 1
         if now_s >= self._look_s:
             self._look_s = now_s + LOOK_EVERY_S
             self.sightings.see(result)

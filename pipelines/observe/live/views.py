@@ -12,6 +12,7 @@ import msgspec
 from operators.wire.schema import NodePlan, Object, Result, StreamPlan, StreamStatus
 from pipelines.observe.live.sightings import called
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
+from pipelines.observe.live.variants import MOST_SWITCHES, switch, variants
 from pipelines.observe.live.who import WHO, who
 from pipelines.observe.live.words import CAUSES, explained, state_words
 from serving.common.printable import shortened
@@ -58,6 +59,8 @@ def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float) -> dic
             for slot in slots
         ],
         "models": [[shortened("@".join(filter(None, name)), 120), count] for name, count in models.most_common(6)],
+        "variants": variants(slots, number),
+        "switches": [switch(each) for each in plan.switches[-MOST_SWITCHES:]] if plan else [],
         "nodes": [_node(node) for node in plan.nodes[:MOST_NODES]] if plan else [],
         "events": [asdict(event) for event in figures.sightings.latest],
         "explained": explained(figures.latest) if figures.latest else [],

@@ -12,10 +12,13 @@ from aiokafka.errors import TopicAuthorizationFailedError
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import node_plan
-from operators.wire.schema import NodePlan
+from operators.testing import make_frame
+from operators.wire.schema import NodePlan, StreamPlan, from_json, to_json
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.worker.plan_publisher import PlanPublisher
+from serving.errors import Malformed
+from tests.pipelines.planning.test_switches import result as switched
 from tests.turns import turns, until
 
 
@@ -27,6 +30,9 @@ class Node:
         self.asked = 0
 
     node = "type"
+
+    def result_sent(self, stream: str) -> None:
+        """Nothing waits for it."""
 
     def plans(self, gone: bool) -> dict[str, list[NodePlan]]:
         self.asked += 1
@@ -91,6 +97,23 @@ async def test_a_change_of_phase_is_told_at_once() -> None:
         shortcuts.news.notify()
         await topic.until(2)
     assert len(topic.stored) == 2
+
+
+async def test_a_switch_of_models_is_told_at_once_with_its_reason() -> None:
+    node, topic = Node(cam=plan()), Topic()
+    shortcuts, plans = publishing(node, every_s=1000)
+    async with plans.publishing(Publisher(topic.send)):
+        await topic.until(1)
+        for seq in range(200):
+            await shortcuts.frame_done(make_frame(seq), switched(seq, "large" if seq < 100 else "small"))
+        await topic.until(2)
+    assert topic.stored[0][1]["switches"] == []
+    (switch,) = topic.stored[1][1]["switches"]
+    assert (switch["node"], switch["before"], switch["variant"]) == ("type", "large", "small")
+    assert switch["why"].startswith("why ")
+    read = from_json(json.dumps(topic.stored[1][1]).encode(), StreamPlan)
+    with pytest.raises(Malformed):
+        from_json(to_json(msgspec.structs.replace(read, switches=[*read.switches] * 10_001)), StreamPlan)
 
 
 async def test_a_stream_that_came_back_is_told_of_again() -> None:

@@ -67,6 +67,29 @@ export function timeline(view) {
   );
 }
 
+export function variants(view, each) {
+  const [width, height] = [900, 26];
+  const step = width / view.slots;
+  const bars = each.slots.flatMap((slot) => {
+    let y = height;
+    return slot.frames.map((count, place) => {
+      const high = (count / sum(slot.frames)) * height;
+      y -= high;
+      return svg("rect", { x: width - (slot.ago + 1) * step + 0.5, y, width: Math.max(1, step - 1.5), height: high, class: `slot model${place}` });
+    });
+  });
+  const all = each.models.map((_, place) => each.slots.reduce((total, slot) => total + slot.frames[place], 0));
+  const shares = each.models.map((name, place) => `${name} ${percent(all[place] / sum(all))}`);
+  const keys = shares.map((words, place) => el("li", {}, el("span", { class: `key model${place}`, "aria-hidden": "true" }), words));
+  return el(
+    "div",
+    { class: "node" },
+    el("h3", {}, each.node),
+    svg("svg", { class: "chart wide", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Models of ${each.node} over five minutes: ${shares.join(", ")}` }, ...bars),
+    el("ul", { class: "legend" }, ...keys),
+  );
+}
+
 export function interval(node) {
   const [width, high] = [420, 30];
   const from = Math.max(0, Math.min(node.low, node.wanted, node.found) - 0.05);

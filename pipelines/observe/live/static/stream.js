@@ -1,6 +1,6 @@
 // One stream in full.
 
-import { interval, legend, meter, timeline } from "./charts.js";
+import { interval, legend, meter, timeline, variants } from "./charts.js";
 import { el, link, ms, percent, setText } from "./dom.js";
 import { Picture } from "./picture.js";
 import { EVENT, KIND, lookOf, objects, PHASE } from "./words.js";
@@ -17,12 +17,13 @@ export class StreamView {
     this.facts = el("dl", { class: "facts" });
     this.lost = el("ul", { class: "say" });
     this.nodes = el("div", { class: "panel" });
+    this.variants = el("section", { class: "panel", hidden: "" });
     this.events = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Latest events" });
     this.time = el("div");
     this.key = el("p", { class: "small soft" }, "Above the line: answers about objects, by who gave them. Below it, in red: frames that were dropped or failed.");
     this.models = el("p", { class: "small soft" });
     const crumbs = el("div", { class: "crumbs" }, el("a", { href: "#/" }, "← All streams"), this.steps, el("h1", {}, stream, this.state), this.words);
-    const left = el("div", {}, el("div", { class: "panel flush" }, this.picture.node, this.legend), panel("Who answered, over five minutes", this.time, this.key, this.models), panel("This frame in words", this.said));
+    const left = el("div", {}, el("div", { class: "panel flush" }, this.picture.node, this.legend), panel("Who answered, over five minutes", this.time, this.key, this.models), this.variants, panel("This frame in words", this.said));
     const right = el("div", {}, panel("Last minute", this.facts, this.lost), this.nodes, panel("Latest events", this.events));
     this.node = el("div", {}, crumbs, el("div", { class: "stream" }, left, right));
   }
@@ -45,6 +46,8 @@ export class StreamView {
     this.lost.replaceChildren(...view.lost.map((each) => el("li", { class: "trouble" }, `${each.count} lost: ${each.words}`)));
     this.nodes.replaceChildren(el("h2", {}, "Agreement with the reference model"), ...agreements(view));
     this.events.replaceChildren(events(view));
+    this.variants.hidden = !view.variants.length;
+    this.variants.replaceChildren(el("h2", {}, "Models over five minutes"), ...view.variants.map((each) => variants(view, each)), el("ul", { class: "say" }, ...view.switches.map(switched).reverse()));
   }
 
   frame(frame) {
@@ -92,5 +95,7 @@ function events(view) {
   const heads = ["Track", "Event", "Time in stream"].map((name) => el("th", { scope: "col" }, name));
   return el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows));
 }
+
+const switched = (each) => el("li", {}, `${new Date(1000 * each.at).toLocaleTimeString()}: ${each.node} has switched to ${each.variant}. ${each.why}`);
 
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(1).padStart(4, "0")}`;

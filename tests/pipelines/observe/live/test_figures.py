@@ -11,12 +11,22 @@ import pytest
 from msgspec.structs import replace
 
 from operators.wire.result import Provenance
-from operators.wire.schema import Attribute, Detection, Model, NodeDecision, Plan, StreamPlan, StreamStatus
+from operators.wire.schema import (
+    Attribute,
+    Detection,
+    Model,
+    NodeDecision,
+    Plan,
+    StreamPlan,
+    StreamStatus,
+    VariantSwitch,
+)
 from operators.wire.stream_plan import AuditedKind, Phase
 from pipelines.observe.live import board as boards
 from pipelines.observe.live.board import Board
 from pipelines.observe.live.sightings import MOST_EVENTS, MOST_TRACKS, Sightings
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SAMPLES, SLOTS, StreamFigures
+from pipelines.observe.live.variants import MOST_MODELS
 from pipelines.observe.live.views import detail, picture, tile
 from pipelines.observe.live.who import WHO, who
 from pipelines.observe.live.words import CAUSES, STATES, explained, state_words
@@ -182,6 +192,25 @@ def test_a_streams_page_has_its_agreement_and_savings() -> None:
     assert (node["kind"], node["saved_s"], node["wanted"]) == ("specialised", -2.0, 0.9)
     assert shown["models"] == [[Model(name="vehicle-type", version="1", tier="reference").name, 1]]
     assert shown["timeline"] == [{"ago": 0, "who": {"oracle": 1}, "analysed": 1, "lost": 0}]
+
+
+def test_a_streams_page_shows_which_models_ran_when_and_the_latest_switches() -> None:
+    now_s = 0.0
+    board = Board(lambda: now_s)
+    for seq in range(200):
+        now_s = seq / 10
+        model = "large" if seq < 150 else f"other-{seq}"
+        nodes = {"type": NodeDecision(variant=model, objects=1), "fixed": NodeDecision(variant="only")}
+        board.came(result(seq, plan=Plan(slo_ms=250, deadline_met=True, nodes=nodes)))
+    switches = [VariantSwitch(node="type", at=AT, variant=f"m{n}", before="m", why="w" * 900) for n in range(9)]
+    board.planned([StreamPlan(stream="yard", query="q", at=AT, nodes=[], switches=switches)])
+    shown = board.stream("yard")
+    assert shown is not None
+    (strip,) = shown["variants"]
+    assert (strip["node"], strip["models"][0], len(strip["models"])) == ("type", "large", MOST_MODELS)
+    assert [(slot["ago"], slot["frames"][0]) for slot in strip["slots"]] == [(3, 50), (2, 50), (1, 50), (0, 0)]
+    assert [each["variant"] for each in shown["switches"]] == ["m4", "m5", "m6", "m7", "m8"]
+    assert all(len(each["why"]) <= 200 for each in shown["switches"])
 
 
 def test_a_file_whose_frames_wait_is_never_late() -> None:
