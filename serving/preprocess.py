@@ -29,9 +29,13 @@ class Placement:
 
     def to_image(self, boxes: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
         """K × 4 corners in input pixels → shares of the image, clipped to 0…1."""
-        offset = (self.offset_x, self.offset_y) * 2
-        size = (self.scale_x * self.width, self.scale_y * self.height) * 2
-        return np.asarray(np.clip((boxes - offset) / size, 0.0, 1.0), np.float32)
+        corners = self.points_to_image(boxes.reshape(-1, 2, 2)).reshape(-1, 4)
+        return np.clip(corners, 0.0, 1.0)
+
+    def points_to_image(self, points: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+        """… × 2 points in input pixels → shares of the image, which may lie outside of it."""
+        size = self.scale_x * self.width, self.scale_y * self.height
+        return np.asarray((points - (self.offset_x, self.offset_y)) / size, np.float32)
 
 
 def place(size: ImageInput, width: int, height: int) -> Placement:

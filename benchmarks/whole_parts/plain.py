@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
-from operators.detect.decoding import decode, one_per_place
+from operators.detect.decoding import decode
+from operators.detect.detections import one_per_place
 from operators.frames.crops import cut
 from operators.frames.frame import Box, Region
 from operators.recognise.classifier import probabilities

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.detect.decoding import Detections, decode, one_per_place, overlaps
+from operators.detect.decoding import decode
+from operators.detect.detections import Detections, one_per_place, overlaps
 from serving.catalogue.cards import ModelCard
 from serving.profiling.agreement import Agree, Shares
 

@@ -1,4 +1,4 @@
-"""Turns a detector's raw outputs into boxes: which cells found something, where, and which found it twice.
+"""Turns a detector's raw outputs into boxes: which cells found something, and where.
 
 Pure: arrays and the card's parameters in, boxes in pixels of the network's input out.
 """
@@ -6,50 +6,19 @@ Pure: arrays and the card's parameters in, boxes in pixels of the network's inpu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from serving.catalogue.cards import ImageInput, ModelCard, SsdDecoding, YoloxDecoding
+from operators.detect.centerface import centerface
+from operators.detect.detections import Array, Detections, settle
+from serving.catalogue.cards import ImageInput, ModelCard
+from serving.catalogue.decodings import CenterFaceDecoding, SsdDecoding, YoloxDecoding
 from serving.errors import ModelError
-
-Array = NDArray[Any]
-
-MAX_CANDIDATES = 1000
-"""Number of boxes with the highest scores that are compared; suppression compares all pairs."""
 
 GRIDS = 8
 """Number of networks' grids that are kept: one takes half as long to make as a frame to decode."""
-
-SAME_PLACE = 0.8
-"""Overlap above which two boxes are the same thing, whatever their classes."""
-CONFUSED = (frozenset({"car", "truck", "bus", "train"}), frozenset({"bicycle", "motorcycle"}))
-"""Classes that detectors say of one thing at once, in boxes that lie less exactly on each other."""
-SAME_CONFUSED = 0.6
-"""Overlap above which two boxes of such classes are the same thing."""
-RIDER, RIDDEN = "person", ("bicycle", "motorcycle", "horse")
-"""Two things that are seen as one where they come straight towards the camera."""
-
-
-@dataclass(frozen=True, slots=True)
-class Detections:
-    """The boxes found in one image, a struct of arrays, highest score first."""
-
-    boxes: NDArray[np.float32]
-    """K × 4: left, top, right, bottom in pixels of the network's input."""
-    scores: NDArray[np.float32]
-    classes: NDArray[np.intp]
-    """Indices into the card's classes."""
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def __getitem__(self, keep: Array) -> Detections:
-        return Detections(self.boxes[keep], self.scores[keep], self.classes[keep])
 
 
 def decode(card: ModelCard, outputs: Sequence[Array], min_score: float | None = None) -> list[Detections]:
@@ -60,66 +29,10 @@ def decode(card: ModelCard, outputs: Sequence[Array], min_score: float | None = 
     threshold = rule.min_score if min_score is None else min_score
     per_item = zip(*outputs, strict=True)
     if isinstance(rule, YoloxDecoding):
-        return [_settle(_yolox(card, rule, item, threshold), rule.nms_iou) for item in per_item]
-    return [_settle(_ssd(card, rule, item, threshold), rule.nms_iou) for item in per_item]
-
-
-def suppress(found: Detections, iou: float) -> Detections:
-    """Per class, drop every box that overlaps a higher-scored kept one by more than ``iou`` (greedy NMS)."""
-    corners = found.boxes.astype(np.float64)
-    rects = np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2]])
-    kept = cv2.dnn.NMSBoxesBatched(rects.tolist(), found.scores.tolist(), found.classes.tolist(), -1.0, iou)
-    return found[np.asarray(kept, np.intp).reshape(-1)]
-
-
-def one_per_place(found: Detections, classes: Sequence[str]) -> Detections:
-    """Keep the best of boxes that nearly coincide, though their classes differ: a thing is not both car and truck.
-
-    ``found``: highest score first; ``classes``: the card's. A rider and what is ridden stay two. To be called when
-    unwanted classes are gone, so that none of them hides a wanted one.
-    """
-    if len(found) < 2:
-        return found
-    names = [classes[index] for index in found.classes]
-    same = overlaps(found.boxes, found.boxes) > _limits(names)
-    kept: list[int] = []
-    for index in range(len(found)):
-        if not same[index, kept].any():
-            kept.append(index)
-    return found[np.asarray(kept, np.intp)]
-
-
-def _limits(names: Sequence[str]) -> NDArray[np.float64]:
-    """K classes → K × K: the overlap above which two boxes are the same thing."""
-    limits = np.full((len(names), len(names)), SAME_PLACE)
-    other = np.not_equal.outer(names, names)
-    for group in CONFUSED:
-        confused = np.array([name in group for name in names])
-        limits[np.logical_and.outer(confused, confused) & other] = SAME_CONFUSED
-    rider, ridden = (np.array([name in each for name in names]) for each in ((RIDER,), RIDDEN))
-    limits[np.logical_and.outer(rider, ridden) | np.logical_and.outer(ridden, rider)] = np.inf
-    return limits
-
-
-def overlaps(boxes: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
-    """K × 4 and L × 4 corners → K × L shares of intersection in union."""
-    a, b = boxes[:, None].astype(np.float64), others[None].astype(np.float64)
-    sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
-    common = np.clip(sides, 0.0, None).prod(axis=-1)
-    union = (a[..., 2:] - a[..., :2]).prod(axis=-1) + (b[..., 2:] - b[..., :2]).prod(axis=-1) - common
-    shares: NDArray[np.float64] = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
-    return shares
-
-
-def _settle(found: Detections, iou: float | None) -> Detections:
-    """Select the sound boxes of the best candidates, each thing once, highest score first."""
-    sound = np.isfinite(found.boxes).all(axis=1) & (found.boxes[:, :2] < found.boxes[:, 2:]).all(axis=1)
-    found = found[np.asarray(sound)]
-    found = found[np.argsort(-found.scores, kind="stable")[:MAX_CANDIDATES]]
-    if iou is None or not len(found):
-        return found
-    kept = suppress(found, iou)
-    return kept[np.argsort(-kept.scores, kind="stable")]
+        return [settle(_yolox(card, rule, item, threshold), rule.nms_iou) for item in per_item]
+    if isinstance(rule, CenterFaceDecoding):
+        return [settle(centerface(card, rule, item, threshold), rule.nms_iou) for item in per_item]
+    return [settle(_ssd(card, rule, item, threshold), rule.nms_iou) for item in per_item]
 
 
 def _yolox(card: ModelCard, rule: YoloxDecoding, item: Sequence[Array], threshold: float) -> Detections:

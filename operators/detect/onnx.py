@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.base import Call
-from operators.detect.decoding import Detections, decode, one_per_place
+from operators.detect.decoding import decode
+from operators.detect.detections import Detections, one_per_place
 from operators.frames.crops import Crop, cut
-from operators.frames.frame import WHOLE, Box, Frame, Region
+from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region
 from operators.inference import Inference, card_for, prepared
 from serving import preprocess
 from serving.catalogue.cards import ModelCard
@@ -76,15 +77,34 @@ class OnnxDetector:
         found = one_per_place(found[self._wanted(card, found)], card.classes)
         shares = placement.to_image(found.boxes)
         labels = [card.classes[index] for index in found.classes]
+        landmarks = _landmarks(crop, placement, found)
         return [
-            Region(0, self._node, crop.to_frame(Box(*map(float, box))), label, min(float(score), 1.0), parent_id=parent)
-            for box, label, score in zip(shares, labels, found.scores, strict=True)
+            Region(
+                id=0,
+                node=self._node,
+                box=crop.to_frame(Box(*map(float, box))),
+                label=label,
+                confidence=min(float(score), 1.0),
+                parent_id=parent,
+                landmarks=points,
+            )
+            for box, label, score, points in zip(shares, labels, found.scores, landmarks, strict=True)
             if box[0] < box[2] and box[1] < box[3]
         ]
 
     def _wanted(self, card: ModelCard, found: Detections) -> NDArray[np.bool_]:
         labels = np.array([self._labels is None or name in self._labels for name in card.classes], bool)
         return labels[found.classes]
+
+
+def _landmarks(crop: Crop, placement: preprocess.Placement, found: Detections) -> Sequence[Landmarks | None]:
+    """Return the points of each detection, shares of the frame."""
+    if found.landmarks is None:
+        return [None] * len(found)
+    return [
+        crop.points_to_frame(tuple((float(x), float(y)) for x, y in points))
+        for points in placement.points_to_image(found.landmarks)
+    ]
 
 
 def _check_labels(card: ModelCard, labels: Collection[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from operators.frames.frame import Box
+from operators.frames.frame import Box, Landmarks
 from serving.common.tensors import Image
 
 
@@ -18,13 +18,13 @@ class Crop:
 
     def to_frame(self, inside: Box) -> Box:
         """Convert a box relative to the crop to one relative to the frame."""
+        first, last = self.points_to_frame(((inside.x_min, inside.y_min), (inside.x_max, inside.y_max)))
+        return Box(*first, *last)
+
+    def points_to_frame(self, inside: Landmarks) -> Landmarks:
+        """Convert points relative to the crop to such relative to the frame."""
         width, height = self.box.x_max - self.box.x_min, self.box.y_max - self.box.y_min
-        return Box(
-            self.box.x_min + inside.x_min * width,
-            self.box.y_min + inside.y_min * height,
-            self.box.x_min + inside.x_max * width,
-            self.box.y_min + inside.y_max * height,
-        )
+        return tuple((self.box.x_min + x * width, self.box.y_min + y * height) for x, y in inside)
 
 
 def cut(image: Image, box: Box, margin: float = 0.0) -> Crop:

@@ -62,6 +62,9 @@ class Box:
         return image[top:bottom, left:right]
 
 
+Landmarks = tuple[tuple[float, float], ...]
+"""The five points of a face that ``operators.frames.alignment`` names, shares of the frame; they may lie outside."""
+
 WHOLE = Box(0.0, 0.0, 1.0, 1.0)
 """The frame itself."""
 
@@ -80,6 +83,8 @@ class Region:
     class_agnostic: bool = False
     """Whether the detector gives no names, so that the recognisers' answer names the object."""
     parent_id: int | None = None
+    landmarks: Landmarks | None = None
+    """Where the points of a face lie; None: the detector does not tell them."""
     age_s: float | None = None
     """Media time since the detector found it, where flow has moved it since; None: found on this frame."""
     track_id: int | None = None

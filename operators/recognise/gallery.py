@@ -140,7 +140,9 @@ class GalleryRecogniser(Recogniser):
     async def _crop(self, model: str, path: Path) -> Image:
         portrait = await self.portrait(path)
         picture = await asyncio.to_thread(read_picture, path)
-        return self.cut_out(model, picture, portrait.box).copy()  # without the rest of a large picture
+        return self.cut_out(
+            model, picture, portrait.box, portrait.landmarks
+        ).copy()  # without the rest of a large picture
 
     def least(self, model: str) -> float:
         """Return the similarity from which a model's answer is an identity."""

@@ -77,7 +77,7 @@ async def _stranger(recogniser: GalleryRecogniser, model: str, name: str, path: 
         found = await recogniser.find(path, frame)
     except BadInput:
         return f"{_name(path)} shows nothing to recognise when it is seen a little farther away"
-    crop = recogniser.cut_out(model, frame, found.box)
+    crop = recogniser.cut_out(model, frame, found.box, found.landmarks)
     (answer,) = await recogniser.name(model, [crop], Urgency(math.inf))
     if answer.label == name:
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Protocol
 import cv2
 
 from operators.base import Call, Operator
-from operators.frames.frame import WHOLE, Box, Frame, Region
+from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region
 from operators.plan import Decision
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
@@ -38,6 +38,8 @@ class Portrait:
     box: Box
     found: int
     """Objects that could have been meant."""
+    landmarks: Landmarks | None = None
+    """Shares of the picture, as the box."""
 
 
 class Finder(Protocol):
@@ -70,21 +72,22 @@ class Detected:
     async def find(self, path: Path, picture: Image) -> Portrait:
         """See ``Finder``."""
         looks = [await self._look(picture, border) for border in BORDERS]
-        found = max(looks, key=lambda boxes: max((box.area for box in boxes), default=0.0))
+        found = max(looks, key=lambda seen: max((each.box.area for each in seen), default=0.0))
         if not found:
             raise BadInput(
                 f"gallery picture {path}: {self.model!r} finds nothing on it that this query would recognise; "
                 "replace it by one with some surroundings, or remove it"
             )
-        return Portrait(max(found, key=lambda box: box.area), len(found))
+        largest = max(found, key=lambda each: each.box.area)
+        return Portrait(largest.box, len(found), largest.landmarks)
 
-    async def _look(self, picture: Image, border: float) -> list[Box]:
+    async def _look(self, picture: Image, border: float) -> list[Region]:
         """The objects of the picture, as shares of it."""
         shown = picture if border == 0 else await in_thread(partial(bordered, shrunk(picture, LONGEST), border))
         frame = Frame("gallery", "enrolment", 0, shown, 0.0, datetime.now(UTC))
         regions = await self.detector.process(frame, [], Call(Decision(self.model), Urgency(math.inf)))
-        boxes = [_without_border(region.box, border) for region in regions if self.wanted(region)]
-        return [box for box in boxes if box.area > 0]
+        seen = [_without_border(region, border) for region in regions if self.wanted(region)]
+        return [each for each in seen if each.box.area > 0]
 
 
 def shrunk(picture: Image, longest: int) -> Image:
@@ -103,10 +106,11 @@ def bordered(picture: Image, share: float) -> Image:
     return framed
 
 
-def _without_border(box: Box, border: float) -> Box:
-    """From shares of the picture with its border to shares of the picture, cut to it."""
-    size = 1 + 2 * border
+def _without_border(region: Region, border: float) -> Region:
+    """From shares of the picture with its border to shares of the picture, the box cut to it."""
+    size, box, points = 1 + 2 * border, region.box, region.landmarks
     x_min, y_min, x_max, y_max = (
         min(max(side * size - border, 0.0), 1.0) for side in (box.x_min, box.y_min, box.x_max, box.y_max)
     )
-    return Box(x_min, y_min, x_max, y_max)
+    landmarks = None if points is None else tuple((x * size - border, y * size - border) for x, y in points)
+    return replace(region, box=Box(x_min, y_min, x_max, y_max), landmarks=landmarks)

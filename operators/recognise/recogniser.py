@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from operators.audits.roles import Roles
 from operators.base import Call
+from operators.frames.alignment import aligned
 from operators.frames.crops import cut
-from operators.frames.frame import Box, Frame, Region
+from operators.frames.frame import Box, Frame, Landmarks, Region
 from operators.inference import Inference, answered_by, card_for
 from operators.wire.bounds import share, word
 from operators.wire.schema import Attribute, Model, Provenance
@@ -78,13 +79,17 @@ class Recogniser(ABC):
             region.attributes.append(answer)
 
     def crops(self, model: str, frame: Frame, regions: Sequence[Region]) -> list[Image]:
-        """Return a model's crop of each region, as views into the frame's image."""
-        return [self.cut_out(model, frame.image, region.box) for region in regions]
+        """Return a model's crop of each region; they may be views into the frame's image."""
+        return [self.cut_out(model, frame.image, region.box, region.landmarks) for region in regions]
 
-    def cut_out(self, model: str, image: Image, box: Box) -> Image:
-        """Return what a model is shown of a box, a view into the image."""
-        margin = self._engine.card(model).input.margin if self._margin is None else self._margin
-        return cut(image, box, margin).pixels
+    def cut_out(self, model: str, image: Image, box: Box, landmarks: Landmarks | None) -> Image:
+        """Return what a model is shown of a box: a view into the image, or the face in it, laid upright."""
+        size = self._engine.card(model).input
+        if size.align is not None and landmarks is not None:
+            upright = aligned(image, landmarks, size.align, size.width, size.height)
+            if upright is not None:
+                return upright
+        return cut(image, box, size.margin if self._margin is None else self._margin).pixels
 
     def forget(self, stream: str) -> None:  # noqa: B027 - a default, not a gap
         """Do nothing: no state is kept between frames."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Field, field_validator, model_validator
 
+from serving.catalogue.decodings import Decoding, Share
 from serving.common.explain import validate
 from serving.common.strict import Strict
 from serving.errors import ModelError
@@ -18,10 +19,8 @@ SAFE_LOADER: type[yaml.SafeLoader] | type[yaml.CSafeLoader] = getattr(yaml, "CSa
 
 Task = Literal["detect", "classify", "embed"]
 Triple = tuple[float, float, float]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
 FileName = Annotated[str, Field(pattern=r"^[\w][\w.+-]*$")]
-
-
+Alignment = Literal["arcface"]
 Word = Annotated[str, Field(max_length=256)]
 """As long as results allow."""
 
@@ -45,6 +44,11 @@ class ImageInput(Strict):
     margin: float = Field(default=0.0, ge=0.0, le=2.0)
     """Recognisers widen a region's box by this share of its size on every side before they crop."""
 
+    align: Alignment | None = None
+    """Recognisers lay faces upright as in the network's training pictures, where the detector tells their landmarks."""
+    any_size: bool = False
+    """The graph names the size of an example, but can take any: it is opened for this one."""
+
     @property
     def item_shape(self) -> tuple[int, int, int]:
         """The shape of one prepared picture."""
@@ -56,34 +60,6 @@ class ImageInput(Strict):
         if 0.0 in std:
             raise ValueError("must not contain 0")
         return std
-
-
-class YoloxDecoding(Strict):
-    """One output N × anchors × (4 + 1 + classes): raw grid offsets, objectness, class scores (Ge et al., 2021)."""
-
-    kind: Literal["yolox"]
-    strides: tuple[int, ...] = (8, 16, 32)
-    min_score: Share = 0.3
-    nms_iou: Share = 0.45
-
-
-class SsdDecoding(Strict):
-    """Outputs boxes N × K × 4, scores N × K × classes; or boxes, scores N × K, labels N × K and, perhaps, counts N."""
-
-    kind: Literal["ssd"]
-    box_order: Literal["xyxy", "yxyx", "cxcywh"] = "xyxy"
-    normalised: bool = True
-    """Boxes are shares of the input; otherwise pixels of it."""
-    background: int | None = None
-    """Column of the scores (or label) that means "nothing"; the others count as classes in their order."""
-    first_label: int = 0
-    """Label of the first class where the network says labels: 1 where it counts from one."""
-    min_score: Share = 0.5
-    nms_iou: Share | None = 0.45
-    """None where the graph has suppressed overlaps already."""
-
-
-Decoding = Annotated[YoloxDecoding | SsdDecoding, Field(discriminator="kind")]
 
 
 class Accuracy(Strict):
@@ -142,7 +118,7 @@ class ModelCard(Strict):
     @model_validator(mode="after")
     def _complete(self) -> ModelCard:
         if self.task == "detect" and self.decoding is None:
-            raise ValueError("a detector needs 'decoding' with kind: yolox or ssd")
+            raise ValueError("a detector needs 'decoding' with kind: yolox, ssd or centerface")
         if self.task != "embed" and not self.classes:
             raise ValueError("'classes' is missing: a list of names, or the name of a file with one on each line")
         if self.other_label is not None and self.other_label not in self.classes:

@@ -22,6 +22,8 @@ def read_weights(path: Path, card: ModelCard) -> onnx.ModelProto:
     except Exception as error:  # protobuf's and the file system's exceptions share no base but Exception
         raise ModelError(f"model {card.name!r}: {path} cannot be opened: {first_line(error)}") from error
     _only_input(model, card)
+    if card.input.any_size:
+        _open_size(model, card)
     _order_outputs(model, card)
     return model
 
@@ -32,6 +34,19 @@ def _only_input(model: onnx.ModelProto, card: ModelCard) -> None:
     if len(inputs) != 1 or len(inputs[0].type.tensor_type.shape.dim) != 4:
         found = ", ".join(f"{each.name} of {len(each.type.tensor_type.shape.dim)} axes" for each in inputs) or "none"
         raise ModelError(f"model {card.name!r}: must have one input, a batch of images with 4 axes; has {found}")
+
+
+def _open_size(model: onnx.ModelProto, card: ModelCard) -> None:
+    """Let the graph take batches of any length of the card's size; what it says of an example's sizes is dropped."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    (given,) = (each for each in model.graph.input if each.name not in constants)
+    batch, *item = given.type.tensor_type.shape.dim
+    batch.dim_param = "N"
+    for dim, size in zip(item, card.input.item_shape, strict=True):
+        dim.dim_value = size
+    del model.graph.value_info[:]
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
 
 
 def _order_outputs(model: onnx.ModelProto, card: ModelCard) -> None:

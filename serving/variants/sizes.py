@@ -6,7 +6,8 @@ size and the strides (Ge et al., 2021). Boxes of other detectors may be bound to
 
 from __future__ import annotations
 
-from serving.catalogue.cards import ModelCard, YoloxDecoding
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.decodings import YoloxDecoding
 from serving.errors import ModelError
 from serving.variants.variant import Variant
 

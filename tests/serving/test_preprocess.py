@@ -100,6 +100,12 @@ def test_boxes_come_back_where_they_were(
     np.testing.assert_allclose(placed.to_image(inside), [box], atol=1e-5)
 
 
+def test_points_come_back_unclipped() -> None:
+    placed = preprocess.place(ImageInput(width=8, height=8, resize="letterbox"), 16, 4)
+    points = np.array([[[4.0, 1.0], [8.0, 8.0]], [[-4.0, 2.0], [0.0, 0.0]]])
+    assert placed.points_to_image(points).tolist() == [[[0.5, 0.5], [1.0, 4.0]], [[-0.5, 1.0], [0.0, 0.0]]]
+
+
 def test_boxes_in_the_padding_end_at_the_image() -> None:
     placed = preprocess.place(ImageInput(width=8, height=8, resize="letterbox"), 8, 4)
     assert placed.to_image(np.array([[-3.0, 2.0, 99.0, 8.0]])).tolist() == [[0.0, 0.5, 1.0, 1.0]]

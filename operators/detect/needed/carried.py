@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from operators.detect.needed.flow import Boxes, Flow, moved
-from operators.frames.frame import Box, Region
+from operators.frames.frame import Box, Landmarks, Region
 
 FADING_PER_S = 0.1
 """Share of its confidence that a region loses in a second without the detector."""
@@ -25,8 +25,13 @@ def shifted(regions: Sequence[Region], field: Flow | None) -> list[Region]:
     """Return the regions one frame later, those that have left the frame taken out; None: nothing has moved."""
     if field is None:
         return list(regions)
-    kept = ((region, _inside(moved(field, box))) for region, box in zip(regions, boxes_of(regions), strict=True))
-    return [replace(region, box=box) for region, box in kept if box is not None]
+    now = [Box(*map(float, moved(field, box))) for box in boxes_of(regions)]
+    kept = ((region, whole, _inside(whole)) for region, whole in zip(regions, now, strict=True))
+    return [
+        replace(region, box=box, landmarks=_carried(region.landmarks, region.box, whole))
+        for region, whole, box in kept
+        if box is not None
+    ]
 
 
 def aged(region: Region, age_s: float) -> Region:
@@ -35,8 +40,17 @@ def aged(region: Region, age_s: float) -> Region:
     return replace(region, confidence=faded, age_s=age_s, attributes=[], track_id=None)
 
 
-def _inside(corners: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Box | None:
-    whole, clipped = Box(*map(float, corners)), Box(*map(float, np.clip(corners, 0.0, 1.0)))
+def _carried(landmarks: Landmarks | None, before: Box, now: Box) -> Landmarks | None:
+    """Points that keep their place in a box which has moved."""
+    if landmarks is None:
+        return None
+    across = (now.x_max - now.x_min) / (before.x_max - before.x_min)
+    down = (now.y_max - now.y_min) / (before.y_max - before.y_min)
+    return tuple((now.x_min + (x - before.x_min) * across, now.y_min + (y - before.y_min) * down) for x, y in landmarks)
+
+
+def _inside(whole: Box) -> Box | None:
+    clipped = Box(*(min(max(side, 0.0), 1.0) for side in (whole.x_min, whole.y_min, whole.x_max, whole.y_max)))
     if clipped.x_min >= clipped.x_max or clipped.y_min >= clipped.y_max:
         return None
     return clipped if clipped.area >= LEAST_INSIDE * whole.area else None

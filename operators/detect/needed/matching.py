@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.detect.agreement import SAME_OBJECT
-from operators.detect.decoding import overlaps
+from operators.detect.detections import overlaps
 from operators.frames.frame import Region
 
 

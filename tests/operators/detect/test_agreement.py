@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from operators.detect.agreement import same_objects, shared
-from operators.detect.decoding import Detections
+from operators.detect.detections import Detections
 from serving.catalogue.cards import parse_card
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.detect.decoding import Detections, decode, suppress
+from operators.detect.decoding import decode
+from operators.detect.detections import Detections, suppress
 from operators.testing import card_of
 from serving.catalogue.cards import ModelCard
 from serving.errors import ModelError

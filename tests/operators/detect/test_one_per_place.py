@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.detect.decoding import Detections, decode, one_per_place, overlaps
+from operators.detect.decoding import decode
+from operators.detect.detections import Detections, one_per_place, overlaps
 from serving.catalogue.lookup import Catalogue
 from serving.catalogue.public import public_model
 from serving.loading.opening import open_model

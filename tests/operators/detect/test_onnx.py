@@ -48,6 +48,41 @@ async def test_the_whole_frame_is_searched() -> None:
     assert (model, batch.shape, deadline) == ("pets", (1, 3, 4, 4), 7.0)
 
 
+def masks(*faces: tuple[int, int]) -> FakeEngine:
+    """A detector of faces in 16 × 16 pixels: a face of 8 × 4 pixels at each cell, its landmarks on a diagonal."""
+    card = {"input": {"width": 16, "height": 16}, "classes": ["face"], "decoding": {"kind": "centerface"}}
+
+    def answer(batch: np.ndarray) -> list[np.ndarray]:
+        outputs = [np.zeros((len(batch), channels, 4, 4), np.float32) for channels in (1, 2, 2, 10)]
+        heat, sizes, _, landmarks = outputs
+        for row, column in faces:
+            heat[:, 0, row, column] = 0.9
+        sizes[:, 0] = np.log(2.0)
+        landmarks[:] = np.repeat([0.0, 0.25, 0.5, 0.75, 1.5], 2)[:, None, None]
+        return outputs
+
+    return FakeEngine(pets=(card_of("pets", task="detect", **card), answer))
+
+
+async def test_landmarks_are_shares_of_the_frame_and_may_lie_outside_of_it() -> None:
+    (face,) = await OnnxDetector(masks((1, 3)), "detect", ["pets"]).process(make_frame(), [], CALL)
+    assert face.box == Box(0.75, 0.125, 1.0, 0.625)
+    assert face.landmarks == ((0.75, 0.125), (0.8125, 0.25), (0.875, 0.375), (0.9375, 0.5), (1.125, 0.875))
+
+
+async def test_landmarks_of_a_face_inside_a_region_are_shares_of_the_frame_too() -> None:
+    person = make_region(0.5, 0.0, 0.5, 0.5, id=3)
+    (face,) = await OnnxDetector(masks((1, 2)), "faces", ["pets"], inside=True).process(make_frame(), [person], CALL)
+    assert (face.parent_id, face.box) == (3, Box(0.75, 0.0625, 0.875, 0.3125))
+    assert face.landmarks is not None
+    assert face.landmarks[2] == (0.8125, 0.1875)
+
+
+async def test_a_detector_without_landmarks_tells_none() -> None:
+    (cat,) = await OnnxDetector(pets([CAT]), "detect", ["pets"]).process(make_frame(), [], CALL)
+    assert cat.landmarks is None
+
+
 async def test_inside_regions_finds_children_of_each_in_one_batch() -> None:
     engine = pets([CAT], [DOG])
     parents = [make_region(0.5, 0.5, 0.5, 0.5, id=3), make_region(0.0, 0.0, 0.5, 0.5, id=5)]

@@ -28,6 +28,11 @@ def test_boxes_in_a_crop_become_boxes_in_the_frame() -> None:
     assert inner == Box(0.5, 0.75, 1.0, 1.0)
 
 
+def test_so_do_points_which_may_lie_outside() -> None:
+    crop = cut(IMAGE, Box(0.5, 0.5, 1.0, 1.0))
+    assert crop.points_to_frame(((0.0, 0.0), (0.5, 1.0), (-0.5, 1.5))) == ((0.5, 0.5), (0.75, 1.0), (0.25, 1.25))
+
+
 share = st.floats(0, 1)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from serving.catalogue.cards import SsdDecoding, YoloxDecoding, parse_card, read_card
+from serving.catalogue.cards import parse_card, read_card
+from serving.catalogue.decodings import CenterFaceDecoding, SsdDecoding, YoloxDecoding
 from serving.errors import ModelError
 from tests.models import card, write_card
 
@@ -43,10 +44,11 @@ def test_a_file_of_classes_that_is_absent_or_elsewhere_is_refused(tmp_path: Path
             {"input": {"width": 4, "height": 4, "resize": "fit"}},
             r"input\.resize: is 'fit'; allowed: stretch, letterbox, crop",
         ),
+        ({"input": {"width": 4, "height": 4, "align": "arc"}}, r"input\.align: is 'arc'; did you mean 'arcface'\?"),
         ({"task": "detect"}, "a detector needs 'decoding'"),
         (
             {"task": "detect", "decoding": {"kind": "yolo"}},
-            "decoding.kind: is 'yolo'; did you mean 'yolox'\\? allowed: yolox, ssd",
+            "decoding.kind: is 'yolo'; did you mean 'yolox'\\? allowed: yolox, ssd, centerface",
         ),
         (
             {"task": "detect", "decoding": {"kind": "ssd", "box_oder": "xyxy"}},
@@ -97,6 +99,8 @@ def test_decodings_are_told_apart_by_kind(tmp_path: Path) -> None:
     assert isinstance(yolox.decoding, YoloxDecoding)
     assert isinstance(ssd.decoding, SsdDecoding)
     assert ssd.decoding.nms_iou is None
+    faces = parse_card(card(tmp_path / "c", task="detect", decoding={"kind": "centerface"}), "c")
+    assert isinstance(faces.decoding, CenterFaceDecoding)
 
 
 def test_an_embedder_needs_no_classes(tmp_path: Path) -> None:

@@ -50,6 +50,29 @@ def test_another_fixed_batch_is_refused(tmp_path: Path) -> None:
         open_model(mean_model(tmp_path, batch=2).find("means"), 1)
 
 
+def convolution(directory: Path, shape: list[int | str]) -> None:
+    """A graph whose output is the sum of 2 × 2 pixels, exported with an example of the shape."""
+    directory.mkdir()
+    node = helper.make_node("Conv", ["images", "ones"], ["sums"], strides=[2, 2])
+    halves = [side // 2 if isinstance(side, int) else side for side in shape[2:]]
+    ones = np.ones((1, 3, 2, 2), np.float32)
+    save_graph(directory / "net.onnx", [node], {"sums": [shape[0], 1, *halves]}, shape, {"ones": ones})
+
+
+def test_a_graph_that_was_exported_with_an_example_takes_the_cards_size_where_the_card_says_so(tmp_path: Path) -> None:
+    convolution(tmp_path / "m", [10, 3, 32, 32])
+    size = {"width": 6, "height": 4}
+    network = open_model(entry_of(tmp_path, input={**size, "any_size": True}), 1)
+    assert network.batch_limit is None
+    (sums,) = network.run(np.ones((3, 3, 4, 6), np.float32))
+    assert sums.shape == (3, 1, 2, 3)
+    assert (sums == 12).all()
+    with pytest.raises(ModelError, match="takes float32 N × 3 × 4 × 6"):
+        network.check(np.ones((1, 3, 6, 6), np.float32))
+    with pytest.raises(ModelError, match=r"10 × 3 × 32 × 32|fixed batch of 10"):
+        open_model(entry_of(tmp_path, input=size), 1)
+
+
 def test_outputs_come_in_the_cards_order(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
     nodes = [

@@ -127,6 +127,18 @@ def test_regions_that_have_left_the_frame_are_gone_and_those_at_the_border_are_c
     assert shifted([near], None) == [near]
 
 
+def test_landmarks_keep_their_place_in_a_box_that_moves_also_where_the_frame_cuts_it() -> None:
+    field = np.zeros((HEIGHT, WIDTH, 2), np.float32)
+    field[..., 0] = 0.12 * WIDTH
+    face = region(0.75)
+    middle = (face.box.x_min + face.box.x_max) / 2, (face.box.y_min + face.box.y_max) / 2
+    face.landmarks = ((face.box.x_min, face.box.y_min), middle)
+    (moved,) = shifted([face], field)
+    assert moved.box.x_max == 1.0
+    assert np.array(moved.landmarks) - np.array(face.landmarks) == pytest.approx(np.array([[0.12, 0.0]] * 2), abs=1e-3)
+    assert shifted([face], None)[0].landmarks == face.landmarks
+
+
 def test_age_takes_confidence_and_leaves_the_region_that_is_kept_as_it_was() -> None:
     kept = region(0.3)
     kept.track_id = 7

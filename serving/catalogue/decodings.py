@@ -1,0 +1,49 @@
+"""The part of a detector's card that says how its outputs are read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from serving.common.strict import Strict
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class YoloxDecoding(Strict):
+    """One output N × anchors × (4 + 1 + classes): raw grid offsets, objectness, class scores (Ge et al., 2021)."""
+
+    kind: Literal["yolox"]
+    strides: tuple[int, ...] = (8, 16, 32)
+    min_score: Share = 0.3
+    nms_iou: Share = 0.45
+
+
+class SsdDecoding(Strict):
+    """Outputs boxes N × K × 4, scores N × K × classes; or boxes, scores N × K, labels N × K and, perhaps, counts N."""
+
+    kind: Literal["ssd"]
+    box_order: Literal["xyxy", "yxyx", "cxcywh"] = "xyxy"
+    normalised: bool = True
+    """Boxes are shares of the input; otherwise pixels of it."""
+    background: int | None = None
+    """Column of the scores (or label) that means "nothing"; the others count as classes in their order."""
+    first_label: int = 0
+    """Label of the first class where the network says labels: 1 where it counts from one."""
+    min_score: Share = 0.5
+    nms_iou: Share | None = 0.45
+    """None where the graph has suppressed overlaps already."""
+
+
+class CenterFaceDecoding(Strict):
+    """Outputs heatmap, sizes, offsets and landmarks, each N × channels × rows × columns (Xu et al., 2019)."""
+
+    kind: Literal["centerface"]
+    stride: int = Field(default=4, gt=0, le=64)
+    """Pixels of the input for each row and column."""
+    min_score: Share = 0.5
+    nms_iou: Share = 0.3
+
+
+Decoding = Annotated[YoloxDecoding | SsdDecoding | CenterFaceDecoding, Field(discriminator="kind")]
