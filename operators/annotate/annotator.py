@@ -14,6 +14,7 @@ from operators.annotate.files import PictureWriter, SnapshotWriter, VideoWriter
 from operators.frames.frame import Frame
 from operators.frames.mask import Mask, masks_of
 from operators.wire.schema import Result
+from operators.zones.layout import NOTHING, Layout
 from serving.errors import BadInput, SluiceError
 
 VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov")
@@ -27,6 +28,8 @@ class Look:
     masks: Sequence[Mask] = ()
     unhurried: frozenset[str] = frozenset()
     """Streams whose frames wait for the analysis: none of theirs is late."""
+    layout: Layout = NOTHING
+    """Zones and lines."""
 
 
 PLAIN = Look()
@@ -95,7 +98,8 @@ class Annotator:
             path = self.path(frame.stream)
             self._writers[frame.stream] = VideoWriter(path) if self._video else SnapshotWriter(path)
         masks = masks_of(self._look.masks, frame.stream)
-        drawn = draw(frame.image, result, masks, hurried=frame.stream not in self._look.unhurried)
+        hurried, layout = frame.stream not in self._look.unhurried, self._look.layout.of(frame.stream)
+        drawn = draw(frame.image, result, masks, hurried, layout)
         self._writers[frame.stream].add(drawn, result)
 
 

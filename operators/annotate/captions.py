@@ -36,7 +36,7 @@ def captions(found: Object) -> list[str]:
     """
     answers = [answer for answer in found.attributes if answer.label not in UNNAMED]
     word, confidence = (answers[-1].label, answers[-1].confidence) if answers else (found.label, found.confidence)
-    return [f"{_short(word)} {confidence * 100:.0f}", _short(word), f"{confidence * 100:.0f}"]
+    return [f"{shortened(word)} {confidence * 100:.0f}", shortened(word), f"{confidence * 100:.0f}"]
 
 
 def banners(result: Result) -> list[str]:
@@ -45,16 +45,16 @@ def banners(result: Result) -> list[str]:
     time = f"{minutes:.0f}:{seconds:04.1f}"
     fared = f"{result.plan.latency_ms:.0f} ms" if result.outcome == "analysed" else f"{result.outcome}: {result.cause}"
     short = f"{time}  {fared}" if result.outcome == "analysed" else f"{time}  {result.outcome}"
-    return [f"{_short(result.stream)}  {result.seq}  {time}  {fared}", f"{time}  {fared}", short, time]
+    return [f"{shortened(result.stream)}  {result.seq}  {time}  {fared}", f"{time}  {fared}", short, time]
 
 
 def legend(objects: Sequence[Object]) -> list[tuple[str, Colour]]:
     """Return what each colour means and how many there are, the most frequent first."""
     counts = Counter(found.label for found in objects)
-    return [(f"{_short(label)} {count}", colour_of(label)) for label, count in counts.most_common()]
+    return [(f"{shortened(label)} {count}", colour_of(label)) for label, count in counts.most_common()]
 
 
-def _short(word: str) -> str:
+def shortened(word: str) -> str:
     """Shorten a word; OpenCV's fonts have ASCII only."""
     plain = word.encode("ascii", "replace").decode()
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 2]}.."

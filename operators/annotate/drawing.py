@@ -11,12 +11,14 @@ from collections.abc import Sequence
 import cv2
 
 from operators.annotate.captions import Colour, banners, captions, colour_of, legend
+from operators.annotate.outlines import names, outline
 from operators.annotate.places import Rectangle, free_place
 from operators.annotate.shade import shade
 from operators.annotate.style import Style
 from operators.frames.frame import Box
 from operators.frames.mask import Mask
 from operators.wire.schema import Object, Result
+from operators.zones.layout import NOTHING, Layout
 from serving.common.tensors import Image
 
 DARK: Colour = (40, 40, 40)
@@ -28,19 +30,23 @@ WHOLE = 0.98
 """Share of the frame from which an object is the frame itself, and has no box."""
 
 
-def draw(image: Image, result: Result, masks: Sequence[Mask] = (), hurried: bool = True) -> Image:
-    """Draw the stream's masks, boxes, labels, legend and the frame's outcome onto a copy of the picture.
+def draw(
+    image: Image, result: Result, masks: Sequence[Mask] = (), hurried: bool = True, layout: Layout = NOTHING
+) -> Image:
+    """Draw the stream's masks, zones, lines, boxes, labels, legend and the frame's outcome onto a copy of the picture.
 
     A frame that is not ``hurried`` is never shown as late.
     """
     canvas = image.copy()
     shade(canvas, masks)
+    outline(canvas, layout)
     style, boxes = Style.of(canvas), [_pixels(found, canvas) for found in result.objects]
     for found, box in zip(result.objects, boxes, strict=True):
         if _share(box, canvas) < WHOLE:
             stroke = style.stroke if found.parent_id is None else max(1, style.stroke // 2)
             cv2.rectangle(canvas, box[:2], (box[2] - 1, box[3] - 1), colour_of(found.label), stroke, cv2.LINE_AA)
     taken = [*_banner(canvas, style, result, hurried), *_legend(canvas, style, result.objects)]
+    taken += names(canvas, layout, result.objects, taken)
     crowded = _is_crowded(canvas, style, result.objects)
     # The smallest first: a large object has more places for its label.
     for found, box in sorted(zip(result.objects, boxes, strict=True), key=lambda each: _share(each[1], canvas)):

@@ -88,7 +88,7 @@ def run_query(
     streams = [spec.stream for spec in specs]
     with ExitStack() as files:
         _check_writable(outputs)
-        look = Look([each.mask for each in query.masks], frozenset(unhurried))
+        look = Look([each.mask for each in query.masks], frozenset(unhurried), query.layout)
         sinks, final_steps = _open(outputs, streams, look, files)
         totals = Totals()
         sinks += _event_log(query, outputs.events, totals, files)
