@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from operators.wire.schema import AuditedKind, Fallback
 
@@ -25,8 +26,7 @@ WORDS: dict[Fallback, str] = {
 HURRIED = "frames wait behind it"
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
+class Rung(NamedTuple):
     """A model that may run."""
 
     model: str

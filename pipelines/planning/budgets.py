@@ -69,9 +69,10 @@ def fill(weights: Sequence[float], least: Sequence[float], total: float) -> list
     needed = sum(least)
     if total <= needed:
         return [total * each / needed if needed else 0.0 for each in least]
-    if not any(weights):
-        weights = [1.0] * len(weights)
-    rate = total / sum(weights)
+    together = sum(weights)
+    if not together:
+        weights, together = [1.0] * len(weights), float(len(weights))
+    rate = total / together
     found = [rate * weight for weight in weights]
     if all(map(ge, found, least)):
         return found

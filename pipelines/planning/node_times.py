@@ -73,8 +73,9 @@ class ModelTimes:
         """Take what a node took, and what was measured of its model for as many objects, above 0."""
         self._over.observe(took_s / max(self.mean_s(measured_s), 1e-9))
         beyond_s = took_s - measured_s
-        newest = (1.0, measured_s, measured_s**2, beyond_s, measured_s * beyond_s)
-        n, t, tt, u, tu = (KEPT * known + new for known, new in zip(self._sums, newest, strict=True))
+        n, t, tt, u, tu = self._sums
+        n, t, tt = KEPT * n + 1.0, KEPT * t + measured_s, KEPT * tt + measured_s**2
+        u, tu = KEPT * u + beyond_s, KEPT * tu + measured_s * beyond_s
         self._sums = n, t, tt, u, tu
         slope = (tu - t * u / n) / (tt - t * t / n + PRIOR * tt / n)
         extra_s = (u - slope * t) / n
@@ -88,10 +89,12 @@ class ModelTimes:
         """The share of the mean that times seldom exceed."""
         return self._over.tail
 
+    @property
+    def tail_line(self) -> tuple[float, float]:
+        """Seconds, and a factor of what was measured: together what is seldom exceeded."""
+        tail = self.tail
+        return tail * self.extra_s, tail * self.slowdown
+
     def mean_s(self, measured_s: float) -> float:
         """What a node takes in the mean by a model that was measured to take so long."""
         return self.extra_s + self.slowdown * measured_s
-
-    def tail_s(self, measured_s: float) -> float:
-        """What it seldom exceeds."""
-        return self.tail * self.mean_s(measured_s)

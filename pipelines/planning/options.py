@@ -57,12 +57,28 @@ class Table:
     options: tuple[Option, ...]
 
     @cached_property
+    def variants(self) -> tuple[str, ...]:
+        """The names of the options."""
+        return tuple(option.variant for option in self.options)
+
+    @cached_property
+    def _columns(self) -> tuple[tuple[float, ...], ...]:
+        """Seconds of every option, by the number of objects."""
+        none = (0.0,) * len(self.options)
+        return (none, *zip(*(option.tail_s for option in self.options), strict=True))
+
+    @cached_property
     def _extremes(self) -> tuple[Times, ...]:
-        columns = list(zip(*(option.tail_s for option in self.options), strict=True))
-        return (Times(0.0, 0.0), *(Times(min(column), max(column)) for column in columns))
+        return tuple(Times(min(column), max(column)) for column in self._columns)
+
+    def seconds(self, objects: int) -> tuple[float, ...]:
+        """Seconds of every option for so many objects, looked up."""
+        if objects <= COUNTED:
+            return self._columns[max(objects, 0)]
+        return tuple([seconds * objects / COUNTED for seconds in self._columns[COUNTED]])
 
     def times(self, objects: int) -> Times:
-        """Seconds of the fastest and of the slowest option for so many objects."""
+        """Seconds of the fastest and of the slowest option for so many objects, looked up."""
         if objects <= COUNTED:
             return self._extremes[max(objects, 0)]
         least_s, longest_s = self._extremes[COUNTED]
@@ -70,11 +86,12 @@ class Table:
 
     def best_that_fits(self, objects: int, budget_s: float) -> Option | None:
         """The first option that takes no longer than the budget; None where none does."""
-        for option in self.options:
-            if option.takes_s(objects) <= budget_s:
-                return option
+        for place, seconds in enumerate(self.seconds(objects)):
+            if seconds <= budget_s:
+                return self.options[place]
         return None
 
     def fastest(self, objects: int) -> Option:
         """The option that takes least; of equals the first."""
-        return min(self.options, key=lambda option: option.takes_s(objects))
+        seconds = self.seconds(objects)
+        return self.options[seconds.index(min(seconds))]

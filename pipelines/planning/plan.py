@@ -7,14 +7,15 @@ they are picked for again. (Line 11 of the pseudocode has the sign the other way
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 from operators.plan import WORDS
 from operators.wire.schema import Fallback
 from pipelines.planning.budgets import Path, Split, Times, shares
-from pipelines.planning.options import Option, Table
+from pipelines.planning.options import Table
 
 EPSILON_S = 1e-9
 """Budgets are sums and quotients: what exceeds one by less fits."""
@@ -32,13 +33,6 @@ class Load:
     extra_s: Mapping[str, float] = field(default_factory=dict)
     """What nodes take besides: the wait for the device, and what is done around a model."""
 
-    def takes_s(self, node: str, option: Option) -> float:
-        """Seconds that a variant seldom exceeds at a node under this load."""
-        objects = self.objects.get(node, 1)
-        if not objects:
-            return 0.0
-        return self.extra_s.get(node, 0.0) + self.slowdown.get(node, 1.0) * option.takes_s(objects)
-
     def times(self, node: str, table: Table) -> Times:
         """Seconds of the fastest and of the slowest variant of a node under this load."""
         objects = self.objects.get(node, 1)
@@ -53,8 +47,7 @@ class Load:
         return (budget_s - self.extra_s.get(node, 0.0)) / self.slowdown.get(node, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What one node is to run."""
 
     variant: str
@@ -73,6 +66,13 @@ class Choice:
         return f"nothing fits {had:.0f} ms ({self.variant} takes {took:.0f}): {WORDS[self.cause]}"
 
 
+class Way(NamedTuple):
+    """What is left of a path once some nodes have ended."""
+
+    ended: Path
+    left: Path
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What holds for all frames of a stream until something is measured anew."""
@@ -84,10 +84,19 @@ class Terms:
     split: Split = "proportional"
     fallbacks: Mapping[str, Fallback] = field(default_factory=dict)
     """By node; others have ``cheapest``."""
+    _rests: dict[frozenset[str], tuple[Way, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def rest(self, ended: Iterable[str]) -> tuple[Way, ...]:
+        """What is left of the paths once these nodes have ended; found once for each set of them."""
+        key = frozenset(ended)
+        known = self._rests.get(key)
+        if known is None:
+            ways = (_parted(path, key) for path in self.ways)
+            known = self._rests[key] = tuple(dict.fromkeys(way for way in ways if way.left))
+        return known
 
 
-@dataclass(frozen=True, slots=True)
-class FramePlan:
+class FramePlan(NamedTuple):
     """The decisions for one frame, as far as it has come."""
 
     terms: Terms
@@ -102,6 +111,10 @@ class FramePlan:
     def fits(self) -> bool:
         """Whether every node has a variant that fits."""
         return all(choice.cause is None for choice in self.choices.values())
+
+
+def _parted(path: Path, ended: Collection[str]) -> Way:
+    return Way(tuple(node for node in path if node in ended), tuple(node for node in path if node not in ended))
 
 
 def plan(terms: Terms, deadline_s: float, load: Load, now_s: float) -> FramePlan:
@@ -138,16 +151,15 @@ def budgets(
 ) -> dict[str, float]:
     """Seconds for every node that has not ended: the least that any of its paths gives it."""
     found: dict[str, float] = {}
-    times = {node: load.times(node, table) for node, table in terms.tables.items() if node not in ended_s}
-    for path in terms.ways:
-        left, begins_s = path, began_s
-        if ended_s:
-            left = tuple([node for node in path if node in times])
-            begins_s = max([ended_s[node] for node in path if node in ended_s], default=began_s)
-        if left:
-            for node, budget_s in zip(left, shares(left, deadline_s - begins_s, times, terms.split), strict=True):
-                if budget_s < found.get(node, inf):
-                    found[node] = budget_s
+    times: dict[str, Times] = {}
+    for ended, left in terms.rest(ended_s):
+        for node in left:
+            if node not in times:
+                times[node] = load.times(node, terms.tables[node])
+        begins_s = max([ended_s[node] for node in ended]) if ended else began_s
+        for node, budget_s in zip(left, shares(left, deadline_s - begins_s, times, terms.split), strict=True):
+            if budget_s < found.get(node, inf):
+                found[node] = budget_s
     return found
 
 
@@ -156,7 +168,11 @@ def choose(terms: Terms, load: Load, node: str, budget_s: float) -> Choice:
     table, objects = terms.tables[node], load.objects.get(node, 1)
     if not objects:
         return Choice(table.options[0].variant, budget_s, 0.0)
-    option = table.best_that_fits(objects, load.measured_s(node, budget_s) + EPSILON_S)
-    cause = None if option is not None else terms.fallbacks.get(node, "cheapest")
-    option = option or table.fastest(objects)
-    return Choice(option.variant, budget_s, load.takes_s(node, option), cause)
+    extra_s, slowdown, columns = load.extra_s.get(node, 0.0), load.slowdown.get(node, 1.0), table.seconds(objects)
+    most_s = (budget_s - extra_s) / slowdown + EPSILON_S
+    for place, seconds in enumerate(columns):
+        if seconds <= most_s:
+            return Choice(table.variants[place], budget_s, extra_s + slowdown * seconds)
+    least_s = min(columns)
+    variant, cause = table.variants[columns.index(least_s)], terms.fallbacks.get(node, "cheapest")
+    return Choice(variant, budget_s, extra_s + slowdown * least_s, cause)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+from operator import mul
+
 import pytest
 
 from operators.base import Call
@@ -144,3 +148,50 @@ def test_a_constant_load_is_planned_alike() -> None:
         plans.ended("cam", "type", 0.0095 * 4, ran(plan.variant, 4))
         found.append(plan.variant)
     assert set(found) == {"large"}
+
+
+def test_frames_on_which_a_node_has_nothing_to_do_make_the_best_plan_cheaper() -> None:
+    """A detector that skips two of three frames holds three times as many."""
+    hurried = {}
+    for skipped in (0, 2):
+        plans = planner()
+        for number in range(300):
+            plans.arrived("cam", 0.020 * number)
+            plans.ended("cam", "type", 0.030, ran("large", 3 if number % (1 + skipped) == 0 else None))
+        plans.begins(start(droppable=True, waiting_s=[0.065]))
+        hurried[skipped] = plans.plan(step("type", 0.0)).hurried
+    assert hurried == {0: True, 2: False}
+
+
+def calls(table: Table, objects: int) -> int:
+    """Calls of functions for a frame of three nodes, one of which has a choice, as a measure of work."""
+    plans, made = planner({"type": table}), 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal made
+        made += event in ("call", "c_call")
+
+    for number in range(3):  # the last frame counts: what is made once is made before
+        now_s, call = 0.2 * number, ran("m0", objects)
+        made = 0
+        sys.setprofile(count)
+        try:
+            plans.arrived("cam", now_s)
+            plans.begins(start(now_s))
+            plans.plan(step("type", now_s, now_s + 0.1))
+            for node in NODES:
+                plans.ended("cam", node, 0.01, call)
+        finally:
+            sys.setprofile(None)
+    return made
+
+
+def test_a_frame_is_planned_in_few_steps_whatever_there_is_to_plan() -> None:
+    def table(models: int) -> Table:
+        speeds = [(f"m{rank}", 0.01 / (rank + 1)) for rank in range(models)]
+        return Table(tuple(Option.of(model, None, partial(mul, item_s)) for model, item_s in speeds))
+
+    few, many = calls(table(2), 1), calls(table(8), 1)
+    assert abs(calls(table(2), 60) - few) <= 3  # times are looked up by the number of objects
+    assert many - few <= 6 * 6  # each further model is one rung of the ladder
+    assert few <= 130
