@@ -25,11 +25,15 @@ mean of the p_i: how often the objects that were drawn had to disagree.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import msgspec
-from scipy.special import betaincinv
 
 from cache_adapt.bisection import crossing
+from learning.binomial import at_least
+
+REMEMBERED = 1024
+"""Number of intervals that are kept: reports are made again and again between two audits."""
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -39,12 +43,18 @@ class Interval(msgspec.Struct, frozen=True):
     high: float
 
 
+@lru_cache(maxsize=REMEMBERED)
 def exact(disagreements: int, audits: int, error: float) -> Interval:
     """Clopper–Pearson interval of the agreement, 0…1; for one look it errs with probability ``error`` at most."""
     agreements, tail = audits - disagreements, error / 2
-    low = 0.0 if agreements == 0 else float(betaincinv(agreements, disagreements + 1, tail))
-    high = 1.0 if disagreements == 0 else float(betaincinv(agreements + 1, disagreements, 1 - tail))
+    low = 0.0 if agreements == 0 else _share(agreements, audits, tail)
+    high = 1.0 if disagreements == 0 else _share(agreements + 1, audits, 1 - tail)
     return Interval(low, high)
+
+
+def _share(successes: int, trials: int, tail: float) -> float:
+    """The share of successes with which so many of them, or more, have the probability ``tail``."""
+    return crossing(lambda share: at_least(successes, trials, share) - tail, 0.0, 1.0)
 
 
 def sequential(disagreements: float, audits: float, error: float) -> Interval:

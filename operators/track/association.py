@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from operators.track.boxes import Array
 from operators.track.kalman import Motion
+from operators.track.least_cost import least_cost
 
 WIDENED = 0.5
 """Boxes are widened on every side by this many standard deviations of the expected place, a box size at most."""
@@ -18,6 +19,8 @@ OTHER_LABEL = 0.1
 """Cost of another label: it decides between neighbours and breaks no track."""
 ALONE = 1.5
 """Cost of a track and a box that stay without each other."""
+FEW = 8
+"""Up to so many tracks or boxes in conflict are assigned here, in a tenth of a millisecond; more by SciPy's solver."""
 
 Pairs = list[tuple[int, int]]
 
@@ -42,7 +45,7 @@ def distances_and_costs(tracks: Motion, shapes: Array, other_label: NDArray[np.b
 
 
 def solver_loaded() -> bool:
-    """Whether ``assign`` answers without loading the solver, which takes 0.3 s once per process."""
+    """Whether ``assign`` answers without loading the solver of large conflicts, which takes 0.3 s once per process."""
     return "scipy.optimize" in sys.modules
 
 
@@ -50,9 +53,28 @@ def assign(costs: Array, allowed: NDArray[np.bool_]) -> Pairs:
     """Pairs of (track, box), each at most once, such that pairs and those left alone cost least."""
     if not allowed.any():
         return []
-    if allowed.sum(axis=0).max() <= 1 and allowed.sum(axis=1).max() <= 1:
-        return list(zip(*(places.tolist() for places in np.nonzero(allowed)), strict=True))
-    from scipy.optimize import linear_sum_assignment  # not at the top: see solver_loaded
+    choices, rivals = allowed.sum(axis=1), allowed.sum(axis=0)
+    if rivals.max() <= 1 and choices.max() <= 1:
+        return _places(allowed)
+    settled = allowed & (choices == 1)[:, None] & (rivals == 1)
+    contested = allowed & ~settled
+    tracks, boxes = (np.flatnonzero(contested.any(axis=axis)) for axis in (1, 0))
+    part = np.ix_(tracks, boxes)
+    chosen = _cheapest(np.where(contested[part], np.minimum(costs[part] - ALONE, 0), 0))
+    pairs = [(int(tracks[row]), int(boxes[column])) for row, column in chosen]
+    return _places(settled) + [pair for pair in pairs if allowed[pair]]
 
-    rows, columns = linear_sum_assignment(np.where(allowed, np.minimum(costs - ALONE, 0), 0))
-    return [(row, column) for row, column in zip(rows.tolist(), columns.tolist(), strict=True) if allowed[row, column]]
+
+def _places(marked: NDArray[np.bool_]) -> Pairs:
+    return list(zip(*(places.tolist() for places in np.nonzero(marked)), strict=True))
+
+
+def _cheapest(costs: Array) -> Pairs:
+    """Row and column of each pair of the assignment of least cost."""
+    if min(costs.shape) > FEW:
+        from scipy.optimize import linear_sum_assignment  # not at the top: see solver_loaded
+
+        return list(zip(*(places.tolist() for places in linear_sum_assignment(costs)), strict=True))
+    if costs.shape[0] > costs.shape[1]:
+        return [(row, column) for column, row in enumerate(least_cost(costs.T.tolist()))]
+    return list(enumerate(least_cost(costs.tolist())))

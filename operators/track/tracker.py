@@ -70,6 +70,8 @@ class KalmanTracker:
         """See ``Tracker``. Time that is no number or runs back counts as none."""
         step_s = LEAST_STEP_S if math.isnan(elapsed_s) else min(max(elapsed_s, LEAST_STEP_S), LONGEST_STEP_S)
         self._age(step_s)
+        if not regions:
+            return []
         seen = _Seen.of(regions)
         owners = np.full(len(seen.places), -1, np.intp)
         if pairs := self._associated(seen):
@@ -96,12 +98,14 @@ class KalmanTracker:
         Until a track is confirmed, the time it was missed is taken off the time it was seen, and it ends below 0.
         """
         patience_s = max(self._settings.lost_after_s, PATIENCE_FRAMES * self._last_step_s) + _ROUNDING_S
+        self._last_step_s = step_s
+        if not len(self._numbers):
+            return
         missed = (self._unseen_s > 0) & ~self._confirmed
         self._seen_s = self._seen_s - step_s * missed
         self._unseen_s = self._unseen_s + step_s
         self._keep(np.flatnonzero((self._unseen_s <= patience_s) & (self._seen_s > -_ROUNDING_S)))
         self._motion = predict(self._motion, min(step_s, patience_s))
-        self._last_step_s = step_s
 
     def _associated(self, seen: _Seen) -> Pairs:
         """Confirmed tracks choose first, among sure regions and then among all; what is left goes to new tracks."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scipy.special import bdtrc
+from learning.binomial import at_least
 
 LEAST_SUPPORT = 2
 """A class seen once may be any slip of the oracle's (§5.3.2: k is 2 to 3)."""
@@ -44,11 +44,6 @@ class Inputs:
     def _slip(self) -> float:
         """Probability that the oracle says a certain wrong class."""
         return (1 - self.oracle_accuracy) / (self.classes - 1)
-
-
-def at_least(successes: int, trials: int, probability: float) -> float:
-    """P[Binomial(trials, probability) ≥ successes]."""
-    return float(bdtrc(successes - 1, trials, probability))
 
 
 @lru_cache(maxsize=4096)

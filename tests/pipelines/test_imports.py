@@ -15,8 +15,8 @@ from tests.pipelines.run.test_run_query import write_clip
 
 RUN = {"aiokafka", "av", "cv2", "faust", "numpy", "onnxruntime", "psutil", "pydantic", "rich", "safetensors"}
 """What every run needs. Faust itself imports ``aiokafka``, whatever its transport."""
-NETWORKS = {"onnx", "scipy"}
-"""What a run needs that recognises: graphs of networks, statistics of audits."""
+NETWORKS = {"onnx"}
+"""What a run needs that recognises: graphs of networks."""
 BROKERS = {"kafka", "aiokafka.admin", "faust.transport.drivers.aiokafka", "operators.transports.kafka"}
 """What only a broker is spoken to by."""
 HEAVY = (
@@ -31,8 +31,7 @@ HEAVY = (
         "openvino",
         "sklearn",
         "matplotlib",
-        "scipy.optimize",
-        "scipy.stats",
+        "scipy",
     }
 )
 

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import linear_sum_assignment
 
 from operators.testing import make_region
 from operators.track.association import ALONE, assign, distances_and_costs
@@ -53,14 +54,32 @@ def test_no_other_assignment_costs_less(case):
     assert abs(sum(costs[pair] - ALONE for pair in pairs) - least_cost(costs, allowed)) < 1e-9
 
 
-def test_the_solver_is_loaded_by_a_conflict_only():
+@settings(deadline=None)
+@given(
+    st.tuples(st.integers(1, 14), st.integers(1, 14)).flatmap(
+        lambda shape: st.tuples(
+            arrays(float, shape, elements=st.floats(0, ALONE - 0.01)), arrays(bool, shape, elements=st.booleans())
+        )
+    )
+)
+def test_it_costs_what_scipys_solver_finds(case):
+    costs, allowed = case
+    gains = np.where(allowed, costs - ALONE, 0)
+    pairs = assign(costs, allowed)
+    assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
+    assert abs(sum(gains[pair] for pair in pairs) - gains[linear_sum_assignment(gains)].sum()) < 1e-9
+
+
+def test_the_solver_is_loaded_by_a_conflict_of_many_only():
     script = """
 import sys, numpy as np
-from operators.track.association import assign, solver_loaded
+from operators.track.association import FEW, assign, solver_loaded
 assert assign(np.zeros((2, 2)), np.eye(2, dtype=bool)) == [(0, 0), (1, 1)]
 assert assign(np.zeros((0, 3)), np.zeros((0, 3), bool)) == []
 assert not solver_loaded() and not any(name.startswith("scipy") for name in sys.modules)
-assign(np.zeros((2, 2)), np.ones((2, 2), bool))
+assert len(assign(np.zeros((FEW, 20)), np.ones((FEW, 20), bool))) == FEW
+assert not solver_loaded()
+assert len(assign(np.zeros((20, FEW + 1)), np.ones((20, FEW + 1), bool))) == FEW + 1
 assert solver_loaded()
 """
     subprocess.run([sys.executable, "-c", script], check=True)

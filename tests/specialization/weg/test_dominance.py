@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specialization.weg.dominance import Inputs, at_least, dominant_classes, skew_of_answers, support
+from learning.binomial import at_least
+from specialization.weg.dominance import Inputs, dominant_classes, skew_of_answers, support
 
 # Table C.1 (Shen, 2019): N, a*, n, p, w, k, p_in, p_out; rows 1, 7 and 8 as recomputed, the printed ones are misprints.
 TABLE_C1 = [
