@@ -93,7 +93,7 @@ def run_query(
         totals = Totals()
         sinks += _event_log(query, outputs.events, totals, files)
         progress = files.enter_context(RunProgress(specs, console))
-        station = _station(outputs.listen, query.name, final_steps, unhurried)
+        station = _station(outputs.listen, query, final_steps, unhurried)
         watching = Observers([counts, progress, *(station.observers if station else ()), *observers])
         history = PlanHistory()
         run = EmbeddedRun(query.name, specs, [*sinks, history] if outputs.plots is not None else sinks, watching)
@@ -132,7 +132,7 @@ async def _run(
     return parts.shortcuts, None
 
 
-def _station(listen: Listen | None, title: str, final_steps: list[FinalStep], unhurried: set[str]) -> Station | None:
+def _station(listen: Listen | None, query: Query, final_steps: list[FinalStep], unhurried: set[str]) -> Station | None:
     """Who serves page and metrics; its pictures are made by a further final step."""
     if listen is None:
         return None
@@ -140,7 +140,8 @@ def _station(listen: Listen | None, title: str, final_steps: list[FinalStep], un
     from pipelines.observe.live.page import Page
     from pipelines.observe.station import Station
 
-    page = Page(title)
+    page = Page(query.name)
+    page.board.layout = query.layout
     final_steps.append(page.pictures.take)
     station = Station(listen, page)
     station.never_late(unhurried)

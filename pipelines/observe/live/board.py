@@ -9,8 +9,9 @@ from typing import Any
 
 from operators.observer import Observer
 from operators.wire.schema import Result, StreamPlan, StreamStatus
+from operators.zones.layout import NOTHING
 from pipelines.observe.live.stream_figures import StreamFigures
-from pipelines.observe.live.views import detail, tile
+from pipelines.observe.live.views import detail, drawn, tile
 
 MOST_STREAMS = 256
 
@@ -22,6 +23,8 @@ class Board(Observer):
         self._now, self._most = now, most_streams
         self.unhurried: Collection[str] = ()
         """Streams whose frames wait for the analysis, so that none is late."""
+        self.layout = NOTHING
+        """Zones and lines of the query, where it is known."""
         self._figures: OrderedDict[str, StreamFigures] = OrderedDict()
         self._states: dict[str, StreamStatus] = {}
         self._plans: dict[str, StreamPlan] = {}
@@ -70,7 +73,11 @@ class Board(Observer):
         figures, now_s = self._figures.get(stream), self._now()
         if figures is None:
             return None
-        return {**self._tile(stream, now_s), **detail(figures, self._plans.get(stream), now_s)}
+        return {
+            **self._tile(stream, now_s),
+            **detail(figures, self._plans.get(stream), now_s),
+            **drawn(self.layout.of(stream)),
+        }
 
     def _tile(self, stream: str, now_s: float) -> dict[str, Any]:
         shown = tile(stream, self._figures[stream], self._states.get(stream), now_s)

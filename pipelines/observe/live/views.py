@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from operators.wire.schema import NodePlan, Object, Result, StreamPlan, StreamStatus
+from operators.zones.layout import Layout
 from pipelines.observe.live.sightings import called
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
 from pipelines.observe.live.variants import MOST_SWITCHES, switch, variants
@@ -64,6 +65,14 @@ def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float) -> dic
         "nodes": [_node(node) for node in plan.nodes[:MOST_NODES]] if plan else [],
         "events": [asdict(event) for event in figures.sightings.latest],
         "explained": explained(figures.latest) if figures.latest else [],
+    }
+
+
+def drawn(layout: Layout) -> dict[str, Any]:
+    """The zones and lines in the picture of a stream."""
+    return {
+        "zones": [{"name": zone.name, "points": zone.points} for zone in layout.zones],
+        "lines": [{"name": line.name, "points": line.points} for line in layout.lines],
     }
 
 

@@ -30,6 +30,8 @@ export class Picture {
     this.wait.hidden = true;
     if (this.labels) this.node.style.aspectRatio = `${next.naturalWidth} / ${next.naturalHeight}`;
     this.draw(frame, next.naturalWidth, next.naturalHeight);
+    if (this.width !== next.naturalWidth || this.height !== next.naturalHeight) this.resized?.(next.naturalWidth, next.naturalHeight);
+    [this.width, this.height] = [next.naturalWidth, next.naturalHeight];
   }
 
   draw(frame, width, height) {

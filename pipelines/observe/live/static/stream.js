@@ -2,6 +2,7 @@
 
 import { interval, legend, meter, timeline, variants } from "./charts.js";
 import { el, link, ms, percent, setText } from "./dom.js";
+import { Editor } from "./editor.js";
 import { Picture } from "./picture.js";
 import { EVENT, KIND, lookOf, objects, PHASE } from "./words.js";
 
@@ -12,6 +13,7 @@ export class StreamView {
     this.state = el("span", { class: "pill" });
     this.words = el("p", { class: "soft" });
     this.steps = el("nav", { class: "steps", "aria-label": "Other streams" });
+    this.editor = new Editor(stream, this.picture);
     this.legend = el("div");
     this.said = el("ul", { class: "say" });
     this.facts = el("dl", { class: "facts" });
@@ -23,7 +25,7 @@ export class StreamView {
     this.key = el("p", { class: "small soft" }, "Above the line: answers about objects, by who gave them. Below it, in red: frames that were dropped or failed.");
     this.models = el("p", { class: "small soft" });
     const crumbs = el("div", { class: "crumbs" }, el("a", { href: "#/" }, "← All streams"), this.steps, el("h1", {}, stream, this.state), this.words);
-    const left = el("div", {}, el("div", { class: "panel flush" }, this.picture.node, this.legend), panel("Who answered, over five minutes", this.time, this.key, this.models), this.variants, panel("This frame in words", this.said));
+    const left = el("div", {}, el("div", { class: "panel flush" }, this.picture.node, this.legend), el("details", { class: "panel" }, el("summary", {}, "Zones and lines"), this.editor.node), panel("Who answered, over five minutes", this.time, this.key, this.models), this.variants, panel("This frame in words", this.said));
     const right = el("div", {}, panel("Last minute", this.facts, this.lost), this.nodes, panel("Latest events", this.events));
     this.node = el("div", {}, crumbs, el("div", { class: "stream" }, left, right));
   }
@@ -37,6 +39,7 @@ export class StreamView {
     this.state.className = `pill ${look}`;
     setText(this.state, view.reason ? `${word}: ${view.reason}` : word);
     setText(this.words, view.state === "running" ? "" : view.words);
+    this.editor.update(view.zones, view.lines);
     this.alt = `Latest frame of ${view.stream}: ${objects(view)}`;
     this.legend.replaceChildren(legend(view.who));
     this.time.replaceChildren(timeline(view));

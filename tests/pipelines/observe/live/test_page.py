@@ -13,6 +13,7 @@ import pytest
 from aiohttp import ClientSession
 
 from operators.wire.schema import StreamPlan, StreamStatus
+from operators.zones.layout import Layout, Line, Zone
 from pipelines.observe.live import page as pages
 from pipelines.observe.live.page import Page
 from pipelines.observe.live.who import WHO
@@ -89,6 +90,19 @@ async def test_a_streams_page_is_told_of_its_stream_and_an_unknown_one_of_nothin
     assert isinstance(view, dict)
     assert view["nodes"][0]["node"] == "kind"
     assert unknown["stream"] is None
+
+
+async def test_a_streams_page_is_told_of_its_zones_and_lines() -> None:
+    page, corners = Page("street"), ((0.1, 0.1), (0.9, 0.1), (0.9, 0.9))
+    page.board.layout = Layout(
+        (Zone("lot", corners, ("gate",)), Zone("far", corners, ("door",))), (Line("in", corners),)
+    )
+    async with open_page(page) as (client, url):
+        page.board.came(result(0, stream="gate"))
+        view = dict(await events(client, f"{url}/live?stream=gate", 2))["stream"]
+    assert isinstance(view, dict)
+    points = [list(corner) for corner in corners]
+    assert (view["zones"], view["lines"]) == ([{"name": "lot", "points": points}], [{"name": "in", "points": points}])
 
 
 async def test_too_many_viewers_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
