@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from operators.detect.centerface import centerface
 from operators.detect.detections import Array, Detections, settle
-from serving.catalogue.cards import ImageInput, ModelCard
-from serving.catalogue.decodings import CenterFaceDecoding, SsdDecoding, YoloxDecoding
+from operators.detect.ssd import ssd
+from operators.detect.yolo import yolo
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.decodings import CenterFaceDecoding, YoloDecoding, YoloxDecoding
 from serving.errors import ModelError
 
 GRIDS = 8
@@ -30,9 +32,11 @@ def decode(card: ModelCard, outputs: Sequence[Array], min_score: float | None = 
     per_item = zip(*outputs, strict=True)
     if isinstance(rule, YoloxDecoding):
         return [settle(_yolox(card, rule, item, threshold), rule.nms_iou) for item in per_item]
+    if isinstance(rule, YoloDecoding):
+        return [settle(yolo(card, rule, item, threshold), rule.nms_iou) for item in per_item]
     if isinstance(rule, CenterFaceDecoding):
         return [settle(centerface(card, rule, item, threshold), rule.nms_iou) for item in per_item]
-    return [settle(_ssd(card, rule, item, threshold), rule.nms_iou) for item in per_item]
+    return [settle(ssd(card, rule, item, threshold), rule.nms_iou) for item in per_item]
 
 
 def _yolox(card: ModelCard, rule: YoloxDecoding, item: Sequence[Array], threshold: float) -> Detections:
@@ -60,46 +64,6 @@ def _grid(width: int, height: int, strides: tuple[int, ...]) -> tuple[NDArray[np
         rows, columns = np.mgrid[: height // stride, : width // stride]
         cells.append(np.column_stack([columns.ravel(), rows.ravel()]).astype(np.float32))
     return np.vstack(cells), np.repeat(np.asarray(strides, np.float32), [len(each) for each in cells])
-
-
-def _ssd(card: ModelCard, rule: SsdDecoding, item: Sequence[Array], threshold: float) -> Detections:
-    """Liu et al. (2016): boxes and class scores per prior; or what a graph that decoded them itself says."""
-    boxes, scores, *labels = item
-    if labels:
-        scores, classes = _labelled(card, rule, scores, labels)
-    else:
-        scores, classes = _best_class(card, rule, scores)
-    likely = np.flatnonzero((scores >= threshold) & (classes >= 0))
-    return Detections(_corners(card.input, rule, boxes[likely]), scores[likely], classes[likely])
-
-
-def _best_class(card: ModelCard, rule: SsdDecoding, scores: Array) -> tuple[Array, Array]:
-    """K × classes → score and index of the best class that is not the background."""
-    if rule.background is not None:
-        scores = np.delete(scores, rule.background, axis=1)
-    if scores.ndim != 2 or scores.shape[1] != len(card.classes):
-        raise ModelError(f"model {card.name!r} scores {scores.shape[-1]} classes, its card lists {len(card.classes)}")
-    return scores.max(axis=1), scores.argmax(axis=1)
-
-
-def _labelled(card: ModelCard, rule: SsdDecoding, scores: Array, labels: Sequence[Array]) -> tuple[Array, Array]:
-    """K scores and labels, and perhaps how many of them count → score and class index, −1 where it is none of ours."""
-    classes = labels[0].astype(np.intp) - rule.first_label
-    known = (classes >= 0) & (classes < len(card.classes))
-    if rule.background is not None:
-        known &= labels[0] != rule.background
-    if len(labels) > 1:
-        known &= np.arange(len(classes)) < int(labels[1])
-    return scores, np.where(known, classes, -1)
-
-
-def _corners(size: ImageInput, rule: SsdDecoding, boxes: Array) -> NDArray[np.float32]:
-    if rule.box_order == "yxyx":
-        boxes = boxes[:, [1, 0, 3, 2]]
-    elif rule.box_order == "cxcywh":
-        boxes = np.hstack([boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2])
-    scale = (size.width, size.height, size.width, size.height) if rule.normalised else (1, 1, 1, 1)
-    return (boxes * np.asarray(scale, np.float32)).astype(np.float32)
 
 
 def _exactly(card: ModelCard, item: Sequence[Array], count: int) -> Sequence[Array]:

@@ -20,14 +20,32 @@ class YoloxDecoding(Strict):
     nms_iou: Share = 0.45
 
 
+class YoloDecoding(Strict):
+    """One output N × K × (4 + classes), centre and size in pixels of the input, then scores; or its transpose.
+
+    With objectness N × K × (5 + classes) (Redmon and Farhadi, 2018).
+    """
+
+    kind: Literal["yolo"]
+    objectness: bool = False
+    """Whether a number before the class scores says how sure it is that there is a thing."""
+    min_score: Share = 0.3
+    nms_iou: Share = 0.45
+
+
 class SsdDecoding(Strict):
-    """Outputs boxes N × K × 4, scores N × K × classes; or boxes, scores N × K, labels N × K and, perhaps, counts N."""
+    """Outputs boxes N × K × 4, scores N × K × classes; or boxes, scores N × K, labels N × K and, perhaps, counts N.
+
+    Instead of the latter also boxes with their score N × K × 5, labels N × K; or box, score and label N × K × 6.
+    """
 
     kind: Literal["ssd"]
     box_order: Literal["xyxy", "yxyx", "cxcywh"] = "xyxy"
     normalised: bool = True
     """Boxes are shares of the input; otherwise pixels of it."""
-    background: int | None = None
+    activation: Literal["none", "sigmoid", "softmax"] = "none"
+    """What makes scores of the K × classes numbers, where the graph says logits."""
+    background: int | None = Field(default=None, ge=0)
     """Column of the scores (or label) that means "nothing"; the others count as classes in their order."""
     first_label: int = 0
     """Label of the first class where the network says labels: 1 where it counts from one."""
@@ -46,4 +64,4 @@ class CenterFaceDecoding(Strict):
     nms_iou: Share = 0.3
 
 
-Decoding = Annotated[YoloxDecoding | SsdDecoding | CenterFaceDecoding, Field(discriminator="kind")]
+Decoding = Annotated[YoloxDecoding | YoloDecoding | SsdDecoding | CenterFaceDecoding, Field(discriminator="kind")]

@@ -47,8 +47,8 @@ def test_a_file_of_classes_that_is_absent_or_elsewhere_is_refused(tmp_path: Path
         ({"input": {"width": 4, "height": 4, "align": "arc"}}, r"input\.align: is 'arc'; did you mean 'arcface'\?"),
         ({"task": "detect"}, "a detector needs 'decoding'"),
         (
-            {"task": "detect", "decoding": {"kind": "yolo"}},
-            "decoding.kind: is 'yolo'; did you mean 'yolox'\\? allowed: yolox, ssd, centerface",
+            {"task": "detect", "decoding": {"kind": "yolov"}},
+            "decoding.kind: is 'yolov'; did you mean 'yolo'\\? allowed: yolox, yolo, ssd, centerface",
         ),
         (
             {"task": "detect", "decoding": {"kind": "ssd", "box_oder": "xyxy"}},
