@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
+
 from operators.recognise.enrolment import read_picture
 from operators.recognise.gallery import Gallery, GalleryRecogniser
 from operators.recognise.portraits import bordered
@@ -18,6 +20,10 @@ BORDER = 0.125
 """Share of its size that a picture gets on every side before it is looked at: so detector and crop see it anew."""
 MOST_PAIRS = 20
 """Pairs that are named, the most similar first."""
+CROWD = 10
+"""Identities from which their likeness tells how often strangers get a name."""
+STRANGERS = 0.05
+"""Share of strangers that may get a name."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,24 @@ async def checked(recogniser: GalleryRecogniser, model: str) -> GalleryReport:
     own = zip(gallery.names, gallery.paths, gallery.match(gallery.vectors), strict=True)
     faults += [_double(path, name, other) for name, path, (other, _) in own if other != name]
     doubts += [said for name, path in recogniser.pictures() if (said := await _stranger(recogniser, model, name, path))]
-    return GalleryReport(tuple(faults), (*doubts, *alike(gallery, recogniser.least(model))))
+    least = recogniser.least(model)
+    return GalleryReport(tuple(faults), (*doubts, *strangers(gallery, least), *alike(gallery, least)))
+
+
+def strangers(gallery: Gallery, least: float) -> list[str]:
+    """A line where strangers would often get a name: each identity is a stranger to the others."""
+    names = np.array(gallery.names)
+    other = names[:, None] != names
+    similarity = np.where(other, gallery.vectors @ gallery.vectors.T, -1.0).max(axis=1)
+    nearest = np.array([similarity[names == name].max() for name in dict.fromkeys(gallery.names)])
+    taken = int((nearest >= least).sum())
+    if len(nearest) < CROWD or taken <= STRANGERS * len(nearest):
+        return []
+    better = math.ceil(100 * float(np.quantile(nearest, 1 - STRANGERS))) / 100
+    return [
+        f"{taken} of {len(nearest)} identities are as similar to another one as two pictures of one: at {least:.2f} "
+        f"strangers would often get a name, with min_confidence: {better:.2f} about one in {round(1 / STRANGERS)}"
+    ]
 
 
 def alike(gallery: Gallery, least: float) -> list[str]:

@@ -12,8 +12,8 @@ import pytest
 from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.frame import Box, Frame, Region
-from operators.recognise.gallery import GalleryRecogniser
-from operators.recognise.gallery_check import alike, checked
+from operators.recognise.gallery import Gallery, GalleryRecogniser
+from operators.recognise.gallery_check import alike, checked, strangers
 from operators.recognise.portraits import LONGEST, Detected, Whole, bordered, shrunk
 from operators.testing import FakeEngine, call, card_of, make_frame
 from serving.common.tensors import Image
@@ -189,6 +189,30 @@ async def test_a_picture_that_is_another_one_s_from_afar_is_a_doubt(tmp_path: Pa
     folder = gallery(tmp_path, ada=[photo((20, 30, 30, BLUE), (80, 80, 10, RED))], eve=[photo((20, 20, 50, RED))])
     report = await checked(recogniser(folder, Shy()), "look")
     assert any(doubt.startswith("ada/0.jpg is 'eve'") for doubt in report.doubts), report
+
+
+def likeness(*similarities: float) -> Gallery:
+    """Identities of which each pair in a row has a similarity, and which are like nobody else."""
+    vectors = np.zeros((2 * len(similarities), 2 * len(similarities)), np.float32)
+    for pair, similarity in enumerate(similarities):
+        vectors[2 * pair, 2 * pair] = 1.0
+        vectors[2 * pair + 1, 2 * pair : 2 * pair + 2] = similarity, (1 - similarity**2) ** 0.5
+    names = tuple(f"n{number}" for number in range(len(vectors)))
+    return Gallery(names, tuple(Path(name) / "1.jpg" for name in names), vectors)
+
+
+def test_where_strangers_would_get_names_it_is_said_from_which_similarity_they_would_not() -> None:
+    (said,) = strangers(likeness(0.1, 0.2, 0.3, 0.45, 0.55), 0.4)
+    assert said.startswith("4 of 10 identities are as similar to another one")
+    assert said.endswith("at 0.40 strangers would often get a name, with min_confidence: 0.56 about one in 20")
+    assert strangers(likeness(0.1, 0.2, 0.3, 0.45, 0.55), 0.56) == []
+    assert strangers(likeness(0.1, 0.45), 0.4) == []
+
+
+def test_pictures_of_one_identity_are_no_strangers_to_each_other() -> None:
+    gallery = likeness(*[0.9] * 10)
+    couples = Gallery(tuple(f"n{number // 2}" for number in range(20)), gallery.paths, gallery.vectors)
+    assert strangers(couples, 0.4) == []
 
 
 async def test_no_more_pairs_are_named_than_anybody_reads(tmp_path: Path) -> None:
