@@ -16,7 +16,13 @@ settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
-pytest_plugins = ["tests.real.kafka", "tests.real.rtsp", "tests.real.secured", "tests.real.browser"]
+pytest_plugins = [
+    "tests.real.centerface",
+    "tests.real.kafka",
+    "tests.real.rtsp",
+    "tests.real.secured",
+    "tests.real.browser",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 

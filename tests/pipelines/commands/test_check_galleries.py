@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
@@ -22,12 +23,16 @@ from pipelines.query.query_file import load_query
 from pipelines.run.run_query import Outputs, run_query
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
+from serving.catalogue.public import public_model
+from serving.common.tensors import Image
 from serving.errors import QueryError
 from tests.models import write_card
 from tests.pipelines.queries import write
 
 PICTURES = ("000000008532", "000000004395", "000000012667", "000000011051", "000000009448", "000000009378")
 """Pictures with a large face or two."""
+FRONTAL = ("000000008532", "000000011051", "000000009448")
+"""Those whose face looks at the camera, and is large."""
 QUERY = """\
     version: 1
     name: faces
@@ -42,6 +47,9 @@ QUERY = """\
 pytestmark = pytest.mark.data
 
 
+MOBILE_FACE_NET = {"width": 112, "height": 112, "scale": 1 / 127.5, "mean": [1.0, 1.0, 1.0]}
+
+
 @pytest.fixture
 def models(data_dir: Path, tmp_path: Path) -> Path:
     weights, models = data_dir / "weights", tmp_path / "models"
@@ -53,8 +61,18 @@ def models(data_dir: Path, tmp_path: Path) -> Path:
     decoding = {"kind": "ssd", "background": 0, "min_score": 0.7, "nms_iou": 0.3}
     found = {"task": "detect", "input": size, "outputs": ["boxes", "scores"], "classes": ["face"], "decoding": decoding}
     write_card(models / "ultraface", **found)
-    small = {"width": 112, "height": 112, "scale": 1 / 127.5, "mean": [1.0, 1.0, 1.0]}
-    write_card(models / "faces", task="embed", classes=None, input=small, min_similarity=0.5)
+    write_card(models / "faces", task="embed", classes=None, input=MOBILE_FACE_NET, min_similarity=0.5)
+    return models
+
+
+@pytest.fixture
+def upright(models: Path, centerface: Path) -> Path:
+    """The same with CenterFace, and the embedder for faces that are laid upright."""
+    (models / "centerface").mkdir()
+    shutil.copy(centerface, models / "centerface" / "net.onnx")
+    write_card(models / "centerface", **public_model("centerface").card)
+    aligned = {**MOBILE_FACE_NET, "align": "arcface"}
+    write_card(models / "faces", task="embed", classes=None, input=aligned, min_similarity=0.5)
     return models
 
 
@@ -72,8 +90,10 @@ async def faces(models: Path, data_dir: Path) -> list[tuple[Frame, Region]]:
     return found
 
 
-def enrolled(folder: Path, found: list[tuple[Frame, Region]], surroundings: float) -> None:
-    for name, (frame, region) in zip(PICTURES, found, strict=True):
+def enrolled(
+    folder: Path, found: list[tuple[Frame, Region]], surroundings: float, names: Sequence[str] = PICTURES
+) -> None:
+    for name, (frame, region) in zip(names, found, strict=True):
         (folder / "people" / name).mkdir(parents=True)
         picture = cut(frame.image, region.box, surroundings).pixels
         cv2.imwrite(str(folder / "people" / name / "1.jpg"), picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
@@ -114,6 +134,27 @@ def answers_of(path: Path, models: Path) -> list[str]:
 def _area(found: Object) -> float:
     box = found.detection.bounding_box
     return (box.x_max - box.x_min) * (box.y_max - box.y_min)
+
+
+def test_faces_with_landmarks_are_known_however_the_camera_hangs(data_dir: Path, upright: Path, tmp_path: Path) -> None:
+    found = asyncio.run(faces(upright, data_dir))
+    known = [found[PICTURES.index(name)] for name in FRONTAL]
+    enrolled(tmp_path, known, 0.8, FRONTAL)
+    (tmp_path / "frames").mkdir()
+    for number, (frame, region) in enumerate(known):
+        cv2.imwrite(str(tmp_path / "frames" / f"{number}.jpg"), turned(frame.image, region, 30.0))
+    path = write(tmp_path / "q.yaml", QUERY.replace("ultraface", "centerface"))
+    assert answers_of(path, upright) == list(FRONTAL)
+    said = check(tmp_path, upright)
+    assert (said.exit_code, said.output.splitlines()[0][:9]) == (0, "ok: faces")
+
+
+def turned(image: Image, face: Region, degrees: float) -> Image:
+    """The picture as a camera shows it that hangs crookedly, the face in the same place."""
+    height, width = image.shape[:2]
+    centre = (face.box.x_min + face.box.x_max) / 2 * width, (face.box.y_min + face.box.y_max) / 2 * height
+    shown: Image = cv2.warpAffine(image, cv2.getRotationMatrix2D(centre, degrees, 1.0), (width, height))
+    return shown
 
 
 def test_a_sound_gallery_is_ok(data_dir: Path, models: Path, tmp_path: Path) -> None:
