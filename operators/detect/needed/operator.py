@@ -96,7 +96,7 @@ class DetectWhenNeeded:
         found = await self._detector.process(frame, regions, call)
         stream.view.found(found)
         stream.tally.detected += 1
-        self._keep(stream, frame, found)
+        self._keep(stream, frame, found if call.model == self._model else None)
         return found
 
     def result_sent(self, stream: str) -> None:

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
+
+from operators.base import Call
 from operators.detect.needed.operator import Demand, DetectWhenNeeded
+from operators.frames.frame import Frame, Region
+from operators.testing.builders import call, make_frame
 from operators.testing.engine import FakeEngine
-from tests.operators.detect.needed.test_operator import Finder, play
+from tests.operators.detect.needed.test_operator import FPS, Finder, picture, play
+
+
+class Reference(Finder):
+    """Counts the looks of audits."""
+
+    looks = 0
+
+    async def process(self, frame: Frame, regions: Sequence[Region], given: Call) -> list[Region]:
+        self.looks += 1
+        return await super().process(frame, regions, given)
 
 
 async def test_audits_ask_the_reference_and_not_the_model_that_ran() -> None:
@@ -20,3 +37,18 @@ async def test_audits_ask_the_reference_and_not_the_model_that_ran() -> None:
     assert plan.switched_off > 0  # the reference finds the object elsewhere
     assert reference.asked == []  # it is asked for audits alone
     assert planned.asked
+
+
+@pytest.mark.parametrize(("model", "always_two"), [("another", True), ("finder", False)])
+async def test_what_another_model_found_is_not_taken_for_the_references(model: str, always_two: bool) -> None:
+    reference, engine = Reference(), FakeEngine()
+    engine.costs_s["finder"] = 10.0
+    operator = DetectWhenNeeded("find", Finder(), engine, "finder", Demand(0.95, 0.3), reference)
+    for number in range(400):
+        frame = make_frame(number, number / FPS, picture(40 + number % 100), "cam", "run-1")
+        await operator.process(frame, (), call(model))
+        operator.result_sent("cam")
+    await operator.close(10.0)
+    (plan,) = operator.plans()["cam"]
+    assert plan.audits > 3
+    assert (reference.looks == 2 * plan.audits) == always_two  # one for the frame, one for the frame before
