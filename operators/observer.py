@@ -73,6 +73,12 @@ class Observer(EngineObserver):
         oldest of them, 0 where none waits; ``problem``: why it makes no progress, None while it is well.
         """
 
+    def notification_ended(self, sink: str, outcome: str) -> None:
+        """A notification was delivered to a sink, or given up for the reason that ``outcome`` names. On the event loop.
+
+        ``sink``: its name in the file of sinks.
+        """
+
     def stream_dropped(self, stream: str) -> None:
         """All that was known of a stream has been dropped: it ended, moved away, or was silent. On the event loop."""
 

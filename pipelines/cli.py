@@ -28,6 +28,7 @@ COMMANDS = {
     "adapt": "Train on what the workers of a query see, for all of them.",
     "watch": "Show results as they arrive.",
     "serve": "Show all streams in a browser, live.",
+    "forward": "Send events to MQTT and webhooks.",
     "explain": "Say why a frame was analysed as it was.",
     "check": "Validate a query file.",
     "topics": "Create or describe the topics.",

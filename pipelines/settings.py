@@ -150,6 +150,11 @@ def serve_secret(environ: Mapping[str, str] = os.environ) -> str | None:
     return environ.get("SLUICE_SERVE_SECRET") or None
 
 
+def variable(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """A variable that the user's file of sinks names; None where it is not set or empty."""
+    return environ.get(name) or None
+
+
 def parse_servers(url: str) -> tuple[str, ...]:
     """``kafka://h:p,h2:p`` or ``h:p,h2`` as ``host:port`` each; raises ``BadInput``."""
     if "@" in url:

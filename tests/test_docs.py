@@ -165,7 +165,8 @@ def test_every_policy_is_told(word: str) -> None:
 
 
 def queries(page: Path) -> list[str]:
-    return [block for block in blocks(page, "yaml") if block.startswith("version: 1") and page != ADD_AN_OPERATOR]
+    found = [block for block in blocks(page, "yaml") if block.startswith("version: 1") and page != ADD_AN_OPERATOR]
+    return [block for block in found if not block.startswith("version: 1\nsinks:")]  # of `sluice forward`
 
 
 @pytest.mark.parametrize(("page", "query"), each(queries))

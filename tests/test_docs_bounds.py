@@ -39,6 +39,9 @@ from pipelines.execute import arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka.topics import FramesTopic
+from pipelines.observe.forward import attempts, delivery, forwarder, frame_finder, reader, sinks_file, webhook
+from pipelines.observe.forward.mqtt import mqtt_sink
+from pipelines.observe.forward.signature import LEAST_SECRET
 from pipelines.observe.live import board, pairs, pictures, sightings, stream_figures, viewers
 from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
@@ -115,6 +118,14 @@ SAID = {
         f"{stream_figures.SAMPLES} latencies, {sightings.MOST_TRACKS} tracks, {sightings.MOST_EVENTS} events, its",
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
         f"| *{pairs.MOST_WAITING} each, {mib(pairs.MOST_BYTES)}* |",
+        f"| sinks of `sluice forward` | *{sinks_file.MOST_SINKS}* |",
+        f"worked on for one sink | *{reader.MOST_TAKEN}*, of *{delivery.AT_ONCE}* streams at the same time |",
+        f"| age of a notification | {sinks_file.HOUR_S:.0f} s |",
+        f"| attempts at a notification with which its sink fails | *{attempts.MOST_FAILURES}* |",
+        f"| snapshot | *{kib(bounds.SNAPSHOT_BYTES)}* of JPEG |",
+        f"| frames that are read in search of one | *{mib(frame_finder.LOOK_BYTES)}, {frame_finder.LOOK_S:.0f} s* |",
+        f"| frames that are kept, since several events are about them | *{frame_finder.KEPT}* |",
+        f"| *{mqtt_sink.MOST_STREAMS}* for each sink |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| frames that wait for a shortcut in the shadow | *{shadow.MOST_FRAMES}, {mib(shadow.MOST_BYTES)} in all* |",
         f"| objects of a stream that are being audited | *{open_trials.MOST_TRIALS} for each node* |",
@@ -152,6 +163,7 @@ SAID = {
         f"| labels, names, versions, codes | {bounds.LABEL_CHARS} characters |",
         f"| `cause`, `message`, `uri` | {bounds.TEXT_CHARS} characters |",
         f"at least {listen.LEAST_SECRET} characters, from a file",
+        f"of an answer no more than {kib(webhook.ANSWER_BYTES)} is read",
         f"* At most {server.MOST_CONNECTIONS} connections; one without a request for {server.IDLE_S:.0f} s is closed.",
         f"| `seq` | 0 to 2^{bounds.LARGEST_SEQ.bit_length()} - 1; other whole numbers 64 bits |",
         f"| `width`, `height` | 1 to {bounds.LONGEST_SIDE // 1000} {bounds.LONGEST_SIDE % 1000} |",
@@ -243,6 +255,16 @@ SAID = {
         f"`--share`, {adapt.SHARE * 100:g} % of one core",
         f"{'a minute' if process.AT_ONCE_S == 60 else '?'} of processor time in advance",
         f"waits {COUNTS[int(made_elsewhere.PATIENCE_S) // 60]} minutes for a head",
+    ],
+    "how-to/forward-events.md": [
+        f"up to {COUNTS[delivery.AT_ONCE]} streams at the same time",
+        f"| `failed` | {attempts.MOST_FAILURES} attempts failed",
+        f"A sink that has taken nothing for {forwarder.PATIENCE_S:.0f} s",
+        f"A picture has at most {kib(bounds.SNAPSHOT_BYTES)}",
+        f"({mib(frame_finder.LOOK_BYTES)}, {frame_finder.LOOK_S:.0f} s)",
+        f"At most {mqtt_sink.MOST_STREAMS} streams are announced",
+        f"signs what is posted; at least {LEAST_SECRET} characters",
+        f"| `max_age_s` | `{sinks_file.HOUR_S:.0f}` |",
     ],
     "how-to/mend-dead-letters.md": [f"up to {kib(dead_letters.DEAD_LETTER_BYTES)}, its bytes"],
     "how-to/specialize.md": [

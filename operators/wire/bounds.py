@@ -42,6 +42,10 @@ HEADER_CHARS: Final = 4096
 MOST_HEADERS: Final = 64
 LETTER_CHARS: Final = 1 << 20
 """Characters of the value that a dead letter keeps, in base64."""
+SNAPSHOT_BYTES: Final = 512 << 10
+"""Bytes of the JPEG of a snapshot."""
+SNAPSHOT_CHARS: Final = (SNAPSHOT_BYTES + 2) // 3 * 4
+"""Characters of the same in base64."""
 
 # Control characters, line breaks, and marks that turn the direction of writing: ids are printed and compared by people.
 _PLAIN: Final = r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*(?![\s\S])"

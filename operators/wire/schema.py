@@ -36,6 +36,7 @@ from operators.wire.events import (
     ZoneCause,
 )
 from operators.wire.frame_message import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader
+from operators.wire.notification import NOTIFICATION_SCHEMA, Notification, Snapshot
 from operators.wire.result import (
     RESULT_SCHEMA,
     Attribute,
@@ -75,6 +76,7 @@ __all__ = [
     "EVENT_SCHEMA",
     "FRAME_HEADER_KEY",
     "FRAME_SCHEMA",
+    "NOTIFICATION_SCHEMA",
     "PLAN_SCHEMA",
     "RESULT_SCHEMA",
     "SAMPLES_HEADER_KEY",
@@ -102,6 +104,7 @@ __all__ = [
     "Model",
     "NodeDecision",
     "NodePlan",
+    "Notification",
     "Object",
     "Outcome",
     "Phase",
@@ -112,6 +115,7 @@ __all__ = [
     "SamplesHeader",
     "SelfAgreement",
     "ShortcutKind",
+    "Snapshot",
     "Specialization",
     "SpecializationPhase",
     "StreamPlan",
@@ -127,7 +131,17 @@ __all__ = [
 ]
 
 Message = (
-    Result | StreamStatus | StreamPlan | Event | Counts | DeadLetter | FrameHeader | SamplesHeader | Wish | UpdateHeader
+    Result
+    | StreamStatus
+    | StreamPlan
+    | Event
+    | Counts
+    | Notification
+    | DeadLetter
+    | FrameHeader
+    | SamplesHeader
+    | Wish
+    | UpdateHeader
 )
 M = TypeVar("M", bound=msgspec.Struct)
 

@@ -11,7 +11,7 @@ from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from serving.errors import BadInput
 
-QUERY = Path(__file__).with_name("demo.yaml")
+QUERY = Path(__file__).parents[1] / "run" / "demo.yaml"
 
 
 @click.command(name="demo")

@@ -25,6 +25,7 @@ HEAVY = (
     | BROKERS
     | {
         "aiohttp",
+        "paho",
         "prometheus_client",
         "datasets.street",
         "torch",
@@ -71,6 +72,8 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("topics", ["topics", "create", "wrong.yaml", *BROKER], "kafka pydantic"),
     ("serve, no broker", ["serve"], "pydantic"),
     ("serve, unsafe address", ["serve", *BROKER, "--listen", "0.0.0.0:1"], "pydantic"),
+    ("forward", ["forward", "wrong.yaml", *BROKER], "pydantic"),
+    ("forward, no broker", ["forward", "sinks.yaml"], "pydantic"),
     ("doctor, wrong broker", ["doctor", "--broker", "http://a"], "pydantic"),
     ("demo", ["demo", "--nope"], "pydantic"),
     ("models list", ["models", "list", "--nope"], "pydantic rich"),
@@ -105,6 +108,7 @@ def folder(tmp_path: Path) -> Path:
     looping_model(tmp_path, above=2)
     (tmp_path / "right.yaml").write_text(RIGHT)
     (tmp_path / "wrong.yaml").write_text(RIGHT.replace("nodes:", "noes:"))
+    (tmp_path / "sinks.yaml").write_text("version: 1\nsinks: [{name: a, to: webhook, url: 'http://a'}]\n")
     (tmp_path / "model.yaml").write_text(RIGHT.replace("endless", "endles"))
     return tmp_path
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the integration tests need beside Python, where it may: Java and Maven (the Kafka broker), GStreamer's
-# RTSP server (the camera), kcat (an independent consumer), Prometheus, a browser and its driver. What it may not
-# install, the tests skip with a reason.
+# RTSP server (the camera), kcat (an independent consumer), Prometheus, Mosquitto (MQTT), a browser and its driver. What
+# it may not install, the tests skip with a reason.
 packages=""
 need() { # need COMMAND_THAT_PROVES_IT PACKAGE...
     proof=$1
@@ -12,6 +12,7 @@ need "java -version" default-jre-headless
 need "mvn --version" maven
 need "kcat -V" kcat
 need "promtool --version" prometheus
+need "test -x /usr/sbin/mosquitto || mosquitto -h | grep version" mosquitto
 need "chromium --version && chromedriver --version" chromium chromium-driver
 need "/usr/bin/python3 -c 'import gi; gi.require_version(\"GstRtspServer\", \"1.0\"); from gi.repository import GstRtspServer'" \
     python3-gi gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good \
@@ -32,7 +33,9 @@ fi
 echo "tests: installing$packages"
 $as_root apt-get update -qq &&
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
-case "$packages" in *prometheus*) # the tests start one of their own: the package's service is not wanted
-    command -v systemctl >/dev/null 2>&1 && $as_root systemctl disable --now prometheus >/dev/null 2>&1 ;;
-esac
+for service in prometheus mosquitto; do # the tests start their own: the packages' services are not wanted
+    case "$packages" in *$service*)
+        command -v systemctl >/dev/null 2>&1 && $as_root systemctl disable --now $service >/dev/null 2>&1 ;;
+    esac
+done
 exit 0

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-import cv2
-
 from operators.frames.frame import Frame
+from operators.frames.preview import preview
 from operators.wire.schema import Result
 from pipelines.observe.live.viewers import Viewers
 from pipelines.observe.live.views import picture
@@ -98,11 +97,4 @@ class Pictures:
 
 def _jpeg(load: Load, width: int, quality: int) -> str:
     """Base64 of the picture, no wider than ``width``."""
-    image = load()
-    if image.shape[1] > width:
-        height = max(1, round(image.shape[0] * width / image.shape[1]))
-        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
-    encoded, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])
-    if not encoded:
-        raise ValueError(f"an image of shape {image.shape} cannot become a JPEG")
-    return base64.b64encode(bytes(data)).decode()
+    return base64.b64encode(preview(load(), width, quality)[0]).decode()

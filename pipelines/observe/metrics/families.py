@@ -71,6 +71,9 @@ LAG = Family(
 )
 QUEUE_AGE = Family("sluice_queue_age_seconds", "gauge", (), "Age of the oldest frame that waits; 0 where none does.")
 HEALTHY = Family("sluice_healthy", "gauge", (), "1 while the process makes progress, as /healthz says.")
+NOTIFICATIONS = Family(
+    "sluice_notifications", "counter", ("sink", "outcome"), "Notifications, by sink and by how their delivery ended."
+)
 LEFT_OUT = Family(
     "sluice_metrics_left_out",
     "counter",
@@ -100,7 +103,7 @@ SAVED_S = Family(
 
 RECORDED = (
     *(CAPTURED, REPLACED, STATE, FRAMES, LATE, LATENCY, STAGE, SLO, DETECTIONS, ANSWERS, AUDITS, TRAININGS),
-    *(NETWORK_S, NETWORK_ITEMS, NETWORK_BATCHES, MODEL_MEMORY, LAG, QUEUE_AGE, HEALTHY, LEFT_OUT, BUILD),
+    *(NETWORK_S, NETWORK_ITEMS, NETWORK_BATCHES, MODEL_MEMORY, LAG, QUEUE_AGE, NOTIFICATIONS, HEALTHY, LEFT_OUT, BUILD),
 )
 """Kept up to date as things happen."""
 STANDING = (AGREEMENT, AGREEMENT_LOW, AGREEMENT_HIGH, WANTED, PHASE, SPARED_S, SAVED_S)

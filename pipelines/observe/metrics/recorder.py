@@ -133,6 +133,10 @@ class Recorder(Observer):
         self._tallies.at(families.QUEUE_AGE).value = oldest_s
         self._tallies.at(families.HEALTHY).value = problem is None
 
+    def notification_ended(self, sink: str, outcome: str) -> None:
+        """See ``Observer``. Sinks and outcomes are few: none is named by a message."""
+        self._tallies.at(families.NOTIFICATIONS, sink, outcome).value += 1
+
     def stream_dropped(self, stream: str) -> None:
         """See ``Observer``."""
         for key in list(self._streams.get(stream, ())):

@@ -35,7 +35,9 @@ def keys(value: Any, path: str = "") -> set[str]:
 
 def fields(kind: msgspec.inspect.Type, path: str = "") -> set[str]:
     """All paths of a struct, through lists and nested structs."""
-    match kind:
+    match kind:  # a message within a message has golden ones of its own
+        case msgspec.inspect.StructType() if path and kind.cls in KINDS.values():
+            return {path}
         case msgspec.inspect.StructType():
             return {path}.union(*(fields(field.type, f"{path}.{field.encode_name}") for field in kind.fields))
         case msgspec.inspect.ListType():

@@ -17,7 +17,7 @@ from tests.pipelines.queries import write
 
 ROOT = Path(__file__).parents[3]
 DOCS = (ROOT / "docs" / "query.md").read_text(encoding="utf-8")
-DEMO = ROOT / "pipelines" / "commands" / "demo.yaml"
+DEMO = ROOT / "pipelines" / "run" / "demo.yaml"
 EXAMPLES = [*sorted((ROOT / "examples").glob("*.yaml")), DEMO]
 MODELS = schemas()["query.schema.json"]["$defs"] | {"Query": schemas()["query.schema.json"]}
 KEYS = [(model, key, spec) for model, schema in MODELS.items() for key, spec in schema["properties"].items()]

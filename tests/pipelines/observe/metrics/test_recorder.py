@@ -167,3 +167,11 @@ def test_audits_and_trainings_are_counted() -> None:
     where = {"stream": "gate", "node": "kind"}
     assert seen.value(families.AUDITS, **where, kind="variant", agrees="no") == 1
     assert seen.value(families.TRAININGS, **where, used="yes") == 1
+
+
+def test_notifications_are_counted_by_sink_and_outcome() -> None:
+    seen = Watched()
+    for outcome in ("delivered", "delivered", "expired"):
+        seen.notification_ended("hook", outcome)
+    assert seen.value(families.NOTIFICATIONS, sink="hook", outcome="delivered") == 2
+    assert seen.value(families.NOTIFICATIONS, sink="hook", outcome="expired") == 1

@@ -1,0 +1,84 @@
+"""``sluice forward``: events to MQTT and webhooks."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pipelines.commands import options
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.observe.forward.sinks_file import SinksFile, load_sinks
+from pipelines.observe.web.listen import Listen
+from pipelines.process.signals import stop_loop_on_signals
+from pipelines.process.terminal import say
+from pipelines.settings import broker_settings
+
+if TYPE_CHECKING:
+    from pipelines.observe.forward.forwarder import ForwardConfig, Sinks
+
+
+@click.command(name="forward")
+@click.argument("sinks", type=click.Path(path_type=Path))
+@click.option("--check", is_flag=True, help="Validate the file and what it refers to, and end.")
+@options.broker
+@options.broker_timeout
+@options.alive
+@options.served("metrics and health")
+@options.prefix
+def command(
+    sinks: Path,
+    check: bool,
+    broker: str | None,
+    broker_timeout_s: float,
+    alive: Path | None,
+    serve: bool,
+    listen: str | None,
+    secret_file: Path | None,
+    prefix: str | None,
+) -> None:
+    """Send events and states of streams where the file SINKS says, at least once each.
+
+    What a sink has been told is remembered on the broker: after a restart it is told the rest.
+    """
+    file = load_sinks(sinks)
+    settings = None if check else broker_settings(broker)
+    listening = options.listening(serve, listen, secret_file)
+    topics = TopicsConfig().with_prefix(prefix)
+    # Clients of Kafka, MQTT and HTTP, which a wrong file need not wait for.
+    from pipelines.observe.forward.forwarder import ForwardConfig
+    from pipelines.observe.forward.opening import open_sinks
+
+    opened = open_sinks(file, sinks.parent)
+    if settings is None:
+        say("\n".join(_lines(file)))
+        return
+    asyncio.run(_forward(ForwardConfig(settings, topics, broker_timeout_s, alive), opened, listening))
+
+
+async def _forward(config: ForwardConfig, sinks: Sinks, listen: Listen | None) -> None:
+    from pipelines.observe.forward.forwarder import Forwarder
+
+    with stop_loop_on_signals() as stop:
+        if listen is None:
+            await Forwarder(config, sinks).run(stop)
+            return
+        from operators.observer import Observers
+        from pipelines.observe.station import Station  # aiohttp and Prometheus
+
+        station = Station(listen)
+        async with station.open():
+            await Forwarder(replace(config, observers=Observers(station.observers)), sinks).run(stop)
+
+
+def _lines(file: SinksFile) -> list[str]:
+    """What each sink will be told."""
+    lines = [f"ok: {len(file.sinks)} sink{'s' if len(file.sinks) > 1 else ''}"]
+    for sink in file.sinks:
+        kinds, streams, labels = (", ".join(words or ["all"]) for words in (sink.kinds, sink.streams, sink.labels))
+        picture = "" if sink.snapshot is None else f", snapshots of {sink.snapshot.max_width} pixels"
+        lines.append(f"  {sink.to:8} {sink.name}: kinds {kinds}; streams {streams}; labels {labels}{picture}")
+    return lines

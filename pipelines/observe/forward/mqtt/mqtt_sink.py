@@ -1,0 +1,114 @@
+"""Publishes notifications by MQTT, keeps the states of streams there, and announces streams to Home Assistant."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import OrderedDict
+
+from msgspec.structs import replace
+
+from operators.wire.schema import Notification, Snapshot, to_json
+from pipelines.observe.forward.attempts import BACKOFF
+from pipelines.observe.forward.mqtt.connection import MqttBroker, MqttConnection
+from pipelines.observe.forward.mqtt.home_assistant import Announced, announcements
+from pipelines.observe.forward.mqtt.topics import Topics
+from pipelines.observe.forward.sink import Away, Picture
+from serving.common.printable import printable
+from serving.common.redaction import redact
+
+log = logging.getLogger(__name__)
+
+MOST_STREAMS = 1000
+"""Streams whose state is kept on the broker, and that are announced; events of further ones are published all the
+same."""
+
+
+class MqttSink:
+    """A ``Sink``."""
+
+    def __init__(self, name: str, broker: MqttBroker, topics: Topics, announced: Announced | None = None) -> None:
+        self._name, self._broker, self._topics, self._announced = name, broker, topics, announced
+        self._states: OrderedDict[str, Notification] = OrderedDict()
+        self._known: set[str] = set()
+        self._connection: MqttConnection | None = None
+        self._trouble = "not connected yet"
+        self._full = False
+
+    def restore(self, notice: Notification) -> None:
+        """A state that the topic of states has: it is published whenever a connection begins."""
+        if self._admits(notice.stream):
+            self._states[notice.stream] = notice
+
+    async def run(self) -> None:
+        """Stay connected; every connection begins with all that is retained."""
+        rng, failures = random.Random(), 0
+        while True:
+            connection = MqttConnection(self._broker, self._topics.status)
+            try:
+                await connection.open()
+                await self._begin(connection)
+                self._connection, failures = connection, 0
+                log.info("sink %s is connected to %s:%d", self._name, self._broker.host, self._broker.port)
+                await connection.lost.wait()
+                self._trouble = "the connection is lost"
+            except Away as error:
+                said = printable(redact(str(error)), 300)
+                if said != self._trouble:
+                    log.warning("sink %s: %s; trying again", self._name, said)
+                self._trouble = said
+                failures += 1
+            finally:
+                self._connection = None
+                await connection.close()
+            await asyncio.sleep(BACKOFF.delay_s(failures, rng))
+
+    async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+        """See ``Sink``."""
+        connection = self._connection
+        if connection is None:
+            raise Away(self._trouble)
+        await self._announce(connection, notice.stream)
+        if notice.state is not None:
+            self.restore(notice)
+            if notice.stream in self._states:
+                await connection.publish(self._topics.state(notice.stream), to_json(notice), retain=True)
+            return
+        if notice.count is not None:
+            retained = notice.stream in self._known
+            await connection.publish(self._topics.counts(notice.stream), to_json(notice), retain=retained)
+            return
+        if picture is not None:
+            topic = self._topics.snapshot(notice.stream)
+            await connection.publish(topic, picture.jpeg)
+            notice = replace(notice, snapshot=Snapshot(width=picture.width, height=picture.height, topic=topic))
+        await connection.publish(self._topics.events(notice.stream), to_json(notice))
+
+    async def _begin(self, connection: MqttConnection) -> None:
+        await connection.publish(self._topics.status, b"online", retain=True)
+        known, self._known = list(self._known | self._states.keys()), set()
+        for stream in known:
+            await self._announce(connection, stream)
+        for stream, notice in list(self._states.items()):
+            await connection.publish(self._topics.state(stream), to_json(notice), retain=True)
+
+    async def _announce(self, connection: MqttConnection, stream: str) -> None:
+        """Once on each connection."""
+        if stream in self._known or not self._admits(stream):
+            return
+        if (wanted := self._announced) is not None:
+            for topic, payload in announcements(wanted, self._topics, stream).items():
+                await connection.publish(topic, payload, retain=True)
+        self._known.add(stream)
+
+    def _admits(self, stream: str) -> bool:
+        """Whether a stream may have something that is retained: whoever makes up names must not fill the broker."""
+        if stream in self._known or stream in self._states:
+            return True
+        if len(self._known | self._states.keys()) < MOST_STREAMS:
+            return True
+        if not self._full:
+            log.warning("sink %s: more than %d streams: further ones have no retained state", self._name, MOST_STREAMS)
+        self._full = True
+        return False

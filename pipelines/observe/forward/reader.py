@@ -1,0 +1,147 @@
+"""Reads topics for one sink, in a consumer group that remembers how far it has come."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
+
+from operators.transports.fetch_log import FetchLog
+from operators.transports.fetches import watch_fetches
+from operators.transports.record_sets import unreadable
+from operators.transports.unreadable_log import UnreadableLog
+from pipelines.kafka.options import client_options
+from pipelines.observe.forward.delivery import AT_ONCE
+from pipelines.observe.forward.offsets import Offsets
+from pipelines.settings import BrokerSettings
+from serving.common.backoff import BROKER_BACKOFF
+
+log = logging.getLogger(__name__)
+
+MOST_TAKEN = 64
+"""Messages that are worked on at once."""
+POLL_MS = 1000
+COMMIT_S = 5.0
+DAY_MS = 86_400_000
+"""A sink that is away for so long keeps its partitions: the group hears of its process by heartbeats."""
+REBALANCE_MS = 30_000
+
+Take = Callable[[ConsumerRecord], Awaitable[None]]
+"""Deals with a message; returns when it may be forgotten."""
+
+
+class Reader:
+    """At least once: a message is done when it was delivered or given up, and only then committed."""
+
+    def __init__(self, settings: BrokerSettings, topics: Sequence[str], group: str, take: Take) -> None:
+        self._settings, self._topics, self._group, self._take = settings, topics, group, take
+        self._unreadable = UnreadableLog()
+        self.begun = asyncio.Event()
+        """Is set once it is known where to read on: whatever comes from then on is told."""
+        self.answered_s = time.monotonic()
+        """When the broker last answered, or had no reason to."""
+
+    async def run(self) -> None:
+        """Read until this is cancelled, whatever becomes of the broker."""
+        rng, failures = random.Random(), 0
+        while True:
+            began_s = time.monotonic()
+            try:
+                await self._read()
+            except Exception as error:  # whatever the library raises, the next attempt may do better
+                failures = failures + 1 if time.monotonic() - began_s < BROKER_BACKOFF.max_s else 0
+                if failures <= 1:
+                    what = error if isinstance(error, KafkaError | OSError) else f"{type(error).__name__}: {error}"
+                    log.warning("group %s: cannot read (%s): trying again", self._group, what)
+            await asyncio.sleep(BROKER_BACKOFF.delay_s(failures, rng))
+
+    async def _read(self) -> None:
+        consumer = AIOKafkaConsumer(
+            *self._topics,
+            **client_options(self._settings),
+            group_id=self._group,
+            enable_auto_commit=False,
+            auto_offset_reset="none",  # where to begin is decided below
+            check_crcs=False,
+            fetch_max_wait_ms=POLL_MS,
+            max_poll_interval_ms=DAY_MS,
+            rebalance_timeout_ms=REBALANCE_MS,
+        )
+        fetches = FetchLog(self._unreadable)
+        watch_fetches(consumer, fetches)  # which checks them
+        try:
+            await consumer.start()
+            await _begin(consumer)
+            self.begun.set()
+            while True:
+                taken = await self._poll(consumer)
+                self.answered_s = max(self.answered_s, fetches.answered_s)
+                if taken:
+                    await self._deal_with(consumer, taken)
+                    self.answered_s = time.monotonic()  # as long as that took, nobody asked the broker
+        finally:
+            await consumer.stop()
+
+    async def _poll(self, consumer: AIOKafkaConsumer) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
+        try:
+            found: Mapping[TopicPartition, Sequence[ConsumerRecord]] = await consumer.getmany(
+                timeout_ms=POLL_MS, max_records=MOST_TAKEN
+            )
+        except NoOffsetForPartitionError:  # a partition that came later
+            await _begin(consumer)
+            return {}
+        except OffsetOutOfRangeError as error:
+            log.warning("group %s: what was to be read next is gone: reading what is there", self._group)
+            await consumer.seek_to_beginning(*error.args[0])
+            return {}
+        return found
+
+    async def _deal_with(
+        self, consumer: AIOKafkaConsumer, taken: Mapping[TopicPartition, Sequence[ConsumerRecord]]
+    ) -> None:
+        offsets = Offsets[TopicPartition]()
+        by_key: dict[tuple[str, bytes | None], list[tuple[TopicPartition, ConsumerRecord]]] = {}
+        for place, records in taken.items():
+            for record in records:
+                offsets.take(place, record.offset)
+                by_key.setdefault((record.topic, record.key), []).append((place, record))
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def in_order(several: Sequence[tuple[TopicPartition, ConsumerRecord]]) -> None:
+            async with room:
+                for place, record in several:
+                    if unreadable(record.headers) is None:  # else it was logged
+                        await self._take(record)
+                    offsets.done(place, record.offset)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for several in by_key.values():
+                    group.create_task(in_order(several))
+        finally:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(COMMIT_S):
+                    await self._commit(consumer, offsets.next())
+
+    async def _commit(self, consumer: AIOKafkaConsumer, places: Mapping[TopicPartition, int]) -> None:
+        """What is not committed now is committed with the next messages, or told again after a restart."""
+        mine = {place: offset for place, offset in places.items() if place in consumer.assignment()}
+        try:
+            if mine:
+                await consumer.commit(mine)
+        except (KafkaError, OSError) as error:
+            log.info("group %s: cannot commit (%s)", self._group, error)
+
+
+async def _begin(consumer: AIOKafkaConsumer) -> None:
+    """A partition of which nothing was ever told begins with what comes from now on, and keeps that place."""
+    for place in consumer.assignment():
+        if await consumer.committed(place) is None:
+            await consumer.seek_to_end(place)
+            await consumer.commit({place: await consumer.position(place)})

@@ -1,0 +1,41 @@
+"""What a sink is, and how it says that a notification was not delivered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from operators.wire.schema import Notification
+
+
+class Refused(Exception):
+    """The sink does not take this notification, however often it is sent."""
+
+
+class Failed(Exception):
+    """This attempt failed, perhaps by the notification's fault: the sink may do better with another one."""
+
+
+class Away(Exception):
+    """The sink cannot be reached, or says that it cannot work now: no notification would get through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The frame that caused an event, scaled down."""
+
+    jpeg: bytes
+    width: int
+    height: int
+
+
+class Sink(Protocol):
+    """Where notifications go."""
+
+    async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+        """Return once the other side has taken it; raises ``Refused``, ``Failed`` or ``Away``."""
+        ...
+
+    async def run(self) -> None:
+        """What the sink does beside, until it is cancelled."""
+        ...

@@ -1,0 +1,164 @@
+"""The MQTT sink at a real Mosquitto: TLS and password, what is retained, a broker that goes and comes back empty."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from operators.wire.schema import Notification, from_json
+from pipelines.observe.forward.mqtt import mqtt_sink
+from pipelines.observe.forward.mqtt.connection import MqttBroker, MqttConnection
+from pipelines.observe.forward.mqtt.home_assistant import Announced
+from pipelines.observe.forward.mqtt.mqtt_sink import MqttSink
+from pipelines.observe.forward.mqtt.topics import Topics
+from pipelines.observe.forward.sink import Away, Picture
+from serving.common.backoff import Backoff
+from tests.pipelines.observe.forward.notes import HOSTILE, count_note, event_note, state_note
+from tests.real.mosquitto import Mosquitto, subscriber
+
+PASSWORD = "pa55 w/ $ymb0ls"
+PICTURE = Picture(b"\xff\xd8 a picture", 64, 48)
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mqtt_sink, "BACKOFF", Backoff(first_s=0.1, max_s=0.2))
+
+
+def sink_at(port: int, announced: Announced | None = None) -> MqttSink:
+    return MqttSink("home", MqttBroker("127.0.0.1", port), Topics("sluice"), announced)
+
+
+@asynccontextmanager
+async def running(sink: MqttSink) -> AsyncIterator[None]:
+    task = asyncio.create_task(sink.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def delivered(sink: MqttSink, note: Notification, picture: Picture | None = None) -> None:
+    """Try until it is."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return await sink.deliver(note, picture)
+            except Away:
+                await asyncio.sleep(0.05)
+
+
+async def away(sink: MqttSink) -> None:
+    """Deliver until it is noticed that nobody is there."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await sink.deliver(event_note(), None)
+            except Away:
+                return
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110  another thread makes it true
+            await asyncio.sleep(0.05)
+
+
+async def test_events_come_with_their_picture_and_states_stay(tmp_path: Path) -> None:
+    with Mosquitto(tmp_path) as broker, subscriber(broker.watch_port) as heard:
+        sink = sink_at(broker.port)
+        async with running(sink):
+            await delivered(sink, state_note("yard", "running"))
+            await delivered(sink, count_note("yard"))
+            await delivered(sink, event_note("yard"), PICTURE)
+            await until(lambda: heard.on("sluice/streams/yard/events"))
+            topics = [topic for topic, _ in heard.messages]
+            assert topics.index("sluice/streams/yard/snapshot") < topics.index("sluice/streams/yard/events")
+            assert heard.on("sluice/streams/yard/snapshot") == [PICTURE.jpeg]
+            (told,) = heard.on("sluice/streams/yard/events")
+            note = from_json(told, Notification)
+            assert note.snapshot is not None
+            assert (note.snapshot.topic, note.snapshot.width) == ("sluice/streams/yard/snapshot", 64)
+        with subscriber(broker.watch_port) as later:
+            await until(lambda: len(later.retained) >= 3)
+            assert later.retained["sluice/status"] == b"offline"
+            assert json.loads(later.retained["sluice/streams/yard/state"])["state"]["state"] == "running"
+            assert json.loads(later.retained["sluice/streams/yard/counts"])["count"]["zones"] == {"ramp": {"car": 2}}
+            assert set(later.retained) == {
+                *("sluice/status", "sluice/streams/yard/state", "sluice/streams/yard/counts"),
+            }
+
+
+async def test_a_broker_that_comes_back_empty_is_told_the_states_again(tmp_path: Path) -> None:
+    broker = Mosquitto(tmp_path)
+    sink = sink_at(broker.port, Announced("homeassistant", ("new", "state"), pictures=False))
+    broker.start()
+    try:
+        async with running(sink):
+            await delivered(sink, state_note("yard", "stalled"))
+            broker.stop()
+            await away(sink)
+            broker.start()
+            with subscriber(broker.watch_port) as heard:
+                await until(lambda: heard.on("sluice/streams/yard/state"))
+                assert [topic for topic, _ in heard.messages if topic.startswith("homeassistant/sensor/")]
+    finally:
+        broker.stop()
+
+
+async def test_hostile_names_have_one_level_of_their_own(tmp_path: Path) -> None:
+    with Mosquitto(tmp_path) as broker, subscriber(broker.watch_port) as heard:
+        sink = sink_at(broker.port, Announced("homeassistant", ("new", "state"), pictures=True))
+        async with running(sink):
+            await delivered(sink, event_note(HOSTILE, label="+/#"))
+            await until(lambda: [topic for topic, _ in heard.messages if topic.endswith("/events")])
+        for topic, payload in heard.messages:
+            if topic.startswith("homeassistant/"):
+                assert len(topic.split("/")) == 4
+                assert json.loads(payload)["device"]["name"] == HOSTILE
+            elif topic != "sluice/status":
+                assert topic.split("/")[:2] == ["sluice", "streams"]
+                assert len(topic.split("/")) == 4
+
+
+@pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")  # paho's, where TLS is not agreed on
+async def test_tls_and_password(tmp_path: Path) -> None:
+    with Mosquitto(tmp_path, PASSWORD, tls=True) as broker, subscriber(broker.watch_port) as heard:
+        trusted = ssl.create_default_context(cafile=broker.cafile)
+        good = MqttSink("home", MqttBroker("127.0.0.1", broker.port, "sluice", PASSWORD, trusted), Topics("sluice"))
+        async with running(good):
+            await delivered(good, event_note())
+            await until(lambda: heard.on("sluice/streams/yard/events"))
+        wrong = MqttBroker("127.0.0.1", broker.port, "sluice", "another", trusted)
+        nobody_known = MqttBroker("127.0.0.1", broker.port, "sluice", PASSWORD, ssl.create_default_context())
+        for who, why in ((wrong, "refuses us: Not authorized"), (nobody_known, "certificate is not trusted")):
+            connection = MqttConnection(who, "sluice/status")
+            with pytest.raises(Away, match=why):
+                await connection.open()
+            await connection.close()
+            assert PASSWORD not in repr(who)
+        gc.collect()  # what paho has left behind
+
+
+async def test_streams_beyond_the_bound_have_events_and_nothing_that_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(mqtt_sink, "MOST_STREAMS", 2)
+    with Mosquitto(tmp_path) as broker, subscriber(broker.watch_port) as heard:
+        sink = sink_at(broker.port, Announced("homeassistant", ("new", "state"), pictures=False))
+        async with running(sink):
+            for number in range(4):
+                await delivered(sink, state_note(f"cam{number}"))
+                await delivered(sink, event_note(f"cam{number}"))
+            await until(lambda: heard.on("sluice/streams/cam3/events"))
+    assert len({topic for topic, _ in heard.messages if topic.endswith("/state")}) == 2
+    assert len({topic for topic, _ in heard.messages if topic.endswith("/config")}) == 4
+    assert sum("further ones have no retained state" in record.getMessage() for record in caplog.records) == 1

@@ -1,0 +1,109 @@
+"""How often a notification is tried, when it is given up, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from operators.wire.schema import Notification
+from pipelines.observe.forward.attempts import MOST_FAILURES, end_of, meaning
+from pipelines.observe.forward.sink import Away, Failed, Picture, Refused
+from serving.common.fake_clock import FakeClock
+from tests.pipelines.observe.forward.notes import event_note
+from tests.pipelines.observe.forward.outcomes import Outcomes, way
+
+SHOWN_S = 60.0
+
+
+class Scripted:
+    """A sink that raises the next of its errors, the last one for ever; None: takes it."""
+
+    def __init__(self, *script: Exception | None) -> None:
+        self.script = list(script)
+        self.tried = 0
+
+    async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+        self.tried += 1
+        error = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        if error is not None:
+            raise error
+
+    async def run(self) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome", "tried"),
+    [
+        ([None], "delivered", 1),
+        ([Failed("500"), Away("gone"), None], "delivered", 3),
+        ([Refused("400")], "refused", 1),
+        ([Failed("500")], "failed", MOST_FAILURES),
+        ([ValueError("a library's surprise")], "failed", MOST_FAILURES),
+    ],
+)
+async def test_how_it_ends(script: list[Exception | None], outcome: str, tried: int) -> None:
+    sink, outcomes = Scripted(*script), Outcomes()
+    await way(sink, FakeClock(), outcomes).deliver(event_note(), None, 0.0)
+    assert (outcomes.ended, sink.tried) == ([outcome], tried)
+
+
+async def test_a_sink_that_is_away_is_waited_for_until_the_notification_is_too_old() -> None:
+    sink, outcomes, clock = Scripted(Away("gone")), Outcomes(), FakeClock()
+    began_s = clock.monotonic_s()
+    await way(sink, clock, outcomes).deliver(event_note(), None, age_s=600.0)
+    assert outcomes.ended == ["expired"]
+    assert 3000.0 <= clock.monotonic_s() - began_s <= 3060.0
+
+
+async def test_what_is_too_old_is_not_sent_and_a_time_to_come_counts_as_now() -> None:
+    sink, outcomes = Scripted(None), Outcomes()
+    delivery = way(sink, FakeClock(), outcomes)
+    await delivery.deliver(event_note(), None, age_s=3600.0)
+    await delivery.deliver(event_note(), None, age_s=-1e12)
+    assert (outcomes.ended, sink.tried) == (["expired", "delivered"], 1)
+
+
+async def test_trouble_is_told_once_and_once_when_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    clock = FakeClock()
+    delivery = way(Scripted(Away("no connection"), Away("no connection"), None), clock, Outcomes())
+    for _ in range(3):
+        await delivery.deliver(event_note(), None, 0.0)
+    lines = [record.getMessage() for record in caplog.records if record.name == "pipelines.observe.forward.delivery"]
+    assert lines == ["sink hook: no connection; trying again", "sink hook takes notifications again"]
+
+
+async def test_a_sink_in_trouble_makes_the_process_unhealthy_only_after_a_while() -> None:
+    clock = FakeClock()
+    delivery = way(Scripted(Failed("the server answers 500")), clock, Outcomes())
+    await delivery.deliver(event_note(), None, 0.0)
+    clock.advance(SHOWN_S)
+    said = delivery.trouble(SHOWN_S)
+    assert said is not None
+    assert said.startswith("sink hook has taken nothing for ")
+    assert said.endswith("the server answers 500")
+    assert delivery.trouble(1e6) is None
+
+
+async def test_those_that_are_given_up_are_counted_and_logged_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    outcomes = Outcomes()
+    delivery = way(Scripted(Refused("the server answers 400; password=hunter22")), FakeClock(), outcomes)
+    for _ in range(25):
+        await delivery.deliver(event_note(), None, 0.0)
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 2  # the 1st and the 10th
+    assert lines[0] == (
+        "sink hook: a notification is given up (refused): new of stream yard: the server answers 400; password=***"
+    )
+    assert outcomes.ended == ["refused"] * 25
+
+
+def test_every_status_has_a_meaning_and_only_success_delivers() -> None:
+    assert [status for status in range(100, 600) if meaning(status) == "delivered"] == list(range(200, 300))
+    assert all(meaning(status) == "refused" for status in range(300, 400))
+
+
+def test_both_bounds_end_a_delivery() -> None:
+    assert end_of(MOST_FAILURES - 1, 10.0, 3600.0) is None
+    assert end_of(MOST_FAILURES, 10.0, 3600.0) == "failed"
+    assert end_of(0, 3600.0, 3600.0) == "expired"
