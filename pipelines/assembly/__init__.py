@@ -2,5 +2,5 @@
 the same parts here and close them again.
 
 Read in this order: ``parts``, ``build``, ``detectors``, ``galleries``, ``chains``, ``cache_source``, ``tables``,
-``planners``, ``choices``, ``shortcuts``, ``head_training``, ``zone_rules``, ``news``.
+``choices``, ``planners``, ``shortcuts``, ``head_training``, ``zone_rules``, ``news``.
 """

@@ -121,7 +121,12 @@ def _shared(found: Choices) -> list[str]:
 
 def doubts(found: Choices) -> Sequence[str]:
     """What is worth a look: measurements that cannot be used, an SLO that is too short."""
-    said = list(found.tables.faults)
+    return [*found.tables.faults, *shortages(found)]
+
+
+def shortages(found: Choices) -> list[str]:
+    """A line for each node whose fastest model takes longer than the SLO leaves it."""
+    said = []
     for name, each in found.frame.choices.items():
         if each.cause is not None:
             short_ms = 1000 * (each.takes_s - each.budget_s)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from pipelines.assembly.choices import choices, shortages
 from pipelines.assembly.tables import Tables
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.planning.replanning import Replanning
@@ -48,11 +49,11 @@ class Measures(Protocol):
 async def planner(dag: Dag, engine: Measures, clock: Clock = SYSTEM) -> AsyncIterator[Planner]:
     """The planner of a query; inside the block, models that nobody has measured are measured in the background."""
     tables = Tables.read(dag, engine.measured)
-    for fault in tables.faults:
-        log.warning("%s", fault)
     if not tables.nodes:
         yield FirstListed()
         return
+    for doubt in (*tables.faults, *shortages(choices(dag, engine.measured))):
+        log.warning("%s", doubt)
     tracks = {
         name: isinstance(each.spec, RecogniseNode) and each.spec.answer == "track"
         for name, each in tables.nodes.items()

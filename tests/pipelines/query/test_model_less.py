@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.query.model_less import MOST_MODELS, with_models
 from pipelines.query.needs import needs_of
-from pipelines.query.query_file import RecogniseNode, read_draft
+from pipelines.query.query_file import DetectNode, RecogniseNode, read_draft
 from pipelines.query.yaml_file import read_yaml
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
@@ -87,6 +87,29 @@ def test_the_oracle_then_what_agrees_often_enough_and_is_faster(
     model: str, listed: tuple[str, ...], tmp_path: Path, catalogue: Catalogue
 ) -> None:
     assert models_of(tmp_path, catalogue, model) == (listed, [])
+
+
+def test_a_detector_is_chosen_among_its_variants_smaller_inputs_included(tmp_path: Path) -> None:
+    write_model(tmp_path / "models", "finder", task="detect", input={"width": 416, "height": 416})
+    query = """\
+    version: 1
+    name: q
+    slo_ms: 100
+    nodes:
+      - {name: detect, task: detect, model: {task: finder, accuracy: 0.6}, when: needed}
+    """
+    known = {
+        "finder": profile(20),
+        "finder@onnxruntime-int8": profile(9, 0.3),
+        "finder@onnxruntime-fp32-size320": profile(12, 0.8),
+        "finder@onnxruntime-fp32-size256": profile(7, 0.65),
+    }
+    draft = read_draft(read_yaml(write(tmp_path / "q.yaml", query)))
+    found, problems = with_models(draft, Catalogue([tmp_path / "models"]), known.get)
+    assert [*draft.problems, *problems] == []
+    node = found.nodes[0]
+    assert isinstance(node, DetectNode)
+    assert node.model == ("finder", "finder@onnxruntime-fp32-size320", "finder@onnxruntime-fp32-size256")
 
 
 def test_without_profiles_the_oracle_answers_alone(tmp_path: Path, catalogue: Catalogue) -> None:

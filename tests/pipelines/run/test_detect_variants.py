@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cache_adapt.audit.state import Rule
+from cache_adapt.audit.state import AuditState, Rule
 from learning.purse import unlimited
+from operators.audits.snapshot import Snapshot
 from operators.base import Call
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
@@ -82,6 +83,36 @@ async def test_who_finds_what_the_oracle_finds_answers_and_who_finds_nothing_is_
     assert phases[BLIND] == "off"
     assert phases[SMALL] in ("trusted", "probation")
     assert (models_used[0], models_used[-1]) == (LARGE, SMALL)
+
+
+async def test_a_variant_whose_file_vanishes_while_frames_come_gives_way_to_the_oracle(
+    models: Catalogue, data_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = "yolox-nano@onnxruntime-fp32-size352"
+    cache, entry = cache_dir(), models.find(LARGE)
+    assert cache is not None
+    file = build(entry, parse(gone), cache, np.zeros(0), "")
+    query = wanted(data_dir / "videos" / CLIP, nodes=[DETECT | {"model": [LARGE, gone]}, TRACK])
+    engine, shortcuts = backend(models), Shortcuts("test")
+    chains = Chains(shortcuts, Rule(0.7, probation_rate=1.0), purse=unlimited())
+    await engine.start()
+    try:
+        detector = build_operators(compile_dag(query), engine, chains)["detect"]
+        trusted = Snapshot(audits={"variant": AuditState(phase="probation")}).to_json()
+        shortcuts.nodes["detect"].restore("park", trusted)
+        answered = list[str | None]()
+        for seq in range(4):
+            ladder = (Rung(LARGE, int(seq < 2), 5.0), Rung(gone, 1, 0.5))
+            call = Call(Decision(LARGE, ladder=ladder, budget_ms=800.0), Urgency(1e9))
+            if seq == 2:  # the network is not in memory when it is wanted
+                file.unlink()
+            await detector.process(make_frame(seq, seq / 5, stream="park"), (), call)
+            answered.append(call.model)
+    finally:
+        await engine.stop()
+    assert answered == [LARGE] * 4
+    assert call.declined == {"variant": f"{gone}: it is not there"}
+    assert caplog.text.count(f"{gone} does not answer, {LARGE} does in its place") == 1
 
 
 @pytest.mark.parametrize(("when", "fps"), [("always", 0.5), ("needed", 4.0)])
