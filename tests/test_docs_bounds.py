@@ -26,7 +26,9 @@ from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.account import books
 from operators.recognise.audits import open_trials, second_thoughts, shadow
-from operators.recognise.cached import own_samples
+from operators.recognise.cached import cache_kind, cache_seen, own_samples, send_rate
+from operators.recognise.cached import made_elsewhere as caches_elsewhere
+from operators.recognise.cached import supply as cache_supply
 from operators.recognise.objects import look_rule, pool
 from operators.recognise.shortcuts import node_stream
 from operators.recognise.specialised import heads, made_elsewhere
@@ -139,6 +141,8 @@ SAID = {
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
         f"| samples of a worker that wait for `samples.v1` | *{link.MOST_WAITING}* |",
+        f"| batches of samples that wait for the end of their frame | *{caches_elsewhere.MOST_WAITING}* for each node",
+        f"made | *{cache_seen.MOST_STREAMS}* for each node, with the classes of *{cache_seen.LATEST}* looks |",
         f"| wishes of a worker | *{link.MOST_WISHES}* |",
         f"| updates that a worker keeps | *{link.MOST_UPDATES}, {mib(link.UPDATE_BYTES)} in all* |",
         f"| *{'an hour' if window.SPAN_S == 3600 else '?'}, {mib(jobs.WINDOW_BYTES)} for each node and network, "
@@ -245,13 +249,20 @@ SAID = {
     ],
     "how-to/adapt.md": [
         f"At most {link.MOST_WAITING} wait to be sent",
-        f"then, every {link.REPEATED_S:.0f} s, how it does",
+        f"may answer, at most {adaptation.MOST_DIMS} numbers",
+        f"at most one frame in {cache_supply.SILENT_EVERY} goes through",
+        f"A worker sends at most {send_rate.AT_ONCE} at first and then one in "
+        f"{COUNTS[round(1 / send_rate.PER_S)]} seconds",
+        f"{2 * adaptation.MOST_DIMS / 1024:.0f} KiB each at most, "
+        f"{2 * adaptation.MOST_DIMS * send_rate.PER_S * 3600 / 1e6:.0f} MB an hour",
+        f"Caches need {cache_kind.LEAST_SAMPLES} samples first",
+        f"then, every {link.REPEATED_S:.0f} s, how they do",
         "one of a quarter\n  of an hour ago half as often" if window.HALF_LIFE_S == 900 else "?",
         f"else every {triggers.PERIOD_S // 60} minutes",
         f"{'Never twice within a minute' if triggers.PAUSE_S == 60 else '?'}, and",
         f"never without {triggers.LEAST_NEW} new samples",
         f"{'a fifth' if window.HELD_SHARE == 0.2 else '?'} of every class's samples",
-        f"for at least {gain.LEAST_GAIN * 100:g} % more",
+        f"worth at least {gain.LEAST_GAIN * 100:g} % more",
         f"`--share`, {adapt.SHARE * 100:g} % of one core",
         f"{'a minute' if process.AT_ONCE_S == 60 else '?'} of processor time in advance",
         f"waits {COUNTS[int(made_elsewhere.PATIENCE_S) // 60]} minutes for a head",

@@ -30,7 +30,4 @@ def why_not_published(data: bytes, new: Judgement, current: Judgement | None, he
         return f"{held} samples that were held back are too few to exchange the version in use"
     if current.why_not is not None or new.worth >= current.worth + LEAST_GAIN:
         return None
-    return (
-        f"it answers rightly for {new.worth:.0%} of {held} samples that were held back, the version in use for "
-        f"{current.worth:.0%}"
-    )
+    return f"by {held} samples that were held back it is worth {new.worth:.0%}, the version in use {current.worth:.0%}"

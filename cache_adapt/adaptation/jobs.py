@@ -193,7 +193,10 @@ class Adaptation:
         return sum(len(data) for _, data in self._found.values())
 
     def _why(self, target: Target, state: _State, now_s: float) -> Reason | None:
-        samples = self._window(target.subject).seen
+        window = self._window(target.subject)
+        samples = window.seen
+        if len(window) < self._kinds[target.kind].least_samples:
+            return None
         if now_s - state.wanted_at_s > WANTED_S or not state.history.may_try(now_s, samples):
             return None
         seen = pooled(state.reports.values(), state.version)

@@ -1,4 +1,4 @@
-"""The contract of a kind of artefact that is trained on samples: heads today, learned caches next."""
+"""The contract of a kind of artefact that is trained on samples, such as heads and learned caches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Judgement:
     """What an artefact is good for on samples that it was not trained on."""
 
     worth: float
-    """What it is good for, 0…1: the share of the objects that it answers for rightly."""
+    """What it is good for, 0…1, by the measure of its kind, such as the share of objects that it answers rightly."""
     why_not: str | None = None
     """Why it must not be used, in a few words; None where the samples do not show that."""
 
@@ -39,6 +39,11 @@ class Trainable(Protocol):
     @property
     def kind(self) -> str:
         """Its name, unique and short; part of the artefacts' keys."""
+        ...
+
+    @property
+    def least_samples(self) -> int:
+        """Recent samples without which it need not be tried, those that are held back among them."""
         ...
 
     def why_foreign(self, subject: Subject) -> str | None:

@@ -44,6 +44,8 @@ class CachesJob(msgspec.Struct, frozen=True):
     seed: int
     independent: float = 1.0
     """As how many samples each one counts."""
+    memory_bytes: int | None = None
+    """What the caches may take together; None: as much as they like."""
 
 
 class CachesAnswer(msgspec.Struct, frozen=True):
@@ -84,7 +86,8 @@ def answered(job: CachesJob) -> CachesAnswer:
             Cut(each.tensor, each.until_s, each.overhead_s, Lessons(tap, each.grid, answers, None, job.classes))
             for each, tap in zip(job.cuts, taps, strict=True)
         ]
-        wanted = Wanted(job.agreement, "answers", job.architectures, seed=job.seed, independent=job.independent)
+        most = float("inf") if job.memory_bytes is None else job.memory_bytes
+        wanted = Wanted(job.agreement, "answers", job.architectures, most, job.seed, job.independent)
         explored = list(explore(cuts, wanted, lookup_s))
         found = build(Network(job.model, job.model_sha256, job.whole_s), cuts, explored, wanted)
     except SluiceError as error:

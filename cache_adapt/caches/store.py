@@ -22,6 +22,7 @@ from cache_adapt.caches.architectures import form
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.predictor import Predictor
 from cache_adapt.caches.selector import HIDDEN, Selector
+from learning.array_files import as_features
 from serving.common import files as atomic
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
@@ -79,11 +80,12 @@ class BuiltCaches:
         """The cut tensors."""
         return tuple(cache.tensor for cache in self.caches)
 
-    def to_bytes(self) -> bytes:
-        """Encode as safetensors."""
+    def to_bytes(self, half: bool = False) -> bytes:
+        """Encode as safetensors; ``half``: weights in float16, clipped to what that holds."""
         tensors: dict[str, NDArray[np.generic]] = {"card": np.frombuffer(msgspec.json.encode(self.card), np.uint8)}
         for number, cache in enumerate(self.caches):
-            tensors |= {f"{number}.{name}": np.ascontiguousarray(part) for name, part in _parts(cache).items()}
+            for name, part in _parts(cache).items():
+                tensors[f"{number}.{name}"] = np.ascontiguousarray(as_features(part) if half else part)
         data: bytes = save(tensors)
         return data
 
@@ -174,12 +176,14 @@ def _shapes(card: CacheCard, classes: int) -> dict[str, tuple[int, ...]]:
 def _cache(number: int, card: CacheCard, whole: Card, tensors: dict[str, NDArray[np.generic]]) -> LearnedCache:
     for name, shape in _shapes(card, whole.classes).items():
         part = tensors[f"{number}.{name}"]
-        if part.shape != shape or part.dtype != np.float32 or not np.isfinite(part).all():
+        if part.shape != shape or part.dtype not in (np.float32, np.float16) or not np.isfinite(part).all():
             raise ModelError(f"learned caches are damaged: {number}.{name} is {part.dtype} of {part.shape}")
 
     def layer(name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
         weights = tensors.get(f"{number}.{name}.weights")
-        return None if weights is None else (weights, tensors[f"{number}.{name}.bias"])  # type: ignore[return-value]
+        if weights is None:
+            return None
+        return weights.astype(np.float32), tensors[f"{number}.{name}.bias"].astype(np.float32)
 
     output = layer("predictor.output")
     assert output is not None

@@ -62,7 +62,7 @@ class FakeEngine:
 
 def _run_with_exits(answer: Answer, exits: Exits, batch: NDArray[Any]) -> list[NDArray[Any]]:
     """As a network with exits does it, but that all its taps are the sums of the pictures' channels."""
-    now, count = exits.now, len(batch)
+    now, count = exits.begun(), len(batch)
     tap = batch.reshape(count, batch.shape[1], -1).sum(axis=2).astype(np.float32)
     place = np.full(count, len(exits.cuts), np.int32)
     said = np.zeros((count, now.classes), np.float32)

@@ -19,8 +19,8 @@ UPDATE_HEADER_KEY: Final = "update"
 """The name of the Kafka header that carries the JSON of an ``UpdateHeader`` beside the artefact."""
 MOST_SAMPLES: Final = 64
 """Samples of a message."""
-MOST_DIMS: Final = 4096
-"""Activations of a sample."""
+MOST_DIMS: Final = 6144
+"""Activations of a sample: three taps of the largest size."""
 LARGEST_LABEL: Final = 99_999
 LONGEST_AGE_S: Final = 86_400.0
 MOST_CLASSES: Final = 64

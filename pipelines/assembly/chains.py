@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cache_adapt.audit.state import Rule
 from learning.purse import Purse
@@ -75,6 +75,7 @@ class Chains:
         oracle = recogniser.roles.oracle
         samples = self.training.samples / f"{spec.name}.caches"
         source = cache_source(self.training.catalogue, oracle, self.rule.accuracy, samples)
+        source = replace(source, node=spec.name, elsewhere=self.training.elsewhere)
         return Caches(recogniser, CacheSupply(engine, engine, oracle, source, books))
 
     def changed(self, stream: str) -> None:

@@ -42,7 +42,7 @@ def command(
     prefix: str | None,
     share: float,
 ) -> None:
-    """Train heads for all workers of QUERY that run with --adapt, on samples that they send.
+    """Train heads and learned caches for all workers of QUERY that run with --adapt, on samples that they send.
 
     Run one for a query, on any machine: it needs neither cameras nor frames.
     """
@@ -51,9 +51,9 @@ def command(
     known = catalogue(models)
     wanted, dag = open_query(query, known)
     # Statistics and clients, which a wrong query need not wait for.
-    from pipelines.worker.adapt.nodes import templates_of
+    from pipelines.worker.adapt.nodes import adapted
     from pipelines.worker.adapt.process import adapt
     from pipelines.worker.adapt.service import ServiceConfig
 
     config = ServiceConfig(settings, wanted.name, wanted.publish.topics.with_prefix(prefix), broker_timeout_s, alive)
-    asyncio.run(adapt(config, templates_of(dag, known, template_dirs()), wanted.accuracy, share, listening))
+    asyncio.run(adapt(config, adapted(dag, known, template_dirs()), wanted.accuracy, share, listening))

@@ -29,7 +29,7 @@ def caches_used(query: Query, known: Catalogue) -> Mapping[str, str]:
 def _said(oracle: str, accuracy: float, known: Catalogue) -> str:
     from pipelines.measure.cache_files import built_caches
 
-    own = "caches are built from the node's own looks"
+    own = "caches are built from the node's own looks, or by `sluice adapt` for workers with --adapt"
     try:
         built = built_caches(known.find(parse(oracle).model))
     except ModelError as error:

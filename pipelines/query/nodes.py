@@ -156,10 +156,12 @@ def is_planned(node: DetectNode | TrackNode | RecogniseNode) -> bool:
 
 def learns(node: DetectNode | TrackNode | RecogniseNode) -> bool:
     """Whether the node learns from what its streams show."""
-    return isinstance(node, RecogniseNode) and node.specialize
+    return isinstance(node, RecogniseNode) and (node.specialize or node.caches)
 
 
-NOTHING_LEARNS = "nothing of this query learns from its streams: set `specialize: true` on a recognise node"
+NOTHING_LEARNS = (
+    "nothing of this query learns from its streams: set `specialize: true` or `caches: true` on a recognise node"
+)
 
 NodeSpec = Annotated[DetectNode | TrackNode | RecogniseNode, Field(discriminator="task")]
 NODE_TYPES: dict[str, type[DetectNode] | type[TrackNode] | type[RecogniseNode]] = {

@@ -52,7 +52,7 @@ class ExitNetwork:
     def run(self, batch: Array) -> list[Array]:
         """``ExitOutputs`` as a list."""
         count, cuts = len(batch), self._exits.cuts
-        now = self._exits.now
+        now = self._exits.begun()
         self._make_room(count)
         self._handed[0][:count] = batch
         place = np.full(count, len(cuts), np.int32)

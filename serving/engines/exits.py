@@ -51,11 +51,21 @@ class Exits:
         """``cuts``: cut tensors in dataflow order. At first nobody answers anywhere."""
         self.cuts = tuple(cuts)
         self._now = Answering({})
+        self._silent = False
 
     @property
     def now(self) -> Answering:
-        """Who answers; a batch asks once, so that nothing is exchanged within it."""
+        """Who answers at present."""
         return self._now
+
+    def begun(self) -> Answering:
+        """Who answers for the batch that begins; asked once for each, so that nothing is exchanged within it."""
+        silent, self._silent = self._silent, False
+        return Answering({}) if silent else self._now
+
+    def be_silent_once(self) -> None:
+        """Let nobody answer for the next batch: it goes through as a whole, and has all its taps."""
+        self._silent = True
 
     def exchange(self, answering: Answering) -> None:
         """From the next batch on these answer; ValueError for an exit where there is no cut."""

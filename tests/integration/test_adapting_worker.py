@@ -20,7 +20,7 @@ from pipelines.environment import catalogue, template_dirs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.query.dag import compile_dag
 from pipelines.worker.adapt.link import Link
-from pipelines.worker.adapt.nodes import templates_of
+from pipelines.worker.adapt.nodes import adapted
 from pipelines.worker.adapt.running_link import running
 from pipelines.worker.adapt.service import Service, ServiceConfig
 from pipelines.worker.worker import WorkerConfig, run_worker
@@ -77,7 +77,7 @@ class Untrained(ProcessSpecializer):
 @asynccontextmanager
 async def adapting(wire: KafkaWire, folder: Path) -> AsyncIterator[None]:
     stop, trainer = asyncio.Event(), ProcessSpecializer()
-    known = templates_of(compile_dag(QUERY), catalogue([]), template_dirs())
+    known = adapted(compile_dag(QUERY), catalogue([]), template_dirs()).templates
     kinds = [HeadKind(Samples(known, folder), trainer)]
     service = Service(ServiceConfig(wire.broker, QUERY.name, topics(wire)), Adaptation(kinds, unlimited(), 0.6))
     running = asyncio.create_task(service.run(stop))

@@ -22,7 +22,8 @@ class CacheNetwork:
         """``cuts``: tensors in dataflow order. Nobody answers there yet."""
         self.cuts = tuple(cuts)
         self.costs = UnitCosts(engine)
-        self._engine, self._oracle, self._exits = engine, oracle, Exits(cuts)
+        self.oracle = oracle
+        self._engine, self._exits = engine, Exits(cuts)
         self.name = engine.add_exits(oracle, self._exits)
         self._versions = 0
         self.is_open = False
@@ -48,9 +49,13 @@ class CacheNetwork:
         """From the next batch on nobody answers."""
         self._exits.exchange(Answering({}))
 
+    def be_silent_once(self) -> None:
+        """Nobody answers for the next batch: it goes through as a whole, and is of version 0."""
+        self._exits.be_silent_once()
+
     async def run(self, crops: Sequence[Image], urgency: Urgency) -> ExitOutputs:
         """Run crops through, as far as they have to go."""
-        batch, _ = await prepared(self._engine.card(self._oracle).input, crops)
+        batch, _ = await prepared(self._engine.card(self.oracle).input, crops)
         return ExitOutputs.of(await self._engine.infer(self.name, batch, urgency))
 
     def look_s(self) -> float:

@@ -38,6 +38,8 @@ class Caches(Shortcut):
         network = self._supply.network
         if network is None or network.version is None:
             return Turn((), regions)
+        if not call.urgency.background:
+            self._supply.silences(len(regions))
         try:
             found = await network.run(self._recogniser.crops(self._oracle, frame, regions), call.urgency)
         except TooLate:
@@ -46,6 +48,8 @@ class Caches(Shortcut):
             self._supply.failed(error)
             call.decline(self.kind, "the oracle does not run with its caches")
             return Turn((), regions)
+        if not found.version.any():
+            self._supply.sampled(found)
         through = found.place == len(network.cuts)
         own = iter(self._recogniser.read(self._oracle, found.scores[through]) if through.any() else ())
         answered: list[Region] = []
@@ -66,17 +70,25 @@ class Caches(Shortcut):
         return network.look_s() * (len(turn.answered) + len(turn.rest))
 
     def learned(self, frame: Frame, turn: Turn) -> None:
-        """Leave caches that cost more than they save; build some where there are none and that may pay."""
+        """Leave caches that cost more than they save; have some made where there are none and that may pay."""
         if turn.token is not None:
             self._supply.looked(len(turn.answered), len(turn.rest), self.cost_s(turn))
-        self._supply.build_where_due()
+        words = [region.attributes[-1].label for region in (*turn.answered, *turn.rest)]
+        self._supply.named(frame.stream, turn.token, len(turn.answered), words)
+        self._supply.make_where_due()
 
     def audited(self, outcome: Outcome) -> None:
-        """Audits tell the chain alone: caches are built from what the oracle says, whoever asked it."""
+        """Count how often caches agree; they learn from what the oracle says, whoever asked it."""
+        if outcome.kind == self.kind:
+            self._supply.audited(outcome.stream, outcome.token, outcome.agrees)
 
     def barred(self, stream: str) -> None:
         """See ``Shortcut``."""
         self._supply.barred()
+
+    def forget(self, stream: str) -> None:
+        """See ``Shortcut``."""
+        self._supply.forget(stream)
 
     def edition(self, stream: str) -> int | None:
         """Return the version of the caches: each has to prove itself."""
@@ -84,11 +96,11 @@ class Caches(Shortcut):
         return None if network is None else network.version
 
     async def settled(self) -> None:
-        """Return when nothing is being built."""
+        """Return when nothing is being made."""
         await self._supply.settled()
 
     async def close(self) -> None:
-        """Give up what is being built."""
+        """Give up what is being made."""
         await self._supply.close()
 
     def _said(self, found: ExitOutputs, row: int) -> Attribute:

@@ -72,6 +72,7 @@ class HeadKind:
     """Heads: a ``Trainable``."""
 
     kind = HEAD
+    least_samples = 0
 
     def __init__(self, samples: Samples, trainer: Specializer) -> None:
         self._samples, self._trainer = samples, trainer
@@ -118,6 +119,7 @@ class RatesKind:
     """How well heads do that are trained on the window: a ``Trainable`` for templates without a set of their own."""
 
     kind = RATES
+    least_samples = 0
 
     def __init__(self, samples: Samples, trainer: Specializer) -> None:
         self._samples, self._trainer = samples, trainer

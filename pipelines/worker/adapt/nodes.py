@@ -1,11 +1,13 @@
-"""What there is to adapt in a query: the templates of its nodes that specialise."""
+"""What there is to adapt in a query: the templates of nodes that specialise, the oracles of nodes with caches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from operators.audits.roles import Roles
+from operators.recognise.cached.cache_kind import CachedOracle
 from operators.recognise.specialised.head_kinds import Known, Templates
 from operators.recognise.specialised.labels import Labels
 from pipelines.assembly.head_training import node_templates
@@ -18,17 +20,34 @@ from serving.variants.variant import parse
 from specialization.templates.stored import StoredTemplate, feature_entry
 
 
-def templates_of(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Templates:
-    """The templates of all nodes; BadInput where no node learns from its streams."""
-    found = {
-        (node.spec.name, template.name): Known(template, _sha256(template), _labels(node.spec, known))
-        for node in dag.nodes
-        if isinstance(node.spec, RecogniseNode) and learns(node.spec)
-        for template in node_templates(_oracle(node.spec, known), known, directories)
-    }
-    if not found:
+@dataclass(frozen=True)
+class Adapted:
+    """What is trained for a query."""
+
+    templates: Templates
+    """What heads are made for."""
+    oracles: Mapping[str, CachedOracle]
+    """What caches are made for, by node."""
+
+
+def adapted(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Adapted:
+    """What all nodes learn; BadInput where none learns from its streams."""
+    nodes = [node.spec for node in dag.nodes if isinstance(node.spec, RecogniseNode) and learns(node.spec)]
+    if not nodes:
         raise BadInput(NOTHING_LEARNS)
-    return found
+    templates = {
+        (spec.name, template.name): Known(template, _sha256(template), _labels(spec, known))
+        for spec in nodes
+        if spec.specialize
+        for template in node_templates(_oracle(spec, known), known, directories)
+    }
+    return Adapted(templates, {spec.name: _cached(spec, known) for spec in nodes if spec.caches})
+
+
+def _cached(spec: RecogniseNode, known: Catalogue) -> CachedOracle:
+    oracle = _oracle(spec, known)
+    card = known.find(parse(oracle).model).card
+    return CachedOracle(oracle, card.sha256, Labels(card.classes).digest, len(card.classes))
 
 
 def _sha256(template: StoredTemplate) -> str | None:

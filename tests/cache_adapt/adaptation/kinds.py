@@ -18,8 +18,9 @@ class Majority:
 
     kind = "majority"
 
-    def __init__(self, least: int = 1) -> None:
-        """``least``: the fewest samples."""
+    def __init__(self, least: int = 1, least_samples: int = 0) -> None:
+        """``least``: the fewest samples of a training; ``least_samples``: those before which there is none."""
+        self.least_samples = least_samples
         self.trained: list[Rows] = []
         self._least = least
 

@@ -220,3 +220,14 @@ async def test_the_classes_that_a_version_was_made_for_are_remembered() -> None:
     due = the.adaptation.next(the.now_s)
     assert due
     assert due.reason == "class mix"
+
+
+async def test_a_kind_that_needs_samples_is_not_tried_before_they_are_there() -> None:
+    kind = Majority(least_samples=100)
+    the = Worker(Adaptation([kind], unlimited(), agreement=0.97))
+    the.want()
+    the.see(*[1] * 99)
+    assert await the.work() is None
+    the.see(1)
+    assert await the.work() is not None, "it need not wait longer for having been wanted before"
+    assert len(kind.trained) == 1

@@ -111,3 +111,20 @@ def test_garbage_and_too_much_are_refused_unread(built):
             BuiltCaches.from_bytes(garbage)
     with pytest.raises(ModelError, match="more than the"):
         BuiltCaches.from_bytes(bytes(MOST_BYTES + 1))
+
+
+def test_weights_take_half_as_much_on_the_wire_and_say_the_same(built):
+    half = built.to_bytes(half=True)
+    assert len(half) < 0.6 * len(built.to_bytes())
+    again, features = BuiltCaches.from_bytes(half), lessons(1.0, 200).features
+    assert again.card == built.card
+    for cache, known in zip(again.caches, built.caches, strict=True):
+        assert cache.predictor.output[0].dtype == np.float32
+        np.testing.assert_allclose(cache.look(features).distribution, known.look(features).distribution, atol=0.01)
+
+
+def test_weights_of_another_type_are_refused(built):
+    tensors = load(built.to_bytes())
+    wide = tensors["0.predictor.output.bias"].astype(np.float64)
+    with pytest.raises(ModelError, match="float64"):
+        BuiltCaches.from_bytes(save(tensors | {"0.predictor.output.bias": wide}))

@@ -165,3 +165,15 @@ def test_what_does_not_fit_is_refused(network, opened, points):
 )
 def test_a_tap_is_small(shape, grid):
     assert tap_grid(CutPoint("here", shape, 1, 0.5)) == grid
+
+
+def test_nobody_answers_for_one_batch_where_that_is_asked_for(network, opened, whole, exits):
+    exits.exchange(Answering({exits.cuts[0]: Marked([True] * 3)}, classes=2, version=7))
+    batch = items(network, 3)
+    exits.be_silent_once()
+    silent, next_ = (ExitOutputs.of(opened.run(batch)) for _ in range(2))
+    np.testing.assert_array_equal(silent.scores, whole.run(batch)[0])
+    assert (silent.version == 0).all()
+    assert all((tap != 0).any() for tap in silent.taps)
+    assert (next_.place == 0).all()
+    assert (next_.version == 7).all()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.caches.job import CachesAnswer
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.predictor import Predictor
@@ -17,13 +19,15 @@ from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
+from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.sampled_engine import SampledEngine
-from operators.recognise.cached.supply import CacheSource, CacheSupply, CutPlan
+from operators.recognise.cached.supply import CacheSource, CacheSupply
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.testing import FakeEngine, card_of, make_frame, make_region
+from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.testing.engine import COLOURS
+from serving.common.clock import SYSTEM, Clock
 
 CUTS = ("early", "late")
 GRID = (3, 1, 1)
@@ -72,6 +76,8 @@ class World:
         caches: BuiltCaches | None,
         builder: Builder | None = None,
         purse: Callable[[], Purse] = unlimited,
+        elsewhere: Elsewhere | None = None,
+        clock: Clock = SYSTEM,
     ) -> None:
         self.engine = FakeEngine(oracle=(card_of("oracle", version="7"), named))
         self.engine.costs_s = {"oracle": 0.010, "oracle+exits": 0.006}
@@ -81,6 +87,7 @@ class World:
         self.builder = builder or Builder(CachesAnswer(error="no caches pay"))
         plan = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
         source = CacheSource(caches, lambda: plan, lambda: self.builder, directory / "samples", 0.97)
+        source = replace(source, node="paint", elsewhere=elsewhere, clock=clock)
         self.supply = CacheSupply(self.sampled, self.sampled, "oracle", source, self.books)
         self.caches, self.oracle = Caches(self.recogniser, self.supply), Oracle(self.recogniser)
 
@@ -94,6 +101,26 @@ def scene(*colours: tuple[int, int, int], seq: int = 0) -> tuple[Frame, list[Reg
         width = 1 / len(colours)
         regions.append(make_region((place + 0.1) * width, 0.1, 0.8 * width, 0.8, id=place, track_id=place))
     return make_frame(seq, seq / 10, picture), regions
+
+
+async def ready(world: World) -> World:
+    """With its networks open."""
+    await world.recogniser.prepare()
+    await world.caches.prepare()
+    return world
+
+
+async def looked(world: World, frames: int, stream: str = "cam") -> None:
+    """Show frames of twenty boxes, one after the other."""
+    for seq in range(frames):
+        frame, regions = scene(*[BLUE, MURKY, RED, GREEN] * 5, seq=seq)
+        frame = replace(frame, stream=stream)
+        turn = await world.caches.answer(frame, regions, call("oracle"))
+        for region, look in turn.finished:
+            region.attributes.append(look)
+        await world.oracle.answer(frame, [each for each in turn.rest if not turn.finished], call("oracle"))
+        world.caches.learned(frame, turn)
+        await world.caches.settled()
 
 
 def word(region: Region) -> tuple[str, str]:

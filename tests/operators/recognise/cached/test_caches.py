@@ -13,16 +13,29 @@ import pytest
 from cache_adapt.audit.state import Rule
 from cache_adapt.caches.job import CachesAnswer, CachesJob
 from learning.purse import Purse
+from operators.recognise.cached.made_here import LEAST_SAMPLES
 from operators.recognise.cached.own_samples import CAPACITY, OwnTaps
 from operators.recognise.cached.sampled_engine import EVERY
-from operators.recognise.cached.supply import LEAST_SAMPLES, PATIENCE
+from operators.recognise.cached.supply import PATIENCE
 from operators.recognise.chain import Chain
 from operators.testing import call, scores
 from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, Link
 from serving.engines.exits import ExitOutputs
 from serving.errors import ModelError
 from serving.scheduling.urgency import BACKGROUND, Urgency
-from tests.operators.recognise.cached.paints import BLUE, CUTS, GREEN, MURKY, RED, Builder, World, built, scene, word
+from tests.operators.recognise.cached.paints import (
+    BLUE,
+    CUTS,
+    MURKY,
+    RED,
+    Builder,
+    World,
+    built,
+    looked,
+    ready,
+    scene,
+    word,
+)
 
 SERVES = CachesAnswer(caches=base64.b64encode(built().to_bytes()).decode(), processor_s=1.25)
 ASKED = call("oracle")
@@ -52,12 +65,6 @@ async def test_caches_are_a_shortcut(check: Check, tmp_path: Path):
         return Link(world.caches, world.oracle)
 
     await check(Case(make, lambda seq: scene(BLUE, MURKY, RED, seq=seq), frames=5))
-
-
-async def ready(world: World) -> World:
-    await world.recogniser.prepare()
-    await world.caches.prepare()
-    return world
 
 
 async def test_sure_caches_answer_and_the_rest_has_the_oracles_own_answer(tmp_path):
@@ -159,15 +166,6 @@ async def test_where_a_sample_cannot_be_taken_the_oracle_answers_and_none_is_tak
     for _ in range(3 * EVERY):
         assert len(await world.sampled.infer("oracle", batch, ASKED.urgency)) == 1
     assert caplog.text.count("a kernel is missing") == 1
-
-
-async def looked(world: World, frames: int) -> None:
-    for seq in range(frames):
-        frame, regions = scene(*[BLUE, MURKY, RED, GREEN] * 5, seq=seq)
-        turn = await world.caches.answer(frame, regions, ASKED)
-        await world.oracle.answer(frame, [each for each in turn.rest if not turn.finished], ASKED)
-        world.caches.learned(frame, turn)
-        await world.caches.settled()
 
 
 async def test_caches_are_built_from_the_nodes_own_looks(tmp_path):

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.trainable import Trainable
 from learning.purse import Purse, unlimited
 from operators.recognise.specialised.head_kinds import HeadKind, Known, RatesKind, Samples
 from pipelines.worker.adapt.inbox import Inbox
@@ -55,14 +56,17 @@ class Installation:
 
     def begin_anew(self) -> None:
         """The adaptation worker dies, and another one reads what is there."""
-        store = Samples({("type", "tiny"): Known(self.template, None, None)}, self.scratch)
-        kinds = [HeadKind(store, self.trainer), RatesKind(store, self.trainer)]
-        self.adaptation = Adaptation(kinds, self.purse, 0.9)
+        self.adaptation = Adaptation(self.kinds(), self.purse, 0.9)
         self.inbox = Inbox(QUERY, self.adaptation, self.clock)
         for each in self.updates:
             self.inbox.take_update(each)  # type: ignore[arg-type]
         for each in self.samples:
             self.inbox.take_sample(each)  # type: ignore[arg-type]
+
+    def kinds(self) -> list[Trainable]:
+        """What is trained."""
+        store = Samples({("type", "tiny"): Known(self.template, None, None)}, self.scratch)
+        return [HeadKind(store, self.trainer), RatesKind(store, self.trainer)]
 
     def worker(self) -> Link:
         """One more worker, which reads what was published before."""

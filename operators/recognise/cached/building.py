@@ -1,0 +1,79 @@
+"""What caches are built from and for, whoever has them built: here or in an adaptation worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from cache_adapt.caches.job import CachesAnswer, CachesJob, CutJob
+from learning.job_child import LARGEST_BYTES
+from serving.common.untrusted import decode
+
+BUILDING_S = 6.0
+"""First guess of the processor time of building."""
+CUT_S = 0.00015
+"""Processor seconds of a cut and its tap, for one item."""
+ARCHITECTURES = ("FC(64)",)
+INDEPENDENT = 0.35
+"""As how many samples each counts: a track gives about four, whose errors are alike (intraclass correlation .6)."""
+
+
+class Runner(Protocol):
+    """Runs a job elsewhere."""
+
+    async def run(self, job: bytes) -> bytes:
+        """Return the answer; SluiceError where there is none."""
+        ...
+
+    async def close(self) -> None:
+        """Give up the job under way."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CutPlan:
+    """A place for a cache in an oracle that has none yet."""
+
+    tensor: str
+    grid: tuple[int, int, int]
+    share: float
+    """Share of the oracle's work that is done up to here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What caches are built into."""
+
+    model: str
+    sha256: str
+    classes: int
+    cuts: Sequence[CutPlan]
+    """In dataflow order."""
+
+
+def job(
+    network: Network, look_s: float, store: Path, agreement: float, seed: int, memory_bytes: int | None = None
+) -> CachesJob:
+    """The job of building caches from the taps in ``store``; ``look_s``: processor seconds of a look."""
+    return CachesJob(
+        store=str(store),
+        model=network.model,
+        model_sha256=network.sha256,
+        classes=network.classes,
+        cuts=tuple(CutJob(cut.tensor, cut.grid, cut.share * look_s, CUT_S) for cut in network.cuts),
+        whole_s=look_s,
+        agreement=agreement,
+        architectures=ARCHITECTURES,
+        seed=seed,
+        independent=INDEPENDENT,
+        memory_bytes=memory_bytes,
+    )
+
+
+async def answer_of(runner: Runner, wanted: CachesJob) -> CachesAnswer:
+    """Have a job done; SluiceError or Malformed where there is no answer."""
+    return decode(await runner.run(msgspec.json.encode(wanted)), CachesAnswer, LARGEST_BYTES)

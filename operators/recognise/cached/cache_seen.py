@@ -1,0 +1,58 @@
+"""What was seen of the caches in use on each stream, for who makes caches. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Sequence
+
+from cache_adapt.adaptation.triggers import Seen
+
+LATEST = 200
+"""Objects of a stream whose classes are told."""
+MOST_STREAMS = 1000
+
+
+class StreamSeen:
+    """One stream."""
+
+    def __init__(self) -> None:
+        self.asked = self.answered = self.audits = self.agreed = 0
+        self.latest: deque[int] = deque(maxlen=LATEST)
+        """The classes of its latest looks."""
+        self.told_s: float | None = None
+        """When it was last told."""
+
+
+class CacheSeen:
+    """Counts what one version was asked; another version begins anew."""
+
+    def __init__(self) -> None:
+        self._streams: OrderedDict[str, StreamSeen] = OrderedDict()
+
+    def of(self, stream: str) -> StreamSeen:
+        """What is known of a stream; the stream that was seen longest ago gives way."""
+        known = self._streams.setdefault(stream, StreamSeen())
+        self._streams.move_to_end(stream)
+        if len(self._streams) > MOST_STREAMS:
+            self._streams.popitem(last=False)
+        return known
+
+    def told(self, stream: str, hit_rate: float) -> Seen:
+        """The figures of a stream; ``hit_rate``: the share of looks that the caches should have answered."""
+        seen = self.of(stream)
+        expected = seen.asked * min(max(hit_rate, 0.0), 1.0)
+        return Seen(seen.asked, seen.answered, expected, seen.audits, seen.agreed, Counter(seen.latest))
+
+    def looked(self, stream: str, numbers: Sequence[int]) -> None:
+        """Note the classes of looks, whoever answered."""
+        self.of(stream).latest.extend(numbers)
+
+    def begin(self) -> None:
+        """Another version is in use; classes stay, and every stream is to be told."""
+        for seen in self._streams.values():
+            seen.asked = seen.answered = seen.audits = seen.agreed = 0
+            seen.told_s = None
+
+    def forget(self, stream: str) -> None:
+        """Drop a stream."""
+        self._streams.pop(stream, None)
