@@ -19,6 +19,7 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue, template_dirs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.query.dag import compile_dag
+from pipelines.query.query_file import Query
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.nodes import adapted
 from pipelines.worker.adapt.running_link import running
@@ -50,13 +51,13 @@ def topics(wire: KafkaWire) -> TopicsConfig:
 
 
 @asynccontextmanager
-async def working(wire: KafkaWire) -> AsyncIterator[None]:
+async def working(wire: KafkaWire, query: Query = QUERY) -> AsyncIterator[None]:
     """A worker that must not train."""
-    stop, link, dag = asyncio.Event(), Link(QUERY.name), compile_dag(QUERY)
+    stop, link, dag = asyncio.Event(), Link(query.name), compile_dag(query)
     setting = Setting(Untrained(), elsewhere=link)
     async with (
         running(link, wire.broker, topics(wire), 20),
-        assembled(QUERY, dag, catalogue([]), setting) as parts,
+        assembled(query, dag, catalogue([]), setting) as parts,
     ):
         config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
         worker = asyncio.create_task(run_worker(config, parts.executor, stop=stop))

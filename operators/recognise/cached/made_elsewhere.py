@@ -92,7 +92,10 @@ class MadeElsewhere(CacheMaker):
         self._rate.sent(len(found.place))
 
     def looked(self, stream: str, version: int | None, answered: int, words: Sequence[str]) -> None:
-        """Send what was taken for this frame: a frame's looks and this call follow each other without a pause."""
+        """Send what was taken: a frame's looks and this call follow each other, but where another link runs between.
+
+        Then a sample may count as another stream's; the stream only says among whom the room for samples is shared.
+        """
         while self._waiting:
             self._offer(stream, self._waiting.popleft())
         seen = self._seen.of(stream)
