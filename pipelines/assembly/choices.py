@@ -11,7 +11,7 @@ from pipelines.planning.latency_split import LatencySplit, Stage, batch_throughp
 from pipelines.planning.options import Table
 from pipelines.planning.plan import FramePlan, Load, Terms, plan
 from pipelines.query.dag import Dag, DagNode
-from pipelines.query.nodes import MOTION
+from pipelines.query.nodes import MOTION, DetectNode
 from serving.errors import ModelError
 from serving.variants.timings import Measured
 
@@ -79,7 +79,7 @@ def as_json(found: Choices) -> dict[str, Any]:
             {
                 "model": each.variant,
                 "agreement": each.accuracy,
-                "ms": {str(n): round(1000 * each.takes_s(n), 2) for n in OBJECTS},
+                "ms": {str(n): round(1000 * each.takes_s(n), 2) for n in _counts(found, name)},
             }
             for each in table.options
         ]
@@ -93,18 +93,26 @@ def lines(found: Choices) -> list[str]:
     """What people read: a table for each node with a choice, then how the SLO is shared."""
     said: list[str] = []
     for name, table in found.tables.ready().items():
-        head = "".join(f"{f'{n} objects' if n > 1 else '1 object':>12}" for n in OBJECTS)
+        counts = _counts(found, name)
+        head = "".join(
+            f"{'a frame' if len(counts) == 1 else '1 object' if n == 1 else f'{n} objects':>12}" for n in counts
+        )
         width = max(len(each.variant) for each in table.options)
         said.append(f"  {name} runs the first of these that has the time:")
         said.append(f"    {'':<{width}}{head}   agreement")
         for each in table.options:
-            times = "".join(f"{1000 * each.takes_s(n):>9.1f} ms" for n in OBJECTS)
+            times = "".join(f"{1000 * each.takes_s(n):>9.1f} ms" for n in counts)
             agreement = "not measured" if each.accuracy is None else f"{each.accuracy:.3f}"
             said.append(f"    {each.variant:<{width}}{times}   {agreement}")
     if found.tables.unknown:
         names = ", ".join(found.tables.unknown)
         said.append(f"  not measured here, so timed when the query first runs and not chosen before: {names}")
     return [*said, *_shared(found)]
+
+
+def _counts(found: Choices, node: str) -> Sequence[int]:
+    """Numbers of objects for which times are shown; a detector takes frames."""
+    return OBJECTS[:1] if isinstance(found.tables.nodes[node].spec, DetectNode) else OBJECTS
 
 
 def _shared(found: Choices) -> list[str]:

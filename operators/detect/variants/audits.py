@@ -82,6 +82,7 @@ class Audits:
 
     def account(self, stream: NodeStream, frame: Frame, answer: Answer, oracle: str) -> None:
         """Count who answered for a frame, and draw some frames."""
+        asked = self._in_turn(stream, answer) if answer.model == oracle else None
         for model, key in self._keys.items():
             audit = stream.audits.of(key)
             if model == answer.model:
@@ -90,9 +91,15 @@ class Audits:
                 self._hold(frame, answer, _Drawn(stream, audit, ticket, model, oracle, "audits"))
                 continue
             audit.by_oracle()
-            if answer.model == oracle and model in answer.proving:
+            if model == asked:
                 ticket = self._in_shadow(audit, frame, model)
                 self._hold(frame, answer, _Drawn(stream, audit, ticket, model, model, "shadow"))
+
+    def _in_turn(self, stream: NodeStream, answer: Answer) -> str | None:
+        """The model that has been looked at least: else the cheapest would take all that the purse ever pays."""
+        audits = {model: stream.audits.of(self._keys[model]) for model in self._keys if model in answer.proving}
+        shadows = [model for model, audit in audits.items() if audit.phase == "shadow"]
+        return min(shadows, key=lambda model: _looks(audits[model]), default=None)
 
     def _save(self, model: str, oracle: str) -> None:
         if self._terms.cost_s(oracle) and self._terms.cost_s(model):
@@ -125,3 +132,7 @@ class Audits:
 
     def _coin(self, frame: Frame, what: str, model: str) -> float:
         return coin(self._node, what, model, frame.stream, frame.run, frame.seq)
+
+
+def _looks(audit: Audit) -> int:
+    return audit.state.audits + audit.state.unsure + audit.state.given_up

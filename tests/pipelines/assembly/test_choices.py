@@ -38,6 +38,19 @@ def test_the_table_and_how_the_slo_is_shared() -> None:
     ]
 
 
+def test_a_detector_takes_frames_and_not_objects() -> None:
+    finder = {**FINDER, "model": ["finder", "finder@onnxruntime-fp32-size320"]}
+    known = {"finder": Measured({1: 0.040}, 1.0), "finder@onnxruntime-fp32-size320": Measured({1: 0.020}, 0.8)}
+    detector = found(known, finder, TRACK)
+    assert [" ".join(line.split()) for line in lines(detector)][:4] == [
+        "detect runs the first of these that has the time:",
+        "a frame agreement",
+        "finder 40.0 ms 1.000",
+        "finder@onnxruntime-fp32-size320 20.0 ms 0.800",
+    ]
+    assert [each["ms"] for each in as_json(detector)["models"]["detect"]] == [{"1": 40.0}, {"1": 20.0}]
+
+
 def test_the_same_for_scripts() -> None:
     assert as_json(found({"large": LARGE, "small": SMALL})) == {
         "models": {
