@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from operators.frames.frame import Box
 from operators.publish.tracked import Tracked, event
@@ -56,6 +57,7 @@ class ZoneEvents:
         passed_s = elapsed_s if 0 <= elapsed_s <= LONGEST_STEP_S else 0.0
         self._now = Moment(before.now_s + passed_s, media_time_s)
         self._since = self._since or self._now
+        self._visits.move()
 
     def see(self, result: Result, number: int, track: Tracked) -> list[Event]:
         """A track is seen in this frame; returns what that means."""
@@ -64,7 +66,7 @@ class ZoneEvents:
         box = Box(corners.x_min, corners.y_min, corners.x_max, corners.y_max)
         if not self._layout or self._now is None or not has_place(box):
             return []
-        happened = self._visits.see(number, Sighting(box, detection.label, self._now))
+        happened = self._visits.see(Sighting(number, box, detection.label, self._now))
         return self._events(happened, result, number, track)
 
     def end(self, result: Result, number: int, track: Tracked) -> list[Event]:
@@ -118,7 +120,9 @@ def _event(happened: Happening, result: Result, number: int, track: Tracked) -> 
         return event("cross", result, number, track, at_media_time_s=at_s, **more)
     if isinstance(happened, Entered):
         return event("enter", result, number, track, at_media_time_s=at_s, zone=happened.zone, cause=happened.cause)
-    stayed = {"dwell_s": round(min(happened.dwell_s, LONGEST_MEDIA_S), 3), "cause": happened.cause}
+    stayed: dict[str, Any] = {"dwell_s": round(min(happened.dwell_s, LONGEST_MEDIA_S), 3), "cause": happened.cause}
+    if happened.entered_as != number:
+        stayed["entered_track_id"] = happened.entered_as
     return event("leave", result, number, track, at_media_time_s=at_s, zone=happened.zone, **stayed)
 
 

@@ -74,6 +74,8 @@ class Event(msgspec.Struct, kw_only=True, frozen=True):
     """When it came, crossed, or was last inside: before ``media_time_s``, at which that was sure."""
     dwell_s: Duration | UnsetType = UNSET
     """How long a ``leave`` ends: media time from the first to the last moment inside."""
+    entered_track_id: Count | UnsetType = UNSET
+    """The track that entered, where the one that leaves has gone on as it; left out where they are the same."""
     cause: ZoneCause | UnsetType = UNSET
     """Why there is an ``enter`` or ``leave``. ``crossed``: the object was seen on both sides of the border;
     ``appeared``: its track began inside; ``ended``: its track has ended inside."""

@@ -50,6 +50,8 @@ class Left:
     dwell_s: float
     """Media time from the first to the last moment inside."""
     cause: ZoneCause
+    entered_as: int
+    """The number of the track when it entered."""
 
 
 class Presence:
@@ -61,6 +63,7 @@ class Presence:
         self._since = self._last = since
         self._appeared = appeared
         self._outside: Moment | None = None
+        self._entered_as = 0
         self.inside = False
         """Whether it was believed to be inside."""
 
@@ -68,7 +71,7 @@ class Presence:
         """Take the next sighting, and whether the zone ``holds`` its point."""
         if holds:
             self._last, self._outside = seen.moment, None
-            return self._seen_inside(seen.moment, rules)
+            return self._seen_inside(seen, rules)
         if not self.inside or self.zone.is_close(seen.point(self.zone.anchor), seen.size, rules.margin):
             self._outside = None
             return None
@@ -80,10 +83,11 @@ class Presence:
         if not self.inside:
             return None
         self.inside = False
-        return Left(self.zone.name, self._last.media_time_s, self._last.now_s - self._since.now_s, cause)
+        dwell_s = self._last.now_s - self._since.now_s
+        return Left(self.zone.name, self._last.media_time_s, dwell_s, cause, self._entered_as)
 
-    def _seen_inside(self, moment: Moment, rules: Hysteresis) -> Entered | None:
-        if self.inside or not rules.settled(self._since, moment):
+    def _seen_inside(self, seen: Sighting, rules: Hysteresis) -> Entered | None:
+        if self.inside or not rules.settled(self._since, seen.moment):
             return None
-        self.inside = True
+        self.inside, self._entered_as = True, seen.track
         return Entered(self.zone.name, self._since.media_time_s, "appeared" if self._appeared else "crossed")

@@ -30,8 +30,9 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """An object in one frame."""
+    """A tracked object in one frame."""
 
+    track: int
     box: Box
     label: str
     """The detector's word."""
@@ -62,3 +63,11 @@ def point_of(box: Box, anchor: Anchor) -> Point:
     x = (box.x_min + box.x_max) / 2
     y = box.y_max if anchor == "bottom" else (box.y_min + box.y_max) / 2
     return min(max(x, EDGE), 1 - EDGE), min(max(y, EDGE), 1 - EDGE)
+
+
+def overlap(one: Box, other: Box) -> float:
+    """Intersection over union of two boxes, 0…1."""
+    across = min(one.x_max, other.x_max) - max(one.x_min, other.x_min)
+    down = min(one.y_max, other.y_max) - max(one.y_min, other.y_min)
+    shared = max(0.0, across) * max(0.0, down)
+    return shared / max(one.area + other.area - shared, 1e-12)

@@ -2,43 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from operators.zones.layout import Layout, Line, Zone
 from operators.zones.passage import Crossed, Passage
 from operators.zones.presence import Entered, Hysteresis, Left, Presence
-from operators.zones.sighting import Sighting
+from operators.zones.sighting import Sighting, overlap
 
 Happening = Entered | Left | Crossed
+
+
+SAME_PLACE = 0.5
+"""Intersection over union from which a new track stands where another one has stood."""
 
 
 @dataclass(slots=True)
 class _Track:
     """One object."""
 
-    seen: bool = False
-    """Whether it had a place before."""
+    last: Sighting | None = None
+    """None before its first one."""
+    frame: int = 0
+    """The frame in which that was."""
     presences: dict[str, Presence] = field(default_factory=dict)
     """The zones that it is in, or about to be."""
     passages: dict[str, Passage] = field(default_factory=dict)
 
 
 class Visits:
-    """Follows tracks by their numbers, from the first sighting of each until it is ended."""
+    """Follows tracks by their numbers, from the first sighting of each until it is ended.
+
+    A detector may lose what stands still, and a tracker then takes it for another object. A new track that stands where
+    one of the same label was lost goes on as that one: nobody has left, and nobody has come.
+    """
 
     def __init__(self, layout: Layout, rules: Hysteresis) -> None:
         self._layout, self._rules = layout, rules
         self._tracks: dict[int, _Track] = {}
+        self._frame = 0
 
     def __len__(self) -> int:
         return len(self._tracks)
 
-    def see(self, number: int, seen: Sighting) -> list[Happening]:
-        """Take a track's place in the next frame."""
-        track = self._tracks.setdefault(number, _Track())
+    def move(self) -> None:
+        """The next frame has come."""
+        self._frame += 1
+
+    def see(self, seen: Sighting) -> list[Happening]:
+        """Take a track's place in the frame."""
+        track = self._tracks.get(seen.track) or self._begin(seen)
         found = [self._in_zone(track, zone, seen) for zone in self._layout.zones if zone.concerns(seen.label)]
         crossed = [self._at_line(track, line, seen) for line in self._layout.lines if line.concerns(seen.label)]
-        track.seen = True
+        track.last, track.frame = seen, self._frame
         return [happening for happening in [*found, *crossed] if happening is not None]
 
     def end(self, number: int) -> list[Happening]:
@@ -57,12 +73,29 @@ class Visits:
                     found[name].append(number)
         return found
 
+    def _begin(self, seen: Sighting) -> _Track:
+        """A new track, or a lost one that goes on under a new number."""
+        lost = max(self._lost(seen), default=None)
+        track = self._tracks[seen.track] = _Track() if lost is None else self._tracks.pop(lost[1])
+        return track
+
+    def _lost(self, seen: Sighting) -> Iterator[tuple[float, int]]:
+        """Tracks that were not seen in the frame before, where this object stands, with their overlap.
+
+        Those of the frame before may still be found in this one.
+        """
+        for number, track in self._tracks.items():
+            if track.last is not None and track.frame < self._frame - 1 and track.last.label == seen.label:
+                share = overlap(track.last.box, seen.box)
+                if share >= SAME_PLACE:
+                    yield share, number
+
     def _in_zone(self, track: _Track, zone: Zone, seen: Sighting) -> Entered | Left | None:
         holds, presence = zone.holds(seen.point(zone.anchor)), track.presences.get(zone.name)
         if presence is None:
             if not holds:
                 return None
-            presence = track.presences[zone.name] = Presence(zone, seen.moment, appeared=not track.seen)
+            presence = track.presences[zone.name] = Presence(zone, seen.moment, appeared=track.last is None)
         happened = presence.see(seen, holds, self._rules)
         if not (holds or presence.inside):
             del track.presences[zone.name]

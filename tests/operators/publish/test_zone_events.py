@@ -67,6 +67,17 @@ def test_a_track_that_was_lost_and_found_does_nothing_twice() -> None:
     assert events(messages) == [("enter", "yard", 14), ("cross", "gate", 16)]
 
 
+def test_a_parked_object_that_another_worker_tracks_anew_does_not_enter_again() -> None:
+    """After a worker's death its successor steps through the last results, and its tracker gives new numbers."""
+    successor = lifecycle()
+    told(successor, *[result(n, standing(0.8)) for n in range(50)])
+    after = [result(n, *([standing(0.8, 9)] if n > 52 else [])) for n in range(50, 90)]
+    messages = [*told(successor, *after), *successor.finish()]
+    assert events(messages) == [("leave", "yard", 89)]
+    (leave,) = (each for each in messages if isinstance(each, Event) and each.type == "leave")
+    assert (leave.track_id, leave.entered_track_id, leave.dwell_s) == (9, 7, 8.9)
+
+
 def test_a_new_run_ends_what_was_inside_in_the_old_one() -> None:
     lives = lifecycle()
     told(lives, *down())

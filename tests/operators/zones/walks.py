@@ -18,10 +18,10 @@ GATE = Line("gate", ((0.2, 0.5), (0.8, 0.5)))
 RULES = Hysteresis()
 
 
-def seen(at: Point, time_s: float, label: str = "car", width: float = WIDTH, height: float = HEIGHT) -> Sighting:
+def seen(at: Point, time_s: float, track: int = 7, label: str = "car") -> Sighting:
     """An object whose lower side has its middle here."""
     x, y = at
-    return Sighting(Box(x - width / 2, y - height, x + width / 2, y), label, Moment(time_s, 100 + time_s))
+    return Sighting(track, Box(x - WIDTH / 2, y - HEIGHT, x + WIDTH / 2, y), label, Moment(time_s, 100 + time_s))
 
 
 def way(start: Point, end: Point, frames: int) -> list[Point]:
@@ -39,5 +39,8 @@ def trembling(places: Iterable[Point], sigma: float, rng: Random) -> Iterator[Po
 def walk(places: Iterable[Point], shape: Zone | Line, fps: float = 10.0, rules: Hysteresis = RULES) -> list[Happening]:
     """What one object does that is seen at these places and then no more."""
     visits = Visits(Layout((shape,)) if isinstance(shape, Zone) else Layout(lines=(shape,)), rules)
-    happened = [each for n, at in enumerate(places) for each in visits.see(7, seen(at, n / fps))]
+    happened: list[Happening] = []
+    for n, at in enumerate(places):
+        visits.move()
+        happened += visits.see(seen(at, n / fps))
     return happened + visits.end(7)
