@@ -1,4 +1,4 @@
-"""``sluice run`` and ``sluice capture`` with ``sluice worker`` say the same: of whole pictures, and behind masks."""
+"""``sluice run`` and ``sluice capture`` with ``sluice worker`` say the same: of whole pictures, masks, and zones."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ nodes:
   - {name: track, task: track, input: detect}
 masks:
   - {streams: "ya*", ignore: [[0, 0], [0.5, 0], [0.5, 1], [0, 1]]}
+"""
+ZONES = """\
+version: 1
+name: zones
+slo_ms: 60000
+streams: [{id: yard, uri: clip.mp4}]
+nodes:
+  - {name: detect, task: detect, model: motion, motion: {warmup_s: 0}}
+  - {name: track, task: track, input: detect}
+zones: [{name: low, polygon: [[0, 0.6], [1, 0.6], [1, 1], [0, 1]]}]
+lines: [{name: waist, points: [[0, 0.6], [1, 0.6]]}]
+publish: {events: {settle_s: 0.2, count_every_s: 1}}
 """
 
 TRACKS = """\
@@ -109,3 +121,22 @@ def test_both_answer_for_tracks_and_look_at_them_seldom(
         assert {answer.get("looked") for answer in answers} == {"oracle", None}
         assert sum("looked" in answer for answer in answers) < len(answers) / 3
         assert all(1 <= answer["looks"] <= 10 for answer in answers)
+
+
+def test_both_tell_who_crosses_and_who_is_inside(kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path) -> None:
+    write_clip(tmp_path / "clip.mp4")
+    query, events = tmp_path / "zones.yaml", tmp_path / "events.jsonl"
+    query.write_text(ZONES)
+    run = Sluice(tmp_path / "run", "run", query, "--out", tmp_path / "results.jsonl", "--events", events)
+    assert run.wait() == 0, run.errors
+    assert "yard waist: crossed 1 left to right (moving 1), 1 right to left (moving 1)" in run.output
+    frames = len((tmp_path / "results.jsonl").read_text().splitlines())
+    apart = by_worker(query, tmp_path, kafka_broker, topic_prefix, frames)
+    topic = [json.loads(record.value) for record in read_all(kafka_broker.bootstrap, f"{topic_prefix}events.v1")]
+    for told in ([json.loads(line) for line in events.read_text().splitlines()], topic):
+        crossed = {(each["direction"], each["bounding_box"]["x_min"] < 0.5) for each in told if each["type"] == "cross"}
+        assert crossed == {("left_to_right", True), ("right_to_left", False)}
+        (count,) = (each for each in told if each["type"] == "count" and each["since_media_time_s"] == 0)
+        assert (count["schema"], list(count["zones"]), list(count["lines"])) == ("sluice.count/1", ["low"], ["waist"])
+        assert {each["zone"] for each in told if each["type"] in ("enter", "leave")} == {"low"}
+    assert any(found["zones"] == ["low"] for result in apart for found in result["objects"])
