@@ -22,6 +22,7 @@ from pipelines.process.terminal import SafeFormatter, say, show_traceback
 from serving.errors import SluiceError
 
 COMMANDS = {
+    "init": "Try a camera, and write a query file for it.",
     "run": "Analyse sources in one process and write results: no broker needed.",
     "capture": "Decode and sample cameras or files into the frames topic.",
     "worker": "Analyse the frames topic and publish results.",
@@ -41,6 +42,9 @@ COMMANDS = {
     "health": "Exit 0 while a capture or worker process is alive and making progress.",
 }
 
+ELSEWHERE = {"caches": "models.caches"}
+"""Subcommands whose module is not called like them."""
+
 
 class LazyGroup(SuggestingGroup):
     """Knows its subcommands by name and one line of help, so that ``--help`` imports none of them."""
@@ -53,7 +57,7 @@ class LazyGroup(SuggestingGroup):
         """Import the module of one subcommand."""
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"pipelines.commands.{name}").command
+        command: click.Command = importlib.import_module(f"pipelines.commands.{ELSEWHERE.get(name, name)}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -36,7 +36,7 @@ from operators.recognise.specialised.own_samples import FIRST_PROFILE
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
 from pipelines.assembly import cache_source
-from pipelines.commands import adapt, capture
+from pipelines.commands import adapt, capture, init
 from pipelines.execute import arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
@@ -51,7 +51,7 @@ from pipelines.query import points
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
-from pipelines.run import capture_all, feed, run_query
+from pipelines.run import capture_all, feed, first_look, run_query
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import app, plan_publisher, state_topic, worker
 from pipelines.worker.adapt import inbox, link, process
@@ -246,6 +246,7 @@ SAID = {
         f"{f'{look_rule.LOOK_RULE.doubt_every_s:g}'[1:]} s apart,",
         f"files above {kib(MAX_QUERY_BYTES)} are refused",
         f"| `max_width` | `{DEFAULT_MAX_WIDTH}` |",
+        f"tries the camera ({first_look.FRAMES} frames; `--wait`, {init.WAIT_S:.0f} s, for the first one)",
     ],
     "how-to/adapt.md": [
         f"At most {link.MOST_WAITING} wait to be sent",

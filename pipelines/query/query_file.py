@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -180,14 +180,20 @@ class Query(Strict):
         if not uris:
             return self
         like = self.streams[0].model_dump(exclude={"uri", "id"}, exclude_unset=True) if self.streams else {}
-        streams: list[StreamSpec] = []
-        for uri in map(SourceUri, uris):
-            taken = {stream.id for stream in streams}
-            streams.append(StreamSpec(uri=uri, id=_untaken(uri.stream_id, taken), **like))
+        found = [SourceUri(uri) for uri in uris]
+        streams = (StreamSpec(uri=uri, id=name, **like) for uri, name in zip(found, stream_ids(found), strict=True))
         return self.model_copy(update={"streams": tuple(streams)})
 
 
-def _untaken(name: str, taken: set[str]) -> str:
+def stream_ids(uris: Sequence[SourceUri]) -> list[str]:
+    """An id for each source, made of its address."""
+    ids: list[str] = []
+    for uri in uris:
+        ids.append(_untaken(uri.stream_id, ids))
+    return ids
+
+
+def _untaken(name: str, taken: Collection[str]) -> str:
     """The name, or the first of name-2, name-3, … that is not taken."""
     numbered = (f"{name[:95]}-{n}" for n in count(2))
     return next(candidate for candidate in chain([name], numbered) if candidate not in taken)

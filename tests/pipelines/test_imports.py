@@ -54,6 +54,8 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("check", ["check", "wrong.yaml"], "pydantic"),
     ("check, missing file", ["check", "none.yaml"], "pydantic"),
     ("check, misspelt model", ["check", "model.yaml"], "pydantic"),
+    ("init, no camera", ["init", "--yes"], "pydantic"),
+    ("init, misspelt word", ["init", "--yes", "--source", "clip.mp4", "--find", "mooving"], "pydantic"),
     ("run", ["run", "wrong.yaml"], "pydantic"),
     ("run, unknown option", ["run", "right.yaml", "--sorce", "a"], "pydantic"),
     ("run, misspelt model", ["run", "model.yaml"], "pydantic"),

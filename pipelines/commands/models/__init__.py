@@ -1,6 +1,6 @@
-"""``sluice models``: what is here, what can be fetched or made, and whether it is whole.
+"""``sluice models``: what is here, what can be fetched or made, and whether it is whole; and ``sluice caches``.
 
-Read in this order: ``profile``, ``select``, ``split``, ``export``.
+Read in this order: ``profile``, ``select``, ``split``, ``export``, ``caches``.
 """
 
 from __future__ import annotations

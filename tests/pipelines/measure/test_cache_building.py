@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from cache_adapt.caches import explore, training
 from cache_adapt.compose.rivals import Variant
-from pipelines.commands import caches
+from pipelines.commands.models import caches
 from pipelines.measure import cache_building, tapped_pictures
 from pipelines.measure.cache_files import EXPLORED, built_caches
 from pipelines.measure.template_data import Shown

@@ -1,0 +1,151 @@
+"""``sluice init``: from a camera and a few words to a query file that works."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from operators.capture.sources.uri import SourceUri
+from operators.wire.labels import MOVING
+from pipelines.commands import options
+from pipelines.environment import catalogue
+from pipelines.process.terminal import say
+from pipelines.query.check import open_query
+from pipelines.query.dag import Dag
+from pipelines.query.proposal import Words, finder, has_secrets, query_name, query_text
+from pipelines.query.query_file import Query
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import Catalogue
+from serving.catalogue.public import public_models
+from serving.common import files
+from serving.errors import BadInput, SluiceError
+
+if TYPE_CHECKING:
+    from pipelines.run.first_look import Seen
+
+WAIT_S = 20.0
+
+
+@click.command(name="init")
+@click.argument("query", type=click.Path(path_type=Path), default=Path("query.yaml"))
+@options.sources
+@click.option("--find", "find", multiple=True, metavar="WORD", help="What to find, as models call it; repeatable.")
+@click.option("--recognise", metavar="MODEL", help="A model that names what was found.")
+@options.models
+@click.option("--yes", is_flag=True, help="Ask nothing: what is not given is whatever moves.")
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@click.option("--wait", "wait_s", type=click.FloatRange(min=1), default=WAIT_S, show_default=True, metavar="SECONDS",
+              help="How long to wait for the first frame.")  # fmt: skip
+def command(
+    query: Path,
+    sources: tuple[str, ...],
+    find: tuple[str, ...],
+    recognise: str | None,
+    models: tuple[Path, ...],
+    yes: bool,
+    force: bool,
+    wait_s: float,
+) -> None:
+    """Try a camera or a clip, show what is found, and write the file QUERY (query.yaml).
+
+    Asks for what is not given, on a terminal. A password goes into a file of its own, beside the query.
+    """
+    asking = not yes and sys.stdin.isatty()
+    known = catalogue(models)
+    if not sources and asking:
+        sources = (click.prompt("Camera or clip (rtsp://…, v4l2:0, a file)"),)
+    if not sources:
+        raise BadInput("no camera and no clip: give --source URI, or --source-file FILE where it has a password")
+    uris = [_absolute(SourceUri(each)) for each in sources]
+    if not find and asking:
+        find = tuple(click.prompt("What to find, such as: car person", default=MOVING).replace(",", " ").split())
+    if recognise is not None:
+        known.find(recognise)
+    found = finder(find, _words(known), recognise)
+    text = query_text(query_name(query.stem), uris, found)
+    secret = query.with_suffix(".sources") if any(map(has_secrets, uris)) else None
+    wanted, dag = _query(text, known, uris)
+    pictures = [query.with_name(f"{query.stem}-{stream.id}.jpg") for stream in wanted.streams]
+    for path in (query, secret, *pictures):
+        if path is not None and path.exists() and not force:
+            raise BadInput(f"{path} is there already: choose another name, or overwrite it with --force")
+    say(f"trying {', '.join(str(stream.uri) for stream in wanted.streams)}")
+    from operators.transports.faust_import import import_faust
+
+    import_faust()
+    from pipelines.run.first_look import first_look  # the engines, which a mistyped word need not wait for
+
+    seen = first_look(wanted, dag, known, wait_s)
+    if secret is not None:
+        _write_sources(secret, uris)
+    files.write(query, text.encode())
+    by = found.detector if found.recogniser is None else f"{found.detector} and {found.recogniser}"
+    say(f"wrote {query}: {', '.join(find) or 'whatever moves'}, found by {by}")
+    _show(seen, pictures)
+    option = f" --source-file {secret}" if secret is not None else ""
+    if secret is not None:
+        say(f"wrote {secret}, which holds the password: keep it to yourself")
+    say(f"next: sluice run {query}{option} --serve    # and look at it in a browser")
+
+
+def _absolute(uri: SourceUri) -> SourceUri:
+    """Paths in a query begin at its folder, those of a command where it was given."""
+    return SourceUri(str(uri.path.resolve())) if uri.kind == "path" else uri
+
+
+def _words(known: Catalogue) -> Words:
+    cards = [entry.card for entry in known.list()]
+    here = {card.name for card in cards}
+    return Words(
+        {card.name: card.classes for card in cards if card.task == "detect"},
+        {card.name: _named(card) for card in cards if card.task == "classify"},
+        {
+            name: model.class_names()
+            for name, model in public_models().items()
+            if name not in here and model.card.get("task") == "detect"
+        },
+    )
+
+
+def _named(card: ModelCard) -> list[str]:
+    return [word for word in card.classes if word != card.other_label]
+
+
+def _query(text: str, known: Catalogue, uris: Sequence[SourceUri]) -> tuple[Query, Dag]:
+    """The query as `sluice check` sees it, on the sources with their passwords."""
+    with tempfile.TemporaryDirectory(prefix="sluice-init-") as folder:
+        path = Path(folder) / "query.yaml"
+        path.write_text(text, encoding="utf-8")
+        return open_query(path, known, [uri.reveal() for uri in uris])
+
+
+def _write_sources(path: Path, uris: Sequence[SourceUri]) -> None:
+    """Readable to this user alone, from its first byte on."""
+    lines = ["# For --source-file: holds a password.", *(uri.reveal() for uri in uris), ""]
+    try:
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _show(seen: dict[str, Seen], pictures: Sequence[Path]) -> None:
+    import cv2
+
+    for (stream, of), path in zip(seen.items(), pictures, strict=True):
+        if of.picture is None:
+            continue
+        encoded, data = cv2.imencode(".jpg", of.picture)
+        if not encoded:
+            raise SluiceError(f"stream {stream}: its picture cannot become a JPEG")
+        files.write(path, bytes(data))
+        labels = ", ".join(f"{label} {count}" for label, count in of.labels.most_common(5)) or "nothing yet"
+        say(f"look at {path}: in {of.frames} frames {labels}")

@@ -1,0 +1,128 @@
+"""A query file for whoever has none yet: from sources and from words for what is to be found. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
+
+from operators.capture.sources.uri import SourceUri
+from operators.wire.labels import MOVING
+from pipelines.query.nodes import MOTION
+from pipelines.query.query_file import stream_ids
+from serving.common.explain import choices
+from serving.errors import BadInput
+
+FPS = 5
+SLO_MS = 500
+
+Classes = Mapping[str, Sequence[str]]
+"""The words of each model, by its name."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What models can say."""
+
+    detectors: Classes
+    recognisers: Classes
+    public: Classes
+    """Detectors that are not here, and can be pulled."""
+
+
+@dataclass(frozen=True)
+class Finder:
+    """How something is found."""
+
+    detector: str
+    labels: tuple[str, ...] = ()
+    """What the detector is to report; (): whatever it finds."""
+    recogniser: str | None = None
+    """Names what was found."""
+
+
+def finder(wanted: Sequence[str], words: Words, recogniser: str | None = None) -> Finder:
+    """Who finds these things; raises BadInput where nobody here does. ``recogniser``: the one to name them, if any.
+
+    A detector that knows all the words is preferred to a recogniser that names what moves.
+
+    >>> finder(["car"], Words({}, {"vehicle-type": ["car", "truck"]}, {}))
+    Finder(detector='motion', labels=(), recogniser='vehicle-type')
+    """
+    sought = tuple(dict.fromkeys(word for word in wanted if word != MOVING))
+    if not sought:
+        return Finder(MOTION, (), recogniser)
+    if (detector := _who(sought, words.detectors)) is not None:
+        return Finder(detector, sought, recogniser)
+    if (namer := _who(sought, words.recognisers)) is not None and recogniser in (None, namer):
+        return Finder(MOTION, (), namer)
+    if (public := _who(sought, words.public)) is not None:
+        raise BadInput(f"no model here finds {', '.join(sought)}: `sluice models pull {public}` fetches one that does")
+    known = [MOVING, *_all(words.detectors), *_all(words.recognisers), *_all(words.public)]
+    unknown = [word for word in sought if word not in known]
+    if unknown:
+        raise BadInput(f"--find {unknown[0]!r}: no model finds it{choices(unknown[0], known)}")
+    raise BadInput(f"no single model finds {', '.join(sought)}: make a query for each, or write one with several nodes")
+
+
+def _who(sought: Sequence[str], models: Classes) -> str | None:
+    return next((name for name, classes in models.items() if set(sought) <= set(classes)), None)
+
+
+def _all(models: Classes) -> Iterable[str]:
+    return (word for classes in models.values() for word in classes)
+
+
+def without_secrets(source: SourceUri) -> str:
+    """The address for a query file: without user and password; secrets among its parameters become ``***``."""
+    shown = str(source)
+    if source.kind not in ("rtsp", "http"):
+        return shown
+    parts = urlsplit(shown)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def has_secrets(source: SourceUri) -> bool:
+    """Whether the address holds what must not be in a query file."""
+    return without_secrets(source) != source.reveal()
+
+
+def query_name(stem: str) -> str:
+    """A name for a query that is made for a file of this name.
+
+    >>> query_name("Back yard!"), query_name("...")
+    ('back-yard', 'query')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:50].strip("-") or "query"
+
+
+def query_text(name: str, sources: Sequence[SourceUri], found: Finder) -> str:
+    """The query file."""
+    nodes = [_node("detect", "detect", model=found.detector, labels=list(found.labels) or None)]
+    nodes.append(_node("track", "track", input="detect"))
+    if found.recogniser is not None:
+        nodes.append(_node("name", "recognise", input="track", model=found.recogniser))
+    streams = [
+        f"  - {{id: {_text(name)}, uri: {_text(without_secrets(each))}, sample: {{fps: {FPS}}}}}"
+        for name, each in zip(stream_ids(sources), sources, strict=True)
+    ]
+    return "\n".join(
+        [
+            "# Made by `sluice init`. docs/query.md explains every key, and those that are not here.",
+            *("version: 1", f"name: {name}", f"slo_ms: {SLO_MS}", "streams:", *streams, "nodes:", *nodes, ""),
+        ]
+    )
+
+
+def _node(name: str, task: str, **keys: object) -> str:
+    said = "".join(f", {key}: {_text(value)}" for key, value in keys.items() if value is not None)
+    return f"  - {{name: {name}, task: {task}{said}}}"
+
+
+def _text(value: object) -> str:
+    """JSON, which YAML reads as it is meant; plain words without quotes."""
+    if isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9-]*", value) and value not in ("true", "false", "null"):
+        return value
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,60 @@
+"""A first look at sources: a few frames through a query, and the picture of each stream that shows most."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+
+from operators.annotate.drawing import draw
+from operators.frames.frame import Frame
+from operators.wire.schema import Result
+from pipelines.assembly.parts import Setting, assembled
+from pipelines.process.signals import stop_loop_on_signals
+from pipelines.query.dag import Dag
+from pipelines.query.query_file import Query
+from pipelines.run.capture_specs import capture_specs
+from pipelines.run.embedded import EmbeddedRun
+from serving.catalogue.lookup import Catalogue
+from serving.common.clock import SteadyClock
+from serving.common.tensors import Image
+from specialization.trainer.trainer import ThreadSpecializer
+
+FRAMES = 25
+"""Frames of each stream: five seconds of a camera."""
+
+
+@dataclass
+class Seen:
+    """What was seen of a stream."""
+
+    frames: int = 0
+    objects: int = -1
+    """Objects in the picture."""
+    labels: Counter[str] = field(default_factory=Counter)
+    """Objects in all frames, by label."""
+    picture: Image | None = None
+    """Annotated; the first one with most objects."""
+
+
+def first_look(query: Query, dag: Dag, catalogue: Catalogue, wait_s: float) -> dict[str, Seen]:
+    """What the query sees, by stream; raises SourceError where a source gives no frame for ``wait_s``."""
+    seen = {stream.id: Seen() for stream in query.streams}
+
+    async def take(frame: Frame, result: Result) -> None:
+        of = seen[frame.stream]
+        of.frames += 1
+        of.labels.update(each.label for each in result.objects)
+        if len(result.objects) > of.objects:
+            of.objects = len(result.objects)
+            of.picture = await asyncio.to_thread(draw, frame.image, result, hurried=False)
+
+    async def look() -> None:
+        setting = Setting(ThreadSpecializer(), [take], clock=SteadyClock())
+        run = EmbeddedRun(query.name, capture_specs(query, limit=FRAMES, give_up_s=wait_s), [])
+        async with assembled(query, dag, catalogue, setting) as parts:
+            with stop_loop_on_signals() as stop:
+                await run.run(parts.executor, stop)
+
+    asyncio.run(look())
+    return seen

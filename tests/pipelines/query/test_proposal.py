@@ -1,0 +1,88 @@
+"""The query that `sluice init` proposes: who finds what is wanted, and that no secret gets into it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.capture.sources.uri import SourceUri
+from pipelines.query.check import examine
+from pipelines.query.proposal import Finder, Words, finder, has_secrets, query_name, query_text, without_secrets
+from pipelines.query.query_file import load_query
+from serving.errors import BadInput
+from tests.pipelines.queries import write
+
+COCO = ["person", "car", "bicycle"]
+NOTHING = Words({}, {}, {})
+SHIPPED = Words({}, {"vehicle-type": ["car", "truck"]}, {"yolox-nano": COCO})
+PULLED = Words({"yolox-nano": COCO}, {"vehicle-type": ["car", "truck"]}, {})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words", "recogniser", "expected"),
+    [
+        ([], NOTHING, None, Finder("motion")),
+        (["moving"], PULLED, None, Finder("motion")),
+        ([], SHIPPED, "vehicle-type", Finder("motion", (), "vehicle-type")),
+        (["car"], SHIPPED, None, Finder("motion", (), "vehicle-type")),
+        (["car"], PULLED, None, Finder("yolox-nano", ("car",))),
+        (["car", "person", "car"], PULLED, "vehicle-type", Finder("yolox-nano", ("car", "person"), "vehicle-type")),
+    ],
+)
+def test_who_finds_it(wanted: list[str], words: Words, recogniser: str | None, expected: Finder) -> None:
+    assert finder(wanted, words, recogniser) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (["person"], "no model here finds person: `sluice models pull yolox-nano` fetches one that does"),
+        (["persn"], "--find 'persn': no model finds it; did you mean 'person'?"),
+        (["truck", "person"], "no single model finds truck, person: make a query for each"),
+    ],
+)
+def test_what_nobody_finds_is_said_with_a_remedy(wanted: list[str], said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        finder(wanted, SHIPPED)
+    assert said in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("rtsp://admin:hunter22@camera.local:554/1?profile=2", "rtsp://camera.local:554/1?profile=2"),
+        ("http://camera.local/video?token=hunter22&size=2", "http://camera.local/video?token=***&size=2"),
+        ("rtsp://admin@camera.local/1", "rtsp://camera.local/1"),
+        ("rtsp://camera.local/1", "rtsp://camera.local/1"),
+        ("v4l2:0", "v4l2:0"),
+        ("synthetic:street?seed=1", "synthetic:street?seed=1"),
+    ],
+)
+def test_secrets_leave_the_address(address: str, shown: str) -> None:
+    uri = SourceUri(address)
+    assert without_secrets(uri) == shown
+    assert has_secrets(uri) == (address != shown)
+    assert SourceUri(shown).stream_id == uri.stream_id  # so that --source-file means the same streams
+
+
+def test_the_query_is_right_and_tells_streams_of_one_name_apart(tmp_path: Path) -> None:
+    uris = [SourceUri(each) for each in ("rtsp://u:hunter22@cam/1", "rtsp://u:hunter22@cam/1?x=2", "/a/'b\": {c}.mp4")]
+    text = query_text("yard", uris, Finder("motion", (), "vehicle-type"))
+    path = write(tmp_path / "yard.yaml", text)
+    assert "hunter22" not in text
+    assert [str(problem) for problem in examine(path).problems] == []
+    query = load_query(path)
+    assert [stream.id for stream in query.streams] == ["cam-1", "cam-1-2", "b-c"]
+    assert str(query.streams[2].uri) == "/a/'b\": {c}.mp4"
+    again = query.with_sources([uri.reveal() for uri in uris])
+    assert [stream.id for stream in again.streams] == [stream.id for stream in query.streams]
+
+
+@given(st.text(max_size=80))
+def test_every_file_name_gives_a_name_for_its_query(stem: str) -> None:
+    assert re.fullmatch(r"[a-z0-9-]{1,50}", query_name(stem))
