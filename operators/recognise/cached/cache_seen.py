@@ -6,9 +6,10 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
 
 from cache_adapt.adaptation.triggers import Seen
+from operators.recognise.cached.building import INDEPENDENT
 
 LATEST = 200
-"""Objects of a stream whose classes are told."""
+"""Looks of a stream whose classes are told."""
 MOST_STREAMS = 1000
 
 
@@ -38,10 +39,14 @@ class CacheSeen:
         return known
 
     def told(self, stream: str, hit_rate: float) -> Seen:
-        """The figures of a stream; ``hit_rate``: the share of looks that the caches should have answered."""
+        """The figures of a stream; ``hit_rate``: the share of looks that the caches should have answered.
+
+        Looks at one object are alike, so they count as fewer.
+        """
         seen = self.of(stream)
-        expected = seen.asked * min(max(hit_rate, 0.0), 1.0)
-        return Seen(seen.asked, seen.answered, expected, seen.audits, seen.agreed, Counter(seen.latest))
+        asked, answered = round(INDEPENDENT * seen.asked), round(INDEPENDENT * seen.answered)
+        mix = {label: max(round(INDEPENDENT * count), 1) for label, count in Counter(seen.latest).items()}
+        return Seen(asked, answered, asked * min(max(hit_rate, 0.0), 1.0), seen.audits, seen.agreed, mix)
 
     def looked(self, stream: str, numbers: Sequence[int]) -> None:
         """Note the classes of looks, whoever answered."""
