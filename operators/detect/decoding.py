@@ -20,7 +20,7 @@ from serving.catalogue.decodings import CenterFaceDecoding, YoloDecoding, YoloxD
 from serving.errors import ModelError
 
 GRIDS = 8
-"""Number of networks' grids that are kept: one takes half as long to make as a frame to decode."""
+"""Number of networks' grids that are kept: to make one takes as long as to decode the rest of a frame."""
 
 
 def decode(card: ModelCard, outputs: Sequence[Array], min_score: float | None = None) -> list[Detections]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -66,6 +67,25 @@ def test_no_images_are_an_empty_batch() -> None:
     batch, placements = preprocess.batch(ImageInput(width=4, height=4), [])
     assert batch.shape == (0, 3, 4, 4)
     assert placements == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(900, 520), (1920, 1080), (1937, 1093), (3840, 2160), (5000, 300)])
+def test_a_large_image_is_averaged_over_areas(width: int, height: int) -> None:
+    rng = np.random.default_rng(3)
+    smooth = cv2.resize(rng.integers(60, 190, (9, 16, 3), np.uint8), (width, height), interpolation=cv2.INTER_CUBIC)
+    image = cv2.add(smooth, rng.integers(0, 40, smooth.shape, np.uint8))
+    batch, _ = preprocess.batch(ImageInput(width=96, height=64, colour="bgr", scale=1.0), [image])
+    exact = cv2.resize(image.astype(np.float32), (96, 64), interpolation=cv2.INTER_AREA)
+    apart = np.abs(batch[0] - exact.transpose(2, 0, 1))
+    assert apart.mean() < 1  # single pixels are 10 apart from their area's mean
+    assert apart.max() < 8
+
+
+def test_an_image_is_halved_as_long_as_it_is_far_too_large() -> None:
+    assert preprocess.halved(plain(400, 800), 100, 100).shape == (200, 400, 3)
+    assert preprocess.halved(plain(800, 1600), 100, 100).shape == (200, 400, 3)
+    assert preprocess.halved(plain(399, 800), 100, 100).shape == (399, 800, 3)
+    assert preprocess.halved(plain(1, 1), 1, 1).shape == (1, 1, 3)
 
 
 def test_a_sliver_is_not_blown_up_before_it_is_cut() -> None:

@@ -1,0 +1,166 @@
+"""Steps that frames take beside decoding and networks, each as it is done and as one would write it first.
+
+``cpu_us`` is processor time of one call, the median of those of all rounds, in which the ways take turns:
+
+``thumbnail``   a small grey copy: grey first and halved while it is far too large; or shrunk in colour, then grey
+``input``       a frame as the input of ``yolox-nano``, halved while it is far too large; or shrunk at once, and scaled
+                and shifted in every plane, though by 1 and 0
+``outputs``     the detector's outputs for one frame handed on; or padded and joined like those of several
+``decode``      these outputs as boxes with the grid kept; or with the grid made anew
+``conflict``    the assignment of least cost of as many tracks as boxes, our lines; or ``scipy``'s
+
+``import`` is the processor time that a process takes to start with NumPy, and with ``scipy``'s packages too, which is
+what our lines save: once it is there, its solver is the faster one. ``faust`` is the processor time of the process for
+one message of an agent that only acknowledges, by how many messages come at once: the least that a frame can take.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from statistics import median
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import harness
+from benchmarks.pipeline_parts.shell import shell_us
+from operators.detect import decoding
+from operators.detect.needed.thumbnail import WIDTH, thumbnail
+from operators.track.least_cost import least_cost
+from serving import preprocess
+from serving.catalogue.cards import ImageInput
+from serving.common.tensors import Image
+from serving.engines.chain import joined
+
+SIZES = ((640, 360), (768, 432), (1280, 720), (1920, 1080))
+INPUT = ImageInput(width=416, height=416, colour="bgr", resize="letterbox")
+STRIDES = (8, 16, 32)
+CONFLICTS = (2, 4, 8)
+IMPORTS = ("numpy", "numpy, scipy.special", "numpy, scipy.optimize")
+AT_ONCE, MESSAGES = (1, 3, 8), 600
+"""Three is what a stream has on its way at most."""
+OURS, PLAIN = "ours", "plain"
+ROUNDS, CALLS, STARTS = 30, 5, 7
+
+Work = Callable[[], object]
+
+
+def measure(quick: bool) -> harness.Outcome:
+    """All steps by turns; ``quick``: few rounds."""
+    cv2.setNumThreads(1)
+    steps = {(step, size, way): partial(_us, work) for step, size, ways in _steps() for way, work in ways.items()}
+    found: Mapping[Any, list[float]] = harness.interleaved(steps, 3 if quick else ROUNDS)
+    starts = {("import", packages, OURS): partial(_import_us, packages) for packages in IMPORTS}
+    found = {**found, **harness.interleaved(starts, 1 if quick else STARTS)}
+    shells = {("faust", f"{count} at once", OURS): partial(shell_us, MESSAGES, count) for count in AT_ONCE}
+    found = {**found, **harness.interleaved(shells, 1 if quick else STARTS)}
+    rows = [
+        {"step": step, "size": size, "way": way, "cpu_us": round(median(runs), 1)}
+        for (step, size, way), runs in found.items()
+    ]
+    return harness.Outcome(rows, headline(rows), partial(_draw, rows))
+
+
+def headline(rows: Sequence[harness.Row]) -> dict[str, float]:
+    """How many times longer the plain way takes, by step and size."""
+    times = {(row["step"], row["size"], row["way"]): row["cpu_us"] for row in rows}
+    return {
+        f"{step}, {size}": round(times[step, size, PLAIN] / took, 2)
+        for (step, size, way), took in times.items()
+        if way == OURS and (step, size, PLAIN) in times
+    }
+
+
+def _steps() -> Iterator[tuple[str, str, dict[str, Work]]]:
+    rng = np.random.default_rng(0)
+    for width, height in SIZES:
+        image = cv2.resize(rng.integers(0, 255, (90, 160, 3), np.uint8), (width, height))
+        size = f"{width} × {height}"
+        yield "thumbnail", size, {OURS: partial(thumbnail, image), PLAIN: partial(_colour_first, image)}
+        yield "input", size, {OURS: partial(preprocess.batch, INPUT, [image]), PLAIN: partial(_input, image)}
+    outputs = rng.random((1, 3549, 85), np.float32)
+    yield "outputs", "3549 × 85", {OURS: partial(joined, [outputs]), PLAIN: partial(_padded, outputs)}
+    grid = partial(decoding._grid, INPUT.width, INPUT.height, STRIDES)
+    yield "decode", "its grid", {OURS: grid, PLAIN: partial(_anew, grid)}
+    for count in CONFLICTS:
+        costs = -rng.random((count, count))
+        yield "conflict", f"{count} × {count}", {OURS: partial(_our_lines, costs), PLAIN: _scipys(costs)}
+
+
+def _colour_first(image: Image) -> Image:
+    size = (WIDTH, round(image.shape[0] * WIDTH / image.shape[1]))
+    small: Image = cv2.cvtColor(cv2.resize(image, size, interpolation=cv2.INTER_AREA), cv2.COLOR_BGR2GRAY)
+    return small
+
+
+def _input(image: Image) -> NDArray[np.float32]:
+    placement = preprocess.place(INPUT, image.shape[1], image.shape[0])
+    width, height = round(image.shape[1] * placement.scale_x), round(image.shape[0] * placement.scale_y)
+    shrinks = width * 2 < image.shape[1] and height * 2 < image.shape[0]
+    canvas = np.full((INPUT.height, INPUT.width, 3), INPUT.pad, np.uint8)
+    canvas[:height, :width] = cv2.resize(
+        image, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    )
+    out = np.empty((3, INPUT.height, INPUT.width), np.float32)
+    for target, plane in zip(out, cv2.split(canvas), strict=True):
+        np.multiply(plane, 1.0, out=target, dtype=np.float32)
+        target -= 0.0
+    return out
+
+
+def _padded(piece: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.concatenate([np.pad(piece, [(0, 0)] * piece.ndim)])
+
+
+def _anew(grid: Work) -> object:
+    decoding._grid.cache_clear()
+    return grid()
+
+
+def _our_lines(costs: NDArray[np.float64]) -> object:
+    return least_cost(costs.tolist())
+
+
+def _scipys(costs: NDArray[np.float64]) -> Work:
+    from scipy.optimize import linear_sum_assignment
+
+    return partial(linear_sum_assignment, costs)
+
+
+def _us(work: Work) -> float:
+    """Of one call; what other work has left in the processor's caches is part of it, as it is between frames."""
+    started_s = time.thread_time()
+    for _ in range(CALLS):
+        work()
+    return (time.thread_time() - started_s) / CALLS * 1e6
+
+
+def _import_us(packages: str) -> float:
+    probe = f"import time; import {packages}; print(time.process_time())"
+    return float(subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True).stdout) * 1e6
+
+
+def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
+    axes = figure.subplots()
+    shown = [row for row in rows if row["step"] not in ("import", "faust")]
+    names = list(dict.fromkeys(f"{row['step']}, {row['size']}" for row in shown))
+    for way, colour, shift in ((OURS, "tab:blue", -0.2), (PLAIN, "tab:gray", 0.2)):
+        of = [row for row in shown if row["way"] == way]
+        at = [names.index(f"{row['step']}, {row['size']}") + shift for row in of]
+        axes.barh(at, [row["cpu_us"] for row in of], 0.4, color=colour, label=way)
+    axes.set_yticks(range(len(names)), names, fontsize=7)
+    axes.set_xscale("log")
+    axes.invert_yaxis()
+    axes.set_title("processor time of a call, µs", fontsize=9)
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+if __name__ == "__main__":
+    harness.run("steps", measure, __doc__ or "")
