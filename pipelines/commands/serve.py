@@ -14,6 +14,7 @@ from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import DEFAULT, Listen
 from pipelines.process.signals import stop_on_signals
+from pipelines.query.query_file import Query, load_query
 from pipelines.settings import BrokerSettings, broker_settings
 
 KNOCK_S = 1.0
@@ -24,9 +25,15 @@ KNOCK_S = 1.0
 @options.broker_timeout
 @click.option("--listen", metavar="HOST:PORT", help="Where to serve it.", default=DEFAULT, show_default=True)
 @click.option("--secret-file", type=click.Path(path_type=Path), metavar="FILE", help=options.FIRST_LINE)
+@click.option("--query", type=click.Path(path_type=Path), metavar="FILE", help="Show its zones and lines on pictures.")
 @options.prefix
 def command(
-    broker: str | None, broker_timeout_s: float, listen: str, secret_file: Path | None, prefix: str | None
+    broker: str | None,
+    broker_timeout_s: float,
+    listen: str,
+    secret_file: Path | None,
+    query: Path | None,
+    prefix: str | None,
 ) -> None:
     """Show all streams of an installation in a browser, live: pictures, states, latency, who answered.
 
@@ -35,12 +42,18 @@ def command(
     settings = broker_settings(broker)
     listening = options.listening(True, listen, secret_file)
     assert listening is not None
+    shown = None if query is None else load_query(query)
     with stop_on_signals() as stop:
-        _serve(settings, TopicsConfig().with_prefix(prefix), listening, broker_timeout_s, stop)
+        _serve(settings, TopicsConfig().with_prefix(prefix), listening, shown, broker_timeout_s, stop)
 
 
 def _serve(
-    settings: BrokerSettings, topics: TopicsConfig, listen: Listen, timeout_s: float, stop: threading.Event
+    settings: BrokerSettings,
+    topics: TopicsConfig,
+    listen: Listen,
+    query: Query | None,
+    timeout_s: float,
+    stop: threading.Event,
 ) -> None:
     # The clients, the decoder and aiohttp, which a mistyped option need not wait for.
     from pipelines.kafka.sync_clients import admin, consumer, demand
@@ -52,6 +65,8 @@ def _serve(
     with closing(admin(settings, timeout_s, stop)) as client:
         demand(client, settings, needs(read=[names.results, names.streams, names.plans, names.frames]))
     page = Page(settings.url)
+    if query is not None:
+        page.board.layout = query.layout
     station = Station(listen, page)
     with (
         station.open_in_thread() as loop,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,11 @@ from pipelines.query.nodes import DetectNode, RecogniseNode
 from pipelines.query.query_file import Draft, Query, read_draft
 from pipelines.query.yaml_file import read_yaml
 from pipelines.query.zone_check import zone_problems
+from pipelines.query.zones import stream_problems
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import Problem
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -52,4 +56,9 @@ def _models(draft: Draft) -> Iterator[Sequence[str]]:
 def open_query(path: Path, catalogue: Catalogue | None = None, sources: Sequence[str] = ()) -> tuple[Query, Dag]:
     """The query and its DAG, on other sources where given; raises QueryError or SourceError."""
     query, dag = examine(path, catalogue).require()
-    return query.with_sources(sources), dag
+    if not sources:
+        return query, dag
+    query = query.with_sources(sources)
+    for problem in stream_problems(query.shapes, [stream.id for stream in query.streams]):
+        log.warning("%s: it lies on none of the sources that were given", problem)
+    return query, dag

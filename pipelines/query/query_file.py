@@ -28,7 +28,7 @@ from pipelines.query.nodes import (
     TrackNode,
 )
 from pipelines.query.yaml_file import Document, read_yaml
-from pipelines.query.zones import LineSpec, ShapeSpec, ZoneSpec, shape_problems
+from pipelines.query.zones import LineSpec, ShapeSpec, ZoneSpec, name_problems, stream_problems
 from serving.common.explain import KeyPath, Problem, choices, salvage, validate
 from serving.common.strict import Strict
 from serving.errors import QueryError, SourceError
@@ -175,6 +175,12 @@ class Query(Strict):
 
         return Layout(tuple(each.zone for each in self.zones), tuple(each.line for each in self.lines))
 
+    @property
+    def shapes(self) -> Iterator[tuple[KeyPath, ShapeSpec]]:
+        """Its zones and lines with their places in the file."""
+        yield from ((("zones", place), spec) for place, spec in enumerate(self.zones))
+        yield from ((("lines", place), spec) for place, spec in enumerate(self.lines))
+
     def with_sources(self, uris: Sequence[str]) -> Query:
         """This query on other sources, which take the settings of its first stream; raises SourceError."""
         if not uris:
@@ -239,7 +245,13 @@ def read_draft(document: Document) -> Draft:
     unread = {item["name"] for i, item in _items(document.data, "nodes") if i not in nodes and "name" in item}
     ids = [stream.id for stream in streams.values()]
     shapes = [*_shapes(document.data, "zones", ZoneSpec), *_shapes(document.data, "lines", LineSpec)]
-    problems = [*document.problems, *problems, *_clashes(streams), *shape_problems(shapes, ids)]
+    problems = [
+        *document.problems,
+        *problems,
+        *_clashes(streams),
+        *name_problems(shapes),
+        *stream_problems(shapes, ids),
+    ]
     return Draft(document, query, nodes, frozenset(map(str, unread)), tuple(problems))
 
 

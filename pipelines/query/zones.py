@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -62,16 +62,21 @@ class LineSpec(ShapeSpec):
         return Line(self.name, self.points, self.streams, self.concerned, self.point)
 
 
-def shape_problems(shapes: Sequence[tuple[KeyPath, ShapeSpec]], streams: Collection[str]) -> Iterator[Problem]:
-    """Names that are taken on a stream, and streams that the query does not have; ``streams`` are its ids, if any."""
+def name_problems(shapes: Sequence[tuple[KeyPath, ShapeSpec]]) -> Iterator[Problem]:
+    """Names that another zone or line of the same stream has."""
     for place, (path, spec) in enumerate(shapes):
-        for pattern in spec.streams:
-            if streams and not any(fnmatchcase(stream, pattern) for stream in streams):
-                yield Problem((*path, "streams"), f"no stream is called {pattern!r}{choices(pattern, streams)}")
         for other_path, other in shapes[:place]:
             if other.name == spec.name and _share_a_stream(spec.streams, other.streams):
                 yield Problem((*path, "name"), f"{spec.name!r} is the name of {dotted(other_path)} too")
                 break
+
+
+def stream_problems(shapes: Iterable[tuple[KeyPath, ShapeSpec]], streams: Collection[str]) -> Iterator[Problem]:
+    """Streams that the query, which has ``streams``, does not have; without any they may be whatever comes."""
+    for path, spec in shapes:
+        for pattern in spec.streams:
+            if streams and not any(fnmatchcase(stream, pattern) for stream in streams):
+                yield Problem((*path, "streams"), f"no stream is called {pattern!r}{choices(pattern, streams)}")
 
 
 def _share_a_stream(one: Sequence[str], other: Sequence[str]) -> bool:

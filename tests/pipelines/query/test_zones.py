@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.query.check import examine
+from pipelines.query.check import examine, open_query
 from pipelines.query.filter_parser import parse_selection
 from pipelines.query.query_file import load_query
 from tests.pipelines.queries import write
@@ -119,3 +119,14 @@ def test_a_zone_equals_every_zone_that_the_object_is_in(text: str, passes: bool)
 def test_an_object_in_no_zone_is_not_in_any() -> None:
     wheres = [parse_selection(f"detect[{text}]", []).where for text in ("zone == a", "zone != a", "zone in (a)")]
     assert [where and where.matches({"zone": ()}) for where in wheres] == [False, True, False]
+
+
+def test_zones_that_lie_on_none_of_the_sources_given_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path / "q.yaml", QUERY)
+    open_query(path, sources=["yard.mp4"])
+    assert [record.getMessage() for record in caplog.records] == [
+        "zones[1].streams: no stream is called 'gate-*'; allowed: yard: it lies on none of the sources that were given"
+    ]
+    caplog.clear()
+    open_query(path)
+    assert caplog.records == []
