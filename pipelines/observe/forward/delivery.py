@@ -42,11 +42,12 @@ class Delivery:
         self._mishaps = Mishaps(log)
         self._trouble: str | None = None
         self._since_s = 0.0
+        self._under_way = 0
 
     def trouble(self, patience_s: float) -> str | None:
-        """Why the sink has taken nothing for at least so long; None while it is well, or for less long in trouble."""
+        """Why the sink has taken nothing for at least so long; None while it is well, or has nothing to take."""
         lasted_s = self._clock.monotonic_s() - self._since_s
-        if self._trouble is None or lasted_s < patience_s:
+        if self._trouble is None or not self._under_way or lasted_s < patience_s:
             return None
         return f"sink {self._name} has taken nothing for {lasted_s:.0f} s: {self._trouble}"
 
@@ -58,6 +59,13 @@ class Delivery:
 
     async def deliver(self, notice: Notification, picture: Picture | None, age_s: float) -> None:
         """Return when it was delivered or given up; ``age_s``: since the message was written."""
+        self._under_way += 1
+        try:
+            await self._deliver(notice, picture, age_s)
+        finally:
+            self._under_way -= 1
+
+    async def _deliver(self, notice: Notification, picture: Picture | None, age_s: float) -> None:
         began_s, failures, attempts = self._clock.monotonic_s() - max(0.0, age_s), 0, 0
         what = f"{notice.kind} of stream {notice.stream}"
         if age_s >= self._max_age_s:

@@ -33,6 +33,7 @@ from pipelines.observe.forward.sinks_file import SinkSpec
 from pipelines.observe.forward.snapshots import snapshot
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
+from serving.common.redaction import redact
 from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
@@ -127,10 +128,14 @@ class Forwarder:
         if record.value is None:
             return  # a stream that was deleted from a compacted topic
         try:
-            notice = self._notice(record)
+            await self._tell(spec, way, record)
         except Malformed as error:
             way.ended("malformed", _place(record), str(error))
-            return
+        except Exception as error:  # what nobody foresaw costs this message alone
+            way.ended("failed", _place(record), redact(f"{type(error).__name__}: {error}"))
+
+    async def _tell(self, spec: SinkSpec, way: Delivery, record: ConsumerRecord) -> None:
+        notice = self._notice(record)
         if not wants(spec, notice):
             return
         picture: Picture | None = None

@@ -64,8 +64,9 @@ class MqttConnection:
             await in_own_thread(self._connect)
         except ssl.SSLCertVerificationError as error:
             raise Away(f"the broker's certificate is not trusted: {error.verify_message}") from None
-        except OSError as error:
-            raise Away(f"no connection: {error.strerror or error or type(error).__name__}") from None
+        except (OSError, ValueError) as error:  # ValueError: no name of a host
+            why = getattr(error, "strerror", None) or error or type(error).__name__
+            raise Away(f"no connection: {why}") from None
         self._client.loop_start()
         try:
             async with asyncio.timeout(CONNECT_S):

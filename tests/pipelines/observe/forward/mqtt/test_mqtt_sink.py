@@ -148,6 +148,14 @@ async def test_tls_and_password(tmp_path: Path) -> None:
         gc.collect()  # what paho has left behind
 
 
+@pytest.mark.parametrize("host", ["no-such-host.invalid", f"{'a' * 70}.local"])
+async def test_a_host_that_cannot_be_found_is_away(host: str) -> None:
+    connection = MqttConnection(MqttBroker(host, 1883), "sluice/status")
+    with pytest.raises(Away, match="no connection: "):
+        await connection.open()
+    await connection.close()
+
+
 async def test_streams_beyond_the_bound_have_events_and_nothing_that_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
