@@ -1,4 +1,7 @@
-"""Running means of a session's requests for a policy that looks ahead: how often they come, with how much time."""
+"""Running means of a session's requests for a policy that looks ahead: how often they come, and with how much time.
+
+So is the share of them that is given up, which tells an overload more surely than the rate does.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ REMEMBERED = 64
 HURRIED = 0.1
 """Share of the newcomers that have less time than those who are planned for."""
 
+SETTLED_GAIN = 0.001
+"""Share of the newest request in the share that is given up: some bad luck in a row is no overload."""
+
 
 class Arrivals:
     """Running means over the requests of one session."""
@@ -20,6 +26,8 @@ class Arrivals:
         self._gap_s = 0.0
         self.time_s = 0.0
         """From a request's arrival until it must leave this network."""
+        self.lost = 0.0
+        """Share of the requests that was given up of late, 0…1."""
         self._times_s: deque[float] = deque(maxlen=REMEMBERED)
 
     def note(self, now: float, time_s: float) -> None:
@@ -32,6 +40,12 @@ class Arrivals:
             self.time_s += GAIN * (time_s - self.time_s)
         self._last = now
         self._times_s.append(time_s)
+
+    def settled(self, run: int, dropped: int) -> None:
+        """So many requests were taken for a batch, and so many given up."""
+        if run + dropped:
+            old = (1 - SETTLED_GAIN) ** (run + dropped)
+            self.lost = old * self.lost + (1 - old) * dropped / (run + dropped)
 
     def short_s(self, least_s: float) -> float:
         """The time that all newcomers but the most hurried have; those with less than ``least_s`` cannot be helped."""

@@ -10,25 +10,24 @@ known as a rollout: where the rehearsal is right, it is never worse than that po
 The rehearsal expects even arrivals, all with the mean time. Where requests of one session have different times, it
 does not see that a long batch keeps the hurried ones waiting too long, should some come by chance. To rehearse
 newcomers with the times that earlier ones had does not mend that: as long as they come evenly, a long batch loses none
-of them. There the sliding window for the hurried ones has an advance of as many requests as chance may bring in the
-meantime (two standard deviations of a Poisson process), as long as it drops nobody. ``benchmarks/results/batching.csv``
-has both kinds.
+of them. So there the sliding window for the hurried ones runs as long as next to nobody is given up. Where more are,
+the device is overloaded, what long batches serve in the same time outweighs chance, and the rehearsal decides.
+``benchmarks/results/batching.csv`` has both kinds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 
 from serving.scheduling.batching import Decision, decide
 from serving.scheduling.rehearsal import Rehearsal, fitting
 from serving.scheduling.waiting_line import Latency, Line, R
 
 WINDOWS = 6
-"""First batches tried, at most; one more where newcomers have different times."""
-CHANCE = 2.0
-"""Standard deviations of a Poisson process by which another window must be better than a cautious one."""
+"""First batches tried, at most."""
+CALM = 0.05
+"""Share of the requests that may be given up before times that differ count as an overload."""
 ALIKE = 0.9
 """Share of the mean time from which a shorter time counts as the same."""
 
@@ -43,23 +42,21 @@ class LookAhead:
     """The time a new arrival has for this network: the session's SLO less the time needed downstream."""
     short_s: Callable[[float], float] | None = None
     """The time that nearly all new arrivals have, of those with so much at least; None: all have ``time_s``."""
+    lost: float = 0.0
+    """Share of the requests that was given up of late."""
 
     def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> Decision[R]:
         """See ``Policy``."""
         return decide(queue, now, latency, max_batch, self._window)
 
     def _window(self, line: Line[R]) -> tuple[int, int]:
-        windows, cautious = first_windows(line), self._cautious(line)
-        if cautious is not None and cautious not in windows:
-            windows = [cautious, *windows]
+        if self.lost < CALM and (cautious := self._cautious(line)) is not None:
+            return cautious
+        windows = first_windows(line)
         if len(windows) == 1:
             return windows[0]
-        rate = self.rate(line.now)
-        rehearsal = Rehearsal.of(line, rate, self.time_s)
-        gains = {window: rehearsal.gain(*window) for window in windows}
-        if cautious is not None and cautious[0] == 0:
-            gains[cautious] += CHANCE * sqrt(rate * line.seconds(line.places[cautious[1]]))
-        return max(windows, key=lambda window: (round(gains[window], 6), -window[0]))
+        rehearsal = Rehearsal.of(line, self.rate(line.now), self.time_s)
+        return max(windows, key=lambda window: (round(rehearsal.gain(*window), 6), -window[0]))
 
     def _cautious(self, line: Line[R]) -> tuple[int, int] | None:
         """The sliding window for the hurried newcomers; None where they have hardly less time than the others."""

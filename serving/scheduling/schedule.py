@@ -47,8 +47,11 @@ class Session:
 
     def decide(self, now: float, max_batch: int) -> Decision[Request]:
         """The next batch of those that wait, of so many places at most, and whom it is too late for."""
-        policy = LookAhead(self.arrivals.rate, self.arrivals.time_s, self.arrivals.short_s)
-        return policy(self.waiting, now, self.latency.table, min(max_batch, self.max_batch))
+        known = self.arrivals
+        policy = LookAhead(known.rate, known.time_s, known.short_s, known.lost)
+        decision = policy(self.waiting, now, self.latency.table, min(max_batch, self.max_batch))
+        known.settled(len(decision.run), len(decision.drop))
+        return decision
 
     def used(self, run: Iterable[Request], processor_s: float) -> None:
         """A batch used so many processor seconds; one of several models at once tells nothing of either."""

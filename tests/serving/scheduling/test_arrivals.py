@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from serving.scheduling.arrivals import REMEMBERED, Arrivals
@@ -73,3 +75,21 @@ def test_times_long_ago_are_forgotten() -> None:
     for tick in range(30 + REMEMBERED):
         arrivals.note(tick * 0.01, 0.05 if tick < 30 else 0.2)
     assert arrivals.short_s(0.01) == 0.2
+
+
+def test_the_share_that_is_given_up_follows_the_requests_not_the_batches() -> None:
+    large, small = Arrivals(), Arrivals()
+    large.settled(900, 100)
+    for _ in range(100):
+        small.settled(9, 1)
+    assert large.lost == pytest.approx(small.lost)
+    assert large.lost == pytest.approx(0.1 * (1 - 1 / math.e), rel=0.01)
+    for _ in range(100):
+        small.settled(100, 0)
+    assert small.lost < 1e-4
+
+
+def test_decisions_about_nobody_tell_nothing() -> None:
+    arrivals = Arrivals()
+    arrivals.settled(0, 0)
+    assert arrivals.lost == 0.0

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serving.scheduling.baselines import EarliestFirst
-from serving.scheduling.look_ahead import WINDOWS, LookAhead, first_windows
+from serving.scheduling.look_ahead import CALM, WINDOWS, LookAhead, first_windows
 from serving.scheduling.waiting_line import Latency, Line, line_up
 from tests.serving.scheduling.queues import ONE_S_EACH, Ask, affine, most_in_time, served_in_time
 
@@ -81,6 +81,13 @@ def test_hurried_newcomers_are_not_kept_waiting_by_a_long_batch() -> None:
     queue = [Ask(16.0) for _ in range(8)]
     assert len(HURRIED(queue, 0.0, ONE_S_EACH, 8).run) == 2
     assert len(LookAhead(lambda now: 1.0, 16.0)(queue, 0.0, ONE_S_EACH, 8).run) == 8
+
+
+def test_under_an_overload_a_long_batch_serves_more() -> None:
+    queue = [Ask(16.0) for _ in range(8)]
+    for lost, size in ((CALM - 0.001, 2), (CALM, 8)):
+        policy = LookAhead(lambda now: 1.0, 16.0, lambda least_s: 6.0, lost)
+        assert len(policy(queue, 0.0, ONE_S_EACH, 8).run) == size
 
 
 def test_where_times_are_alike_nothing_changes() -> None:
