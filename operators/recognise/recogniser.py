@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import partial
 
 from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.alignment import aligned
 from operators.frames.crops import cut
 from operators.frames.frame import Box, Frame, Landmarks, Region
-from operators.inference import Inference, answered_by, card_for
+from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, card_for
 from operators.wire.bounds import share, word
 from operators.wire.schema import Attribute, Model, Provenance
 from serving.catalogue.cards import Task
 from serving.common.tensors import Image
+from serving.common.threads import in_thread
 from serving.scheduling.urgency import Urgency
 
 
@@ -74,9 +76,16 @@ class Recogniser(ABC):
         if not regions:
             return
         assert call.model is not None
-        crops = self.crops(call.model, frame, regions)
+        crops = await self._crops_in_time(call.model, frame, regions)
         for region, answer in zip(regions, await self.name(call.model, crops, call.urgency), strict=True):
             region.attributes.append(answer)
+
+    async def _crops_in_time(self, model: str, frame: Frame, regions: Sequence[Region]) -> list[Image]:
+        """Return ``crops`` without blocking the event loop: it takes time to lay large faces upright."""
+        pixels = sum(region.box.area for region in regions if region.landmarks) * frame.width * frame.height
+        if self._engine.card(model).input.align is None or pixels <= PIXELS_AT_ONCE:
+            return self.crops(model, frame, regions)
+        return await in_thread(partial(self.crops, model, frame, regions))
 
     def crops(self, model: str, frame: Frame, regions: Sequence[Region]) -> list[Image]:
         """Return a model's crop of each region; they may be views into the frame's image."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -108,6 +109,25 @@ async def test_without_landmarks_or_a_network_that_wants_them_boxes_are_cropped(
     await known.prepare()
     assert await answers(known, Dots(landmarks), 0.0) == list(PEOPLE)
     assert await answers(known, Dots(landmarks), 70.0) != list(PEOPLE)
+
+
+@pytest.mark.parametrize(("scale", "threads"), [(1.0, 0), (7.0, 1)])
+async def test_large_faces_do_not_keep_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: float, threads: int
+) -> None:
+    known = recogniser(tmp_path, "arcface", Dots())
+    await known.prepare()
+    frame = make_frame(image=cv2.resize(picture("bob", 30.0), None, fx=scale, fy=scale))
+    (region,) = await Dots().process(frame, [], call())
+    started = list[object]()
+
+    async def counted(work: Callable[[], Any]) -> Any:
+        started.append(work)
+        return work()
+
+    monkeypatch.setattr("operators.recognise.recogniser.in_thread", counted)
+    await known.process(frame, [region], call("look"))
+    assert (region.attributes[0].label, len(started)) == ("bob", threads)
 
 
 async def test_a_check_lays_faces_upright_too(tmp_path: Path) -> None:

@@ -96,6 +96,13 @@ def test_who_cannot_be_in_time_is_dropped_only_if_that_is_allowed(loop: asyncio.
     assert bench.next(now=0.995) == ([kept], [late])
 
 
+def test_requests_that_are_given_up_are_told_to_the_policy(loop: asyncio.AbstractEventLoop) -> None:
+    bench = Bench(loop, "a")
+    bench.ask("a", Urgency(1.0, droppable=True))
+    assert bench.next(now=0.995) is not None
+    assert bench.sessions["a"].arrivals.lost > 0
+
+
 def test_time_needed_downstream_counts(loop: asyncio.AbstractEventLoop) -> None:
     bench = Bench(loop, "a")
     late = bench.ask("a", Urgency(1.0, droppable=True, downstream_s=0.5))
