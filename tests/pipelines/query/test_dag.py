@@ -74,13 +74,13 @@ def test_a_filter_selects_by_label_confidence_area_and_answers() -> None:
             [DETECT, TRACK | {"input": "detect[lable == car]"}],
             [
                 "nodes[1].input: unknown field 'lable'; did you mean 'label'? "
-                "allowed: label, confidence, area (at character 8)"
+                "allowed: label, zone, confidence, area (at character 8)"
             ],
         ),
         (
             [DETECT, TRACK, KIND, TYPE | {"input": "track[kind == vehicle]"}],
             [
-                "nodes[3].input: unknown field 'kind'; allowed: label, confidence, area (at character 7); "
+                "nodes[3].input: unknown field 'kind'; allowed: label, zone, confidence, area (at character 7); "
                 "'kind' has not answered there, use it as the input: kind[…]"
             ],
         ),
