@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from pipelines.kafka.topics import FramesTopic
+from pipelines.observe.forward.sinks_file import load_sinks
 from tests.real.broker import VERSION, KafkaBroker, free_port
 from tests.real.compose import Composition, Service, entry_point, services
 from tests.real.kafka import require_jars
@@ -22,7 +23,7 @@ from tests.real.rtsp import MakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE, DOCKERFILE = ROOT / "docker-compose.yml", ROOT / "Dockerfile"
-ALL = services(FILE, profiles=["gpu"])
+ALL = services(FILE, profiles=["gpu", "forward"])
 OURS = {name: service for name, service in ALL.items() if service.spec["image"].startswith("sluice-video:")}
 
 
@@ -114,6 +115,13 @@ def test_the_gpu_has_a_worker_of_its_own_only_on_demand() -> None:
     assert gpu.spec["build"]["target"] == "gpu"
     (device,) = gpu.spec["deploy"]["resources"]["reservations"]["devices"]
     assert device["capabilities"] == ["gpu"]
+
+
+def test_events_go_elsewhere_only_on_demand_and_where_the_file_says() -> None:
+    assert "forward" not in services(FILE)
+    (mounted,) = ALL["forward"].mounts.items()
+    assert mounted[0] == ALL["forward"].command[1]
+    assert load_sinks(ROOT / mounted[1]).sinks
 
 
 def test_workers_get_their_heads_from_the_service_that_trains_on_the_same_query() -> None:
