@@ -75,9 +75,10 @@ def _plain(row: Row) -> tuple[Any, str]:
 def _rows(name: str, folder: Path, most: int | None) -> Iterator[Row]:
     clip = VIDEOS / CLIPS[name]
     known, detector_s = answers(clip, most, folder, MODEL)
+    shown, sure = list(frames(clip, most)), LEAST + UNSURE
     for rule, settings in RULES.items():
-        for setting, make in settings:
-            figures = replay(frames(clip, most), known, make(), LEAST + UNSURE)
+        for setting, make in settings.items():
+            figures = replay(shown, known, make(shown, known, sure), sure)
             row = {"clip": name, "rule": rule, "setting": setting, "frames": len(known), **figures}
             print(row, flush=True)
             yield {**row, "detector_ms": round(1000 * detector_s, 2)}

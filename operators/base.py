@@ -11,6 +11,17 @@ from operators.plan import Decision
 from serving.scheduling.urgency import Urgency
 
 
+class Ahead(Protocol):
+    """The frames that wait behind one, where its stream can be looked ahead in."""
+
+    async def until(self, media_time_s: float) -> Sequence[Frame]:
+        """Return the next frames of the run, in order, to the first at this time or later.
+
+        Waits for them a moment; fewer where they do not come, or may not be in memory at once.
+        """
+        ...
+
+
 @dataclass(slots=True)
 class Call:
     """A node's task for one frame."""
@@ -25,6 +36,8 @@ class Call:
     """How many objects the decision was settled for; None: it did not depend on that."""
     expected_s: Mapping[str, float] = field(default_factory=dict)
     """What each model that there was to choose from seldom exceeds for so many objects; set by the planner."""
+    ahead: Ahead | None = None
+    """The frames that wait behind this one; None where the stream is analysed frame by frame as it comes."""
 
     @property
     def model(self) -> str | None:

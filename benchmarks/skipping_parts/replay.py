@@ -11,9 +11,13 @@ import cv2
 
 from benchmarks.skipping_parts.recorded import Found, copies
 from operators.capture.motion_gate import MotionGate
+from operators.detect.needed.ahead import FEWEST
+from operators.detect.needed.bisection import MOMENT_S, window_s
 from operators.detect.needed.matching import agreement
+from operators.detect.needed.policy import Reason
 from operators.detect.needed.stream import StreamView
 from operators.frames.frame import Frame, Region
+from pipelines.execute.ahead import FRAMES_AHEAD
 
 
 class Rule(Protocol):
@@ -77,6 +81,52 @@ class Needed:
         self._view.found(regions)
 
 
+class LookAhead:
+    """The product's rule at a fixed pace, where frames wait for those behind them."""
+
+    def __init__(self, every: int, sure: float, frames: Sequence[Frame], known: Found) -> None:
+        self._view, self._every, self._sure = StreamView("run"), every, sure
+        self._frames, self._known = frames, known
+        self._planned = False
+        self._why: Reason | None = None
+
+    def skips(self, frame: Frame) -> list[Region] | None:
+        """See ``Rule``."""
+        self._planned = self._is_planned(frame)
+        if self._planned:
+            plan = self._view.planned.pop(frame.seq)
+            return None if plan.detected else plan.regions
+        return None if self._why is not None else self._view.regions
+
+    def found(self, regions: list[Region]) -> None:
+        """See ``Rule``."""
+        if not self._planned:
+            self._view.found(regions)
+
+    def _is_planned(self, frame: Frame) -> bool:
+        view = self._view
+        if frame.seq in view.planned:
+            return True
+        self._why = view.look(frame, self._every, patient=True)
+        if self._why not in ("motion", "pace") or not view.undecided:
+            return False
+        ahead = frames_until(self._frames[frame.seq :], frame.media_time_s - view.step_s + window_s(self._every))
+        if len(ahead) < FEWEST:
+            self._why = view.look_on(self._every)
+            return False
+        window = view.window(ahead, self._every, self._sure)
+        while window.wanted is not None:
+            window.found(copies(self._known[ahead[window.wanted - 1].seq]))
+        view.take(window, ahead)
+        return True
+
+
+def frames_until(frames: Sequence[Frame], media_time_s: float) -> Sequence[Frame]:
+    """The frames to the first at this time or later, at most as many as the product keeps."""
+    end = next((n for n, each in enumerate(frames) if each.media_time_s >= media_time_s - MOMENT_S), len(frames))
+    return frames[: min(end + 1, FRAMES_AHEAD)]
+
+
 def replay(frames: Iterable[Frame], known: Found, rule: Rule, sure: float) -> dict[str, float]:
     """Play the frames; returns shares of frames and of objects, and processor milliseconds of the rule itself."""
     detected, own_s, agreed, counts = 0, 0.0, [], []
@@ -105,9 +155,14 @@ def replay(frames: Iterable[Frame], known: Found, rule: Rule, sure: float) -> di
     }
 
 
-RULES: Mapping[str, Sequence[tuple[int, Callable[[], Rule]]]] = {
-    "every n-th": [(n, lambda n=n: EveryNth(n)) for n in (2, 3, 4, 6, 8)],  # type: ignore[misc]
-    "motion gate": [(0, Gate)],
-    "needed": [(n, lambda n=n: Needed(n)) for n in (2, 3, 4, 6, 8)],  # type: ignore[misc]
+Make = Callable[[Sequence[Frame], Found, float], Rule]
+"""Makes a rule for frames, what the detector finds on them, and the confidence from which an object counts."""
+
+PACES = (2, 3, 4, 6, 8)
+RULES: Mapping[str, Mapping[int, Make]] = {
+    "every n-th": {n: lambda *_, n=n: EveryNth(n) for n in PACES},  # type: ignore[misc]
+    "motion gate": {0: lambda *_: Gate()},
+    "needed": {n: lambda *_, n=n: Needed(n) for n in PACES},  # type: ignore[misc]
+    "look-ahead": {n: lambda frames, known, sure, n=n: LookAhead(n, sure, frames, known) for n in PACES},  # type: ignore[misc]
 }
-"""By name: settings, and what makes the rule."""
+"""By name and setting."""

@@ -56,9 +56,12 @@ class LocalBroker:
 
     # -- topics ---------------------------------------------------------
 
-    def create_topic(self, topic: str, partitions: int = 1, *, compacted: bool = False) -> None:
-        """Make a topic; one that exists stays as it is."""
-        make: Callable[[], Log] = CompactedLog if compacted else lambda: BoundedLog(self.max_bytes)
+    def create_topic(
+        self, topic: str, partitions: int = 1, *, compacted: bool = False, max_bytes: int | None = None
+    ) -> None:
+        """Make a topic, each partition with a bound of its own or the broker's; one that exists stays as it is."""
+        bound = self.max_bytes if max_bytes is None else max_bytes
+        make: Callable[[], Log] = CompactedLog if compacted else lambda: BoundedLog(bound)
         with self._lock:
             self._topics.setdefault(topic, [make() for _ in range(partitions)])
 
@@ -114,6 +117,13 @@ class LocalBroker:
             if isinstance(log, BoundedLog) and offset < log.start:
                 self.lost[group, partition] += log.start - offset
             return log.read(offset, limit)
+
+    def trim(self, partition: Partition, offset: int) -> None:
+        """Free the records before ``offset``, which nobody reads any more."""
+        with self._lock:
+            log = self._log(partition)
+            if isinstance(log, BoundedLog):
+                log.trim(offset)
 
     # -- groups ---------------------------------------------------------
 

@@ -88,6 +88,11 @@ class BoundedLog:
             self.size_bytes -= self._records.popleft().size_bytes
             self.dropped += 1
 
+    def trim(self, offset: int) -> None:
+        """Free the records before ``offset``."""
+        while self.start < min(offset, self._end):
+            self.size_bytes -= self._records.popleft().size_bytes
+
     def read(self, offset: int, limit: int) -> list[Record]:
         """The oldest ``limit`` records at or after ``offset``."""
         first = max(offset - self.start, 0)

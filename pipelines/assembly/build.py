@@ -25,6 +25,7 @@ from pipelines.execute.frame_room import FrameRoom
 from pipelines.execute.surroundings import ALONE, Limits, Surroundings
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.query.dag import Dag
+from pipelines.query.look_ahead import streams_ahead
 from pipelines.query.nodes import takes_frame
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from pipelines.settings import decoded_memory
@@ -95,7 +96,8 @@ async def build_executor(
     if chains is not None and chains.shortcuts.nodes:
         steps = (*surroundings.final_steps, chains.shortcuts.frame_done)
         surroundings = replace(surroundings, final_steps=steps)
-    return Executor(dag, operators, planner or FirstListed(), Limits(policies, frame_room(query)), surroundings)
+    limits = Limits(policies, frame_room(query), streams_ahead(query))
+    return Executor(dag, operators, planner or FirstListed(), limits, surroundings)
 
 
 def frame_room(query: Query) -> FrameRoom:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from operators.base import Call, Operator
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import FrameHeader, FrameInfo, Outcome, Plan, Result
+from pipelines.execute.ahead import Waiting
 from pipelines.execute.fresh_starts import FreshStarts
 from pipelines.execute.lane import Dropped, Lane
 from pipelines.execute.moments import Moment, Moments
@@ -53,6 +54,7 @@ class Executor:
         self._operators = operators
         self._planner = planner
         self._policies, self._room = limits.policies, limits.room
+        self._waiting = {stream: Waiting(self.clock) for stream in limits.ahead}
         self._final_steps = surroundings.final_steps
         self._observer = surroundings.observer
         self._downstream = Downstream([node.name for node in dag.nodes])
@@ -65,10 +67,16 @@ class Executor:
         moment = self._moment(header)
         waiting = WaitingFrame(header.seq, self._deadline(moment))
         self._planner.arrived(header.stream, self.clock.monotonic_s())
+        ahead = self._waiting.get(header.stream) if header.encoding == "bgr24" else None
+        if ahead is not None:
+            ahead.arrived(header, load)
         try:
             return await self._lane(header.stream).run(waiting, lambda: self._analyse(header, load, moment))
         except Dropped as drop:
             return self._unanalysed(header, moment, "dropped", drop.cause)
+        finally:
+            if ahead is not None:
+                ahead.gone(header)
 
     def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str) -> Result:
         """The result of a frame that was not analysed."""
@@ -124,6 +132,8 @@ class Executor:
         return moment.captured_s + self._dag.slo_ms / 1000
 
     async def _analyse(self, header: FrameHeader, load: LoadFrame, moment: Moment) -> Result:
+        if (ahead := self._waiting.get(header.stream)) is not None:
+            ahead.begun(header)
         async with self._room.taken(header) as decoded:
             watch = Stopwatch()
             queue_ms = self._ms_since(moment)
@@ -185,7 +195,8 @@ class Executor:
     def _call(self, frame: Frame, node: DagNode, deadline: float) -> Call:
         after_s = self._downstream.after(node.name)
         step = Step(frame.stream, node.name, node.models, self.clock.monotonic_s(), deadline, after_s)
-        return Call(self._planner.plan(step), Urgency(deadline, self._droppable(frame.stream), after_s))
+        urgency = Urgency(deadline, self._droppable(frame.stream), after_s)
+        return Call(self._planner.plan(step), urgency, ahead=self._waiting.get(frame.stream))
 
     def _start(self, stream: str, deadline: float) -> Start:
         lane = self._lane(stream)

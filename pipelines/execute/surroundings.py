@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from operators.frames.frame import Frame
@@ -24,6 +24,8 @@ class Limits:
     """Overload policies by stream; other streams have ``block``."""
     room: FrameRoom = field(default_factory=FrameRoom)
     """Memory for decoded frames."""
+    ahead: Collection[str] = ()
+    """Streams that operators may look ahead in, where their frames come raw."""
 
 
 @dataclass(frozen=True)

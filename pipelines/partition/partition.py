@@ -48,6 +48,8 @@ class SharedParts:
     bounds: StreamBounds = field(default_factory=StreamBounds)
     tally: Tally = field(default_factory=Tally)
     observer: Observer = UNOBSERVED
+    window: int = WINDOW
+    """Frames of one partition handed to the analyser at once."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Partition:
         self._dispatch = Dispatch(work.topics, work.derive, self._mishaps)
         self._bytes = 0
         """Bytes of all messages that were taken and are not finished."""
-        self._window: OrderedWindow[Message, Answer] = OrderedWindow(WINDOW, self._finish)
+        self._window: OrderedWindow[Message, Answer] = OrderedWindow(work.window, self._finish)
         self._feeder = asyncio.create_task(self._feed())
 
     @property

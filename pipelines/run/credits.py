@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 
 
 class Credits:
@@ -12,8 +13,9 @@ class Credits:
     ``take`` is called by capture threads, one for each stream, ``give`` when a frame's result has come.
     """
 
-    def __init__(self, frames_per_stream: int, max_bytes: int) -> None:
-        self._frames_per_stream = frames_per_stream
+    def __init__(self, frames: Callable[[str, int], int], max_bytes: int) -> None:
+        """``frames``: how many a stream may have, of so many bytes each."""
+        self._most = frames
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[int, threading.Condition]] = {}
@@ -57,4 +59,4 @@ class Credits:
 
     def _allowed(self, stream: str, size_bytes: int) -> bool:
         frames = self._frames[stream]
-        return frames == 0 or (frames < self._frames_per_stream and self._bytes + size_bytes <= self._max_bytes)
+        return frames == 0 or (frames < self._most(stream, size_bytes) and self._bytes + size_bytes <= self._max_bytes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 from operators.capture.service import Capture
@@ -12,10 +12,13 @@ from operators.capture.spec import CaptureSpec
 from operators.observer import UNOBSERVED, Observers
 from operators.transports.local_broker import LocalBroker
 from operators.wire.schema import Result, from_json
+from pipelines.execute.ahead import FRAMES_AHEAD
 from pipelines.execute.executor import Executor
 from pipelines.partition.dispatch import TopicNames
+from pipelines.partition.partition import WINDOW
 from pipelines.process.tasks import in_own_thread
-from pipelines.run.feed import MAX_BYTES, Feed
+from pipelines.run.feed import FRAMES_IN_FLIGHT, MAX_BYTES, Feed
+from pipelines.settings import decoded_memory
 from pipelines.worker.local_transport import LocalTransport
 from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.common.clock import Clock
@@ -37,27 +40,36 @@ class EmbeddedRun:
     """One run of a query over sources in this process; use it once."""
 
     def __init__(
-        self, query: str, specs: Sequence[CaptureSpec], sinks: Sequence[Sink], observers: Observers = UNOBSERVED
+        self,
+        query: str,
+        specs: Sequence[CaptureSpec],
+        sinks: Sequence[Sink],
+        observers: Observers = UNOBSERVED,
+        ahead: Collection[str] = (),
     ) -> None:
+        """``ahead``: streams that are looked ahead in."""
         self._query = query
         self._specs = specs
         self._sinks = sinks
         self._observers = observers
         self._transport = LocalTransport(f"run-{uuid.uuid4().hex[:12]}")
         self._broker = LocalBroker.named(self._transport.name)
-        self._broker.max_bytes = MAX_BYTES
+        self._max_bytes = max(MAX_BYTES, decoded_memory()) if ahead else MAX_BYTES
+        """Bound on raw frames in flight; a partition's log must hold as much."""
         self._settled = asyncio.Event()
-        self._feed = Feed(self._broker, TOPICS.frames)
+        self._feed = Feed(self._broker, TOPICS.frames, self._max_bytes, ahead)
+        self._window = max(WINDOW, FRAMES_AHEAD * len(ahead) + FRAMES_IN_FLIGHT * len(specs))
+        """Partitions are shared, and no stream may wait for frames that stand behind others' in vain."""
 
     async def run(self, executor: Executor, stop: asyncio.Event) -> None:
         """Run until every source has ended or ``stop`` is set; every frame sampled by then gets its result.
 
         A source that cannot be read does not disturb the others: its ``SourceError`` is raised at the end.
         """
-        for topic in (TOPICS.frames, TOPICS.results):
-            self._broker.create_topic(topic, min(len(self._specs), MAX_PARTITIONS))
+        for topic, max_bytes in ((TOPICS.frames, self._max_bytes), (TOPICS.results, MAX_BYTES)):
+            self._broker.create_topic(topic, min(len(self._specs), MAX_PARTITIONS), max_bytes=max_bytes)
         ready, worker_stop = asyncio.Event(), asyncio.Event()
-        config = WorkerConfig(self._transport, self._query, TOPICS, observers=self._observers)
+        config = WorkerConfig(self._transport, self._query, TOPICS, observers=self._observers, window=self._window)
         worker = asyncio.create_task(run_worker(config, executor, stop=worker_stop, ready=ready))
         deliver = asyncio.create_task(self._deliver())
         sources = asyncio.create_task(self._sources(ready, stop, executor.clock))

@@ -29,6 +29,7 @@ from pipelines.observe.web.listen import Listen
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
 from pipelines.query.dag import Dag
+from pipelines.query.look_ahead import streams_ahead
 from pipelines.query.query_file import Query
 from pipelines.report.plan_plot import PlanHistory
 from pipelines.report.run_counts import RunCounts
@@ -96,7 +97,9 @@ def run_query(
         station = _station(outputs.listen, query, final_steps, unhurried)
         watching = Observers([counts, progress, *(station.observers if station else ()), *observers])
         history = PlanHistory()
-        run = EmbeddedRun(query.name, specs, [*sinks, history] if outputs.plots is not None else sinks, watching)
+        if outputs.plots is not None:
+            sinks.append(history)
+        run = EmbeddedRun(query.name, specs, sinks, watching, streams_ahead(query))
         setting = Setting(ThreadSpecializer(), final_steps, CLOSE_S, clock=SteadyClock(), observers=watching)
         started = time.monotonic()
         shortcuts, problem = asyncio.run(_run(query, dag, catalogue, setting, run, station))

@@ -22,7 +22,7 @@ from pipelines.health.worker_health import WorkerHealth
 from pipelines.kafka.rights import needs
 from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
-from pipelines.partition.partition import SharedParts
+from pipelines.partition.partition import WINDOW, SharedParts
 from pipelines.partition.publisher import HOPELESS, Publisher
 from pipelines.partition.stream_state import NoStateStore, StateConfig
 from pipelines.partition.tally import Tally
@@ -74,6 +74,8 @@ class WorkerConfig:
 
     bounds: StreamBounds = field(default_factory=StreamBounds)
     observers: Observers = UNOBSERVED
+    window: int = WINDOW
+    """Frames of one partition handed to the analyser at once."""
 
     @property
     def group(self) -> str:
@@ -169,8 +171,8 @@ def _work(
     publisher = Publisher(sender(app))
     resume = config.transport.resume(config.query, config.topics.results, lambda: app.producer.flush())
     store = NoStateStore() if state is None else config.transport.state(config.query, state, publisher)
-    bounds, observers = config.bounds, config.observers
-    return SharedParts(analyser, publisher, config.topics, resume, derive, store, bounds, tally, observers)
+    bounds, observers, window = config.bounds, config.observers, config.window
+    return SharedParts(analyser, publisher, config.topics, resume, derive, store, bounds, tally, observers, window)
 
 
 async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event) -> None:

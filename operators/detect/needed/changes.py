@@ -18,6 +18,8 @@ LEAST_LEVELS = 12.0
 """Grey levels: less is a codec's noise on every camera."""
 NOISE_FACTOR = 6.0
 """Standard deviations of the picture's noise that a pixel must change by."""
+MOST_LEVELS = 40.0
+"""Grey levels that are no noise, however many pixels differ by them: after a cut most do."""
 CELL_SHARE = 0.2
 """Share of a cell's pixels that must change."""
 WIDENED = 0.25
@@ -32,7 +34,8 @@ def changed_cells(before: Image, now: Image) -> Cells:
     light = int(np.median(now[::4, ::4].astype(np.int16) - before[::4, ::4]))
     size = cv2.absdiff(now, cv2.add(before, float(light)) if light > 0 else cv2.subtract(before, float(-light)))
     noise = 1.4826 * float(np.median(size[::4, ::4]))
-    _, mask = cv2.threshold(size, max(LEAST_LEVELS, NOISE_FACTOR * noise), 255, cv2.THRESH_BINARY)
+    least = min(max(LEAST_LEVELS, NOISE_FACTOR * noise), MOST_LEVELS)
+    _, mask = cv2.threshold(size, least, 255, cv2.THRESH_BINARY)
     shares = cv2.resize(cv2.medianBlur(mask, 3), (COLUMNS, ROWS), interpolation=cv2.INTER_AREA)
     return np.asarray(shares > 255 * CELL_SHARE)
 

@@ -23,7 +23,7 @@ def agreement(wanted: Sequence[Region], found: Sequence[Region], sure: float) ->
 
     Objects match one to one if they have the same label and overlap by half or more; the most confident chooses first.
     """
-    pairs = _pairs(wanted, found) if wanted and found else []
+    pairs = matched_pairs(wanted, found)
     of_wanted, of_found = {i for i, _ in pairs}, {j for _, j in pairs}
     missed = sum(each.confidence >= sure for i, each in enumerate(wanted) if i not in of_wanted)
     added = sum(each.confidence >= sure for j, each in enumerate(found) if j not in of_found)
@@ -46,7 +46,10 @@ def _share(matched: int, odd: int) -> float:
     return matched / (matched + odd) if matched + odd else 1.0
 
 
-def _pairs(wanted: Sequence[Region], found: Sequence[Region]) -> list[tuple[int, int]]:
+def matched_pairs(wanted: Sequence[Region], found: Sequence[Region]) -> list[tuple[int, int]]:
+    """Return the places of objects that match, in either list."""
+    if not wanted or not found:
+        return []
     shares = overlaps(_corners(found), _corners(wanted))
     shares[np.array([[one.label != other.label for other in wanted] for one in found])] = 0.0
     pairs = []

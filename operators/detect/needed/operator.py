@@ -1,20 +1,25 @@
-"""The detector of a node with ``when: needed``: runs where it must, else the regions it found are moved by flow."""
+"""The detector of a node with ``when: needed``: runs where it must, else the regions it found are moved.
+
+Where frames wait behind the one at hand it looks ahead; else each is decided about as it comes.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from cache_adapt.audit.coin import coin
 from operators.base import Call, Operator
+from operators.detect.needed.ahead import LookAhead
 from operators.detect.needed.audits import Audits, Before
 from operators.detect.needed.carried import aged
 from operators.detect.needed.pace import PROBATION_RATE, Pace
 from operators.detect.needed.policy import Reason
 from operators.detect.needed.report import Tally, node_plan
 from operators.detect.needed.stream import StreamView
+from operators.detect.needed.window import Planned
 from operators.frames.frame import Frame, Region
 from operators.inference import Inference
 from operators.wire.schema import AuditedKind, NodePlan
@@ -76,6 +81,7 @@ class DetectWhenNeeded:
         self.node = node
         self._detector, self._engine, self._model, self._demand = detector, engine, model, demand
         self._audits = Audits(reference or detector, model, demand.sure)
+        self._ahead = LookAhead(detector, demand.sure)
         self._here: dict[str, _Stream] = {}
         self._gone: dict[str, _Stream] = {}
 
@@ -89,15 +95,20 @@ class DetectWhenNeeded:
         """Return the regions of the frame, found by the detector or moved from where it found them."""
         self._audits.discard(frame.stream)
         stream = self._stream(frame)
-        why = await self._look(stream, frame) if self._may_skip(stream, call) else "first"
+        planned = stream.view.planned.pop(frame.seq, None)
+        if self._may_skip(stream, call):
+            planned = planned or await self._look(stream, frame, call)
+        elif planned is not None and not planned.detected:
+            planned = Planned(await self._detector.process(frame, regions, call), True)
         stream.pace.frame()
-        if why is None:
-            return self._skip(stream, frame)
-        found = await self._detector.process(frame, regions, call)
-        stream.view.found(found)
+        if planned is None:
+            planned = Planned(await self._detector.process(frame, regions, call), True)
+            stream.view.found(planned.regions)
+        if not planned.detected:
+            return self._skip(stream, frame, planned.regions)
         stream.tally.detected += 1
-        self._keep(stream, frame, found if call.model == self._model else None)
-        return found
+        self._keep(stream, frame, planned.regions if call.model == self._model else None)
+        return planned.regions
 
     def result_sent(self, stream: str) -> None:
         """The result of the stream's latest frame has been sent: its audit may begin."""
@@ -153,12 +164,20 @@ class DetectWhenNeeded:
             return False
         return True
 
-    async def _look(self, stream: _Stream, frame: Frame) -> Reason | None:
-        return await in_thread(partial(_timed_look, stream, frame))
+    async def _look(self, stream: _Stream, frame: Frame, call: Call) -> Planned | None:
+        """What is published of a frame, if it is known without that the detector runs on it now."""
+        view, every, patient = stream.view, stream.pace.every, call.ahead is not None
+        why = await in_thread(partial(_timed, stream.tally, partial(view.look, frame, every, patient)))
+        if patient and view.undecided and why in ("motion", "pace"):
+            if await self._ahead.plan(view, frame, call, every, stream.tally):
+                return view.planned.pop(frame.seq)
+            why = await in_thread(partial(_timed, stream.tally, partial(view.look_on, every)))
+        if why is not None:
+            return None
+        return Planned([aged(region, view.when.age_s) for region in view.regions], False)
 
-    def _skip(self, stream: _Stream, frame: Frame) -> list[Region]:
+    def _skip(self, stream: _Stream, frame: Frame, published: list[Region]) -> list[Region]:
         stream.tally.skipped += 1
-        published = [aged(region, stream.view.when.age_s) for region in stream.view.regions]
         before, pace = stream.before, stream.pace
         comparable = before is not None and before.image.shape == frame.image.shape
         weight = pace.skipped(self._coin(frame, frame.seq), self._audits.has_room)
@@ -184,10 +203,10 @@ class DetectWhenNeeded:
         )
 
 
-def _timed_look(stream: _Stream, frame: Frame) -> Reason | None:
+def _timed(tally: Tally, look: Callable[[], Reason | None]) -> Reason | None:
     started_s = time.thread_time()
-    why = stream.view.look(frame, stream.pace.every)
-    stream.tally.looked(time.thread_time() - started_s)
+    why = look()
+    tally.looked(time.thread_time() - started_s)
     return why
 
 

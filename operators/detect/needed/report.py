@@ -16,6 +16,8 @@ class Tally:
     detected: int = 0
     """Frames on which the detector ran."""
     skipped: int = 0
+    ahead: int = 0
+    """Frames that were planned by looking ahead."""
     audits: int = 0
     looks: int = 0
     look_s: float = 0.0

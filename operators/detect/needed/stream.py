@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 from operators.detect.needed.carried import boxes_of, shifted
@@ -10,6 +11,7 @@ from operators.detect.needed.changes import Cells, changed_cells, covered_cells
 from operators.detect.needed.flow import flow
 from operators.detect.needed.policy import Reason, Seen, When
 from operators.detect.needed.thumbnail import thumbnail
+from operators.detect.needed.window import Known, Planned, Window
 from operators.frames.frame import Frame, Region
 from operators.frames.media_stopwatch import MediaStopwatch
 from serving.common.tensors import Image
@@ -17,38 +19,83 @@ from serving.common.tensors import Image
 
 @dataclass
 class StreamView:
-    """One run of a stream. ``look`` and ``found`` are called in turn, once a frame, not at the same time."""
+    """One run of a stream. ``look`` and ``found`` are called in turn, once a frame, not at the same time.
+
+    Or ``window`` and ``take`` after ``look``: the frames of the window are planned then, and not looked at.
+    """
 
     run: str
     when: When = field(default_factory=When)
     regions: list[Region] = field(default_factory=list)
     """What the detector found, moved to where it lies on the latest frame."""
+    planned: dict[int, Planned] = field(default_factory=dict)
+    """Frames of a window, by ``seq``."""
+    step_s: float = 0.0
+    """Media time from the frame before to the latest one."""
     _clock: MediaStopwatch = field(default_factory=MediaStopwatch)
     _reference: Image | None = None
     """The thumbnail of the latest detection."""
+    _before: Image | None = None
     _latest: Image | None = None
-    _news: Cells | None = None
+    _seen: Seen | None = None
 
-    def look(self, frame: Frame, every: int) -> Reason | None:
+    def look(self, frame: Frame, every: int, patient: bool = False) -> Reason | None:
         """Take a frame; returns why the detector must run on it. Where it need not, ``regions`` lie as they do now.
 
-        Takes a millisecond: call it in a thread.
+        ``patient``: all movement is a reason, because frames ahead may explain it. Takes a millisecond: call it in a
+        thread.
         """
-        self._clock.move(frame.media_time_s)
+        self.step_s = self._clock.move(frame.media_time_s)
         small, before, reference = thumbnail(frame.image), self._latest, self._reference
-        self._latest, self._news = small, None
+        self._before, self._latest, self._seen = before, small, None
         why = self.when.due(self._clock.now_s, every)
         if why is not None or before is None or reference is None or before.shape != small.shape:
             return why or "first"
         changed = changed_cells(reference, small)
-        self._news = changed & ~covered_cells(boxes_of(self.regions))
-        why = self.when.decide(Seen(changed, self._news), every)
+        self._seen = Seen(changed, changed & ~covered_cells(boxes_of(self.regions)))
+        return self.look_on(1 if patient else every)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the latest frame can be decided about by what it shows."""
+        return self._seen is not None
+
+    def look_on(self, every: int) -> Reason | None:
+        """Decide about the latest frame, once more if that was done patiently. Takes a millisecond."""
+        assert self._seen is not None
+        assert self._before is not None
+        assert self._latest is not None
+        why = self.when.decide(self._seen, every)
         if why is None:
-            self.regions = shifted(self.regions, flow(before, small) if self.regions and changed.any() else None)
+            moving = self.regions and self._seen.changed.any()
+            self.regions = shifted(self.regions, flow(self._before, self._latest) if moving else None)
             self.when.skipped()
         return why
 
     def found(self, regions: Sequence[Region]) -> None:
         """Take what the detector found on the frame that was looked at last."""
+        self._detected(regions, None if self._seen is None else self._seen.news)
+
+    def window(self, frames: Sequence[Frame], every: int, sure: float) -> Window:
+        """Begin a window with the frame that was looked at last; others follow it."""
+        assert self._before is not None
+        clock = copy(self._clock)
+        times_s = [clock.now_s - self.step_s, clock.now_s]
+        for frame in frames[1:]:
+            clock.move(frame.media_time_s)
+            times_s.append(clock.now_s)
+        known = Known(self._before, self.regions, self.when.age_s - self.step_s, self.when.resting)
+        return Window(known, [frame.image for frame in frames], times_s, every, sure)
+
+    def take(self, window: Window, frames: Sequence[Frame]) -> None:
+        """Go on from the end of a window."""
+        for frame in frames[1:]:
+            self._clock.move(frame.media_time_s)
+        self.planned = {frame.seq: plan for frame, plan in zip(frames, window.planned, strict=True)}
+        self.when.looked_ahead(self._clock.now_s, window.bisection.jumpy)
+        self._before, self._latest, self._seen = None, window.end, None
+        self._detected(window.regions, window.news)
+
+    def _detected(self, regions: Sequence[Region], news: Cells | None) -> None:
         self.regions, self._reference = list(regions), self._latest
-        self.when.detected(covered_cells(boxes_of(regions)), self._news)
+        self.when.detected(covered_cells(boxes_of(regions)), news)

@@ -108,6 +108,12 @@ def test_a_change_of_light_and_noise_are_no_movement_and_a_patch_is() -> None:
     assert not found[12:].any()
 
 
+def test_a_cut_to_another_textured_picture_changes_most_cells() -> None:
+    blocks = [np.random.default_rng(seed).integers(0, 2, (9, 16), np.uint8) * 200 for seed in (1, 2)]
+    before, now = (texture(seed) // 4 + np.kron(each, np.ones((16, 16), np.uint8)) for seed, each in enumerate(blocks))
+    assert changed_cells(before, now).mean() > 0.4
+
+
 def test_covered_cells_are_those_of_widened_boxes_within_the_frame() -> None:
     covered = covered_cells(np.array([[0.5, 0.5, 0.6, 0.6], [-0.5, 0.9, 0.1, 1.5]]))
     assert covered.shape == (ROWS, COLUMNS)

@@ -8,6 +8,7 @@ import pytest
 from operators.detect.needed.changes import COLUMNS, ROWS, Cells
 from operators.detect.needed.policy import (
     FIRST_REST_S,
+    JUMPY_S,
     LONGEST_MOVING_S,
     LONGEST_STILL_S,
     SPREAD,
@@ -119,3 +120,19 @@ def test_after_a_cut_every_frame_is_detected_for_a_while() -> None:
 def test_nothing_is_skipped_at_the_pace_of_one() -> None:
     when = When()
     assert [frame(when, number / 10, STILL, every=1) for number in range(3)] == ["first", "pace", "pace"]
+
+
+def test_after_windows_without_a_skipped_frame_the_detector_runs_on_every_frame_for_a_while() -> None:
+    when = When()
+    when.due(0.0, 3)
+    when.looked_ahead(0.5, jumpy=True)
+    when.looked_ahead(1.0, jumpy=False)
+    when.detected(NOTHING)
+    when.looked_ahead(1.5, jumpy=True)
+    assert when.due(1.6, 3) is None
+    when.looked_ahead(2.0, jumpy=True)
+    when.detected(NOTHING)
+    assert when.due(2.0 + JUMPY_S - 0.1, 3) == "unsteady"
+    when.looked_ahead(2.0 + JUMPY_S, jumpy=True)
+    when.detected(NOTHING)
+    assert when.due(2.1 + JUMPY_S, 3) is None

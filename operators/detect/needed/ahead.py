@@ -1,0 +1,71 @@
+"""Looks ahead: frames that wait behind one are planned together with it, by detections on some of them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from operators.base import Ahead, Call, Operator
+from operators.detect.needed.bisection import MOMENT_S, window_s
+from operators.detect.needed.report import Tally
+from operators.detect.needed.stream import StreamView
+from operators.detect.needed.window import Window
+from operators.frames.frame import Frame, Region
+from serving.common.threads import in_thread
+from serving.errors import TooLate
+
+log = logging.getLogger(__name__)
+
+FEWEST = 2
+"""Frames of a window."""
+
+
+class LookAhead:
+    """Plans windows of streams whose frames wait."""
+
+    def __init__(self, detector: Operator, sure: float) -> None:
+        """``sure``: the confidence from which an object counts wherever it is missing."""
+        self._detector, self._sure = detector, sure
+
+    async def plan(self, view: StreamView, frame: Frame, call: Call, every: int, tally: Tally) -> bool:
+        """Plan the frame that was looked at last and those that follow it; False where too few follow."""
+        frames = await self._gathered(view, frame, call.ahead, every)
+        if len(frames) < FEWEST:
+            return False
+        window = view.window(frames, every, self._sure)
+        try:
+            await self._detect(window, frames, call, tally)
+        except TooLate:
+            raise
+        except Exception as error:  # perhaps on a frame far ahead, whose own turn comes
+            log.debug("stream %s: a window is given up: %s", frame.stream, error)
+            return False
+        view.take(window, frames)
+        tally.looks += len(frames) - 1
+        tally.ahead += len(frames)
+        return True
+
+    async def _gathered(self, view: StreamView, frame: Frame, ahead: Ahead | None, every: int) -> Sequence[Frame]:
+        """The frame and those behind it that are as large, to the end of a window."""
+        if ahead is None:
+            return [frame]
+        frames = [frame]
+        for each in await ahead.until(frame.media_time_s - view.step_s + window_s(every) - MOMENT_S):
+            if each.image.shape != frame.image.shape:
+                break
+            frames.append(each)
+        return frames
+
+    async def _detect(self, window: Window, frames: Sequence[Frame], call: Call, tally: Tally) -> None:
+        while window.wanted is not None:
+            found = await self._detector.process(frames[window.wanted - 1], (), call)
+            took_s = await in_thread(partial(_timed, window, found))
+            tally.look_s += took_s
+
+
+def _timed(window: Window, found: Sequence[Region]) -> float:
+    started_s = time.thread_time()
+    window.found(found)
+    return time.thread_time() - started_s
