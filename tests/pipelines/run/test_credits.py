@@ -20,7 +20,7 @@ def taken(credits, stream, size):
 
 
 def test_a_stream_gets_its_number_of_frames():
-    credits = Credits(2, 1000)
+    credits = Credits(lambda stream, size: 2, 1000)
     assert credits.take("a", 1)
     assert credits.take("a", 1)
     given, later = taken(credits, "a", 1)
@@ -31,7 +31,7 @@ def test_a_stream_gets_its_number_of_frames():
 
 
 def test_bytes_are_bounded_over_all_streams():
-    credits = Credits(10, 100)
+    credits = Credits(lambda stream, size: 10, 100)
     assert credits.take("a", 60)
     given, later = taken(credits, "a", 60)
     assert not given
@@ -41,13 +41,13 @@ def test_bytes_are_bounded_over_all_streams():
 
 @pytest.mark.parametrize("size", [101, 10_000])
 def test_a_stream_without_frames_in_flight_may_always_send_one(size):
-    credits = Credits(10, 100)
+    credits = Credits(lambda stream, size: 10, 100)
     assert credits.take("a", 100)
     assert credits.take("b", size)
 
 
 def test_close_ends_the_waiting():
-    credits = Credits(1, 100)
+    credits = Credits(lambda stream, size: 1, 100)
     credits.take("a", 1)
     answers = []
     thread = threading.Thread(target=lambda: answers.append(credits.take("a", 1)), daemon=True)
@@ -58,7 +58,7 @@ def test_close_ends_the_waiting():
 
 
 def test_a_credit_wakes_only_who_may_go():
-    credits = Credits(1, 1000)
+    credits = Credits(lambda stream, size: 1, 1000)
     waiting = {}
     for stream in "abc":
         credits.take(stream, 1)
@@ -74,7 +74,7 @@ def test_a_credit_wakes_only_who_may_go():
 
 
 def test_bytes_of_one_stream_let_another_go():
-    credits = Credits(10, 100)
+    credits = Credits(lambda stream, size: 10, 100)
     credits.take("a", 90)
     credits.take("b", 10)
     given, later = taken(credits, "b", 50)
