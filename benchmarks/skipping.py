@@ -1,9 +1,10 @@
-"""On which frames a detector must run: our rule beside every n-th frame and beside a motion gate, on real clips.
+"""On which frames a detector must run: our rules beside every n-th frame and beside a motion gate, on real clips.
 
 The detector, ``yolox-nano``, runs once on every frame of the beginning of each clip; each rule is then replayed with
 what it found. ``detected`` is the share of frames on which a rule would have run it. ``agreement`` is that with the
 detector's own answer for each frame, in which objects within .15 of its least confidence count only where both have
-them; ``recall`` and ``precision`` count all. ``own_ms`` is processor time of the rule for one frame, thumbnail and
+them; ``recall`` and ``precision`` count all. ``needed`` decides about each frame as it comes, ``look-ahead`` about
+those that wait. ``own_ms`` is processor time of the rule for one frame, thumbnail and
 optical flow included, ``detector_ms`` that of the detector.
 """
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from benchmarks.harness import Outcome, Row, run
 from benchmarks.skipping_parts.recorded import answers, frames
-from benchmarks.skipping_parts.replay import RULES, replay
+from benchmarks.skipping_parts.replay import PACES, RULES, SETTINGS, replay
 from benchmarks.tracking_parts.recordings import models
 from operators.detect.needed.operator import UNSURE
 
@@ -57,8 +58,13 @@ def headline(rows: Sequence[Row]) -> Mapping[str, Any]:
         "detected": {row["clip"]: row["detected"] for row in ours},
         "agreement": {row["clip"]: row["agreement"] for row in ours},
         "agreement_gained": round(fmean(row["agreement"] - _every_nth(rows, row) for row in ours), 4),
+        "ahead": {row["clip"]: [row["detected"], row["agreement"]] for row in rows if _is_ahead(row)},
         "own_share": round(max(row["own_ms"] / row["detector_ms"] for row in ours), 4),
     }
+
+
+def _is_ahead(row: Row) -> bool:
+    return row["rule"] == "look-ahead" and bool(row["setting"] == FIRST_PACE)
 
 
 def _every_nth(rows: Sequence[Row], ours: Row) -> float:
@@ -76,9 +82,9 @@ def _rows(name: str, folder: Path, most: int | None) -> Iterator[Row]:
     clip = VIDEOS / CLIPS[name]
     known, detector_s = answers(clip, most, folder, MODEL)
     shown, sure = list(frames(clip, most)), LEAST + UNSURE
-    for rule, settings in RULES.items():
-        for setting, make in settings.items():
-            figures = replay(shown, known, make(shown, known, sure), sure)
+    for rule, made in RULES.items():
+        for setting in SETTINGS.get(rule, PACES):
+            figures = replay(shown, known, made(setting)(shown, known, sure), sure)
             row = {"clip": name, "rule": rule, "setting": setting, "frames": len(known), **figures}
             print(row, flush=True)
             yield {**row, "detector_ms": round(1000 * detector_s, 2)}
@@ -87,7 +93,7 @@ def _rows(name: str, folder: Path, most: int | None) -> Iterator[Row]:
 def _draw(rows: Sequence[Row], figure: Any) -> None:
     clips = list(dict.fromkeys(row["clip"] for row in rows))
     for axes, clip in zip(np.atleast_1d(figure.subplots(1, len(clips), sharey=True)), clips, strict=True):
-        for rule, marker in zip(RULES, "os^", strict=True):
+        for rule, marker in zip(RULES, "os^d", strict=True):
             of = sorted(
                 (row["detected"], row["agreement"]) for row in rows if (row["clip"], row["rule"]) == (clip, rule)
             )

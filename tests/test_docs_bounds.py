@@ -37,7 +37,7 @@ from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
 from pipelines.assembly import cache_source
 from pipelines.commands import adapt, capture, init
-from pipelines.execute import arrival_clock
+from pipelines.execute import ahead, arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka.topics import FramesTopic
@@ -88,6 +88,7 @@ SAID = {
     "overload.md": [
         f"on the way from capture to result | {feed.FRAMES_IN_FLIGHT} frames of a stream, "
         f"{mib(feed.MAX_BYTES)} of all |",
+        f"| {ahead.FRAMES_AHEAD} frames or {mib(ahead.BYTES_AHEAD)} of a stream | a file waits |",
         f"in `sluice run` a stream has at most {feed.FRAMES_IN_FLIGHT} frames under way, so its queue of {QUEUED} does",
         f"`--buffer-mb`, default {BUFFER_MB} |",
         f"| an hour and {gib(FRAMES.retention_bytes or 0)} per partition; `publish.topics.frames` |",
@@ -102,6 +103,8 @@ SAID = {
         f"| size of any picture that is decoded | *{MAX_PIXELS // 10**6} megapixels* |",
         f"| scans of one JPEG | *{MAX_SCANS}*, and *{MAX_SCANNED_PIXELS // 10**6} megapixels* times scans |",
         f"| *{COUNTS[feed.FRAMES_IN_FLIGHT]} for each stream, {mib(feed.MAX_BYTES)} in all* |",
+        f"| *{ahead.FRAMES_AHEAD} frames or {mib(ahead.BYTES_AHEAD)}* of such a stream; of all what decoded frames may "
+        f"take, at least *{mib(feed.MAX_BYTES)}* |",
         f"| one for each {mib(BYTES_PER_STREAM)} of the memory, at least {LEAST_STREAMS} |",
         f"| time without a frame | {StreamBounds().silent_s:.0f} s |",
         f"| *{mib(state_topic.MAX_SNAPSHOT_BYTES)} for each snapshot, {mib(state_topic.MAX_BYTES)} in all* |",

@@ -159,10 +159,12 @@ Make = Callable[[Sequence[Frame], Found, float], Rule]
 """Makes a rule for frames, what the detector finds on them, and the confidence from which an object counts."""
 
 PACES = (2, 3, 4, 6, 8)
-RULES: Mapping[str, Mapping[int, Make]] = {
-    "every n-th": {n: lambda *_, n=n: EveryNth(n) for n in PACES},  # type: ignore[misc]
-    "motion gate": {0: lambda *_: Gate()},
-    "needed": {n: lambda *_, n=n: Needed(n) for n in PACES},  # type: ignore[misc]
-    "look-ahead": {n: lambda frames, known, sure, n=n: LookAhead(n, sure, frames, known) for n in PACES},  # type: ignore[misc]
+RULES: Mapping[str, Callable[[int], Make]] = {
+    "every n-th": lambda n: lambda *_: EveryNth(n),
+    "motion gate": lambda n: lambda *_: Gate(),
+    "needed": lambda n: lambda *_: Needed(n),
+    "look-ahead": lambda n: lambda frames, known, sure: LookAhead(n, sure, frames, known),
 }
-"""By name and setting."""
+"""By name; what a setting makes of them."""
+SETTINGS: Mapping[str, Sequence[int]] = {"motion gate": (0,)}
+"""Those of rules without a pace."""

@@ -147,6 +147,8 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """The latest of them."""
     specialization: Specialization | None = None
     """What specialization does; given if ``kind`` is ``specialised``."""
+    pace: Text | None = None
+    """Which frames the detector skips, in words; given if ``kind`` is ``propagated``."""
 
 
 class VariantSwitch(msgspec.Struct, kw_only=True, frozen=True):

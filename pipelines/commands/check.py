@@ -19,6 +19,7 @@ from pipelines.measure.head_prospects import hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
 from pipelines.query.dag import Dag, compile_dag
+from pipelines.query.look_ahead import in_words
 from pipelines.query.masks import MaskSpec
 from pipelines.query.query_file import Query, RecogniseNode, StreamSpec
 from pipelines.query.zones import ShapeSpec
@@ -94,7 +95,7 @@ def _as_json(examined: Examined, doubts: Sequence[str]) -> dict[str, Any]:
     streams = [{"id": each.id, "uri": str(each.uri), "overload": each.overload_policy} for each in query.streams]
     nodes = [{"name": n.name, "task": n.spec.task, "input": n.spec.input, "models": n.models} for n in dag.nodes]
     said = {"ok": True, "name": query.name, "slo_ms": query.slo_ms, "streams": streams, "nodes": nodes}
-    return {**said, "doubts": list(doubts)}
+    return {**said, "when_needed": in_words(query), "doubts": list(doubts)}
 
 
 def _problem(problem: Problem) -> dict[str, Any]:
@@ -109,6 +110,7 @@ def _summary(query: Query, dag: Dag) -> str:
     rows += [("line", line.name, f"{_about(line)}, {len(line.points)} points") for line in query.lines]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"  {kind:<{widths[0]}}  {name:<{widths[1]}}  {what}" for kind, name, what in rows]
+    lines += [f"  when needed  {line}" for line in in_words(query)]
     return "\n".join([f"ok: {query.name}, {query.slo_ms:g} ms from capture to result", *lines])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cache_adapt.audit.confidence import sequential
+from operators.detect.needed.bisection import window_s
 from operators.detect.needed.pace import ERROR, Pace
 from operators.wire import schema
 
@@ -54,4 +55,14 @@ def node_plan(node: str, model: str, accuracy: float, pace: Pace, tally: Tally) 
         unsampled=0,
         given_up=0,
         switched_off=pace.slowed,
+        pace=in_words(pace.every, tally),
     )
+
+
+def in_words(every: int, tally: Tally) -> str:
+    """Return which frames the detector skips at a pace."""
+    if every == 1:
+        return "runs on every frame"
+    if tally.ahead:
+        return f"looks {window_s(every):.2g} s ahead where objects move"
+    return f"runs at least once in {every} frames while objects move"

@@ -19,7 +19,7 @@ from operators.frames.frame import Box, Region
 from serving.common.tensors import Image
 
 Corners = NDArray[np.float64]
-"""Of one box, as shares of the frame: x_min, y_min, x_max, y_max."""
+"""One box as shares of the frame: x_min, y_min, x_max, y_max."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,20 @@ def filled(log: Log, messages: list[tuple[bytes | None, bytes | None]]) -> list[
     return records
 
 
+@given(MESSAGES, st.integers(0, 40))
+def test_what_is_trimmed_is_gone_and_the_rest_keeps_its_offsets(
+    messages: list[tuple[bytes | None, bytes | None]], offset: int
+) -> None:
+    log = BoundedLog(1 << 20)
+    records = filled(log, messages)
+    log.trim(offset)
+    log.trim(0)
+    assert log.read(0, 1000) == records[offset:]
+    assert (log.start, log.end) == (min(offset, len(records)), len(records))
+    assert log.size_bytes == sum(record.size_bytes for record in records[offset:])
+    assert log.dropped == 0
+
+
 @given(MESSAGES, st.integers(1, 200))
 def test_a_bounded_log_keeps_the_newest_within_its_bound(
     messages: list[tuple[bytes | None, bytes | None]], max_bytes: int

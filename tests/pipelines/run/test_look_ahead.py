@@ -1,0 +1,131 @@
+"""Streams that are looked ahead in, in a whole run: frames wait for those behind them, and nothing waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from operators.base import Call
+from operators.frames.frame import Frame, Region
+from operators.transports.local_broker import LocalBroker
+from operators.wire.schema import Result
+from pipelines.execute import ahead
+from pipelines.execute.executor import Executor
+from pipelines.execute.surroundings import Limits, Surroundings
+from pipelines.planning.planner import FirstListed
+from pipelines.query.dag import compile_dag
+from pipelines.query.look_ahead import streams_ahead
+from pipelines.query.query_file import Query
+from pipelines.run import embedded
+from pipelines.run.capture_specs import capture_specs
+from pipelines.run.embedded import EmbeddedRun
+from serving.common.clock import SYSTEM
+
+SEEDS, FRAMES, WINDOW = (0, 1, 2, 4), 20, 12
+ONE_PARTITION = [f"gate-{seed}" for seed in SEEDS]
+"""Streams whose names share a partition of four."""
+STREET = "synthetic:street?seed={seed}&duration_s=2&fps=10&width=160&height=90"
+
+
+class Looks:
+    """Looks a window ahead on every frame, and notes how many frames it was shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[int] = []
+        self.began = asyncio.Event()
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        assert call.ahead is not None
+        self.began.set()
+        frames = await call.ahead.until(frame.media_time_s + WINDOW / 10 - 0.01)
+        assert [each.seq for each in frames] == list(range(frame.seq + 1, frame.seq + 1 + len(frames)))
+        assert {each.stream for each in frames} <= {frame.stream}
+        self.shown.append(len(frames) - min(WINDOW, FRAMES - 1 - frame.seq))
+        return []
+
+    def forget(self, stream: str) -> None:
+        """Nothing is kept."""
+
+
+class Collected:
+    def __init__(self) -> None:
+        self.order: list[tuple[str, int]] = []
+
+    def write(self, result: Result, encoded: bytes) -> None:
+        self.order.append((result.stream, result.seq))
+
+
+def query(count: int) -> Query:
+    streams = [{"id": f"gate-{seed}", "uri": STREET.format(seed=seed)} for seed in SEEDS[:count]]
+    nodes = [{"name": "find", "task": "detect", "model": "any", "when": "needed"}]
+    return Query.model_validate({"version": 1, "name": "test", "slo_ms": 60_000, "streams": streams, "nodes": nodes})
+
+
+async def played(count: int) -> tuple[Looks, Collected]:
+    wanted, looks, sink = query(count), Looks(), Collected()
+    streams = streams_ahead(wanted)
+    assert len(streams) == count
+    executor = Executor(
+        compile_dag(wanted), {"find": looks}, FirstListed(), Limits(ahead=streams), Surroundings(clock=SYSTEM)
+    )
+    run = EmbeddedRun("test", capture_specs(wanted), [sink], ahead=streams)
+    async with asyncio.timeout(120):
+        await run.run(executor, asyncio.Event())
+    return looks, sink
+
+
+def in_order(sink: Collected, count: int) -> bool:
+    seqs = {stream: [seq for each, seq in sink.order if each == stream] for stream, _ in sink.order}
+    return len(seqs) == count and all(each == list(range(FRAMES)) for each in seqs.values())
+
+
+async def test_streams_that_share_partitions_are_shown_whole_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "PATIENCE_S", 20.0)  # a wait in vain would be noticed
+    monkeypatch.setattr(ahead, "VAIN", 0)
+    broker = LocalBroker()
+    broker.create_topic("frames", len(SEEDS))
+    assert len({broker.place("frames", stream.encode()) for stream in ONE_PARTITION}) == 1
+    looks, sink = await played_but_for_the_end(len(SEEDS))
+    assert in_order(sink, len(SEEDS))
+    assert set(looks.shown) == {0}
+
+
+async def played_but_for_the_end(count: int) -> tuple[Looks, Collected]:
+    """Nothing is waited for at the end, where nothing comes."""
+    until = ahead.Waiting.until
+
+    async def not_beyond(self: ahead.Waiting, media_time_s: float) -> Sequence[Frame]:
+        last_s = (FRAMES - 1) / 10 - 0.01
+        return [] if media_time_s - WINDOW / 10 > last_s - 0.05 else await until(self, min(media_time_s, last_s))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ahead.Waiting, "until", not_beyond)
+        return await played(count)
+
+
+async def test_where_memory_is_short_windows_are_shorter_and_everything_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(embedded, "decoded_memory", lambda: 0)
+    monkeypatch.setattr(embedded, "MAX_BYTES", 8 * 160 * 90 * 3)
+    looks, sink = await played(3)
+    assert in_order(sink, 3)
+    assert Counter(shown < 0 for shown in looks.shown)[True]
+
+
+async def test_a_run_that_is_stopped_in_the_midst_of_a_window_ends() -> None:
+    wanted, looks, sink = query(1), Looks(), Collected()
+    stop = asyncio.Event()
+    executor = Executor(
+        compile_dag(wanted), {"find": looks}, FirstListed(), Limits(ahead=streams_ahead(wanted)), Surroundings()
+    )
+    run = EmbeddedRun("test", capture_specs(wanted), [sink], ahead=streams_ahead(wanted))
+    running = asyncio.ensure_future(run.run(executor, stop))
+    await looks.began.wait()
+    stop.set()
+    async with asyncio.timeout(60):
+        await running
+    assert [seq for _, seq in sink.order] == list(range(len(sink.order)))
