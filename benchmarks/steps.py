@@ -7,6 +7,7 @@
                 and shifted in every plane, though by 1 and 0
 ``outputs``     the detector's outputs for one frame handed on; or padded and joined like those of several
 ``decode``      these outputs as boxes with the grid kept; or with the grid made anew
+``median``      of as many steps as flow has in a box: by sorting; or by NumPy
 ``conflict``    the assignment of least cost of as many tracks as boxes, our lines; or ``scipy``'s
 
 ``import`` is the processor time that a process takes to start with NumPy, and with ``scipy``'s packages too, which is
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from benchmarks.pipeline_parts.shell import shell_us
 from operators.detect import decoding
+from operators.detect.needed.flow import middle
 from operators.detect.needed.thumbnail import WIDTH, thumbnail
 from operators.track.least_cost import least_cost
 from serving import preprocess
@@ -88,6 +90,8 @@ def _steps() -> Iterator[tuple[str, str, dict[str, Work]]]:
     yield "outputs", "3549 × 85", {OURS: partial(joined, [outputs]), PLAIN: partial(_padded, outputs)}
     grid = partial(decoding._grid, INPUT.width, INPUT.height, STRIDES)
     yield "decode", "its grid", {OURS: grid, PLAIN: partial(_anew, grid)}
+    part = rng.random((12, 12), np.float32).ravel()
+    yield "median", "144 steps", {OURS: partial(middle, part), PLAIN: partial(np.median, part)}
     for count in CONFLICTS:
         costs = -rng.random((count, count))
         yield "conflict", f"{count} × {count}", {OURS: partial(_our_lines, costs), PLAIN: _scipys(costs)}

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from cache_adapt.adaptation import gain, jobs, triggers, versions, window
+from cache_adapt.audit import confidence
 from cache_adapt.caches import store
 from learning.ring import SampleRing
 from operators import background as backlog
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
 from operators.capture.spec import CaptureSpec
+from operators.detect import decoding
 from operators.frames.codec import JPEG_QUALITY, MAX_HEADER_BYTES
 from operators.frames.image_limits import (
     DECODED_BYTES_PER_PIXEL,
@@ -123,6 +125,8 @@ SAID = {
         f"{stream_figures.SAMPLES} latencies, {sightings.MOST_TRACKS} tracks, {sightings.MOST_EVENTS} events, its",
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
         f"| *{pairs.MOST_WAITING} each, {mib(pairs.MOST_BYTES)}* |",
+        f"| intervals of audits that are kept between reports | *{confidence.REMEMBERED}* |",
+        f"| grids of detectors' cells | *{decoding.GRIDS}* |",
         f"| sinks of `sluice forward` | *{sinks_file.MOST_SINKS}* |",
         f"worked on for one sink | *{reader.MOST_TAKEN}*, of *{delivery.AT_ONCE}* streams at the same time |",
         f"| age of a notification | {sinks_file.HOUR_S:.0f} s |",

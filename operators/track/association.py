@@ -19,7 +19,7 @@ OTHER_LABEL = 0.1
 """Cost of another label: it decides between neighbours and breaks no track."""
 ALONE = 1.5
 """Cost of a track and a box that stay without each other."""
-FEW = 8
+SMALL_CONFLICT = 8
 """Up to so many tracks or boxes in conflict are assigned here, in a tenth of a millisecond; more by SciPy's solver."""
 
 Pairs = list[tuple[int, int]]
@@ -71,7 +71,7 @@ def _places(marked: NDArray[np.bool_]) -> Pairs:
 
 def _cheapest(costs: Array) -> Pairs:
     """Row and column of each pair of the assignment of least cost."""
-    if min(costs.shape) > FEW:
+    if min(costs.shape) > SMALL_CONFLICT:
         from scipy.optimize import linear_sum_assignment  # not at the top: see solver_loaded
 
         return list(zip(*(places.tolist() for places in linear_sum_assignment(costs)), strict=True))

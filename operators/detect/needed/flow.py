@@ -6,6 +6,8 @@ moves by its median, and its size changes as the halves of the box move apart.
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +55,12 @@ def moved(field: Flow, box: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([centre - half, centre + half])
 
 
+def middle(values: NDArray[Any]) -> Any:
+    """The median along the first axis. ``numpy.median`` takes five times as long for so few numbers."""
+    ordered, half = np.sort(values, axis=0), len(values) // 2
+    return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
 def _inside(field: Flow, box: NDArray[np.float64]) -> Flow | None:
     """The part of the field inside the box; None outside the frame."""
     height, width = field.shape[:2]
@@ -70,7 +78,7 @@ def _median(part: Flow) -> NDArray[np.float64]:
     moving = np.abs(steps).max(axis=1) > STILL
     if MOVING_SHARE * len(steps) <= np.count_nonzero(moving):
         steps = steps[moving]
-    return np.median(steps, axis=0).astype(np.float64)
+    return np.asarray(middle(steps), np.float64)
 
 
 def _growth(part: Flow, sides: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,6 +86,6 @@ def _growth(part: Flow, sides: NDArray[np.float64]) -> NDArray[np.float64]:
     high, wide = part.shape[:2]
     if high < 4 or wide < 4:
         return np.ones(2)
-    apart_x = float(np.median(part[:, wide // 2 :, 0]) - np.median(part[:, : wide // 2, 0]))
-    apart_y = float(np.median(part[high // 2 :, :, 1]) - np.median(part[: high // 2, :, 1]))
+    apart_x = float(middle(part[:, wide // 2 :, 0].ravel()) - middle(part[:, : wide // 2, 0].ravel()))
+    apart_y = float(middle(part[high // 2 :, :, 1].ravel()) - middle(part[: high // 2, :, 1].ravel()))
     return np.clip(1 + 2 * np.array([apart_x, apart_y]) / sides, LEAST_SCALE, MOST_SCALE)

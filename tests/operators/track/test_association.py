@@ -73,13 +73,13 @@ def test_it_costs_what_scipys_solver_finds(case):
 def test_the_solver_is_loaded_by_a_conflict_of_many_only():
     script = """
 import sys, numpy as np
-from operators.track.association import FEW, assign, solver_loaded
+from operators.track.association import SMALL_CONFLICT, assign, solver_loaded
 assert assign(np.zeros((2, 2)), np.eye(2, dtype=bool)) == [(0, 0), (1, 1)]
 assert assign(np.zeros((0, 3)), np.zeros((0, 3), bool)) == []
 assert not solver_loaded() and not any(name.startswith("scipy") for name in sys.modules)
-assert len(assign(np.zeros((FEW, 20)), np.ones((FEW, 20), bool))) == FEW
+assert len(assign(np.zeros((SMALL_CONFLICT, 20)), np.ones((SMALL_CONFLICT, 20), bool))) == SMALL_CONFLICT
 assert not solver_loaded()
-assert len(assign(np.zeros((20, FEW + 1)), np.ones((20, FEW + 1), bool))) == FEW + 1
+assert len(assign(np.zeros((20, SMALL_CONFLICT + 1)), np.ones((20, SMALL_CONFLICT + 1), bool))) == SMALL_CONFLICT + 1
 assert solver_loaded()
 """
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from operators.detect.needed.carried import LEAST_INSIDE, aged, shifted
 from operators.detect.needed.changes import COLUMNS, ROWS, changed_cells, covered_cells
-from operators.detect.needed.flow import flow, moved
+from operators.detect.needed.flow import flow, middle, moved
 from operators.detect.needed.matching import agreement, same_counts
 from operators.detect.needed.thumbnail import WIDTH, thumbnail
 from operators.frames.frame import Box, Region
@@ -58,6 +58,13 @@ def test_a_level_of_a_thumbnail_is_the_mean_of_its_area(width: int, height: int)
     apart = np.abs(small - cv2.resize(grey, small.shape[::-1], interpolation=cv2.INTER_AREA))
     assert apart.max() < 4
     assert apart.mean() < 0.5
+
+
+@given(st.lists(st.floats(-300, 300, width=32), min_size=1, max_size=60))
+def test_the_middle_is_the_median(values: list[float]) -> None:
+    array = np.array(values, np.float32)
+    assert middle(array) == np.median(array)
+    assert middle(np.column_stack([array, -array])).tolist() == [middle(array), middle(-array)]
 
 
 @pytest.mark.parametrize("step", [(5, 0), (0, -4), (-6, 3), (0, 0)])
