@@ -8,7 +8,7 @@ from math import cos, hypot, sin, tau
 import cv2
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from operators.frames.polygon import Point
@@ -28,6 +28,7 @@ def star(lengths: list[float]) -> list[Point]:
     return [(0.5 + r * cos(a), 0.5 + r * sin(a)) for r, a in zip(lengths, angles, strict=True)]
 
 
+@settings(deadline=None)
 @given(radii, points)
 def test_inside_and_how_far_are_what_opencv_says(lengths: list[float], point: Point) -> None:
     corners = star(lengths)
@@ -89,12 +90,14 @@ def exactly(side: Side, start: Point, end: Point) -> int:
     return int(meet) * (1 if cross > 0 else -1)
 
 
+@settings(deadline=None)
 @given(st.lists(points, min_size=2, max_size=6), points, points)
 def test_crossings_are_those_of_exact_arithmetic(line: list[Point], start: Point, end: Point) -> None:
     sides = sides_of(line, closed=False)
     assert crossings(sides, start, end) == sum(exactly(side, start, end) for side in sides)
 
 
+@settings(deadline=None)
 @given(radii, points, points)
 def test_who_comes_in_crosses_the_border(lengths: list[float], start: Point, end: Point) -> None:
     sides = sides_of(star(lengths), closed=True)

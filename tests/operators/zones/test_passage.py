@@ -6,7 +6,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.frames.polygon import Point
@@ -71,6 +71,7 @@ def test_an_object_that_is_parked_on_the_line_fires_once_at_most(fps: float, off
         assert len(ways(list(trembling(come, 0.03, rng)), fps=fps)) <= 1
 
 
+@settings(deadline=None)
 @given(st.floats(0, 0.04), st.integers(0, 1000), st.sampled_from([5.0, 10.0, 25.0]), st.booleans())
 def test_a_trembling_object_that_crosses_does_so_once(sigma: float, seed: int, fps: float, up: bool) -> None:
     start, end = (BELOW, ABOVE) if up else (ABOVE, BELOW)
@@ -78,6 +79,7 @@ def test_a_trembling_object_that_crosses_does_so_once(sigma: float, seed: int, f
     assert ways(places, fps=fps) == ["right_to_left" if up else "left_to_right"]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=60), st.floats(0, 1), st.floats(0, 0.5))
 def test_directions_take_turns_over_a_line_through_the_whole_picture(
     places: list[Point], settle_s: float, margin: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.zones.layout import Zone
@@ -63,6 +63,7 @@ def test_an_object_that_is_parked_on_the_border_fires_once_at_most(fps: float, i
         assert [each.cause for each in happened if isinstance(each, Left)] in ([], ["ended"])
 
 
+@settings(deadline=None)
 @given(st.floats(0, 0.04), st.integers(0, 1000), st.sampled_from([5.0, 10.0, 25.0]))
 def test_a_trembling_object_that_passes_through_enters_and_leaves_once(sigma: float, seed: int, fps: float) -> None:
     places = trembling(way((0.1, 0.6), (0.9, 0.6), int(8 * fps) + 1), sigma, Random(seed))
@@ -73,6 +74,7 @@ def test_a_trembling_object_that_passes_through_enters_and_leaves_once(sigma: fl
     assert left.dwell_s == pytest.approx(4, abs=0.6)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=60), st.floats(0, 1), st.floats(0, 0.5))
 def test_enter_and_leave_take_turns_wherever_it_goes(
     places: list[tuple[float, float]], settle_s: float, margin: float
