@@ -93,22 +93,36 @@ def headline(rows: Sequence[Row]) -> dict[str, Any]:
     return {**found, "int8": {"speedup": int8["speedup"], "agreement": int8["agreement"]}}
 
 
-def _case(learnt: int, unseen: int) -> Case:
+def network() -> onnx.ModelProto:
+    """ResNet-18 for CIFAR-10."""
     from serving.architectures.export import to_onnx
     from serving.architectures.registry import ARCHITECTURES as KNOWN
     from serving.architectures.registry import load_weights
 
-    network = KNOWN[NAME].build(KNOWN[NAME].classes)
-    load_weights(network, WEIGHTS / "resnet18_cifar10.safetensors")
-    with np.load(WEIGHTS.parent / "images" / "cifar10_jpeg_test.npz") as archive:
-        jpeg, offsets = archive["jpeg"], archive["offsets"]
-    places = list(pairwise(offsets))
-    order = np.random.default_rng(0).permutation(len(places))
+    made = KNOWN[NAME].build(KNOWN[NAME].classes)
+    load_weights(made, WEIGHTS / "resnet18_cifar10.safetensors")
+    return to_onnx(made, KNOWN[NAME].size)
+
+
+def archive() -> tuple[list[Array], Array]:
+    """The JPEGs of all test images, and their labels."""
+    with np.load(WEIGHTS.parent / "images" / "cifar10_jpeg_test.npz") as found:
+        jpeg, offsets, labels = found["jpeg"], found["offsets"], found["labels"]
+    return [jpeg[slice(*place)] for place in pairwise(offsets)], labels
+
+
+def decoded(jpegs: Sequence[Array]) -> Array:
+    """As the network takes them."""
+    images = np.stack([np.asarray(cv2.imdecode(jpeg, 1))[..., ::-1] for jpeg in jpegs])
+    return ((images / 255 - MEAN) / STD).transpose(0, 3, 1, 2).astype(np.float32)
+
+
+def _case(learnt: int, unseen: int) -> Case:
+    jpegs, _ = archive()
+    order = np.random.default_rng(0).permutation(len(jpegs))
     half = len(order) // 2
-    chosen = [*order[:learnt], *order[half : half + unseen]]
-    images = np.stack([np.asarray(cv2.imdecode(jpeg[slice(*places[at])], 1))[..., ::-1] for at in chosen])
-    items = ((images / 255 - MEAN) / STD).transpose(0, 3, 1, 2).astype(np.float32)
-    return Case(to_onnx(network, KNOWN[NAME].size), items[:learnt], items[learnt:])
+    items = decoded([jpegs[at] for at in (*order[:learnt], *order[half : half + unseen])])
+    return Case(network(), items[:learnt], items[learnt:])
 
 
 def _built(case: Case, int8: float, ratio: float) -> Iterator[tuple[float, ExitNetwork | None, str]]:
