@@ -7,7 +7,7 @@ import signal
 from collections.abc import Sequence
 from types import FrameType
 
-UNTIL_ASKED = ("run", "capture", "worker", "adapt", "watch")
+UNTIL_ASKED = ("run", "capture", "worker", "adapt", "forward", "watch")
 """Commands that work until a signal comes: it is no failure, even before they have begun."""
 
 

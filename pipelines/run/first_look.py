@@ -10,6 +10,7 @@ from operators.annotate.drawing import draw
 from operators.frames.frame import Frame
 from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
+from pipelines.process.early_stop import Stopped
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.query.dag import Dag
 from pipelines.query.query_file import Query
@@ -20,6 +21,8 @@ from serving.common.clock import SteadyClock
 from serving.common.tensors import Image
 from specialization.trainer.trainer import ThreadSpecializer
 
+INTERRUPTED = 130
+"""Status of a command that Ctrl-C has ended."""
 FRAMES = 25
 """Frames of each stream: five seconds of a camera."""
 
@@ -38,7 +41,10 @@ class Seen:
 
 
 def first_look(query: Query, dag: Dag, catalogue: Catalogue, wait_s: float) -> dict[str, Seen]:
-    """What the query sees, by stream; raises SourceError where a source gives no frame for ``wait_s``."""
+    """What the query sees, by stream; raises SourceError where a source gives no frame for ``wait_s``.
+
+    Raises ``Stopped`` after a signal.
+    """
     seen = {stream.id: Seen() for stream in query.streams}
 
     async def take(frame: Frame, result: Result) -> None:
@@ -55,6 +61,8 @@ def first_look(query: Query, dag: Dag, catalogue: Catalogue, wait_s: float) -> d
         async with assembled(query, dag, catalogue, setting) as parts:
             with stop_loop_on_signals() as stop:
                 await run.run(parts.executor, stop)
+                if stop.is_set():
+                    raise Stopped(INTERRUPTED)
 
     asyncio.run(look())
     return seen

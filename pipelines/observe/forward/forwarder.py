@@ -159,7 +159,7 @@ class Forwarder:
         return (event_notice if record.topic == self._events else state_notice)(record.value)
 
     def _beat(self, heart: Heartbeat) -> None:
-        silent_s = time.monotonic() - min(reader.answered_s for reader in self._readers)
+        silent_s = max(reader.silent_s for reader in self._readers)
         away = f"the broker has not answered for {silent_s:.0f} s" if silent_s >= PATIENCE_S else None
         problem = away or next(filter(None, (way.trouble(PATIENCE_S) for way in self._ways)), None)
         if problem is None:

@@ -97,7 +97,7 @@ class FrameFinder:
         while read < LOOK_BYTES and await consumer.position(place) < end:
             records = (await consumer.getmany(place, timeout_ms=500)).get(place, [])
             read += sum(len(record.value or b"") for record in records)
-            if (found := _among(records, event)) is not None:
+            if (found := among(records, event)) is not None:
                 return found
         return "not_found" if read >= LOOK_BYTES else "gone"
 
@@ -116,7 +116,7 @@ class FrameFinder:
         return consumer
 
 
-def _among(records: Sequence[ConsumerRecord], event: Event) -> Found | Missing | None:
+def among(records: Sequence[ConsumerRecord], event: Event) -> Found | Missing | None:
     """The frame among these messages, or what they say of it; None where they say nothing."""
     for record in records:
         if record.key != event.stream.encode():

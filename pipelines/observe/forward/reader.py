@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
@@ -21,6 +20,7 @@ from pipelines.observe.forward.delivery import AT_ONCE
 from pipelines.observe.forward.offsets import Offsets
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import BROKER_BACKOFF
+from serving.common.clock import SYSTEM, Clock
 
 log = logging.getLogger(__name__)
 
@@ -39,23 +39,31 @@ Take = Callable[[ConsumerRecord], Awaitable[None]]
 class Reader:
     """At least once: a message is done when it was delivered or given up, and only then committed."""
 
-    def __init__(self, settings: BrokerSettings, topics: Sequence[str], group: str, take: Take) -> None:
+    def __init__(
+        self, settings: BrokerSettings, topics: Sequence[str], group: str, take: Take, clock: Clock = SYSTEM
+    ) -> None:
         self._settings, self._topics, self._group, self._take = settings, topics, group, take
+        self._clock = clock
         self._unreadable = UnreadableLog()
+        self._answered_s = clock.monotonic_s()
+        self._is_dealing = False
         self.begun = asyncio.Event()
         """Is set once it is known where to read on: whatever comes from then on is told."""
-        self.answered_s = time.monotonic()
-        """When the broker last answered, or had no reason to."""
+
+    @property
+    def silent_s(self) -> float:
+        """For how long the broker has not answered; 0 while messages are dealt with, when nobody asks it."""
+        return 0.0 if self._is_dealing else self._clock.monotonic_s() - self._answered_s
 
     async def run(self) -> None:
         """Read until this is cancelled, whatever becomes of the broker."""
         rng, failures = random.Random(), 0
         while True:
-            began_s = time.monotonic()
+            began_s = self._clock.monotonic_s()
             try:
                 await self._read()
             except Exception as error:  # whatever the library raises, the next attempt may do better
-                failures = failures + 1 if time.monotonic() - began_s < BROKER_BACKOFF.max_s else 0
+                failures = failures + 1 if self._clock.monotonic_s() - began_s < BROKER_BACKOFF.max_s else 0
                 if failures <= 1:
                     what = error if isinstance(error, KafkaError | OSError) else f"{type(error).__name__}: {error}"
                     log.warning("group %s: cannot read (%s): trying again", self._group, what)
@@ -73,7 +81,7 @@ class Reader:
             max_poll_interval_ms=DAY_MS,
             rebalance_timeout_ms=REBALANCE_MS,
         )
-        fetches = FetchLog(self._unreadable)
+        fetches = FetchLog(self._unreadable, self._clock.monotonic_s)
         watch_fetches(consumer, fetches)  # which checks them
         try:
             await consumer.start()
@@ -81,10 +89,9 @@ class Reader:
             self.begun.set()
             while True:
                 taken = await self._poll(consumer)
-                self.answered_s = max(self.answered_s, fetches.answered_s)
+                self._answered_s = max(self._answered_s, fetches.answered_s)
                 if taken:
-                    await self._deal_with(consumer, taken)
-                    self.answered_s = time.monotonic()  # as long as that took, nobody asked the broker
+                    await self.deal_with(consumer, taken)
         finally:
             await consumer.stop()
 
@@ -102,9 +109,10 @@ class Reader:
             return {}
         return found
 
-    async def _deal_with(
+    async def deal_with(
         self, consumer: AIOKafkaConsumer, taken: Mapping[TopicPartition, Sequence[ConsumerRecord]]
     ) -> None:
+        """Have all messages taken, those of a key in order, and commit what is done; also where it is cancelled."""
         offsets = Offsets[TopicPartition]()
         by_key: dict[tuple[str, bytes | None], list[tuple[TopicPartition, ConsumerRecord]]] = {}
         for place, records in taken.items():
@@ -120,11 +128,13 @@ class Reader:
                         await self._take(record)
                     offsets.done(place, record.offset)
 
+        self._is_dealing = True
         try:
             async with asyncio.TaskGroup() as group:
                 for several in by_key.values():
                     group.create_task(in_order(several))
         finally:
+            self._is_dealing, self._answered_s = False, self._clock.monotonic_s()
             with suppress(TimeoutError):
                 async with asyncio.timeout(COMMIT_S):
                     await self._commit(consumer, offsets.next())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from operators.frames.codec import encode_frame
 from operators.wire.schema import FRAME_HEADER_KEY, to_json
 from pipelines.observe.forward.filters import wants
-from pipelines.observe.forward.frame_finder import _among
+from pipelines.observe.forward.frame_finder import among
 from pipelines.observe.forward.notices import event_notice
 from pipelines.observe.forward.offsets import Offsets
 from pipelines.observe.forward.sinks_file import WebhookSpec
@@ -103,15 +103,15 @@ def message(seq: int, stream: str = "yard", run: str = "r1", **header: Any) -> A
     return SimpleNamespace(key=stream.encode(), headers=[(FRAME_HEADER_KEY, data)], value=jpeg)
 
 
-def test_the_frame_of_an_event_is_found_among_those_of_other_streams_and_runs() -> None:
+def test_the_frame_of_an_event_is_foundamong_those_of_other_streams_and_runs() -> None:
     others = [message(7, "gate"), message(7, run="r0"), message(6)]
     broken = SimpleNamespace(key=b"yard", headers=[(FRAME_HEADER_KEY, b"{")], value=b"")
-    found = _among([*others, broken, message(7), message(8)], event(seq=7))
+    found = among([*others, broken, message(7), message(8)], event(seq=7))
     assert isinstance(found, tuple)
     assert (found[0].stream, found[0].run, found[0].seq) == ("yard", "r1", 7)
-    assert _among([*others, broken], event(seq=7)) is None
+    assert among([*others, broken], event(seq=7)) is None
 
 
 def test_a_frame_that_is_gone_or_has_no_image_is_told_apart() -> None:
-    assert _among([message(6), message(8)], event(seq=7)) == "gone"
-    assert _among([message(7, bare=True)], event(seq=7)) == "no_image"
+    assert among([message(6), message(8)], event(seq=7)) == "gone"
+    assert among([message(7, bare=True)], event(seq=7)) == "no_image"
