@@ -28,7 +28,7 @@ def shifted(regions: Sequence[Region], field: Flow | None) -> list[Region]:
     now = [Box(*map(float, moved(field, box))) for box in boxes_of(regions)]
     kept = ((region, whole, _inside(whole)) for region, whole in zip(regions, now, strict=True))
     return [
-        replace(region, box=box, landmarks=_carried(region.landmarks, region.box, whole))
+        replace(region, box=box, landmarks=landmarks_in(region, whole))
         for region, whole, box in kept
         if box is not None
     ]
@@ -40,8 +40,9 @@ def aged(region: Region, age_s: float) -> Region:
     return replace(region, confidence=faded, age_s=age_s, attributes=[], track_id=None)
 
 
-def _carried(landmarks: Landmarks | None, before: Box, now: Box) -> Landmarks | None:
-    """Points that keep their place in a box which has moved."""
+def landmarks_in(region: Region, now: Box) -> Landmarks | None:
+    """Return the region's points, which keep their place in its box, where that has moved."""
+    landmarks, before = region.landmarks, region.box
     if landmarks is None:
         return None
     across = (now.x_max - now.x_min) / (before.x_max - before.x_min)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.detect.needed.bisection import Bisection, Span, Verdict
-from operators.detect.needed.carried import aged, boxes_of
+from operators.detect.needed.carried import aged, boxes_of, landmarks_in
 from operators.detect.needed.changes import Cells, changed_cells, covered_cells
 from operators.detect.needed.flow import Flow, flow, moved
 from operators.detect.needed.matching import matched_pairs
@@ -198,7 +198,9 @@ def _sides(box: Box) -> tuple[float, float]:
 
 def _placed(regions: Iterable[tuple[Region, Corners]]) -> list[Region]:
     """The regions at their corners, those outside the frame left out."""
-    clipped = ((region, np.clip(corners, 0.0, 1.0)) for region, corners in regions)
+    clipped = ((region, corners, np.clip(corners, 0.0, 1.0)) for region, corners in regions)
     return [
-        replace(region, box=Box(*map(float, box))) for region, box in clipped if box[0] < box[2] and box[1] < box[3]
+        replace(region, box=Box(*map(float, box)), landmarks=landmarks_in(region, Box(*map(float, corners))))
+        for region, corners, box in clipped
+        if box[0] < box[2] and box[1] < box[3]
     ]

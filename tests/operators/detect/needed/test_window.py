@@ -133,6 +133,16 @@ def test_a_box_that_leaves_the_frame_is_clipped() -> None:
     assert all(0 <= plan.regions[0].box.x_min < plan.regions[0].box.x_max for plan in window.planned[:3])
 
 
+def test_landmarks_go_with_their_box() -> None:
+    known = Known(thumbnail(picture(50)), objects(50), 0.0, np.zeros((ROWS, COLUMNS), bool))
+    known.regions[0].landmarks = ((50 / WIDTH, 60 / HEIGHT), (60 / WIDTH, 60 / HEIGHT))
+    window = Window(known, [picture(50 + at) for at in range(1, 5)], [at / 24 for at in range(5)], 3, 0.45)
+    window.found(objects(54))
+    (region,) = window.planned[1].regions
+    assert region.landmarks is not None
+    assert [x for x, _ in region.landmarks] == pytest.approx([52 / WIDTH, 62 / WIDTH])
+
+
 def test_frames_of_one_time_are_filled_as_well() -> None:
     known = Known(thumbnail(picture(50)), objects(50), 0.0, np.zeros((ROWS, COLUMNS), bool))
     window = Window(known, [picture(50)] * 3, [0.0] * 4, 3, 0.45)
