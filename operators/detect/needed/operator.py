@@ -48,6 +48,8 @@ class _Stream:
     tally: Tally = field(default_factory=Tally)
     before: Before | None = None
     """The frame before, where the present one would be audited."""
+    ran: str | None = None
+    """The model that ran last."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class DetectWhenNeeded:
         if not planned.detected:
             return self._skip(stream, frame, planned.regions)
         stream.tally.detected += 1
+        stream.ran = call.model
         self._keep(stream, frame, planned.regions if call.model == self._model else None)
         return planned.regions
 
@@ -159,7 +162,7 @@ class DetectWhenNeeded:
     def _may_skip(self, stream: _Stream, call: Call) -> bool:
         if not call.plan.allows(KIND):
             return False
-        if self._is_too_dear(stream.tally):
+        if self._is_too_dear(stream):
             call.decline(KIND, "to look at a frame costs too much beside this detector")
             return False
         return True
@@ -194,8 +197,8 @@ class DetectWhenNeeded:
     def _coin(self, frame: Frame, seq: int) -> float:
         return coin(self.node, KIND, frame.stream, frame.run, seq)
 
-    def _is_too_dear(self, tally: Tally) -> bool:
-        detector_s = self._engine.processor_s(self._model)
+    def _is_too_dear(self, stream: _Stream) -> bool:
+        tally, detector_s = stream.tally, self._engine.processor_s(stream.ran or self._model)
         return (
             detector_s is not None
             and tally.looks >= FEWEST_LOOKS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.operator import Demand, DetectWhenNeeded
+from operators.detect.needed.operator import FEWEST_LOOKS, Demand, DetectWhenNeeded
 from operators.frames.frame import Frame, Region
 from operators.testing.builders import call, make_frame
 from operators.testing.engine import FakeEngine
@@ -52,3 +52,19 @@ async def test_what_another_model_found_is_not_taken_for_the_references(model: s
     (plan,) = operator.plans()["cam"]
     assert plan.audits > 3
     assert (reference.looks == 2 * plan.audits) == always_two  # one for the frame, one for the frame before
+
+
+async def test_a_look_that_costs_more_than_the_model_that_runs_is_not_made() -> None:
+    engine = FakeEngine()
+    engine.costs_s.update({"finder": 10.0, "another": 1e-9})
+    operator = DetectWhenNeeded("find", Finder(), engine, "finder", Demand(0.95, 0.3), Finder())
+    declined = {}
+    for model in ("finder", "another"):
+        for number in range(FEWEST_LOOKS + 30):
+            given = call(model)
+            await operator.process(make_frame(number, number / FPS, picture(100), model), (), given)
+        declined[model] = given.declined
+    assert declined == {
+        "finder": {},
+        "another": {"propagated": "to look at a frame costs too much beside this detector"},
+    }
