@@ -71,24 +71,28 @@ class _Drawn:
     expense: Expense
 
 
+@dataclass(frozen=True, eq=False)
 class Audits:
     """Draws frames, has another model look at them, and tells the audits of the outcomes."""
 
-    def __init__(
-        self, node: str, looks: SecondLooks, keys: Mapping[str, str], terms: Terms, told: Callable[[NodeStream], None]
-    ) -> None:
-        """``keys``: of the audits, by the model that each is about. ``told`` is called after each outcome."""
-        self._node, self._looks, self._keys, self._terms, self._told = node, looks, keys, terms, told
+    node: str
+    oracle: str
+    keys: Mapping[str, str]
+    """Of the audits, by the model that each is about."""
+    looks: SecondLooks
+    terms: Terms
+    told: Callable[[NodeStream], None]
+    """Called after each outcome."""
 
-    def account(self, stream: NodeStream, frame: Frame, answer: Answer, oracle: str) -> None:
+    def account(self, stream: NodeStream, frame: Frame, answer: Answer) -> None:
         """Count who answered for a frame, and draw some frames."""
-        asked = self._in_turn(stream, answer) if answer.model == oracle else None
-        for model, key in self._keys.items():
+        asked = self._in_turn(stream, answer) if answer.model == self.oracle else None
+        for model, key in self.keys.items():
             audit = stream.audits.of(key)
             if model == answer.model:
-                self._save(model, oracle)
-                ticket = audit.by_shortcut(self._coin(frame, KIND, model), self._possible(oracle))
-                self._hold(frame, answer, _Drawn(stream, audit, ticket, model, oracle, "audits"))
+                self._save(model)
+                ticket = audit.by_shortcut(self._coin(frame, KIND, model), self._possible(self.oracle))
+                self._hold(frame, answer, _Drawn(stream, audit, ticket, model, self.oracle, "audits"))
                 continue
             audit.by_oracle()
             if model == asked:
@@ -96,17 +100,18 @@ class Audits:
                 self._hold(frame, answer, _Drawn(stream, audit, ticket, model, model, "shadow"))
 
     def _in_turn(self, stream: NodeStream, answer: Answer) -> str | None:
-        """The model that has been looked at least: else the cheapest would take all that the purse ever pays."""
-        audits = {model: stream.audits.of(self._keys[model]) for model in self._keys if model in answer.proving}
+        """The model that has looked least of those in the shadow: else the cheapest would take all that is paid."""
+        audits = {model: stream.audits.of(self.keys[model]) for model in self.keys if model in answer.proving}
         shadows = [model for model, audit in audits.items() if audit.phase == "shadow"]
         return min(shadows, key=lambda model: _looks(audits[model]), default=None)
 
-    def _save(self, model: str, oracle: str) -> None:
-        if self._terms.cost_s(oracle) and self._terms.cost_s(model):
-            self._terms.purse.saved(self._terms.cost_s(oracle) - self._terms.cost_s(model))
+    def _save(self, model: str) -> None:
+        oracle_s, model_s = self.terms.cost_s(self.oracle), self.terms.cost_s(model)
+        if oracle_s and model_s:
+            self.terms.purse.saved(oracle_s - model_s)
 
     def _in_shadow(self, audit: Audit, frame: Frame, model: str) -> Ticket | None:
-        drawn = self._coin(frame, KIND, model) < self._terms.rule.probation_rate
+        drawn = self._coin(frame, KIND, model) < self.terms.rule.probation_rate
         return audit.in_shadow() if drawn and self._possible(model) else None
 
     def _hold(self, frame: Frame, answer: Answer, drawn: _Drawn) -> None:
@@ -115,23 +120,27 @@ class Audits:
         published = [replace(each) for each in answer.regions]
         place = self._coin(frame, "object", drawn.model)
         compare = partial(self._compare, drawn, drawn.ticket, place, published)
-        self._looks.hold(frame, Look(drawn.looks, compare, partial(drawn.audit.give_up, 1)))
+        self.terms.purse.spend(drawn.expense, self._look_s(drawn.looks))
+        self.looks.hold(frame, Look(drawn.looks, compare, partial(drawn.audit.give_up, 1)))
 
     def _compare(
         self, drawn: _Drawn, ticket: Ticket, place: float, published: Sequence[Region], found: Sequence[Region]
     ) -> None:
         """``place``: the object that is drawn, as a share of all, 0…1."""
-        sure = self._terms.sure
-        self._terms.purse.spend(drawn.expense, self._terms.cost_s(drawn.looks))
+        sure = self.terms.sure
         seen = any(each.confidence >= sure for each in [*published, *found])
         drawn.audit.tell(ticket, place < agreement(published, found, sure) if seen else None)
-        self._told(drawn.stream)
+        self.told(drawn.stream)
 
     def _possible(self, model: str) -> bool:
-        return self._looks.has_room(model) and self._terms.purse.may_spend(self._terms.cost_s(model))
+        return self.looks.has_room(model) and self.terms.purse.may_spend(self._look_s(model))
+
+    def _look_s(self, model: str) -> float:
+        """Processor seconds of a look; before a model's first as many as the oracle takes."""
+        return self.terms.cost_s(model) or self.terms.cost_s(self.oracle)
 
     def _coin(self, frame: Frame, what: str, model: str) -> float:
-        return coin(self._node, what, model, frame.stream, frame.run, frame.seq)
+        return coin(self.node, what, model, frame.stream, frame.run, frame.seq)
 
 
 def _looks(audit: Audit) -> int:

@@ -36,7 +36,7 @@ class DetectVariants:
         self._keys = {model: f"{KIND} {model}" if several else KIND for model in roles.listed_shortcuts}
         self._streams = Streams(terms.rule)
         self._looks = SecondLooks(detector, [roles.oracle, *self._keys])
-        self._audits = Audits(node, self._looks, self._keys, terms, self._announce)
+        self._audits = Audits(node, roles.oracle, self._keys, self._looks, terms, self._announce)
         self._absent: set[str] = set()
 
     async def prepare(self) -> None:
@@ -53,7 +53,7 @@ class DetectVariants:
         if found is None:
             call.plan = replace(call.plan, variant=self._oracle)
             found = await self._detector.process(frame, regions, call)
-        self._audits.account(stream, frame, Answer(call.model or self._oracle, found, proving), self._oracle)
+        self._audits.account(stream, frame, Answer(call.model or self._oracle, found, proving))
         self._announce(stream)
         return found
 

@@ -158,6 +158,15 @@ async def test_the_purse_pays_all_models_alike_and_not_only_the_cheapest() -> No
     assert audits["middle"] > 20
 
 
+async def test_a_model_that_has_never_run_is_paid_like_the_oracle_and_before_it_looks() -> None:
+    scene = Scene(Purse(lambda: 21.0))
+    scene.engine.costs_s["big"] = 0.1
+    for seq in range(10):
+        await scene.frame(seq, TIGHT)  # no look is made yet
+        scene.node._looks.result_sent("another")
+    assert scene.purse.spent["shadow"] == pytest.approx(2 * (0.1 + HANDLING_S))
+
+
 async def test_what_a_cheaper_model_saves_fills_the_purse() -> None:
     scene = Scene(Purse(lambda: 1e6), middle="trusted")
     scene.engine.costs_s.update({"big": 0.1, "middle": 0.02, "small": 0.01})
