@@ -109,8 +109,9 @@ class DetectWhenNeeded:
         if not planned.detected:
             return self._skip(stream, frame, planned.regions)
         stream.tally.detected += 1
-        stream.ran = call.model
-        self._keep(stream, frame, planned.regions if call.model == self._model else None)
+        ran = _ran(call)
+        stream.ran = ran or stream.ran
+        self._keep(stream, frame, planned.regions if ran == self._model else None)
         return planned.regions
 
     def result_sent(self, stream: str) -> None:
@@ -216,3 +217,8 @@ def _timed(tally: Tally, look: Callable[[], Reason | None]) -> Reason | None:
 def _tell(stream: _Stream, every: int, weight: float, deficit: float) -> None:
     stream.tally.audits += 1
     stream.pace.tell(every, weight, deficit)
+
+
+def _ran(call: Call) -> str | None:
+    """The model that ran for a call; None where it chose none, since the frame was detected on ahead of its turn."""
+    return None if call.plan.ladder and call.objects is None else call.model

@@ -121,7 +121,7 @@ class Audits:
         place = self._coin(frame, "object", drawn.model)
         compare = partial(self._compare, drawn, drawn.ticket, place, published)
         self.terms.purse.spend(drawn.expense, self._look_s(drawn.looks))
-        self.looks.hold(frame, Look(drawn.looks, compare, partial(drawn.audit.give_up, 1)))
+        self.looks.hold(frame, Look(drawn.looks, compare, partial(self._give_up, drawn, self._look_s(drawn.looks))))
 
     def _compare(
         self, drawn: _Drawn, ticket: Ticket, place: float, published: Sequence[Region], found: Sequence[Region]
@@ -131,6 +131,10 @@ class Audits:
         seen = any(each.confidence >= sure for each in [*published, *found])
         drawn.audit.tell(ticket, place < agreement(published, found, sure) if seen else None)
         self.told(drawn.stream)
+
+    def _give_up(self, drawn: _Drawn, paid_s: float) -> None:
+        self.terms.purse.spend(drawn.expense, -paid_s)
+        drawn.audit.give_up()
 
     def _possible(self, model: str) -> bool:
         return self.looks.has_room(model) and self.terms.purse.may_spend(self._look_s(model))

@@ -158,13 +158,13 @@ async def test_the_purse_pays_all_models_alike_and_not_only_the_cheapest() -> No
     assert audits["middle"] > 20
 
 
-async def test_a_model_that_has_never_run_is_paid_like_the_oracle_and_before_it_looks() -> None:
+async def test_a_look_is_paid_when_it_is_drawn_like_the_oracles_if_none_is_known_and_given_back_if_not_made() -> None:
     scene = Scene(Purse(lambda: 21.0))
     scene.engine.costs_s["big"] = 0.1
-    for seq in range(10):
-        await scene.frame(seq, TIGHT)  # no look is made yet
-        scene.node._looks.result_sent("another")
-    assert scene.purse.spent["shadow"] == pytest.approx(2 * (0.1 + HANDLING_S))
+    await scene.frame(0, TIGHT)
+    assert scene.purse.spent["shadow"] == pytest.approx(0.1 + HANDLING_S)
+    await scene.node.close(0.0)  # no result was sent
+    assert scene.purse.spent["shadow"] == pytest.approx(0)
 
 
 async def test_what_a_cheaper_model_saves_fills_the_purse() -> None:
