@@ -78,7 +78,7 @@ class Audits:
     node: str
     oracle: str
     keys: Mapping[str, str]
-    """Of the audits, by the model that each is about."""
+    """The keys of the audits, by the model that each is about."""
     looks: SecondLooks
     terms: Terms
     told: Callable[[NodeStream], None]
