@@ -27,7 +27,7 @@ ARRIVALS = {label: {"person": 0.8, OTHER: 0.8}.get(label, 1.0) for label in LABE
 SIZES = ((640, 360), (640, 360), (480, 270), (800, 450))
 
 
-def street_crops(seed: int, count: int, size: int) -> tuple[NDArray[np.uint8], list[str]]:
+def street_crops(seed: int, count: int, size: int, view: str = "above") -> tuple[NDArray[np.uint8], list[str]]:
     """``count`` crops (count × size × size × 3, blue-green-red, stretched) and their labels, all classes equally often.
 
     ``other`` are strays, pieces of the background and patches of light or shade; parked vehicles are in no crop.
@@ -39,7 +39,7 @@ def street_crops(seed: int, count: int, size: int) -> tuple[NDArray[np.uint8], l
     labels: list[str] = []
     while len(labels) < count:
         wanted = {label: ARRIVALS[label] * (1.0 if taken[label] < quota[label] else 0.15) for label in LABELS}
-        for image, label in scene_crops(rng, wanted):
+        for image, label in scene_crops(rng, wanted, view):
             if taken[label] < quota[label]:
                 images[len(labels)] = cv2.resize(image, (size, size), interpolation=_smooth(image, size))
                 labels.append(label)
@@ -52,13 +52,12 @@ def _smooth(image: Image, size: int) -> int:
     return cv2.INTER_AREA if min(image.shape[:2]) > size else cv2.INTER_LINEAR
 
 
-def scene_crops(rng: Rng, mix: dict[str, float]) -> Iterator[Crop]:
+def scene_crops(rng: Rng, mix: dict[str, float], view: str = "above") -> Iterator[Crop]:
     """Crops of one new street at moments some seconds apart."""
     width, height = pick(rng, SIZES)
     light, weather = pick(rng, ("day", "dusk", "night"), (5, 2, 3)), pick(rng, ("clear", "rain", "fog"), (8, 1, 1))
-    options = Options(
-        seed=int(rng.integers(1 << 31)), width=width, height=height, light=light, weather=weather, density=1.3, mix=mix
-    )
+    seed = int(rng.integers(1 << 31))
+    options = Options(seed, width=width, height=height, light=light, weather=weather, view=view, density=1.3, mix=mix)
     scene, time_s, looks = Scene(options), 0.0, Counter[int]()
     for _ in range(FRAMES_PER_SCENE):
         frame, seen = scene.render(time_s)

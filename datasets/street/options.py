@@ -11,6 +11,7 @@ from datasets.street.traffic import DEFAULT_MIX, LABELS
 
 LIGHTS = ("day", "dusk", "night", "cycle")
 WEATHERS = ("clear", "rain", "fog")
+VIEWS = ("above", "eye-level")
 T = TypeVar("T", int, float)
 
 
@@ -25,6 +26,7 @@ class Options:
     height: int = 360
     light: str = "day"
     weather: str = "clear"
+    view: str = "above"
     density: float = 1.0
     mix: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_MIX))
 
@@ -42,6 +44,7 @@ def parse_options(options: Mapping[str, str]) -> Options:
         "height": lambda text: number("height", text, int, 64, 2160),
         "light": lambda text: choice("light", text, LIGHTS),
         "weather": lambda text: choice("weather", text, WEATHERS),
+        "view": lambda text: choice("view", text, VIEWS),
         "density": lambda text: number("density", text, float, 0.01, 10),
         "mix": parse_mix,
     }

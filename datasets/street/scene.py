@@ -63,7 +63,7 @@ class Scene:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.layout = lay_out(options.seed, options.width, options.height)
+        self.layout = lay_out(options.seed, options.width, options.height, options.view)
         self.backdrop = build_backdrop(self.layout)
         self.fixtures = sorted(furnish(self.layout), key=lambda fixture: -fixture.y)
         self.lens = Lens(options, self.layout)

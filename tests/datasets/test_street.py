@@ -121,6 +121,22 @@ def test_a_cycle_goes_from_day_to_night() -> None:
     assert frames[6].image.mean() < 0.5 * frames[0].image.mean()
 
 
+def test_at_eye_level_roofs_reach_above_the_middle_of_the_picture() -> None:
+    """From above every vehicle is below the horizon; who stands on the pavement looks up at a lorry."""
+
+    def highest(view: str) -> float:
+        objects = [
+            item
+            for seed in ("1", "2", "3")
+            for frame in street(seed=seed, view=view, density="4", mix="juggernaut", fps="1", duration_s="4")
+            for item in frame.objects
+        ]
+        assert objects
+        return float(np.median([item.box[1] for item in objects]))
+
+    assert highest("eye-level") < highest("above")
+
+
 @pytest.mark.parametrize("weather", ["rain", "fog"])
 def test_weather_takes_contrast_away(weather: str) -> None:
     assert street(seed="3", weather=weather)[0].image.std() < street(seed="3")[0].image.std()
@@ -139,6 +155,7 @@ def test_weather_takes_contrast_away(weather: str) -> None:
         ({"height": "2.5"}, "height='2.5'"),
         ({"light": "noon"}, "light='noon': must be one of day, dusk, night, cycle"),
         ({"weather": "snow"}, "weather='snow': must be one of clear, rain, fog"),
+        ({"view": "below"}, "view='below': must be one of above, eye-level"),
         ({"density": "0"}, "density='0'"),
         ({"mix": "tank:1"}, "mix: unknown class 'tank': allowed are bike, car, juggernaut"),
         ({"mix": "car:x"}, "mix (car)='x'"),

@@ -40,3 +40,9 @@ def test_a_seed_gives_the_same_crops() -> None:
     assert names == same
     assert np.array_equal(once, again)
     assert not np.array_equal(once, street_crops(5, 9, 24)[0])
+
+
+def test_crops_at_eye_level_are_balanced_too_and_others() -> None:
+    images, labels = street_crops(4, 9, 24, "eye-level")
+    assert set(labels) == set(LABELS)
+    assert not np.array_equal(images, street_crops(4, 9, 24)[0])

@@ -59,16 +59,17 @@ class Layout:
         return tuple((item.x, item.y + 1.0, 5.6) for item in self.standing if item.kind == "lamp")
 
 
-def lay_out(seed: int, width: int, height: int) -> Layout:
-    """The street of this seed, seen in a picture of this size."""
+def lay_out(seed: int, width: int, height: int, view: str = "above") -> Layout:
+    """The street of this seed, seen in a picture of this size, from a pole or from the pavement (``eye-level``)."""
     rng = np.random.default_rng([seed, 1])
     style = pick(rng, STYLES)
-    near_start = between(rng, 12.5, 15.0)
+    low = view == "eye-level"
+    near_start = between(rng, 1.0, 6.0) if low else between(rng, 12.5, 15.0)
     near = (near_start, near_start + between(rng, 2.2, 3.2))
     lane_count = pick(rng, (2, 3, 4), (4, 2, 3))
     road = (near[1] + 0.2, near[1] + 0.2 + lane_count * LANE_M)
     far = (road[1] + 0.2, road[1] + between(rng, 2.8, 4.0))
-    camera = aim(rng, width, height, near[0])
+    camera = aim_low(rng, width, height) if low else aim(rng, width, height, near[0])
     sun = np.array([between(rng, -0.9, 0.9), between(rng, -0.5, 0.25), 1.0])
     sun /= np.linalg.norm(sun)
     layout = Layout(
@@ -97,6 +98,12 @@ def aim(rng: Rng, width: int, height: int, near_y: float) -> Camera:
     half_view = np.arctan(0.5 * height / width / focal)
     pitch = np.arctan(camera_height / (near_y - 1.8)) - half_view
     return Camera(width, height, camera_height, float(yaw), float(pitch), focal)
+
+
+def aim_low(rng: Rng, width: int, height: int) -> Camera:
+    """A camera that somebody holds, or on a dashboard: it looks across the street or along it."""
+    yaw, pitch = np.radians(between(rng, -68, 68)), np.radians(between(rng, -3, 6))
+    return Camera(width, height, between(rng, 0.9, 2.4), float(yaw), float(pitch), between(rng, 0.8, 1.25))
 
 
 def road_lanes(rng: Rng, start: float, count: int) -> tuple[Lane, ...]:
