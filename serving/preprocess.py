@@ -67,11 +67,20 @@ def _resized(size: ImageInput, image: Pixels, placement: Placement) -> NDArray[A
         width = max(1, round(placement.width * placement.scale_x))
         height = max(1, round(placement.height * placement.scale_y))
         canvas = np.full((size.height, size.width, 3), size.pad, np.uint8)
-        _scale(image, canvas[:height, :width])
+        _scale(_coarse(image, size.detail), canvas[:height, :width])
         return canvas
     scaled = np.empty((size.height, size.width, 3), np.uint8)
-    _scale(_middle(size, image, placement), scaled)
+    _scale(_coarse(_middle(size, image, placement), size.detail), scaled)
     return scaled
+
+
+def _coarse(image: Pixels, detail: int | None) -> Pixels:
+    """With at most so many pixels either way, each the mean of those it stands for; smaller pictures stay the same."""
+    height, width = image.shape[:2]
+    if detail is None or max(width, height) <= detail:
+        return image
+    averaged = cv2.resize(image, (min(width, detail), min(height, detail)), interpolation=cv2.INTER_AREA)
+    return np.asarray(averaged, np.uint8)
 
 
 def _middle(size: ImageInput, image: Pixels, placement: Placement) -> Pixels:

@@ -39,6 +39,9 @@ class ImageInput(Strict):
     """``letterbox`` keeps the aspect ratio, padding right and below; ``crop`` keeps it, cutting the longer side."""
     pad: int = Field(default=114, ge=0, le=255)
     """Grey level of the letterbox's padding."""
+    detail: int | None = Field(default=None, gt=0)
+    """Pixels of width and of height that are kept of larger pictures, by averaging, before they are resized: a network
+    that learnt from small pictures meets no detail that it has not seen."""
     layout: Literal["nchw", "nhwc"] = "nchw"
     dtype: Literal["float32", "uint8"] = "float32"
     margin: float = Field(default=0.0, ge=0.0, le=2.0)

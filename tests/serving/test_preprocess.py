@@ -57,6 +57,27 @@ def test_crop_cuts_the_longer_side_evenly() -> None:
     assert placement.offset_x == -2.0
 
 
+@pytest.mark.parametrize("resize", ["stretch", "crop", "letterbox"])
+def test_detail_beyond_what_is_asked_for_is_averaged_away(resize: str) -> None:
+    fine = np.zeros((64, 64, 3), np.uint8)
+    fine[:, ::2] = 200
+    size = ImageInput(width=32, height=32, resize=resize)  # type: ignore[arg-type]
+    kept, averaged = (preprocess.batch(each, [fine])[0] for each in (size, size.model_copy(update={"detail": 8})))
+    np.testing.assert_allclose(averaged, 100, atol=1)
+    ramp = np.tile(np.linspace(0, 255, 64, dtype=np.uint8)[None, :, None], (64, 1, 3))
+    shown = preprocess.batch(size.model_copy(update={"detail": 8}), [ramp])[0][0, 0, 16]
+    assert len(np.unique(shown.round())) > 8, "interpolated, not in blocks"
+    assert np.corrcoef(shown, np.arange(32))[0, 1] > 0.99
+    assert kept.shape == averaged.shape
+
+
+def test_pictures_with_less_detail_stay_as_they_are() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (9, 12, 3), np.uint8)
+    size = ImageInput(width=24, height=24)
+    same = preprocess.batch(size.model_copy(update={"detail": 12}), [image])[0]
+    assert np.array_equal(same, preprocess.batch(size, [image])[0])
+
+
 def test_a_batch_holds_images_of_any_size() -> None:
     batch, placements = preprocess.batch(ImageInput(width=4, height=4), [plain(2, 9), plain(300, 1), plain(1, 1)])
     assert batch.shape == (3, 3, 4, 4)
