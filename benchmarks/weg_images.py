@@ -31,7 +31,8 @@ from specialization.weg.algorithm import Weg
 SEED = 1
 LENGTHS: Mapping[str, int] = {"plates": 2400, "cifar10": 400, "vehicle6": 500}
 """Objects of a stream: the larger a set's oracle is beside others, the fewer."""
-QUICK_LENGTH = 400
+QUICK_LENGTHS: Mapping[str, int] = {"5_90": 2400, "random": 400}
+"""Of plates, by stream: the beginning, with no head yet, hardly counts in so many."""
 DRAWS, QUICK_DRAWS = 10, 3
 """Heads trained beforehand for each number of classes, to know how well heads do."""
 SKEWED = ((2, 0.9), (3, 0.8), (5, 0.9), (5, 0.8), (10, 0.9))
@@ -52,10 +53,10 @@ def rows_of(name: str, quick: bool, seed: int) -> Iterator[Row]:
     """All streams of a set."""
     images = image_sets()[name](seed)
     measured_template = measure_template(images, seed, QUICK_DRAWS if quick else DRAWS)
-    length = QUICK_LENGTH if quick else LENGTHS[name]
-    chosen = streams(len(images.labels), length)
-    for stream in ("5_90", "random") if quick else chosen:
-        yield row(images, measured_template, stream, chosen[stream], seed)
+    classes = len(images.labels)
+    lengths = QUICK_LENGTHS if quick else dict.fromkeys(streams(classes, LENGTHS[name]), LENGTHS[name])
+    for stream, length in lengths.items():
+        yield row(images, measured_template, stream, streams(classes, length)[stream], seed)
 
 
 def streams(classes: int, length: int) -> Mapping[str, Callable[[Generator], ClassStream]]:
