@@ -64,10 +64,12 @@ def labelled_views(margin: float) -> list[View]:
 def learnt_views() -> list[View]:
     """The photos' camera, of which other photos were learnt from, and drawn streets."""
     photos = vehicle6.load(DATA / "images" / "vehicle6", "test")
-    drawn, labels = street_crops(DRAWN_SEED, DRAWN, DRAWN_SIZE)
+    above, kinds = street_crops(DRAWN_SEED, DRAWN, DRAWN_SIZE)
+    low, low_kinds = street_crops(DRAWN_SEED + 1, DRAWN, DRAWN_SIZE, "eye-level")
     return [
         View("photos of the camera learnt from", [image for image, _ in photos], [kind for _, kind in photos]),
-        View("drawn streets", list(drawn), labels),
+        View("drawn streets", list(above), kinds),
+        View("drawn at eye level", list(low), low_kinds),
     ]
 
 

@@ -36,6 +36,7 @@ class Amounts:
 
     drawn: int = 4800
     drawn_test: int = 960
+    eye_level_test: int = 420
     corners: int = 700
     pieces: int = 250
     cifar: int = 2000
@@ -79,7 +80,11 @@ def collect(data: Path, amounts: Amounts, seed: int) -> Sources:
     held_out = {
         ("vehicle6 photos", "test, 15 % by hash of the file name"): test_photos,
         ("drawn street crops", f"seed {UNSEEN_SEED}, never learnt"): _drawn(UNSEEN_SEED, amounts.drawn_test),
+        ("crops drawn at eye level", f"seed {UNSEEN_SEED + 1}, never learnt"): _drawn(
+            UNSEEN_SEED + 1, amounts.eye_level_test, "eye-level"
+        ),
         ("corners of vehicle6 photos", "test, 15 % by hash of the file name"): corners(test_photos, 300, rng),
+        ("CIFAR-10 cars", "test"): [item for item in tiny_photos if item[1] == "car"],
         ("CIFAR-10 animals, ships, aeroplanes", "test"): [item for item in tiny_photos if item[1] == OTHER],
         ("people of one-by-one-person-detection.mp4", "last 30 % of the clip"): _later(people),
         ("cars of car-detection.mp4", "a clip never learnt from"): _cars(data / "videos" / "car-detection.mp4"),
@@ -101,6 +106,6 @@ def _later(items: Sequence[Any]) -> Sequence[Any]:
     return items[int(len(items) * LEARN_SHARE) :]
 
 
-def _drawn(seed: int, count: int) -> list[Named]:
-    images, labels = street_crops(seed, count, DRAWN_SIZE)
+def _drawn(seed: int, count: int, view: str = "above") -> list[Named]:
+    images, labels = street_crops(seed, count, DRAWN_SIZE, view)
     return list(zip(images, labels, strict=True))

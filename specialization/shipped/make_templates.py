@@ -30,7 +30,7 @@ DATA = "validation split of the vehicle6 photos, pieces of them, and drawn stree
 LOOKS = 4
 """At each photo: as it is, and cut and mirrored at random."""
 CORNERS = 400
-STREETS, CROPS = 24, 150
+STREETS, CROPS = 16, 150
 """So many draws of so many crops."""
 DRAWN_SEED = 3_000_017
 """The first; neither of those that the networks learnt from and were measured on, nor that of profiles."""

@@ -34,6 +34,8 @@ class Recipe:
     """Pixels of the served input."""
     classes: tuple[str, ...]
     stages: tuple[Stage, ...]
+    detail: int | None = None
+    """Pixels of width and of height that the network is shown of a picture, whatever its input holds."""
     groups: Mapping[str, str] = field(default_factory=dict)
     """Names of the pictures → classes, where they differ."""
     start: str | None = None
@@ -44,6 +46,7 @@ class Recipe:
     lessons: int = 10000
     """Pictures that the teacher speaks of."""
     seed: int = 1
+    version: str = "1"
     views: str = ""
     """For the card: how the cameras stood that made its pictures."""
     temperature: float = 1.0
@@ -60,6 +63,7 @@ class Recipe:
             scale=1 / 255,
             mean=(0.485, 0.456, 0.406),
             std=(0.229, 0.224, 0.225),
+            detail=self.detail,
             margin=0.08,
         )
 
@@ -67,6 +71,7 @@ class Recipe:
 RECIPES = (
     Recipe(
         name="vehicle-type",
+        version="2",
         tier="reference",
         description="Type of a vehicle on a street seen by a surveillance camera; ResNet-18",
         build=resnet18,
@@ -78,10 +83,11 @@ RECIPES = (
             Stage(64, Schedule(steps=600, rate=0.02)),
             Stage(96, Schedule(steps=90, rate=0.006)),
         ),
+        detail=24,
         start="weights/resnet18_cifar10.safetensors",
         views=VIEWS,
-        temperature=1.015,
-        min_confidence=0.8,
+        temperature=0.763,
+        min_confidence=0.85,
     ),
     Recipe(
         name="vehicle-type-compact",

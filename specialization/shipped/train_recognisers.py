@@ -36,8 +36,12 @@ def main() -> None:
     for recipe in RECIPES:
         if recipe.name not in (arguments.only or [recipe.name]):
             continue
-        network = train(recipe, sources, arguments.data, arguments.models, arguments.threads)
-        ship(recipe, network, sources, arguments.models, arguments.threads)
+        directory = arguments.models / recipe.name
+        if not arguments.cards:
+            network = train(recipe, sources, arguments.data, arguments.models, arguments.threads)
+            directory.mkdir(parents=True, exist_ok=True)
+            export(network, directory / WEIGHTS, recipe.side, half=True)
+        describe(recipe, directory, sources, arguments.threads)
 
 
 def train(recipe: Recipe, sources: Sources, data: Path, models: Path, threads: int) -> ResNet:
@@ -59,28 +63,26 @@ def train(recipe: Recipe, sources: Sources, data: Path, models: Path, threads: i
     return network
 
 
-def ship(recipe: Recipe, network: ResNet, sources: Sources, models: Path, threads: int) -> None:
-    """Write weights and card, measure what was written, and write the card again with the figures."""
-    directory = models / recipe.name
-    directory.mkdir(parents=True, exist_ok=True)
-    export(network, directory / WEIGHTS, recipe.side, half=True)
-    write_card(directory, _card(recipe, network, directory, []))
-    predict = predictor(models, recipe.name, threads)
+def describe(recipe: Recipe, directory: Path, sources: Sources, threads: int) -> None:
+    """Write the card of the weights that lie there, measure them as it says, and write it again with the figures."""
+    write_card(directory, _card(recipe, directory, []))
+    predict = predictor(directory.parent, recipe.name, threads)
     figures: list[Accuracy] = []
     for (dataset, split), named in sources.held_out.items():
         samples = Samples.of(named, recipe.classes, recipe.groups)
         figures += accuracies(dataset, split, samples, predict(samples.images), recipe.classes)
-    write_card(directory, _card(recipe, network, directory, figures))
+    write_card(directory, _card(recipe, directory, figures))
     for figure in figures:
         print(f"  {figure.value:.3f}  {figure.metric}, {figure.dataset} ({figure.n})", flush=True)
 
 
-def _card(recipe: Recipe, network: ResNet, directory: Path, figures: list[Accuracy]) -> ModelCard:
+def _card(recipe: Recipe, directory: Path, figures: list[Accuracy]) -> ModelCard:
+    network = recipe.build(len(recipe.classes))
     parameters = sum(parameter.numel() for parameter in network.parameters())
     size = f"{parameters / 1e6:.2f} M parameters, {multiply_adds(network, recipe.side) / 1e6:.0f} M multiply-adds"
     return ModelCard(
         name=recipe.name,
-        version="1",
+        version=recipe.version,
         tier=recipe.tier,
         task="classify",
         file=WEIGHTS,
@@ -103,6 +105,7 @@ def _card(recipe: Recipe, network: ResNet, directory: Path, figures: list[Accura
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m specialization.shipped.train_recognisers", description=__doc__)
     parser.add_argument("--only", action="append", choices=[recipe.name for recipe in RECIPES], help="repeatable")
+    parser.add_argument("--cards", action="store_true", help="train nothing: measure the weights in --models again")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="images/, videos/ and weights/")
     parser.add_argument("--models", type=Path, default=SHIPPED, help="where the results go")
     parser.add_argument("--threads", type=int, default=2)

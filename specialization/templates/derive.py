@@ -54,11 +54,12 @@ def _known(oracle: Entry, entry: Entry, folder: Path) -> StoredTemplate | None:
     """The template that is there, if it is whole and of these networks."""
     try:
         known = open_template(folder)
-        verify(feature_entry(folder))
+        features = feature_entry(folder)
+        verify(features)
     except ModelError:
         return None
-    of = (known.manifest.oracle_sha256, known.manifest.network_sha256)
-    return known if of == (oracle.card.sha256, entry.card.sha256) else None
+    of = (known.manifest.oracle_sha256, known.manifest.network_sha256, features.card.input)
+    return known if of == (oracle.card.sha256, entry.card.sha256, entry.card.input) else None
 
 
 def _made(oracle: Entry, entry: Entry, folder: Path, cut_of: Cut) -> StoredTemplate:

@@ -78,20 +78,24 @@ def test_answers_that_name_nothing_are_no_answers() -> None:
     assert np.isnan(Answers(said, confidence, np.full(5, 2), other=2).coverage(0.0))
 
 
+def rows() -> list[dict[str, str]]:
+    """All that was measured."""
+    with (RESULTS / "recognisers.csv").open(newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
 def committed() -> list[dict[str, str]]:
     """The rows at which answers are given as the cards say."""
-    with (RESULTS / "recognisers.csv").open(newline="") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    return [row for row in rows if row["shipped"] == "True"]
+    return [row for row in rows() if row["shipped"] == "True"]
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_the_committed_figures_are_those_of_the_cards(recipe: Recipe) -> None:
-    rows = [row for row in committed() if row["model"] == recipe.name]
-    assert {float(row["least_confidence"]) for row in rows} == {
+    mine = [row for row in committed() if row["model"] == recipe.name]
+    assert {float(row["least_confidence"]) for row in mine} == {
         Catalogue([SHIPPED]).find(recipe.name).card.min_confidence
     }
-    assert {row["view"] for row in rows} >= {*FITTED}
+    assert {row["view"] for row in mine} >= {*FITTED}
 
 
 @pytest.mark.parametrize("view", ["car park", "drawn streets", "photos of the camera learnt from"])
@@ -100,9 +104,17 @@ def test_answers_on_oblique_views_are_right_in_the_promised_share(view: str) -> 
 
 
 def test_types_are_hardly_named_at_eye_level_which_was_not_learnt() -> None:
-    rows = [row for row in committed() if row["view"] == "street level" and row["model"] != "street-kind"]
-    assert len(rows) == 2
-    assert all(float(row["given"]) <= 1 / 8 for row in rows)
+    found = [row for row in committed() if row["view"] == "street level" and row["model"] != "street-kind"]
+    assert len(found) == 2
+    assert all(float(row["given"]) <= 1 / 8 for row in found)
+
+
+def test_shown_little_detail_types_are_right_more_often_and_as_sure_as_right_on_any_view() -> None:
+    """Shown all detail it was right in .35 of the looks at eye level, with confidences that were off by .23."""
+    every = [row for row in rows() if (row["model"], row["least_confidence"]) == ("vehicle-type", "0.0")]
+    (street,) = [row for row in every if (row["view"], row["unit"]) == ("street level", "look")]
+    assert float(street["right"]) > 0.5
+    assert all(float(row["ece"]) <= 0.1 for row in every)
 
 
 @pytest.mark.data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,16 @@ def test_it_is_made_anew_for_another_oracle_or_when_damaged(
     (made.directory / "model.onnx").write_bytes(b"cut")
     made = compact(other, small, tmp_path / "templates")
     assert len(open_model(feature_entry(made.directory), 1).run(pictures(1))[0]) == 1
+
+
+def test_it_is_made_anew_where_its_network_is_shown_other_pictures(
+    oracle: Entry, small: Entry, template: StoredTemplate, tmp_path: Path
+) -> None:
+    write_store(template.directory, *samples(20))
+    shown = small.card.model_copy(update={"input": small.card.input.model_copy(update={"detail": 4})})
+    made = compact(oracle, replace(small, card=shown), tmp_path / "templates")
+    assert not made.has_store
+    assert feature_entry(made.directory).card.input.detail == 4
 
 
 def test_processes_that_make_it_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
