@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 from cache_adapt.compose.problem import Choice, Problem, in_time
 from serving.errors import SluiceError
@@ -51,6 +49,9 @@ def edges(problem: Problem, nested: bool = True) -> list[Edge]:
 
 def shortest(problem: Problem, ways: Sequence[Edge], cost: Cost, wrong: bool) -> Choice:
     """The path of least cost within memory and, if ``wrong`` answers count, within what the agreement allows."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # not at the top: most runs choose no caches
+    from scipy.sparse import csr_array
+
     caches = problem.caches
     count = len(caches)
     rows = {START: count, END: count + 1} | {index: index for index in range(count)}
