@@ -11,7 +11,7 @@ from cache_adapt.caches.held import Held
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.store import MOST_CACHES, BuiltCaches, Card, cards
 from cache_adapt.compose.compose import compose
-from cache_adapt.compose.rivals import WORTH
+from cache_adapt.compose.problem import WORTH
 from cache_adapt.exits.certify import Certified
 
 

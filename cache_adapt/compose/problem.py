@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+WORTH = 0.05
+"""Caches must make what runs without them faster by this share."""
+
 Choice = tuple[int, ...]
 """Indices of caches, in the order of the network."""
 

@@ -11,10 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cache_adapt.compose.compose import compose
-from cache_adapt.compose.problem import Choice, Problem, expected
-
-WORTH = 0.05
-"""Caches must make the best variant faster by this share."""
+from cache_adapt.compose.problem import WORTH, Choice, Problem, expected
 
 
 @dataclass(frozen=True, slots=True)

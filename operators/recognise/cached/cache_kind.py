@@ -15,7 +15,7 @@ from cache_adapt.adaptation.versions import LARGEST_BYTES
 from cache_adapt.adaptation.window import Rows
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.worth import Tried, tried
-from cache_adapt.compose.rivals import WORTH
+from cache_adapt.compose.problem import WORTH
 from learning.store import write_store
 from operators.recognise.cached.building import BUILDING_S, CUT_S, INDEPENDENT, Network, Runner, answer_of, job
 from operators.recognise.cached.cache_specs import CACHES, CachesSpec

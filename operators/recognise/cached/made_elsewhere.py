@@ -18,7 +18,7 @@ from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.worth import paying
-from cache_adapt.compose.rivals import WORTH
+from cache_adapt.compose.problem import WORTH
 from operators.recognise.account.books import Books
 from operators.recognise.cached.building import CUT_S, CutPlan
 from operators.recognise.cached.cache_network import CacheNetwork
