@@ -113,7 +113,7 @@ def test_capture_and_worker_say_how_they_are(
             until(lambda at=address: answers(at, "/readyz", "ok"), "readiness", one, other)  # type: ignore[misc]
             assert read(address, "/healthz") == "ok\n"
         assert 'sluice_stream_state{reason="",state="running",stream="gate"} 1.0' in read(capture_at, "/metrics")
-        assert 'sluice_consumer_lag_messages{partition="0"}' in read(worker_at, "/metrics")
+        until(lambda: answers(worker_at, "/metrics", 'sluice_consumer_lag_messages{partition="0"}'), "its lag", other)
         until(lambda: answers(adapt_at, "/metrics", "sluice_healthy 1.0"), "the adaptation worker", third)
         assert (one.terminate(), other.terminate(), third.terminate()) == (0, 0, 0)
 

@@ -11,7 +11,11 @@ from pipelines.cli import sluice
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [(["wach"], "did you mean 'watch'?"), (["models", "lst"], "did you mean 'list'?"), (["xyz"], "there are run, ")],
+    [
+        (["wach"], "did you mean 'watch'?"),
+        (["models", "lst"], "did you mean 'list'?"),
+        (["xyz"], "there are init, run, "),
+    ],
 )
 def test_a_misspelt_command_names_what_was_meant(typed: list[str], meant: str) -> None:
     done = CliRunner().invoke(sluice, typed)
