@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--warm-up-s", type=float, default=240.0)
     given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
     given.clips.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         cameras = {name: stack.enter_context(RtspServer(clip(given.clips, name))) for name in CAMERAS}
