@@ -44,7 +44,7 @@ def query(*nodes: dict[str, object], duration_s: int) -> Query:
     street = f"synthetic:street?seed=3&duration_s={duration_s}&fps=10&width=320&height=180"
     streams = [{"id": "gate", "uri": street}]
     return Query.model_validate(
-        {"version": 1, "name": "test", "slo_ms": 60_000, "accuracy": 0.1, "streams": streams, "nodes": nodes}
+        {"version": 1, "name": "test", "slo_ms": 60_000, "accuracy": 0.02, "streams": streams, "nodes": nodes}
     )
 
 
