@@ -56,7 +56,7 @@ CLASSES, TARGET = 10, 0.97
 PHASES, WINDOWS, WINDOW_S = 3, 4, 300.0
 """Windows of a phase, and their length in the stream's time."""
 SAMPLES, LOOKS = 100, 30
-"""Of a window."""
+"""Samples and looks of a window."""
 IMAGES, QUICK_IMAGES = 4400, 600
 MEASURED = 0.25
 """Share of each class's images that are measured, and never trained on."""
@@ -73,7 +73,7 @@ class Stream:
     gradual: bool
 
     def shares(self, window: int) -> NDArray[np.float64]:
-        """Of the classes in a window."""
+        """Return the share of each class in a window."""
         at = window / WINDOWS
         now, next_ = self.phases[int(at)], self.phases[min(int(at) + 1, PHASES - 1)]
         return (1 - at % 1) * now + at % 1 * next_ if self.gradual else now
@@ -89,7 +89,7 @@ class Images:
     answers: NDArray[np.intp]
     labels: NDArray[np.intp]
     leave_s: Sequence[float]
-    """Of a look that leaves at each place, then of one that leaves at none."""
+    """Seconds of a look that leaves at each place, then of one that leaves at none."""
     whole_s: float
 
 

@@ -138,7 +138,7 @@ def _scipys(costs: NDArray[np.float64]) -> Work:
 
 
 def _us(work: Work) -> float:
-    """Of one call; what other work has left in the processor's caches is part of it, as it is between frames."""
+    """Microseconds of one call; what other work has left in the caches is part of it, as it is between frames."""
     started_s = time.thread_time()
     for _ in range(CALLS):
         work()

@@ -32,7 +32,7 @@ SEED = 1
 LENGTHS: Mapping[str, int] = {"plates": 2400, "cifar10": 400, "vehicle6": 500}
 """Objects of a stream: the larger a set's oracle is beside others, the fewer."""
 QUICK_LENGTHS: Mapping[str, int] = {"5_90": 2400, "random": 400}
-"""Of plates, by stream: the beginning, with no head yet, hardly counts in so many."""
+"""Objects of a stream of plates: the beginning, with no head yet, hardly counts in so many."""
 DRAWS, QUICK_DRAWS = 10, 3
 """Heads trained beforehand for each number of classes, to know how well heads do."""
 SKEWED = ((2, 0.9), (3, 0.8), (5, 0.9), (5, 0.8), (10, 0.9))

@@ -14,7 +14,7 @@ from serving.common.tensors import Image
 
 PLACES = TEMPLATES["arcface"] * 112
 COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0), (255, 0, 255))
-"""Of the five points of a drawn face."""
+"""Colours of the five points of a drawn face."""
 
 
 def turned(points: np.ndarray, degrees: float, scale: float, shift: tuple[float, float]) -> np.ndarray:
