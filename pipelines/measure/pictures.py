@@ -59,7 +59,8 @@ def gather(card: ModelCard, data: Path | None) -> PreparedPictures:
     # Prepared one by one: many photos of some megapixels would not fit into memory.
     items = _labelled(card, [(batch(card.input, [image])[0], name) for image, name in named])
     if len(items) < LEAST:
-        raise BadInput(f"{what}: {len(items)} pictures are too few to calibrate and to compare; {LEAST} are the least")
+        few = f"{len(items)} pictures are too few to calibrate and to compare"
+        raise BadInput(f"{what}: {few}; {LEAST} are the least{_layout(data)}")
     order = np.random.default_rng(SEED).permutation(len(items))
     first, second = ([items[index] for index in half] for half in np.array_split(order, 2))
     calibration = np.concatenate([item for item, _ in first])
@@ -131,6 +132,13 @@ def _read(card: ModelCard, data: Path) -> tuple[str, Iterator[Named]]:
     return data.name, _frames(data, most)
 
 
+def _layout(data: Path | None) -> str:
+    """What is said of a folder in which too few pictures were found."""
+    if data is None or not data.is_dir():
+        return ""
+    return f". Put pictures into {data} itself, or into one folder for each class there; deeper folders are not read"
+
+
 def _frames(video: Path, most: int) -> Iterator[Named]:
     with closing(open_source(SourceUri(str(video)), Sampling("fps", FRAMES_PER_S), None)) as source:
         yield from ((picture.image, None) for picture in islice(source.pictures(), most))
@@ -138,9 +146,9 @@ def _frames(video: Path, most: int) -> Iterator[Named]:
 
 def _photos(folder: Path, most: int) -> Iterator[Named]:
     """Some pictures of a folder, from all of its parts; those in folders of their own are named after them."""
-    in_folders = [path for part in sorted(folder.iterdir()) if part.is_dir() for path in part.iterdir()]
+    in_folders = [path for part in folder.iterdir() if part.is_dir() for path in part.iterdir() if is_image(path)]
     paths = sorted(
-        filter(is_image, in_folders or folder.iterdir()), key=lambda path: (path.parent, natural_order(path))
+        in_folders or filter(is_image, folder.iterdir()), key=lambda path: (path.parent, natural_order(path))
     )
     for index in np.random.default_rng(SEED).permutation(len(paths))[:most]:
         path = paths[index]

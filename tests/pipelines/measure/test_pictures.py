@@ -130,6 +130,20 @@ def test_data_that_cannot_be_used_is_one_line(tmp_path: Path, what: str) -> None
         gather(card(), tmp_path / what)
 
 
+def test_pictures_beside_a_folder_of_something_else_are_read(tmp_path: Path) -> None:
+    folder = folders(tmp_path) / "red"
+    (folder / "labels").mkdir()
+    (folder / "labels" / "0.txt").write_text("0 .5 .5 .1 .1")
+    data = gather(card(), folder)
+    assert len(data.calibration) + len(data.pictures.items) == 6
+
+
+def test_a_folder_in_which_no_pictures_are_found_is_told_where_they_belong(tmp_path: Path) -> None:
+    folders(tmp_path / "deep" / "down")
+    with pytest.raises(BadInput, match=r"deep itself, or into one folder for each class there; deeper"):
+        gather(card(), tmp_path / "deep")
+
+
 def test_a_damaged_picture_is_named(tmp_path: Path) -> None:
     (folders(tmp_path) / "red" / "1.png").write_bytes(b"no picture")
     with pytest.raises(BadInput, match=r"1\.png"):
