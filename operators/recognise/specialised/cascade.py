@@ -7,43 +7,23 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-import msgspec
-
-from learning.account import Seconds
-from operators.recognise.account.books import Ledger
 from operators.recognise.account.demand import Demand
 from operators.recognise.shortcuts.shortcut import Standing
+from operators.recognise.specialised.cascade_state import CascadeState
 from operators.recognise.specialised.earnings import Earnings
 from operators.recognise.specialised.head_seen import HeadSeen
 from operators.recognise.specialised.head_supply import HeadSupply
+from operators.recognise.specialised.kept_heads import KeptHeads
 from operators.recognise.specialised.makers import Trained
-from serving.errors import ModelError, SluiceError
+from serving.errors import SluiceError
 from specialization.heads.head import SpecialisedHead
 from specialization.weg.algorithm import Weg
-from specialization.weg.state import Head, WegState
+from specialization.weg.state import Head
 
 log = logging.getLogger(__name__)
 
 Classes = tuple[str, ...]
 """Names of dominant classes."""
-
-
-class CascadeState(msgspec.Struct):
-    """The state of a cascade that survives a restart or a move to another worker."""
-
-    weg: WegState
-    heads: dict[int, bytes]
-    """The heads by number, as ``SpecialisedHead.to_bytes`` writes them."""
-    networks: dict[str, str]
-    """The templates of the heads, and the sha256 of the network that each was trained on."""
-    labels: str
-    """The digest of the labels that the class numbers stand for."""
-    strictness: int = 0
-    earnings: Earnings = msgspec.field(default_factory=Earnings)
-    seconds: Seconds = msgspec.field(default_factory=Seconds)
-    """The stream's account."""
-    versions: dict[int, int] = {}
-    """The versions of the heads by number, where they came from elsewhere."""
 
 
 class InUse(NamedTuple):
@@ -60,29 +40,27 @@ class Cascade:
     def __init__(
         self,
         name: str,
+        stream: str,
         supply: HeadSupply,
-        ledger: Ledger,
         changed: Callable[[], None],
         trained: Callable[[Classes, bool], None],
-        stream: str,
     ) -> None:
-        """``name``: for log lines; ``ledger``: the stream's.
+        """``name``: for log lines.
 
         ``changed`` is called when a head begins or ceases to answer; ``trained`` with the classes of every head that
         was trained, and whether it is used.
         """
         self.strictness = 0
         """Number of times that heads agreed too seldom; each time later heads may err half as often."""
-        self._name, self._supply, self._changed, self._trained = name, supply, changed, trained
+        self._name, self._stream, self._supply = name, stream, supply
+        self._changed, self._trained = changed, trained
         self._labels = supply.labels
-        self._ledger, self.demand = ledger, Demand()
+        self._ledger, self.demand = supply.books.of(stream), Demand()
         self._earnings = Earnings()
         self.hopeful = True
         """Whether heads can pay, as far as is known."""
         self._reason: str | None = None
-        self._stream = stream
-        self._heads: dict[int, SpecialisedHead] = {}
-        self._versions: dict[int, int] = {}
+        self._heads = KeptHeads(name)
         self._seen = HeadSeen()
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self.weg = Weg(supply.rules(0))
@@ -172,10 +150,10 @@ class Cascade:
         head = self.weg.state.head
         if head is None:
             return
-        newer = self._supply.newer(head, self.strictness, self._stream, self._versions.get(head.number, 0))
+        newer = self._supply.newer(head, self.strictness, self._stream, self._heads.version(head.number))
         if newer is not None:
             number = self.weg.head_renewed(head.number)
-            self._heads[number], self._versions[number] = newer
+            self._heads.put(number, newer)
             self._forget_all_but_known()
             classes = self._labels.named(head.target.classes)
             log.info("%s: version %d of the head for %s takes its place", self._name, newer.version, classes)
@@ -186,7 +164,7 @@ class Cascade:
         state = self.weg.state
         if head := state.wanted or state.head:
             seen = self._seen.of(head.number, state.answers)
-            self._supply.report(head, self.strictness, self._stream, self._versions.get(head.number, 0), seen)
+            self._supply.report(head, self.strictness, self._stream, self._heads.version(head.number), seen)
 
     def misfits(self, used: InUse) -> None:
         """Drop a head that is for another network, whoever has sent it."""
@@ -210,13 +188,13 @@ class Cascade:
         known = [head for head in self.weg.state.known if head.number in self._heads]
         return CascadeState(
             self.weg.state,
-            {head.number: self._heads[head.number].to_bytes() for head in known},
+            self._heads.to_bytes(head.number for head in known),
             {head.target.template: self._supply.features.sha256(head.target.template) for head in known},
             self._labels.digest,
             self.strictness,
             self._earnings,
             self._ledger.seconds,
-            {number: version for number, version in self._versions.items() if version},
+            self._heads.versions(),
         )
 
     def restore(self, state: CascadeState) -> None:
@@ -228,21 +206,15 @@ class Cascade:
             return
         self.strictness = state.strictness
         self._earnings = state.earnings
-        self._heads, self._versions = {}, dict(state.versions)
-        for head in state.weg.known:
-            name = head.target.template
-            if self._supply.fits(name, state.networks.get(name)):
-                self._take(head.number, state.heads.get(head.number, b""))
+        fitting = [head.number for head in state.weg.known if self._fits(head.target.template, state)]
+        self._heads.restore({number: state.heads.get(number, b"") for number in fitting}, state.versions)
         self.weg = Weg(self._supply.rules(self.strictness), state.weg)
         lost = [head for head in (*state.weg.known, state.weg.head) if head and head.number not in self._heads]
         for head in lost:
             self.weg.head_failed(head.number)
 
-    def _take(self, number: int, data: bytes) -> None:
-        try:
-            self._heads[number] = SpecialisedHead.from_bytes(data)
-        except ModelError as error:
-            log.warning("%s: %s; it is trained anew when it is wanted", self._name, error)
+    def _fits(self, template: str, state: CascadeState) -> bool:
+        return self._supply.fits(template, state.networks.get(template))
 
     def _follow(self) -> None:
         """Train the wanted head, once, and keep no weights that are no longer needed."""
@@ -255,11 +227,7 @@ class Cascade:
         self._forget_all_but_known()
 
     def _forget_all_but_known(self) -> None:
-        kept = {head.number for head in self.weg.state.known}
-        for number in self._heads.keys() - kept:
-            del self._heads[number]
-        for number in self._versions.keys() - kept:
-            del self._versions[number]
+        self._heads.leave_only({head.number for head in self.weg.state.known})
 
     async def _train(self, wanted: Head) -> None:
         before_s = self._ledger.seconds.training
@@ -287,7 +255,7 @@ class Cascade:
             self._earnings.failed()
             return
         self._earnings.arrived(price_s)
-        self._heads[wanted.number], self._versions[wanted.number] = trained
+        self._heads.put(wanted.number, trained)
         self.weg.head_arrived(wanted.number)
 
     def _log_departure(self, why: str | None) -> None:

@@ -15,7 +15,8 @@ from operators.observer import UNOBSERVED, Observer
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Standing, Turn
-from operators.recognise.specialised.cascade import Cascade, CascadeState, InUse
+from operators.recognise.specialised.cascade import Cascade, InUse
+from operators.recognise.specialised.cascade_state import CascadeState
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.own_samples import NOTHING, Computed
 from operators.recognise.specialised.report import specialization
@@ -199,8 +200,7 @@ class Heads(Shortcut):
         if stream not in self._streams:
             where = f"stream {stream}, node {self._node}"
             trained = partial(self._observer.head_trained, stream, self._node)
-            ledger = self._supply.books.of(stream)
-            cascade = Cascade(where, self._supply, ledger, lambda: self._changed(stream), trained, stream)
+            cascade = Cascade(where, stream, self._supply, lambda: self._changed(stream), trained)
             self._streams[stream] = HeadStream(cascade)
         return self._streams[stream].cascade
 
