@@ -29,8 +29,17 @@ from kafka.admin import KafkaAdminClient
 
 from benchmarks import harness
 from operators.frames.codec import encode_frame
-from operators.frames.frame import Frame
-from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, FrameInfo, Outcome, Plan, Result, from_json, to_json
+from operators.frames.frame import Frame, frame_of
+from operators.wire.schema import (
+    FRAME_HEADER_KEY,
+    FrameHeader,
+    FrameId,
+    Outcome,
+    Plan,
+    Result,
+    from_json,
+    to_json,
+)
 from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.partition import SharedParts
 from pipelines.partition.publisher import Publisher
@@ -79,10 +88,9 @@ class FourMilliseconds:
 
     def unanalysed(self, header: FrameHeader, outcome: Outcome, cause: str) -> Result:
         """A result without objects."""
-        info = FrameInfo(width=header.width, height=header.height, media_time_s=0.0, captured_at=header.captured_at)
         plan = Plan(slo_ms=250.0, deadline_met=True)
         return Result(
-            stream=header.stream, run=header.run, seq=header.seq, query="benchmark", frame=info, outcome=outcome,
+            stream=header.stream, run=header.run, seq=header.seq, query="benchmark", frame=header.info, outcome=outcome,
             plan=plan,
         )  # fmt: skip
 
@@ -217,7 +225,7 @@ def _messages(count: int) -> Iterator[dict[str, Any]]:
     """Frames of 768×432 with so much noise that a JPEG takes about 90 KB."""
     noise = np.random.default_rng(0).normal(128, 18, (432, 768, 3))
     image = np.clip(noise, 0, 255).astype(np.uint8)
-    _, jpeg = encode_frame(Frame("", "", 0, image, 0.0, datetime.now(UTC)), "jpeg")
+    _, jpeg = encode_frame(frame_of(FrameId("", "", 0), image), "jpeg")
     for seq in range(count):
         stream = f"camera-{seq % STREAMS}"
         header = FrameHeader(

@@ -18,10 +18,11 @@ from operators.capture.sources.uri import SourceUri
 from operators.detect.motion import Background
 from operators.frames.codec import decode_frame, encode_frame
 from operators.frames.crops import cut
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Frame, Region, frame_of
 from operators.recognise.classifier import probabilities
 from operators.track.tracker import KalmanTracker
 from operators.wire.labels import MOVING
+from operators.wire.schema import FrameId
 from pipelines.assembly.build import track_settings
 from pipelines.assembly.detectors import motion_settings
 from pipelines.query.dag import compile_dag
@@ -44,7 +45,7 @@ def floor_of_messages(clip: Path, frames: int) -> Marks:
 def _decoded(clip: Path, frames: int) -> Iterator[Frame]:
     with closing(open_source(SourceUri(str(clip)), Sampling("all"), None)) as source:
         for seq, picture in zip(range(frames), source.pictures(), strict=False):
-            yield Frame("floor", "", seq, picture.image, picture.media_time_s, datetime.now(UTC))
+            yield frame_of(FrameId("floor", "", seq), picture.image, picture.media_time_s, datetime.now(UTC))
 
 
 def _through_nodes(clip: Path, frames: Iterator[Frame]) -> Marks:

@@ -24,9 +24,10 @@ import numpy as np
 from operators.base import Operator
 from operators.detect.motion import MotionDetector
 from operators.detect.onnx import OnnxDetector
-from operators.frames.frame import Box, Frame
+from operators.frames.frame import Box, frame_of
 from operators.testing import call
 from operators.track.operator import Track
+from operators.wire.schema import FrameId
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.catalogue.public import public_model
@@ -120,7 +121,7 @@ async def _tracked(clip: str, name: str, detector: Operator) -> list[Look]:
     tracker, first = Track(), dict[int, float]()
     taken: dict[int, list[Look]] = defaultdict(list)
     for number, media_time_s, image in pictures(clip):
-        frame = Frame(clip, "run", number, image, media_time_s, datetime.now(UTC))
+        frame = frame_of(FrameId(clip, "run", number), image, media_time_s, datetime.now(UTC))
         regions = await detector.process(frame, [], call(name))
         await tracker.process(frame, regions, call())
         for region in regions:

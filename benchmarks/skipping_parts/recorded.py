@@ -14,8 +14,9 @@ import av
 
 from operators.base import Call
 from operators.detect.onnx import OnnxDetector
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Frame, Region, frame_of
 from operators.plan import Decision
+from operators.wire.schema import FrameId
 from pipelines.environment import catalogue
 from serving.backend import Backend
 from serving.scheduling.urgency import Urgency
@@ -30,7 +31,7 @@ def frames(clip: Path, most: int | None) -> Iterator[Frame]:
     with av.open(str(clip)) as container:
         for seq, picture in enumerate(islice(container.decode(video=0), most)):
             image = picture.to_ndarray(format="bgr24")
-            yield Frame(clip.stem, "run", seq, image, float(picture.time or 0.0), EPOCH)
+            yield frame_of(FrameId(clip.stem, "run", seq), image, float(picture.time or 0.0))
 
 
 async def recorded(clip: Path, most: int | None, models: Path, model: str) -> tuple[Found, float]:

@@ -15,7 +15,7 @@ from operators.annotate.outlines import names, outline
 from operators.annotate.places import Rectangle, free_place
 from operators.annotate.shade import shade
 from operators.annotate.style import Style
-from operators.frames.frame import Box
+from operators.frames.frame import pixels
 from operators.frames.mask import Mask
 from operators.wire.schema import Object, Result
 from operators.zones.layout import NOTHING, Layout
@@ -58,8 +58,7 @@ def draw(
 
 
 def _pixels(found: Object, image: Image) -> Rectangle:
-    box = found.detection.bounding_box
-    return Box(box.x_min, box.y_min, box.x_max, box.y_max).pixels(image.shape[1], image.shape[0])
+    return pixels(found.detection.bounding_box, image.shape[1], image.shape[0])
 
 
 def _share(box: Rectangle, canvas: Image) -> float:

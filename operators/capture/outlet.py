@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
-from operators.frames.codec import frame_header
+from operators.frames.codec import dropped_header
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader
 
@@ -66,7 +66,7 @@ class Newest:
             if self._error is not None:
                 raise self._error
             if self._waiting is not None:
-                self._replaced.append(frame_header(self._waiting, "none", OVERRUN))
+                self._replaced.append(dropped_header(self._waiting, OVERRUN))
             self._waiting = frame
             self._changed.notify()
 

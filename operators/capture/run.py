@@ -12,10 +12,10 @@ from operators.capture.picture import Picture, thumbnail
 from operators.capture.reasons import Reason
 from operators.capture.sources.pieces import Pieces
 from operators.capture.spec import CaptureSpec
-from operators.frames.frame import Frame
+from operators.frames.frame import frame_of
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.bounds import TEXT_CHARS
-from operators.wire.schema import FrameHeader, StreamState, StreamStatus
+from operators.wire.schema import FrameHeader, FrameId, StreamState, StreamStatus
 from serving.common.clock import Clock, day_time
 from serving.common.printable import shortened
 
@@ -68,15 +68,8 @@ class CaptureRun:
             captured_s = self._clock.monotonic_s()
         if self.done or (self._gate is not None and not self._gate.passes(thumbnail(picture.image))):
             return
-        frame = Frame(
-            stream=self.spec.stream,
-            run=self.id,
-            seq=self._frames,
-            image=picture.image,
-            media_time_s=media_time_s,
-            captured_at=day_time(self._clock, captured_s),
-            decode_ms=picture.decode_ms,
-        )
+        name = FrameId(self.spec.stream, self.id, self._frames)
+        frame = frame_of(name, picture.image, media_time_s, day_time(self._clock, captured_s), picture.decode_ms)
         self._frames += 1
         self._observer.frame_captured(frame.stream, frame.seq)
         if self._outlet is None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from operators.frames.frame import Frame
 from operators.frames.image_limits import scan_fault, size_fault
-from operators.wire.bounds import LONGEST_MEDIA_S, LONGEST_MS, TEXT_CHARS, limited
+from operators.wire.bounds import TEXT_CHARS
 from operators.wire.jpeg import JpegInfo, inspect_jpeg
 from operators.wire.schema import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, from_json
 from serving.common.printable import printable, shortened
@@ -41,20 +41,9 @@ class _SchemaOnly(msgspec.Struct):
     schema: str
 
 
-def frame_header(frame: Frame, encoding: Encoding | Literal["none"], cause: str | None = None) -> FrameHeader:
-    """Describe a frame for the wire; ``none`` with its cause is what remains of a frame that had to be dropped."""
-    return FrameHeader(
-        stream=frame.stream,
-        run=frame.run,
-        seq=frame.seq,
-        width=frame.width,
-        height=frame.height,
-        media_time_s=limited(frame.media_time_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
-        captured_at=frame.captured_at,
-        encoding=encoding,
-        decode_ms=limited(frame.decode_ms, 0.0, LONGEST_MS),
-        cause=None if cause is None else shortened(cause, TEXT_CHARS),
-    )
+def dropped_header(frame: Frame, cause: str) -> FrameHeader:
+    """What remains of a frame that had to be dropped."""
+    return msgspec.structs.replace(frame.header, encoding="none", cause=shortened(cause, TEXT_CHARS))
 
 
 @overload
@@ -63,7 +52,9 @@ def encode_frame(frame: Frame, encoding: Literal["jpeg"]) -> tuple[FrameHeader, 
 def encode_frame(frame: Frame, encoding: Literal["bgr24"]) -> tuple[FrameHeader, memoryview]: ...
 def encode_frame(frame: Frame, encoding: Encoding) -> tuple[FrameHeader, bytes | memoryview]:
     """Header and image bytes of a frame: ``jpeg`` for the network; ``bgr24`` within a process, a view and no copy."""
-    header = frame_header(frame, encoding)
+    header = frame.header
+    if header.encoding != encoding:
+        header = msgspec.structs.replace(header, encoding=encoding)
     return header, _encode_jpeg(frame.image) if encoding == "jpeg" else _raw(frame.image)
 
 
@@ -93,16 +84,7 @@ def _size(raw: bytes) -> str:
 
 def decode_frame(header: FrameHeader, data: bytes | memoryview) -> Frame:
     """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread."""
-    image = _decode_jpeg(header, data) if header.encoding == "jpeg" else _view_bgr(header, data)
-    return Frame(
-        stream=header.stream,
-        run=header.run,
-        seq=header.seq,
-        image=image,
-        media_time_s=header.media_time_s,
-        captured_at=header.captured_at,
-        decode_ms=header.decode_ms,
-    )
+    return Frame(header, _decode_jpeg(header, data) if header.encoding == "jpeg" else _view_bgr(header, data))
 
 
 def _explain(raw: bytes, error: Malformed) -> FrameError:

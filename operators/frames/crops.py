@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from operators.frames.frame import Box, Landmarks
+from operators.frames.frame import Box, Corners, Landmarks
 from serving.common.tensors import Image
 
 
@@ -35,7 +35,7 @@ def cut(image: Image, box: Box, margin: float = 0.0) -> Crop:
     return Crop(image[top:bottom, left:right], filled)
 
 
-def widened(box: Box, margin: float) -> Box:
+def widened(box: Corners, margin: float) -> Box:
     """The box with ``margin`` × its width and height added on every side, clipped to the frame."""
     across, down = (box.x_max - box.x_min) * margin, (box.y_max - box.y_min) * margin
     return Box(

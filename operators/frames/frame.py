@@ -3,35 +3,121 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Protocol
 
 import numpy as np
 
-from operators.wire.schema import Attribute
+from operators.wire.bounds import LONGEST_MEDIA_S, LONGEST_MS, limited
+from operators.wire.schema import Attribute, FrameHeader, FrameId
 from serving.common.tensors import Image
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One sampled frame of a stream. ``seq`` counts from 0, unbroken within ``run``."""
+    """One sampled frame of a stream: its header, and its image, which has the width and height of the header."""
 
-    stream: str
-    run: str
-    seq: int
+    header: FrameHeader
     image: Image
-    media_time_s: float
-    captured_at: datetime
-    decode_ms: float = 0.0
+
+    @property
+    def stream(self) -> str:
+        """The id of the stream."""
+        return self.header.stream
+
+    @property
+    def run(self) -> str:
+        """The id of the capture's run."""
+        return self.header.run
+
+    @property
+    def seq(self) -> int:
+        """Counts from 0, unbroken within ``run``."""
+        return self.header.seq
+
+    @property
+    def media_time_s(self) -> float:
+        """Presentation time within the source, seconds."""
+        return self.header.media_time_s
+
+    @property
+    def captured_at(self) -> datetime:
+        """When the frame was decoded, UTC."""
+        return self.header.captured_at
 
     @property
     def width(self) -> int:
         """Pixels."""
-        return int(self.image.shape[1])
+        return self.header.width
 
     @property
     def height(self) -> int:
         """Pixels."""
-        return int(self.image.shape[0])
+        return self.header.height
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def frame_of(
+    name: FrameId,
+    image: Image,
+    media_time_s: float = 0.0,
+    captured_at: datetime = EPOCH,
+    decode_ms: float = 0.0,
+) -> Frame:
+    """A frame with this image, and a header of this process; times are brought within the bounds of messages."""
+    height, width = image.shape[:2]
+    header = FrameHeader(
+        stream=name.stream,
+        run=name.run,
+        seq=name.seq,
+        width=width,
+        height=height,
+        media_time_s=limited(media_time_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
+        captured_at=captured_at,
+        encoding="bgr24",
+        decode_ms=limited(decode_ms, 0.0, LONGEST_MS),
+    )
+    return Frame(header, image)
+
+
+class Corners(Protocol):
+    """The corners of a box, of operators' or of a message: relative to the frame, origin top left."""
+
+    @property
+    def x_min(self) -> float:
+        """Left."""
+        ...
+
+    @property
+    def y_min(self) -> float:
+        """Top."""
+        ...
+
+    @property
+    def x_max(self) -> float:
+        """Right."""
+        ...
+
+    @property
+    def y_max(self) -> float:
+        """Bottom."""
+        ...
+
+
+def area(box: Corners) -> float:
+    """Share of the frame, 0…1."""
+    return max(0.0, box.x_max - box.x_min) * max(0.0, box.y_max - box.y_min)
+
+
+def pixels(box: Corners, width: int, height: int) -> tuple[int, int, int, int]:
+    """``(left, top, right, bottom)`` clipped to an image of this size, at least one pixel wide and high."""
+    left = min(max(int(box.x_min * width), 0), width - 1)
+    top = min(max(int(box.y_min * height), 0), height - 1)
+    right = min(max(int(np.ceil(box.x_max * width)), left + 1), width)
+    bottom = min(max(int(np.ceil(box.y_max * height)), top + 1), height)
+    return left, top, right, bottom
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +132,11 @@ class Box:
     @property
     def area(self) -> float:
         """Share of the frame, 0…1."""
-        return max(0.0, self.x_max - self.x_min) * max(0.0, self.y_max - self.y_min)
+        return area(self)
 
     def pixels(self, width: int, height: int) -> tuple[int, int, int, int]:
         """``(left, top, right, bottom)`` clipped to the image, at least one pixel wide and high."""
-        left = min(max(int(self.x_min * width), 0), width - 1)
-        top = min(max(int(self.y_min * height), 0), height - 1)
-        right = min(max(int(np.ceil(self.x_max * width)), left + 1), width)
-        bottom = min(max(int(np.ceil(self.y_max * height)), top + 1), height)
-        return left, top, right, bottom
+        return pixels(self, width, height)
 
     def crop(self, image: Image) -> Image:
         """The pixels inside, a view."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from operators.frames.frame import Box
 from operators.publish.tracked import Tracked, event
 from operators.wire.bounds import LONGEST_MEDIA_S
 from operators.wire.labels import OTHER
@@ -62,8 +61,7 @@ class ZoneEvents:
     def see(self, result: Result, number: int, track: Tracked) -> list[Event]:
         """A track is seen in this frame; returns what that means."""
         detection = track.last.detection
-        corners = detection.bounding_box
-        box = Box(corners.x_min, corners.y_min, corners.x_max, corners.y_max)
+        box = detection.bounding_box
         if not self._layout or self._now is None or not has_place(box):
             return []
         happened = self._visits.see(Sighting(number, box, detection.label, self._now))

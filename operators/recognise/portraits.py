@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -17,8 +16,9 @@ from typing import Protocol
 import cv2
 
 from operators.base import Call, Operator
-from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region
+from operators.frames.frame import WHOLE, Box, Landmarks, Region, frame_of
 from operators.plan import Decision
+from operators.wire.schema import FrameId
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
 from serving.errors import BadInput
@@ -84,7 +84,7 @@ class Detected:
     async def _look(self, picture: Image, border: float) -> list[Region]:
         """The objects of the picture, as shares of it."""
         shown = picture if border == 0 else await in_thread(partial(bordered, shrunk(picture, LONGEST), border))
-        frame = Frame("gallery", "enrolment", 0, shown, 0.0, datetime.now(UTC))
+        frame = frame_of(FrameId("gallery", "enrolment", 0), shown)
         regions = await self.detector.process(frame, [], Call(Decision(self.model), Urgency(math.inf)))
         seen = [_without_border(region, border) for region in regions if self.wanted(region)]
         return [each for each in seen if each.box.area > 0]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from operators.base import Call
-from operators.frames.frame import Box, Frame, Region
+from operators.frames.frame import Box, Frame, Region, frame_of
 from operators.plan import Decision
-from operators.wire.schema import ShortcutKind
+from operators.wire.schema import FrameId, ShortcutKind
 from serving.common.tensors import Image
 from serving.scheduling.urgency import Urgency
 
@@ -36,7 +36,7 @@ def make_frame(
 ) -> Frame:
     """A frame, grey unless an image is given."""
     picture = np.full((120, 160, 3), 128, np.uint8) if image is None else image
-    return Frame(stream, run, seq, picture, media_time_s, datetime.now(UTC))
+    return frame_of(FrameId(stream, run, seq), picture, media_time_s, datetime.now(UTC))
 
 
 def make_region(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,27 @@ from operators.wire.bounds import Id, MediaTime, Milliseconds, Moment, Seq, Side
 FRAME_SCHEMA: Final = "sluice.frame/1"
 FRAME_HEADER_KEY = "frame"
 """The name of the Kafka header that carries the JSON of a ``FrameHeader`` beside the image bytes."""
+
+
+class FrameId(NamedTuple):
+    """Names one sampled frame."""
+
+    stream: str
+    run: str
+    seq: int
+    """Counts from 0, unbroken within ``run``."""
+
+
+class FrameInfo(msgspec.Struct, kw_only=True, frozen=True):
+    """The frame that a result is about."""
+
+    width: Side
+    height: Side
+    media_time_s: MediaTime
+    captured_at: Moment
+
+    def __post_init__(self) -> None:
+        bounds.check(self.captured_at)
 
 
 class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
@@ -36,3 +57,15 @@ class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
 
     def __post_init__(self) -> None:
         bounds.check(self.captured_at)
+
+    @property
+    def id(self) -> FrameId:
+        """Names the frame."""
+        return FrameId(self.stream, self.run, self.seq)
+
+    @property
+    def info(self) -> FrameInfo:
+        """What its result repeats."""
+        return FrameInfo(
+            width=self.width, height=self.height, media_time_s=self.media_time_s, captured_at=self.captured_at
+        )

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from operators.wire import bounds
-from operators.wire.bounds import Corner, Count, Id, Label, MediaTime, Milliseconds, Moment, Seq, Share, Side, Text
+from operators.wire.bounds import Corner, Count, Id, Label, Milliseconds, Seq, Share, Text
+from operators.wire.frame_message import FrameId, FrameInfo
 
 RESULT_SCHEMA: Final = "sluice.result/1"
 Outcome = Literal["analysed", "dropped", "failed"]
@@ -83,18 +84,6 @@ class Object(msgspec.Struct, kw_only=True, frozen=True):
     """Names of the zones that hold its point in this frame; left out where the stream has no zones."""
 
 
-class FrameInfo(msgspec.Struct, kw_only=True, frozen=True):
-    """The frame that a result is about."""
-
-    width: Side
-    height: Side
-    media_time_s: MediaTime
-    captured_at: Moment
-
-    def __post_init__(self) -> None:
-        bounds.check(self.captured_at)
-
-
 class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """What the planner decided for one node of one frame, and what the node could not obey."""
 
@@ -148,3 +137,8 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     cause: Text | None = None
     plan: Plan
     objects: Annotated[list[Object], Meta(max_length=bounds.MOST_OBJECTS)] = []
+
+    @property
+    def id(self) -> FrameId:
+        """Names the frame."""
+        return FrameId(self.stream, self.run, self.seq)

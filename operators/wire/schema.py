@@ -35,7 +35,7 @@ from operators.wire.events import (
     StreamStatus,
     ZoneCause,
 )
-from operators.wire.frame_message import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader
+from operators.wire.frame_message import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, FrameId, FrameInfo
 from operators.wire.notification import NOTIFICATION_SCHEMA, Notification, Snapshot
 from operators.wire.result import (
     RESULT_SCHEMA,
@@ -44,7 +44,6 @@ from operators.wire.result import (
     BoundingBox,
     Detection,
     Fallback,
-    FrameInfo,
     Model,
     NodeDecision,
     Object,
@@ -97,6 +96,7 @@ __all__ = [
     "Event",
     "Fallback",
     "FrameHeader",
+    "FrameId",
     "FrameInfo",
     "Interval",
     "LineCounts",

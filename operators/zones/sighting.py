@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from operators.frames.frame import Box
+from operators.frames.frame import Corners, area
 from operators.frames.polygon import Point
 
 Anchor = Literal["bottom", "centre"]
@@ -33,7 +33,7 @@ class Sighting:
     """A tracked object in one frame."""
 
     track: int
-    box: Box
+    box: Corners
     label: str
     """The detector's word."""
     moment: Moment
@@ -53,21 +53,21 @@ class Sighting:
         return max(box.x_max - box.x_min, LEAST_SIZE), max(box.y_max - box.y_min, LEAST_SIZE)
 
 
-def has_place(box: Box) -> bool:
+def has_place(box: Corners) -> bool:
     """Whether all corners are numbers."""
     return all(map(math.isfinite, (box.x_min, box.y_min, box.x_max, box.y_max)))
 
 
-def point_of(box: Box, anchor: Anchor) -> Point:
+def point_of(box: Corners, anchor: Anchor) -> Point:
     """The point of a box that stands for the object, inside the picture."""
     x = (box.x_min + box.x_max) / 2
     y = box.y_max if anchor == "bottom" else (box.y_min + box.y_max) / 2
     return min(max(x, EDGE), 1 - EDGE), min(max(y, EDGE), 1 - EDGE)
 
 
-def overlap(one: Box, other: Box) -> float:
+def overlap(one: Corners, other: Corners) -> float:
     """Intersection over union of two boxes, 0…1."""
     across = min(one.x_max, other.x_max) - max(one.x_min, other.x_min)
     down = min(one.y_max, other.y_max) - max(one.y_min, other.y_min)
     shared = max(0.0, across) * max(0.0, down)
-    return shared / max(one.area + other.area - shared, 1e-12)
+    return shared / max(area(one) + area(other) - shared, 1e-12)

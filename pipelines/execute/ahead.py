@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from operators.frames.codec import FrameError
 from operators.frames.frame import Frame
-from operators.wire.schema import FrameHeader
+from operators.wire.schema import FrameHeader, FrameId
 from serving.common.clock import SYSTEM, Clock
 
 FRAMES_AHEAD = 40
@@ -18,9 +18,6 @@ PATIENCE_S = 0.2
 """How long the next frame is waited for: the stream has ended, or its source is slower than the analysis."""
 VAIN = 100
 """Looks ahead that do not wait for more frames than came, after one that waited in vain."""
-
-Key = tuple[str, int]
-"""``run`` and ``seq``."""
 
 
 def in_memory(size_bytes: int) -> int:
@@ -33,14 +30,14 @@ class Waiting:
 
     def __init__(self, clock: Clock = SYSTEM) -> None:
         self._clock = clock
-        self._frames: dict[Key, tuple[FrameHeader, Callable[[], Frame]]] = {}
+        self._frames: dict[FrameId, tuple[FrameHeader, Callable[[], Frame]]] = {}
         self._at_hand: FrameHeader | None = None
         self._arrived = asyncio.Event()
         self._most, self._vain = FRAMES_AHEAD, 0
 
     def arrived(self, header: FrameHeader, load: Callable[[], Frame]) -> None:
         """Take a frame that will get its turn; ``load`` makes a view of its image, each time that it is called."""
-        self._frames[header.run, header.seq] = header, load
+        self._frames[header.id] = header, load
         self._arrived.set()
 
     def begun(self, header: FrameHeader) -> None:
@@ -50,7 +47,7 @@ class Waiting:
 
     def gone(self, header: FrameHeader) -> None:
         """Forget a frame that waits no more."""
-        self._frames.pop((header.run, header.seq), None)
+        self._frames.pop(header.id, None)
 
     async def until(self, media_time_s: float) -> Sequence[Frame]:
         """See ``operators.base.Ahead``."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
 from operators.base import Call, Operator
 from operators.frames.frame import Frame, Region
-from operators.wire.schema import FrameHeader, FrameInfo, Outcome, Plan, Result
+from operators.wire.schema import FrameHeader, Outcome, Plan, Result
 from pipelines.execute.ahead import Waiting
 from pipelines.execute.fresh_starts import FreshStarts
 from pipelines.execute.lane import Dropped, Lane
@@ -89,16 +89,7 @@ class Executor:
             latency_ms=round(self._ms_since(moment), 3),
             latency_known=moment.known,
         )
-        return Result(
-            stream=header.stream,
-            run=header.run,
-            seq=header.seq,
-            query=self._dag.query,
-            frame=_frame_info(header),
-            outcome=outcome,
-            cause=redact(cause),
-            plan=plan,
-        )
+        return self._result(header, outcome, redact(cause), plan)
 
     def busy(self, stream: str) -> bool:
         """Whether a frame of the stream waits or is analysed."""
@@ -140,20 +131,19 @@ class Executor:
             decode = partial(watch.timed, "decode", load)
             frame = decode() if header.encoding == "bgr24" else await in_thread(decode)
             decoded()
-            return await self._analysed(frame, header, moment, queue_ms, watch)
+            return await self._analysed(frame, moment, queue_ms, watch)
 
-    async def _analysed(
-        self, frame: Frame, header: FrameHeader, moment: Moment, queue_ms: float, watch: Stopwatch
-    ) -> Result:
+    async def _analysed(self, frame: Frame, moment: Moment, queue_ms: float, watch: Stopwatch) -> Result:
         cause, calls = None, dict[str, Call]()
         try:
             regions = await self._walk(frame, self._deadline(moment), watch, calls)
         except NodeFailed as failure:
             cause, regions = redact(str(failure)), []
-        stages_ms = {"capture": header.decode_ms, "queue": queue_ms, **watch.finish()}
+        stages_ms = {"capture": frame.header.decode_ms, "queue": queue_ms, **watch.finish()}
         if cause is None:
             self._downstream.observe(stages_ms)
-        result = self._result(frame, header, regions, cause, self._plan(moment, stages_ms, calls))
+        plan = self._plan(moment, stages_ms, calls)
+        result = self._result(frame.header, "failed" if cause else "analysed", cause, plan, regions)
         for step in self._final_steps:
             await step(frame, result)
         return result
@@ -218,15 +208,15 @@ class Executor:
         )
 
     def _result(
-        self, frame: Frame, header: FrameHeader, regions: list[Region], cause: str | None, plan: Plan
+        self, header: FrameHeader, outcome: Outcome, cause: str | None, plan: Plan, regions: Sequence[Region] = ()
     ) -> Result:
         return Result(
-            stream=frame.stream,
-            run=frame.run,
-            seq=frame.seq,
+            stream=header.stream,
+            run=header.run,
+            seq=header.seq,
             query=self._dag.query,
-            frame=_frame_info(header),
-            outcome="failed" if cause else "analysed",
+            frame=header.info,
+            outcome=outcome,
             cause=cause,
             plan=plan,
             objects=objects_of(regions),
@@ -266,9 +256,3 @@ class Stopwatch:
         """All stages in order."""
         total_ms = (time.perf_counter() - self._started) * 1000
         return {**self._stages_ms, "framework": max(0.0, total_ms - sum(self._stages_ms.values()))}
-
-
-def _frame_info(header: FrameHeader) -> FrameInfo:
-    return FrameInfo(
-        width=header.width, height=header.height, media_time_s=header.media_time_s, captured_at=header.captured_at
-    )

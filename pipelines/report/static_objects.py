@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import msgspec
 
 from operators.frames.crops import widened
-from operators.frames.frame import Box
 from operators.wire.labels import MOVING
 from operators.wire.schema import BoundingBox, Object, Result
 
@@ -140,8 +139,7 @@ def _is_doubtful(place: _Stand) -> bool:
 
 
 def _told(place: _Stand) -> StaticObject:
-    box = place.box
-    wide = widened(Box(box.x_min, box.y_min, box.x_max, box.y_max), WIDER)
+    wide = widened(place.box, WIDER)
     left, top, right, bottom = (round(side, 3) for side in (wide.x_min, wide.y_min, wide.x_max, wide.y_max))
     polygon = [(left, top), (right, top), (right, bottom), (left, bottom)]
     labels = [label for label, _ in place.labels.most_common()]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from operators.frames.codec import encode_frame
 from operators.frames.frame import Frame
 from operators.transports.local_broker import LocalBroker
-from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, Result, to_json
+from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, FrameId, Result, to_json
 from pipelines.execute.ahead import in_memory
 from pipelines.run.credits import Credits
 
@@ -36,7 +36,7 @@ class Feed:
         self._topic = topic
         self._ahead = ahead
         self._credits = Credits(self._most, max_bytes)
-        self._in_flight: dict[tuple[str, str, int], _Sent] = {}
+        self._in_flight: dict[FrameId, _Sent] = {}
         self._sending = threading.Lock()
 
     @property
@@ -57,7 +57,7 @@ class Feed:
     def settle(self, result: Result) -> None:
         """The frame has its result, as all before it in its partition have: the log need not keep them."""
         with self._sending:
-            sent = self._in_flight.pop((result.stream, result.run, result.seq))
+            sent = self._in_flight.pop(result.id)
         self._broker.trim((self._topic, sent.partition), sent.offset + 1)
         if sent.size:
             self._credits.give(result.stream, sent.size)
@@ -73,4 +73,4 @@ class Feed:
         headers = ((FRAME_HEADER_KEY, to_json(header)),)
         with self._sending:
             partition, record = self._broker.append(self._topic, header.stream.encode(), image, headers)
-            self._in_flight[header.stream, header.run, header.seq] = _Sent(size, partition, record.offset)
+            self._in_flight[header.id] = _Sent(size, partition, record.offset)

@@ -13,8 +13,8 @@ import pytest
 from datasets import vehicle6
 from learning.purse import unlimited
 from operators.frames.codec import encode_frame
-from operators.frames.frame import Box, Frame, Region
-from operators.wire.schema import FRAME_HEADER_KEY, Attribute, Result, StreamPlan, from_json, to_json
+from operators.frames.frame import Box, Frame, Region, frame_of
+from operators.wire.schema import FRAME_HEADER_KEY, Attribute, FrameId, Result, StreamPlan, from_json, to_json
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.query.dag import compile_dag
@@ -114,6 +114,6 @@ class Camera:
 
     def _message(self, seq: int) -> Sent:
         photo = self.photos[seq % len(self.photos)]
-        frame = Frame("gate", "run", seq, photo, seq / 5, datetime.now(UTC))
+        frame = frame_of(FrameId("gate", "run", seq), photo, seq / 5, datetime.now(UTC))
         header, data = encode_frame(frame, self._wire.encoding)
         return Sent(b"gate", data, ((FRAME_HEADER_KEY, to_json(header)),))

@@ -15,13 +15,14 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from kafka.admin import KafkaAdminClient
 
 from operators.frames.codec import Encoding, encode_frame
-from operators.frames.frame import Frame
+from operators.frames.frame import Frame, frame_of
 from operators.transports.local_broker import LocalBroker
 from operators.wire.schema import (
     FRAME_HEADER_KEY,
     BoundingBox,
     Event,
     FrameHeader,
+    FrameId,
     FrameInfo,
     Outcome,
     Plan,
@@ -107,7 +108,7 @@ def frame_message(
     width, height = size
     image = np.full((height, width, 3), seq % 256, np.uint8)
     image[: height // 2] = np.arange(width, dtype=np.uint8)[None, :, None]
-    frame = Frame(stream, run, seq, image, seq / 25, datetime.now(UTC))
+    frame = frame_of(FrameId(stream, run, seq), image, seq / 25, datetime.now(UTC))
     header, data = encode_frame(frame, encoding)
     return Sent(stream.encode(), data, ((FRAME_HEADER_KEY, to_json(header)),))
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 
 import numpy as np
@@ -15,12 +14,13 @@ import numpy as np
 from operators.background import Backlog, PendingLook
 from operators.base import Call, Operator
 from operators.detect.needed.matching import agreement, same_counts
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Frame, Region, frame_of
 from operators.plan import Decision
+from operators.wire.schema import FrameId
 from serving.common.tensors import Image
 from serving.scheduling.urgency import BACKGROUND
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+AUDITED = FrameId("audit", "", 0)
 Told = Callable[[float], None]
 """Takes the deficit of an audit, 0…1."""
 
@@ -69,7 +69,7 @@ class Audits:
         return [await self._detect(picture) for picture in pictures]
 
     async def _detect(self, picture: Image) -> list[Region]:
-        frame = Frame("audit", "", 0, picture, 0.0, captured_at=EPOCH)
+        frame = frame_of(AUDITED, picture)
         return await self._detector.process(frame, (), Call(Decision(self._model), BACKGROUND))
 
     def _compare(

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 
 from operators.background import Backlog, PendingLook
 from operators.base import Call, Operator
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Frame, Region, frame_of
 from operators.plan import Decision
+from operators.wire.schema import FrameId
 from serving.common.tensors import Image
 from serving.scheduling.urgency import BACKGROUND
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+AUDITED = FrameId("audit", "", 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,5 +62,5 @@ class SecondLooks:
         await asyncio.gather(*(backlog.close(within_s) for backlog in self._backlogs.values()))
 
     async def _find(self, model: str, picture: Image) -> list[Region]:
-        frame = Frame("audit", "", 0, picture, 0.0, captured_at=EPOCH)
+        frame = frame_of(AUDITED, picture)
         return await self._detector.process(frame, (), Call(Decision(model), BACKGROUND))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from operators.wire.schema import FrameHeader, Result
+from operators.wire.schema import FrameHeader, FrameId, Result
 
 MOST_BYTES = 64 << 20
 MOST_WAITING = 256
 """Frames, and results, that wait."""
 
-Key = tuple[str, str, int]
 Jpeg = tuple[FrameHeader, bytes]
 Pair = tuple[Result, Jpeg]
 
@@ -20,14 +19,14 @@ class Pairs:
 
     def __init__(self, most_bytes: int = MOST_BYTES, most_waiting: int = MOST_WAITING) -> None:
         self._most_bytes, self._most = most_bytes, most_waiting
-        self._frames: OrderedDict[Key, Jpeg] = OrderedDict()
-        self._results: OrderedDict[Key, Result] = OrderedDict()
+        self._frames: OrderedDict[FrameId, Jpeg] = OrderedDict()
+        self._results: OrderedDict[FrameId, Result] = OrderedDict()
         self.bytes = 0
         """Size of the frames that wait."""
 
     def frame(self, header: FrameHeader, data: bytes) -> Pair | None:
         """Take a frame; returns it with its result where that has come."""
-        key = header.stream, header.run, header.seq
+        key = header.id
         if (result := self._results.pop(key, None)) is not None:
             return result, (header, data)
         self._take(key)
@@ -39,7 +38,7 @@ class Pairs:
 
     def result(self, result: Result) -> Pair | None:
         """Take an analysed frame's result; returns it with the frame where that has come."""
-        key = result.stream, result.run, result.seq
+        key = result.id
         if (found := self._take(key)) is not None:
             return result, found
         self._results[key] = result
@@ -53,7 +52,7 @@ class Pairs:
         self._results.clear()
         self.bytes = 0
 
-    def _take(self, key: Key) -> Jpeg | None:
+    def _take(self, key: FrameId) -> Jpeg | None:
         found = self._frames.pop(key, None)
         self.bytes -= len(found[1]) if found else 0
         return found

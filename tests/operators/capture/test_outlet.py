@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from operators.capture.outlet import Blocking, Newest
-from operators.frames.frame import Frame
+from operators.frames.frame import Frame, frame_of
+from operators.wire.schema import FrameId
 
 
 def frame(seq: int) -> Frame:
-    return Frame("s", "r", seq, np.zeros((4, 6, 3), np.uint8), seq / 10, datetime.now(UTC), 1.5)
+    return frame_of(FrameId("s", "r", seq), np.zeros((4, 6, 3), np.uint8), seq / 10, datetime.now(UTC), 1.5)
 
 
 class SlowConsumer:

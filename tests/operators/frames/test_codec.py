@@ -9,16 +9,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from operators.frames.codec import Encoding, FrameError, decode_frame, encode_frame, read_header
-from operators.frames.frame import Frame
-from operators.wire.schema import FrameHeader, to_json
+from operators.frames.codec import Encoding, FrameError, decode_frame, dropped_header, encode_frame, read_header
+from operators.frames.frame import Frame, frame_of
+from operators.wire.schema import FrameHeader, FrameId, from_json, to_json
 
 
 @pytest.fixture
 def frame() -> Frame:
     image = np.zeros((48, 64, 3), np.uint8)
     image[:, :32] = (255, 0, 0)
-    return Frame("camera", "run-1", 7, image, 0.28, datetime(2024, 5, 1, tzinfo=UTC), decode_ms=1.5)
+    return frame_of(FrameId("camera", "run-1", 7), image, 0.28, datetime(2024, 5, 1, tzinfo=UTC), decode_ms=1.5)
 
 
 def test_raw_frames_come_back_as_they_were(frame: Frame) -> None:
@@ -26,7 +26,7 @@ def test_raw_frames_come_back_as_they_were(frame: Frame) -> None:
     back = decode_frame(header, data)
     assert np.array_equal(back.image, frame.image)
     assert (back.stream, back.run, back.seq, back.media_time_s) == ("camera", "run-1", 7, 0.28)
-    assert (back.captured_at, back.decode_ms) == (frame.captured_at, 1.5)
+    assert (back.captured_at, back.header.decode_ms) == (frame.captured_at, 1.5)
 
 
 def test_raw_frames_are_neither_copied_nor_to_be_changed(frame: Frame) -> None:
@@ -36,8 +36,20 @@ def test_raw_frames_are_neither_copied_nor_to_be_changed(frame: Frame) -> None:
 
 
 def test_raw_frames_may_be_parts_of_larger_ones(frame: Frame) -> None:
-    part = Frame("camera", "run-1", 7, frame.image[8:40, 16:48], 0.28, frame.captured_at)
+    part = frame_of(FrameId("camera", "run-1", 7), frame.image[8:40, 16:48], 0.28, frame.captured_at)
     assert np.array_equal(decode_frame(*encode_frame(part, "bgr24")).image, part.image)
+
+
+def test_times_of_a_frame_are_brought_within_the_bounds_of_messages() -> None:
+    odd = frame_of(FrameId("camera", "run-1", 7), np.zeros((8, 16, 3), np.uint8), 1e300, decode_ms=float("nan"))
+    assert (odd.width, odd.height) == (16, 8)
+    assert from_json(to_json(odd.header), FrameHeader) == odd.header
+
+
+def test_a_dropped_frame_keeps_its_header_but_for_the_image(frame: Frame) -> None:
+    dropped = dropped_header(frame, "x" * 5000)
+    assert (dropped.id, dropped.info, dropped.encoding) == (frame.header.id, frame.header.info, "none")
+    assert from_json(to_json(dropped), FrameHeader) == dropped
 
 
 def test_jpeg_frames_come_back_much_the_same(frame: Frame) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from operators.frames.frame import Frame
+from operators.frames.frame import Frame, frame_of
 from operators.wire.schema import Attribute, BoundingBox, Detection, FrameInfo, Model, Object, Plan, Result
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -46,4 +46,4 @@ def result(seq: int = 0, *objects: Object, stream: str = "yard", run: str = "r1"
 def picture(of: Result, width: int = 64, height: int = 48, grey: int = 90) -> Frame:
     """The frame that a result speaks of."""
     image = np.full((height, width, 3), grey, np.uint8)
-    return Frame(of.stream, of.run, of.seq, image, of.frame.media_time_s, of.frame.captured_at)
+    return frame_of(of.id, image, of.frame.media_time_s, of.frame.captured_at)

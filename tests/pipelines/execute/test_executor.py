@@ -111,7 +111,7 @@ def header(seq=0, stream="cam", age_s=0.0):
 
 
 def loader(h):
-    return lambda: Frame(h.stream, h.run, h.seq, np.zeros((8, 16, 3), np.uint8), h.media_time_s, h.captured_at)
+    return lambda: Frame(h, np.zeros((8, 16, 3), np.uint8))
 
 
 async def submit(subject, h):

@@ -14,9 +14,9 @@ import pytest
 
 from operators.base import Call
 from operators.frames.codec import FrameError, decode_frame, encode_frame
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Frame, Region, frame_of
 from operators.frames.image_limits import DECODING_BYTES_PER_PIXEL
-from operators.wire.schema import FrameHeader, Result
+from operators.wire.schema import FrameHeader, FrameId, Result
 from pipelines.assembly.build import frame_room
 from pipelines.execute.byte_budget import ByteBudget
 from pipelines.execute.executor import Executor
@@ -61,7 +61,7 @@ def query(tmp_path: Path) -> Query:
 
 def jpeg(stream: str, width: int = WIDTH, height: int = HEIGHT) -> tuple[FrameHeader, bytes]:
     image = np.zeros((height, width, 3), np.uint8)
-    return encode_frame(Frame(stream, "run", 0, image, 0.0, datetime.now(UTC)), "jpeg")
+    return encode_frame(frame_of(FrameId(stream, "run", 0), image, 0.0, datetime.now(UTC)), "jpeg")
 
 
 async def analyse(query: Query, counts: Counts, room: FrameRoom, streams: int) -> list[Result]:

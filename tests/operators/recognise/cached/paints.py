@@ -114,7 +114,7 @@ async def looked(world: World, frames: int, stream: str = "cam") -> None:
     """Show frames of twenty boxes, one after the other."""
     for seq in range(frames):
         frame, regions = scene(*[BLUE, MURKY, RED, GREEN] * 5, seq=seq)
-        frame = replace(frame, stream=stream)
+        frame = replace(frame, header=msgspec.structs.replace(frame.header, stream=stream))
         turn = await world.caches.answer(frame, regions, call("oracle"))
         for region, look in turn.finished:
             region.attributes.append(look)
