@@ -6,9 +6,11 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from operators.wire.schema import FrameHeader, Result, ShortcutKind, StreamStatus
+from operators.wire.disagreement import Disagreement
+from operators.wire.schema import Counts, Event, FrameHeader, Result, ShortcutKind, StreamStatus
 from serving.common.engine_observer import EngineObserver
 from serving.common.redaction import redact
+from serving.common.tensors import Image
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +47,12 @@ class Observer(EngineObserver):
     def frame_failed(self, result: Result) -> None:
         """The result of a frame that failed has been published; ``result.cause`` says why. On the event loop."""
 
+    def event_found(self, event: Event | Counts) -> None:
+        """A result has shown that a track, a zone or a line has something to tell, which may not be published yet.
+
+        Called on the event loop, in the order of each stream.
+        """
+
     def node_ran(self, stream: str, node: str, took_ms: float, regions: int) -> None:
         """A node of the query is done with a frame; called neither where it raised nor where the frame was given up.
 
@@ -58,6 +66,12 @@ class Observer(EngineObserver):
         """What a shortcut says of an object, in the shadow or in service, was compared with what a sure oracle says.
 
         Called on the event loop.
+        """
+
+    def audit_disagreed(self, found: Disagreement, picture: Image | None) -> None:
+        """An audit has found a shortcut and a sure oracle to say different things, and of what; on the event loop.
+
+        ``picture``: the object, or the frame, pixels × 3 (BGR), which must be copied to be kept; None: nobody has it.
         """
 
     def head_trained(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:

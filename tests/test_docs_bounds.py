@@ -38,7 +38,7 @@ from operators.recognise.specialised.own_samples import FIRST_PROFILE
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
 from pipelines.assembly import cache_source
-from pipelines.commands import adapt, capture, init
+from pipelines.commands import adapt, capture, init, options
 from pipelines.execute import ahead, arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
@@ -47,6 +47,8 @@ from pipelines.observe.forward import attempts, delivery, forwarder, frame_finde
 from pipelines.observe.forward.mqtt import mqtt_sink
 from pipelines.observe.forward.signature import LEAST_SECRET
 from pipelines.observe.live import board, pairs, pictures, sightings, stream_figures, viewers
+from pipelines.observe.record import layout, preroll, recorder
+from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
 from pipelines.query import points
@@ -135,6 +137,11 @@ SAID = {
         f"| frames that are read in search of one | *{mib(frame_finder.LOOK_BYTES)}, {frame_finder.LOOK_S:.0f} s* |",
         f"| frames that are kept, since several events are about them | *{frame_finder.KEPT}* |",
         f"| *{mqtt_sink.MOST_STREAMS}* for each sink |",
+        f"| a folder of `--record` | {options.RECORD_MB} MB | `--record-mb` |",
+        f"*{preroll.SPAN_S:.0f} s of a stream, {preroll.MOST_HELD} frames; {mib(preroll.MOST_BYTES)} of all streams* |",
+        f"| frames that wait to be written | *{mib(recorder.MOST_QUEUED)}* |",
+        f"| frames of an episode, causes | *{layout.MOST_FRAMES}, {layout.MOST_CAUSES}* |",
+        f"| *{record_window.SHARE * 100:.0f} % of the process's, and {record_window.ALLOWANCE_S:.0f} s* |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| frames that wait for a shortcut in the shadow | *{shadow.MOST_FRAMES}, {mib(shadow.MOST_BYTES)} in all* |",
         f"| objects of a stream that are being audited | *{open_trials.MOST_TRIALS} for each node* |",
@@ -284,6 +291,15 @@ SAID = {
         f"At most {mqtt_sink.MOST_STREAMS} streams are announced",
         f"signs what is posted; at least {LEAST_SECRET} characters",
         f"| `max_age_s` | `{sinks_file.HOUR_S:.0f}` |",
+    ],
+    "how-to/keep-evidence.md": [
+        f"begins up to {preroll.SPAN_S:.0f} s of media time before an event",
+        f"and ends {record_window.AFTER_S:.0f} s after the last one",
+        f"or after {layout.MOST_FRAMES} frames",
+        f"JPEGs of quality {recorder.QUALITY}",
+        f"at most {record_window.SHARE * 100:.0f} % of the process's processor time (and "
+        f"{record_window.ALLOWANCE_S:.0f} s",
+        f"`--record-mb` ({options.RECORD_MB} by default)",
     ],
     "how-to/mend-dead-letters.md": [f"up to {kib(dead_letters.DEAD_LETTER_BYTES)}, its bytes"],
     "how-to/specialize.md": [

@@ -24,8 +24,10 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.settling import Settling
-from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
+from operators.recognise.shortcuts.shortcut import Evidence, Outcome, Shortcut, Turn
 from operators.recognise.shortcuts.tally import tally
+from operators.wire.bounds import LONGEST_MEDIA_S, limited
+from operators.wire.disagreement import Disagreement, Opinion
 from operators.wire.schema import NodePlan
 from serving.errors import Malformed
 from specialization.timeline import Timeline
@@ -210,12 +212,27 @@ class Chain:
     def _on_outcome(self, stream: NodeStream, outcome: Outcome) -> None:
         """Report the outcome to the link that had answered, and to those before it, which may learn from it too."""
         self._observer.audit_done(stream.name, self.node, outcome.kind, outcome.agrees)
+        if (evidence := outcome.evidence) is not None:
+            self._observer.audit_disagreed(self._disagreement(stream, outcome, evidence), evidence.picture)
         if self._streams.is_here(stream):
             keys = [link.key for link in self.links]
             for link in self.links[: keys.index(outcome.audit) + 1]:
                 link.audited(outcome)
             self._note_standings(stream, outcome.audit)
         self._announce(stream)
+
+    def _disagreement(self, stream: NodeStream, outcome: Outcome, evidence: Evidence) -> Disagreement:
+        models = next(list(link.models) for link in self.links if link.key == outcome.audit)
+        return Disagreement(
+            stream=stream.name,
+            node=self.node,
+            kind=outcome.kind,
+            media_time_s=limited(stream.at_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
+            in_shadow=evidence.in_shadow,
+            track_id=evidence.track_id,
+            shortcut=Opinion(models=models, found=[evidence.shortcut]),
+            oracle=Opinion(models=[self._oracle.name], found=[evidence.oracle]),
+        )
 
     def _note(self, stream: NodeStream, counts: Mapping[str, int]) -> None:
         """Note the answers of a frame."""

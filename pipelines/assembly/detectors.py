@@ -57,7 +57,7 @@ def _planned(
     from operators.detect.variants.audits import Terms  # statistics, which few queries need
     from operators.detect.variants.operator import DetectVariants
 
-    terms = Terms(chains.rule, sure, UnitCosts(engine), chains.purse, chains.changed)
+    terms = Terms(chains.rule, sure, UnitCosts(engine), chains.purse, chains.changed, chains.observer)
     variants = DetectVariants(spec.name, plain, roles, terms)
     chains.shortcuts.add(variants, "variants" if spec.when == "needed" else "")
     return variants

@@ -6,16 +6,25 @@ import logging
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
 from pipelines.observe.web.listen import DEFAULT, Listen, listen_on, read_secret
 from pipelines.settings import serve_secret
+from serving.common.clock import SYSTEM
 from serving.errors import BadInput
 
+if TYPE_CHECKING:
+    from pipelines.observe.record.manifest import Recording
+    from pipelines.query.dag import Dag
+    from serving.catalogue.lookup import Catalogue
+
 log = logging.getLogger(__name__)
+
+RECORD_MB = 1000
+"""Megabytes of a recording, unless another number is given."""
 
 broker = click.option(
     "--broker", metavar="URL", help="The Kafka broker, kafka://HOST:PORT[,HOST:PORT…]; also from SLUICE_BROKER."
@@ -123,6 +132,42 @@ def served(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return command
 
     return with_options
+
+
+def recorded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--record`` and ``--record-mb``, for ``recording``."""
+    for option in (
+        click.option(
+            "--record-mb",
+            type=click.IntRange(min=1, max=10_000_000),
+            metavar="MB",
+            help=f"What DIR may hold: the oldest goes first.  [default: {RECORD_MB}]",
+        ),
+        click.option(
+            "--record",
+            type=click.Path(path_type=Path),
+            metavar="DIR",
+            help="Keep frames and results around events, and what audits found to be wrong.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def recording(
+    directory: Path | None, megabytes: int | None, file: Path, dag: Dag, known: Catalogue
+) -> Recording | None:
+    """What to record, None where nobody asked for it; ``file``: where the query stands. Raises ``BadInput``."""
+    if directory is None:
+        if megabytes is not None:
+            raise BadInput("--record-mb belongs to --record DIR: give that too, or leave it out")
+        return None
+    from pipelines.observe.record.manifest import Recording, manifest_of
+
+    models = {name for node in dag.nodes for name in node.models if name in known.names()}
+    versions = {name: known.find(name).card.version for name in sorted(models)}
+    manifest = manifest_of(dag.query, file, versions, SYSTEM.now())
+    return Recording(directory, manifest, (megabytes or RECORD_MB) * 1_000_000)
 
 
 def listening(serve: bool, listen: str | None, secret_file: Path | None) -> Listen | None:

@@ -22,6 +22,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--annotate", type=FILE, metavar="FILE", help="Write a video (.mp4) or, into a directory, snapshots.")
 @click.option("--report", type=FILE, metavar="FILE", help="Write the closing report as JSON.")
 @click.option("--plots", type=FILE, metavar="DIR", help="Draw what was planned and what specialization did.")
+@options.recorded
 @options.limit
 @options.give_up
 @options.served("the live page, metrics and health")
@@ -34,6 +35,8 @@ def command(
     annotate: Path | None,
     report: Path | None,
     plots: Path | None,
+    record: Path | None,
+    record_mb: int | None,
     limit: int | None,
     give_up_s: float | None,
     serve: bool,
@@ -44,10 +47,11 @@ def command(
     listening = options.listening(serve, listen, secret_file)
     known = catalogue(models)
     wanted, dag = open_query(query, known, sources)
+    recording = options.recording(record, record_mb, query, dag, known)
     from operators.transports.faust_import import import_faust
 
     import_faust()
     from pipelines.run.run_query import Outputs, run_query  # the engines, which a wrong query need not wait for
 
-    outputs = Outputs(out, annotate, report, plots, listening, events)
+    outputs = Outputs(out, annotate, report, plots, listening, events, recording)
     run_query(wanted, dag, known, outputs, limit, give_up_s)

@@ -30,6 +30,7 @@ from serving.errors import BadInput
     help="Where the first worker of a query begins: with the oldest frame of the topic or with the next one.",
 )
 @options.alive
+@options.recorded
 @options.served("metrics and health")
 @click.option(
     "--stalled-after",
@@ -54,6 +55,8 @@ def command(
     sources: tuple[str, ...],
     start: str,
     alive: Path | None,
+    record: Path | None,
+    record_mb: int | None,
     serve: bool,
     listen: str | None,
     secret_file: Path | None,
@@ -72,6 +75,7 @@ def command(
     if adapt and not any(map(learns, wanted.nodes)):
         raise BadInput(f"--adapt: {NOTHING_LEARNS}, or leave --adapt out")
     topics = wanted.publish.topics.with_prefix(prefix)
+    recording = options.recording(record, record_mb, query, dag, known)
     # Engines and Faust, which a wrong query need not wait for.
     from operators.transports.faust_import import import_faust
 
@@ -92,6 +96,7 @@ def command(
         stalled_after_s=stalled_after_s,
         prefix=topics.prefix,
         bounds=stream_bounds(),
+        record=recording,
     )
     few_arenas()
     asyncio.run(work(config, wanted, dag, known, topics, listening, settings if adapt else None))

@@ -25,6 +25,8 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.assembly.zone_rules import lifecycles
 from pipelines.execute.surroundings import FinalStep
+from pipelines.observe.record.manifest import Recording
+from pipelines.observe.record.recorder import recorders
 from pipelines.observe.web.listen import Listen
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
@@ -70,6 +72,8 @@ class Outputs:
     """Where the page, metrics and health are served while it goes on."""
     events: str | None = None
     """JSON lines, as ``results``."""
+    record: Recording | None = None
+    """Frames and results around events and disagreements."""
 
 
 def run_query(
@@ -91,11 +95,14 @@ def run_query(
         _check_writable(outputs)
         look = Look([each.mask for each in query.masks], frozenset(unhurried), query.layout)
         sinks, final_steps = _open(outputs, streams, look, files)
-        totals = Totals()
-        sinks += _event_log(query, outputs.events, totals, files)
         progress = files.enter_context(RunProgress(specs, console))
         station = _station(outputs.listen, query, final_steps, unhurried)
-        watching = Observers([counts, progress, *(station.observers if station else ()), *observers])
+        curious = files.enter_context(recorders(outputs.record))
+        final_steps += [each.take for each in curious]
+        watching = Observers([counts, progress, *(station.observers if station else ()), *curious, *observers])
+        totals = Totals()
+        if outputs.events is not None or query.layout or curious:
+            sinks.append(_event_log(query, outputs.events, totals, watching, files))
         history = PlanHistory()
         if outputs.plots is not None:
             sinks.append(history)
@@ -166,16 +173,14 @@ def _open(outputs: Outputs, streams: Sequence[str], look: Look, files: ExitStack
     return sinks, final_steps
 
 
-def _event_log(query: Query, target: str | None, counts: Totals, files: ExitStack) -> list[Sink]:
-    """What derives events, where somebody wants them."""
-    if target is None and not query.layout:
-        return []
+def _event_log(query: Query, target: str | None, counts: Totals, observer: Observer, files: ExitStack) -> EventLog:
+    """What derives events."""
     lines = None if target is None else JsonLines(target, "events")
     if lines is not None:
         files.callback(lines.close)
-    events = EventLog(lifecycles(query), counts, lines)
+    events = EventLog(lifecycles(query, observer), counts, lines)
     files.callback(events.finish)
-    return [events]
+    return events
 
 
 def _drawn_by(annotator: Annotator) -> FinalStep:

@@ -11,6 +11,7 @@ from operators.observer import Observers
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.zone_rules import lifecycles
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.observe.record.recorder import recorders
 from pipelines.observe.web.listen import Listen
 from pipelines.partition.stream_state import StateConfig
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
@@ -41,8 +42,11 @@ async def work(
     ``listen``: where metrics and health are served; None: nowhere. ``adapted_at``: the broker of the adaptation worker
     that trains for this one; None: this one trains itself.
     """
-    async with _linked(config, query, topics, adapted_at) as link:
-        await _observed(config, query, dag, known, topics, listen, link)
+    with recorders(config.record) as recording:
+        observers, final_steps = Observers([config.observers, *recording]), [each.take for each in recording]
+        config = replace(config, observers=observers, final_steps=final_steps)
+        async with _linked(config, query, topics, adapted_at) as link:
+            await _observed(config, query, dag, known, topics, listen, link)
 
 
 @asynccontextmanager
@@ -91,7 +95,7 @@ async def _work(
     station: Station | None = None,
 ) -> None:
     # Audits that wait at the end are given up: nobody would hear what they find.
-    setting = Setting(ProcessSpecializer(), observers=config.observers, elsewhere=link)
+    setting = Setting(ProcessSpecializer(), config.final_steps, observers=config.observers, elsewhere=link)
     async with assembled(query, dag, known, setting) as parts:
         if station is not None:
             station.knows(parts.shortcuts.plans)
@@ -99,4 +103,4 @@ async def _work(
             plans = PlanPublisher(parts.shortcuts, topics.name("plans"))
             state = StateConfig(topics.name("state"), parts.shortcuts.nodes, parts.shortcuts.news.listen())
             async with stop_when_threads_are_lost(stop):
-                await run_worker(config, parts.executor, lifecycles(query), plans, state, stop=stop)
+                await run_worker(config, parts.executor, lifecycles(query, config.observers), plans, state, stop=stop)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
@@ -16,10 +16,12 @@ import faust
 from operators.observer import UNOBSERVED, Observers
 from operators.transports.partition_lost import PartitionLost
 from operators.wire.schema import Counts, Event, Result
+from pipelines.execute.surroundings import FinalStep
 from pipelines.health.heartbeat import Heartbeat
 from pipelines.health.liveness import STALLED_AFTER_S, Liveness
 from pipelines.health.worker_health import WorkerHealth
 from pipelines.kafka.rights import needs
+from pipelines.observe.record.manifest import Recording
 from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.partition import WINDOW, SharedParts
@@ -76,6 +78,10 @@ class WorkerConfig:
     observers: Observers = UNOBSERVED
     window: int = WINDOW
     """Frames of one partition handed to the analyser at once."""
+    record: Recording | None = None
+    """Frames and results around events and disagreements that are kept on disk."""
+    final_steps: Sequence[FinalStep] = ()
+    """Who else gets every analysed frame."""
 
     @property
     def group(self) -> str:

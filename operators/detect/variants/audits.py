@@ -23,7 +23,10 @@ from operators.detect.needed.matching import agreement
 from operators.detect.variants.second_looks import Look, SecondLooks
 from operators.detect.variants.stream import NodeStream
 from operators.frames.frame import Frame, Region
-from operators.wire.schema import ShortcutKind
+from operators.observer import UNOBSERVED, Observer
+from operators.wire.bounds import LONGEST_MEDIA_S, corner, limited, share, word
+from operators.wire.disagreement import Disagreement, Finding, Opinion
+from operators.wire.schema import BoundingBox, ShortcutKind
 
 KIND: ShortcutKind = "variant"
 
@@ -40,6 +43,7 @@ class Terms:
     """Pays looks that bring no answer."""
     changed: Callable[[str], None]
     """Called with a stream on which an audit has changed its phase."""
+    observer: Observer = UNOBSERVED
 
     def cost_s(self, model: str) -> float:
         """Return the processor seconds of a look; 0 as long as they are not known."""
@@ -119,18 +123,42 @@ class Audits:
             return
         published = [replace(each) for each in answer.regions]
         place = self._coin(frame, "object", drawn.model)
-        compare = partial(self._compare, drawn, drawn.ticket, place, published)
+        compare = partial(self._compare, drawn, drawn.ticket, place, frame, published)
         self.terms.purse.spend(drawn.expense, self._look_s(drawn.looks))
         self.looks.hold(frame, Look(drawn.looks, compare, partial(self._give_up, drawn, self._look_s(drawn.looks))))
 
     def _compare(
-        self, drawn: _Drawn, ticket: Ticket, place: float, published: Sequence[Region], found: Sequence[Region]
+        self,
+        drawn: _Drawn,
+        ticket: Ticket,
+        place: float,
+        frame: Frame,
+        published: Sequence[Region],
+        found: Sequence[Region],
     ) -> None:
         """``place``: the object that is drawn, as a share of all, 0…1."""
         sure = self.terms.sure
         seen = any(each.confidence >= sure for each in [*published, *found])
-        drawn.audit.tell(ticket, place < agreement(published, found, sure) if seen else None)
+        agrees = place < agreement(published, found, sure) if seen else None
+        drawn.audit.tell(ticket, agrees)
+        if agrees is False:
+            by_oracle = found if drawn.looks == self.oracle else published
+            by_model = published if drawn.looks == self.oracle else found
+            self.terms.observer.audit_disagreed(self._disagreement(drawn, frame, by_model, by_oracle), frame.image)
         self.told(drawn.stream)
+
+    def _disagreement(
+        self, drawn: _Drawn, frame: Frame, by_model: Sequence[Region], by_oracle: Sequence[Region]
+    ) -> Disagreement:
+        return Disagreement(
+            stream=frame.stream,
+            node=self.node,
+            kind=KIND,
+            media_time_s=limited(frame.media_time_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
+            in_shadow=drawn.looks != self.oracle,
+            shortcut=Opinion(models=[drawn.model], found=_findings(by_model)),
+            oracle=Opinion(models=[self.oracle], found=_findings(by_oracle)),
+        )
 
     def _give_up(self, drawn: _Drawn, paid_s: float) -> None:
         self.terms.purse.spend(drawn.expense, -paid_s)
@@ -149,3 +177,16 @@ class Audits:
 
 def _looks(audit: Audit) -> int:
     return audit.state.audits + audit.state.unsure + audit.state.given_up
+
+
+def _findings(regions: Sequence[Region]) -> list[Finding]:
+    return [
+        Finding(label=word(each.label), confidence=share(each.confidence), bounding_box=_box(each)) for each in regions
+    ]
+
+
+def _box(region: Region) -> BoundingBox:
+    box = region.box
+    return BoundingBox(
+        x_min=corner(box.x_min), y_min=corner(box.y_min), x_max=corner(box.x_max), y_max=corner(box.y_max)
+    )

@@ -14,7 +14,8 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.audits.bench import Bench, Turns, is_in_shadow
 from operators.recognise.audits.shadow import Question
 from operators.recognise.shortcuts.node_stream import NodeStream
-from operators.recognise.shortcuts.shortcut import Outcome, Shortcut
+from operators.recognise.shortcuts.shortcut import Evidence, Outcome, Shortcut
+from operators.wire.disagreement import Finding
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 
@@ -29,7 +30,19 @@ class _Drawn:
     token: object
     said: Attribute
     crop: Image
-    """A copy: a view would keep the whole frame in memory."""
+    """In service a copy: a view would keep the whole frame in memory."""
+    in_shadow: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shown:
+    """A region that the oracle has answered for, and a shortcut in the shadow is shown."""
+
+    stream: NodeStream
+    link: Shortcut
+    frame: Frame
+    region: Region
+    by_oracle: Attribute
 
 
 class LookAudits:
@@ -49,7 +62,8 @@ class LookAudits:
             if drawn:
                 self._draw(stream, frame, link, turn.token, drawn)
             if said and is_in_shadow(stream, link, call) and self._bench.can_shadow(frame, link):
-                asked = [Question(each, partial(self._beside, stream, link, each.attributes[-1])) for each in said]
+                shown = [_Shown(stream, link, frame, each, each.attributes[-1]) for each in said]
+                asked = [Question(each.region, partial(self._beside, each)) for each in shown]
                 self._bench.shadow.hold(link, frame, asked, call)
 
     def _draw(
@@ -73,33 +87,32 @@ class LookAudits:
         audit = drawn.stream.audits.of(drawn.link.key)
         return PendingLook(drawn.crop, partial(self._again, drawn), partial(audit.give_up, 1))
 
-    def _beside(
-        self, stream: NodeStream, link: Shortcut, by_oracle: Attribute, said: Attribute | None, token: object
-    ) -> None:
+    def _beside(self, shown: _Shown, said: Attribute | None, token: object) -> None:
         """In the shadow: the shortcut has answered, unseen; what it passes on is no evidence."""
+        stream, link = shown.stream, shown.link
         ticket = stream.audits.of(link.key).in_shadow() if said is not None else None
         if ticket is not None and said is not None:
-            self._tell(stream, link, ticket, by_oracle, said, None, token)
+            crop = self._bench.oracle.crops(shown.frame, [shown.region])[0]
+            self._tell(_Drawn(stream, link, ticket, token, said, crop, in_shadow=True), shown.by_oracle)
 
     def _again(self, drawn: _Drawn, by_oracle: Attribute) -> None:
         """In service: the oracle has looked again."""
         self._bench.looked_again(drawn.stream)
-        self._tell(drawn.stream, drawn.link, drawn.ticket, by_oracle, drawn.said, drawn.crop, drawn.token)
+        self._tell(drawn, by_oracle)
 
-    def _tell(
-        self,
-        stream: NodeStream,
-        link: Shortcut,
-        ticket: Ticket,
-        by_oracle: Attribute,
-        said: Attribute,
-        crop: Image | None,
-        token: object,
-    ) -> None:
+    def _tell(self, drawn: _Drawn, by_oracle: Attribute) -> None:
         """Compare the words that would be published."""
-        word, accepted = self._bench.oracle.accepted(by_oracle).label, self._bench.oracle.accepted(said)
-        agrees = word == accepted.label
-        self._bench.tell(stream, ticket, Outcome(stream.name, link.kind, agrees, word, crop, token, link.key))
+        oracle, said = self._bench.oracle.accepted(by_oracle), self._bench.oracle.accepted(drawn.said)
+        agrees, link = oracle.label == said.label, drawn.link
+        evidence = None if agrees else Evidence(_finding(said), _finding(oracle), drawn.crop, drawn.in_shadow)
+        crop = None if drawn.in_shadow else drawn.crop
+        said_of = agrees, oracle.label, crop, drawn.token
+        outcome = Outcome(drawn.stream.name, link.kind, *said_of, link.key, evidence)
+        self._bench.tell(drawn.stream, drawn.ticket, outcome)
 
     def _coin(self, frame: Frame, link: Shortcut, region: Region) -> float:
         return coin(self._bench.node, link.key, frame.stream, frame.run, frame.seq, region.id)
+
+
+def _finding(said: Attribute) -> Finding:
+    return Finding(label=said.label, confidence=said.confidence)

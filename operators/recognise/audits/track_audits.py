@@ -102,8 +102,9 @@ class TrackAudits:
             if trial.agrees is None:
                 stream.audits.of(trial.key).tell(trial.ticket, None)
                 continue
-            said = trial.agrees, trial.word, trial.crop, trial.token
-            outcome = Outcome(stream.name, trial.kind, *said, trial.key)
+            crop = None if trial.shadow else trial.crop
+            said = trial.agrees, trial.word, crop, trial.token
+            outcome = Outcome(stream.name, trial.kind, *said, trial.key, trial.evidence)
             self._bench.tell(stream, trial.ticket, outcome)
 
     def _think_again(self, stream: NodeStream, frame: Frame, region: Region) -> None:
@@ -129,10 +130,10 @@ class TrackAudits:
         return Trial(link.kind, ticket is None, Moments(chances), pool, now_s, now_s, ticket, key=link.key)
 
     def _ask(self, asked: _Asked, frame: Frame, region: Region, link: Shortcut, call: Call) -> None:
+        crop = asked.trial.crop = self._bench.oracle.crops(frame, [region])[0].copy()
         if asked.trial.shadow:
             self._bench.shadow.hold(link, frame, [Question(region, partial(self._beside, asked))], call)
             return
-        crop = asked.trial.crop = self._bench.oracle.crops(frame, [region])[0].copy()
         look: PendingLook[Attribute] = PendingLook(crop, partial(self._seen, asked), partial(self._seen, asked, None))
         self._bench.backlog.hold(asked.stream.name, [look])
 

@@ -13,6 +13,9 @@ from operators.recognise.audits.moments import Moments
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.pool import Look, Pool
+from operators.recognise.shortcuts.shortcut import Evidence
+from operators.wire.bounds import share
+from operators.wire.disagreement import Finding
 from operators.wire.schema import ShortcutKind
 from serving.common.tensors import Image
 
@@ -44,7 +47,7 @@ class Trial:
     closed: bool = False
     """Whether no more looks will be begun: the track is over."""
     crop: Image | None = None
-    """Where the oracle looked last, in service."""
+    """Where the other looked last."""
     key: str = ""
     """The name of the shortcut's audit."""
 
@@ -85,6 +88,17 @@ class Trial:
         """What the oracle concluded."""
         assert self.answer is not None
         return self.answer.label if self.shadow else self.pool.belief().said.label
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What both have said, if that can be compared and is not the same."""
+        if self.agrees is not False or self.answer is None or self.crop is None:
+            return None
+        belief = self.pool.belief()
+        answered = Finding(label=self.answer.label, confidence=share(self.answer.confidence))
+        other = Finding(label=belief.said.label, confidence=share(belief.posterior))
+        shortcut, oracle = (other, answered) if self.shadow else (answered, other)
+        return Evidence(shortcut, oracle, self.crop, self.shadow, self.answer.track_id)
 
     @property
     def _is_sure(self) -> bool:

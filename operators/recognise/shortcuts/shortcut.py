@@ -11,6 +11,7 @@ from learning.account import Seconds
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.objects.answer import ObjectAnswer
+from operators.wire.disagreement import Finding
 from operators.wire.schema import Attribute, NodePlan, ShortcutKind
 from serving.common.tensors import Image
 from specialization.timeline import Timeline
@@ -34,6 +35,19 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Both answers, where they differ, and the object."""
+
+    shortcut: Finding
+    oracle: Finding
+    picture: Image
+    """The object as it was looked at last; may be a view of its frame."""
+    in_shadow: bool
+    track_id: int | None = None
+    """None: the answers are those of one look each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """What an audit found: what a shortcut said of an object, in the shadow or in service, against a sure oracle."""
 
@@ -48,6 +62,8 @@ class Outcome:
     """The token of the turn in which the shortcut answered."""
     key: str = ""
     """The shortcut's ``key``; empty: its kind."""
+    evidence: Evidence | None = None
+    """What the two have said; None where they agree."""
 
     @property
     def audit(self) -> str:

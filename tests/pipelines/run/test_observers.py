@@ -24,6 +24,7 @@ from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.feed import FRAMES_IN_FLIGHT
 from pipelines.run.run_query import Outputs, run_query
 from serving.backend import Backend
+from tests.pipelines.observe.record.scenes import recording
 from tests.pipelines.run.recording import Recording
 
 ROOT = Path(__file__).parents[3]
@@ -65,7 +66,8 @@ def test_a_run_is_heard_of_and_observers_that_raise_cost_it_only_lines_in_the_lo
     fails_once(monkeypatch)
     heard, out = Recording(raises=True), tmp_path / "results.jsonl"
     wanted = query(DETECT, TRACK, KIND, duration_s=8)
-    report = run_query(wanted, compile_dag(wanted), catalogue([]), Outputs(str(out)), observers=[heard])
+    outputs = Outputs(str(out), record=recording(tmp_path / "kept"))
+    report = run_query(wanted, compile_dag(wanted), catalogue([]), outputs, observers=[heard])
     results = [json.loads(line) for line in out.read_text().splitlines()]
     count = len(results)
     calls = heard.calls
@@ -89,6 +91,10 @@ def test_a_run_is_heard_of_and_observers_that_raise_cost_it_only_lines_in_the_lo
     assert looked.count("variant") > 0
     assert len(calls["audit_done"]) == proven.audits > 0
     assert {call[:3] for call in calls["audit_done"]} == {("gate", "kind", "variant")}
+    told = sum(len(found.read_text().splitlines()) for found in (tmp_path / "kept").glob("*/causes.jsonl"))
+    heard_of = [found for (found,) in calls["event_found"] if found.type != "count"]
+    assert 0 < told <= len(heard_of) + len(calls["audit_disagreed"])
+    assert list((tmp_path / "kept").glob("*/00000.jpg"))
 
     assert "vehicle-type-compact" in {network for network, _, _ in calls["model_loaded"]}
     assert all(took_s > 0 and size > 0 for _, took_s, size in calls["model_loaded"])
@@ -101,7 +107,7 @@ def test_a_run_is_heard_of_and_observers_that_raise_cost_it_only_lines_in_the_lo
         f"observer Recording: {hook} raised RuntimeError: {hook} is not wanted; this is logged once"
         for hook in sorted(calls)
     ]
-    assert set(HOOKS) - set(calls) - {"model_unloaded"} == {
+    assert set(HOOKS) - set(calls) - {"model_unloaded", "audit_disagreed"} == {
         *("frame_dropped", "frame_replaced", "head_trained", "notification_ended"),
     }
     threads = {hook: heard.threads[hook] for hook in calls}

@@ -22,6 +22,7 @@ from operators.testing import FakeEngine, card_of, make_frame, make_region
 from operators.testing.builders import call
 from serving.errors import ModelError, OutOfService
 from serving.scheduling.urgency import Urgency
+from tests.pipelines.run.recording import Recording
 
 NAMES = ("big", "middle", "small")
 ROOMY = tuple(Rung(name, 1) for name in NAMES)
@@ -52,10 +53,11 @@ class Scene:
 
     def __init__(self, purse: Purse | None = None, **phases: str) -> None:
         self.finder, self.engine, self.changed = Finder(), FakeEngine(), list[str]()
+        self.heard = Recording()
         cards = {name: card_of(name, tier="reference" if name == "big" else "compact") for name in NAMES}
         rule = Rule(0.9, probation_rate=1.0)
         self.purse = purse or unlimited()
-        terms = Terms(rule, 0.5, UnitCosts(self.engine), self.purse, self.changed.append)
+        terms = Terms(rule, 0.5, UnitCosts(self.engine), self.purse, self.changed.append, self.heard)
         self.node = DetectVariants("find", self.finder, Roles.of(NAMES, cards.__getitem__), terms)
         audits = {f"variant {model}": AuditState(phase=phase, rest=1000) for model, phase in phases.items()}  # type: ignore[arg-type]
         if audits:
@@ -122,6 +124,11 @@ async def test_the_audit_measures_the_share_of_objects_on_which_both_agree() -> 
     (plan,) = [plan for plan in scene.node.plans()["cam"] if plan.shortcuts == ["middle"]]
     assert plan.agreement.found == pytest.approx(0.9, abs=0.05)
     assert plan.agreement.sequential.low <= 0.9 <= plan.agreement.sequential.high
+    told = scene.heard.calls["audit_disagreed"]
+    assert len(told) == plan.agreement.disagreements > 0
+    for found, picture in told:
+        assert (found.kind, found.shortcut.models, found.oracle.models) == ("variant", ["middle"], ["big"])
+        assert (len(found.shortcut.found), len(found.oracle.found), picture.ndim) == (9, 10, 3)
 
 
 async def test_frames_on_which_nobody_finds_anything_prove_nothing() -> None:

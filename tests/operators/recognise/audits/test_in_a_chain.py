@@ -21,8 +21,10 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import Variant
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
+from operators.wire.disagreement import Disagreement
 from operators.wire.schema import NodePlan
 from serving.scheduling.urgency import Urgency
+from tests.pipelines.run.recording import Recording
 
 WORDS = ("blue", "green", "red")
 FPS = 10
@@ -36,6 +38,7 @@ class Street:
         self.small: dict[int, str] = {}
         self.big: dict[int, str] = {}
         self.sure = 9.0
+        self.heard = Recording()
         self.background = asyncio.Event()
         self.background.set()
         self.engine = FakeEngine(
@@ -59,6 +62,7 @@ class Street:
             rule or Rule(0.9),
             print,
             objects=objects,
+            observer=self.heard,
         )
         if served:
             self.node.restore("cam", Snapshot(audits={"variant": served}).to_json())
@@ -102,6 +106,16 @@ class Street:
             if name == model and (deadline != 7.0) == background
         )
 
+    def disagreements(self) -> list[Disagreement]:
+        """What was heard of them, each with the picture of its object."""
+        calls = self.heard.calls["audit_disagreed"]
+        for found, picture in calls:
+            assert picture.mean() == 30
+            assert (found.shortcut.models, found.shortcut.found[0].label) == (["small"], "red")
+            assert (found.oracle.models, found.oracle.found[0].label) == (["big"], "blue")
+        assert len(calls) == sum(not agrees for *_, agrees in self.heard.calls["audit_done"])
+        return [found for found, _ in calls]
+
     @property
     def plan(self) -> NodePlan:
         (plan,) = self.node.plans(gone=True)["cam"]
@@ -142,6 +156,7 @@ async def test_a_shortcut_that_contradicts_is_off_and_nobody_has_seen_its_answer
     assert street.plan.phase == "off"
     assert street.plan.switch_offs[0].reason.startswith("agrees too seldom")
     assert street.plan.shortcut_share == 0.0
+    assert all(found.in_shadow for found in street.disagreements())
 
 
 async def test_an_object_is_one_audit_however_often_it_is_looked_at() -> None:
@@ -190,6 +205,8 @@ async def test_in_service_what_the_looks_together_say_is_compared() -> None:
     await street.pass_by(8)
     await street.empty()
     assert (street.plan.audits, street.plan.agreement.disagreements) == (2, 1)
+    (found,) = street.disagreements()
+    assert (found.stream, found.node, found.track_id, found.in_shadow) == ("cam", "type", 7, False)
 
 
 async def test_objects_are_drawn_by_who_they_are() -> None:
@@ -340,3 +357,14 @@ async def test_without_tracks_a_look_is_compared_with_a_look_at_the_same_picture
     assert street.asked("big", background=True) == 0
     (region,) = await street.frame([None])
     assert region.attributes[0].provenance == "variant"
+    assert street.disagreements() == []
+
+
+@pytest.mark.parametrize("served", [None, AuditState(phase="probation")])
+async def test_without_tracks_both_answers_to_one_picture_are_told(served: AuditState | None) -> None:
+    street = Street(EVERY, per_track=False, served=served)
+    street.small = {3: "red"}
+    await street.frame([None], shade=3)
+    (found,) = street.disagreements()
+    assert (found.track_id, found.in_shadow) == (None, served is None)
+    assert min(found.shortcut.found[0].confidence, found.oracle.found[0].confidence) > 0.5

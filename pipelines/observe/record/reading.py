@@ -1,0 +1,103 @@
+"""Reads recordings, which may come from anywhere: every file is bounded, and none leads out of the folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from operators.wire.schema import Result, from_json
+from pipelines.observe.record.layout import (
+    LARGEST_PICTURE,
+    LARGEST_RESULTS,
+    MANIFEST,
+    MOST_EPISODES,
+    MOST_FRAMES,
+    RESULTS,
+    Manifest,
+    episode_name,
+    episode_number,
+    picture_name,
+)
+from pipelines.observe.record.preroll import MOST_HELD
+from serving.errors import BadInput, Malformed
+
+LARGEST_MANIFEST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFrame:
+    """A frame as it lies in a recording; ``fault``: why it cannot be used, else it has both of the others."""
+
+    episode: int
+    place: int
+    """Line of its result, counted from 0."""
+    result: Result | None = None
+    jpeg: bytes = b""
+    fault: str = ""
+
+    @property
+    def where(self) -> str:
+        """The picture's file."""
+        return f"{episode_name(self.episode)}/{picture_name(self.place)}"
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """What was recorded; raises BadInput where the folder is no recording."""
+    path = directory / MANIFEST
+    try:
+        return from_json(_bounded(path, LARGEST_MANIFEST), Manifest)
+    except FileNotFoundError:
+        raise BadInput(f"{directory} is no recording: it has no {MANIFEST}, which `--record` writes") from None
+    except (OSError, Malformed) as error:
+        raise BadInput(f"{path}: cannot be read: {_why(error)}") from None
+
+
+def episodes(directory: Path) -> list[int]:
+    """The numbers of the episodes, the oldest first; raises BadInput."""
+    try:
+        with os.scandir(directory) as entries:
+            found = [episode_number(each.name) for each in entries if each.is_dir(follow_symlinks=False)]
+    except OSError as error:
+        raise BadInput(f"{directory}: cannot be read: {_why(error)}") from None
+    return sorted(each for each in found if each is not None)[:MOST_EPISODES]
+
+
+def frames(directory: Path, episode: int) -> Iterator[RecordedFrame]:
+    """The frames of an episode in their order, one at a time; one that cannot be read says why."""
+    folder = directory / episode_name(episode)
+    try:
+        lines = _bounded(folder / RESULTS, LARGEST_RESULTS).split(b"\n")
+    except FileNotFoundError:
+        return  # it has causes alone
+    except (OSError, Malformed) as error:
+        yield RecordedFrame(episode, 0, fault=f"{RESULTS} {_why(error)}")
+        return
+    for place, line in enumerate(lines[: MOST_FRAMES + MOST_HELD]):
+        if line:
+            yield _frame(folder, episode, place, line)
+
+
+def _frame(folder: Path, episode: int, place: int, line: bytes) -> RecordedFrame:
+    try:
+        result = from_json(line, Result)
+        return RecordedFrame(episode, place, result, _bounded(folder / picture_name(place), LARGEST_PICTURE))
+    except (OSError, Malformed) as error:
+        return RecordedFrame(episode, place, fault=_why(error))
+
+
+def _bounded(path: Path, largest: int) -> bytes:
+    """A regular file, and no link, as a whole; raises OSError, or Malformed where it is larger."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise Malformed("is no file")
+        data = file.read(largest + 1)
+    if len(data) > largest:
+        raise Malformed(f"is larger than {largest >> 20} MiB")
+    return data
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__

@@ -1,0 +1,161 @@
+"""Keeps evidence while a run or a worker goes on: a thread of its own encodes and writes, and nobody waits for it."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+
+import cv2
+
+from operators.frames.frame import Frame
+from operators.observer import Observer
+from operators.wire.disagreement import Disagreement
+from operators.wire.schema import Counts, Event, Result, to_json
+from pipelines.observe.record.folder import Folder
+from pipelines.observe.record.manifest import Recording
+from pipelines.observe.record.preroll import Preroll, Shot
+from pipelines.observe.record.window import ORDINARY, Window, affordable
+from serving.common.tensors import Image
+
+log = logging.getLogger(__name__)
+
+QUALITY = 95
+"""JPEG: what a network finds in the picture should be what it found in the frame."""
+MOST_QUEUED = 96 << 20
+"""Bytes of decoded frames that wait to be written."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cause:
+    line: bytes
+    picture: Image | None
+
+    @property
+    def bytes(self) -> int:
+        return len(self.line) + (self.picture.nbytes if self.picture is not None else 0)
+
+
+@contextmanager
+def recorders(wanted: Recording | None) -> Iterator[list[Recorder]]:
+    """Record while the block runs; yields nobody where nothing is wanted."""
+    if wanted is None:
+        yield []
+        return
+    recorder = Recorder(wanted)
+    try:
+        yield [recorder]
+    finally:
+        recorder.close()
+
+
+class Recorder(Observer):
+    """Hears what happens, and is given every frame with its result by ``take``, a final step of the executor."""
+
+    def __init__(self, recording: Recording) -> None:
+        """Raises BadInput where the folder cannot be used."""
+        self._where = recording.directory
+        self._folder = Folder(recording)
+        self._numbers = count(self._folder.next)
+        self._preroll = Preroll()
+        self._windows: dict[str, Window] = {}
+        self._queue: queue.SimpleQueue[tuple[int, Shot | _Cause] | None] = queue.SimpleQueue()
+        self._put_bytes = self._done_bytes = 0
+        self._spent_s = 0.0
+        self._broken = False
+        self.dropped = 0
+        """Frames and causes that were lost, because writing is slower than they came."""
+        self.passed_over = 0
+        """Ordinary events that were not kept, because recording had taken its share of the processor."""
+        self.written = 0
+        """Frames."""
+        self._thread = threading.Thread(target=self._work, name="record", daemon=True)
+        self._thread.start()
+
+    async def take(self, frame: Frame, result: Result) -> None:
+        """Hold a frame until it is wanted or too old; never waits."""
+        window, shot = self._windows.get(frame.stream), Shot(frame, result)
+        if window is None or window.run != frame.run:
+            window = self._windows[frame.stream] = Window(frame.run, self._numbers)
+        episode = window.episode_of(frame.media_time_s)
+        if episode is None:
+            self._preroll.add(shot)
+        else:
+            self._put(episode, shot)
+
+    def event_found(self, event: Event | Counts) -> None:
+        """See ``Observer``; an event that no frame of its run is there for is let go."""
+        window = self._windows.get(event.stream)
+        if isinstance(event, Counts) or window is None or window.run != event.run:
+            return
+        if event.type in ORDINARY and not affordable(self._spent_s, time.process_time()):
+            self.passed_over += 1
+            return
+        self._keep(window, event.stream, event.media_time_s, _Cause(to_json(event), None))
+
+    def audit_disagreed(self, found: Disagreement, picture: Image | None) -> None:
+        """See ``Observer``."""
+        window = self._windows.get(found.stream) or Window("", self._numbers)
+        kept = None if picture is None else picture.copy()
+        self._keep(window, found.stream, found.media_time_s, _Cause(to_json(found), kept))
+
+    def stream_dropped(self, stream: str) -> None:
+        """See ``Observer``."""
+        self._windows.pop(stream, None)
+        self._preroll.take(stream)
+
+    def close(self) -> None:
+        """Write what waits, and say what was kept."""
+        self._queue.put(None)
+        self._thread.join()
+        lost = f"; {self.dropped} frames and causes were lost: the disk is too slow" if self.dropped else ""
+        if self.passed_over:
+            lost += f"; {self.passed_over} tracks' events were passed over to spare the processor"
+        megabytes = self._folder.bytes / 1e6
+        said = "recording %s: %d frames kept now, %d episodes and %.1f MB in all%s"
+        log.info(said, self._where, self.written, self._folder.episodes, megabytes, lost)
+
+    def _keep(self, window: Window, stream: str, at_s: float, cause: _Cause) -> None:
+        held = self._preroll.take(stream)
+        episode = window.wanted(at_s, len(held))
+        for shot in held:
+            self._put(episode, shot)
+        self._put(episode, cause)
+
+    def _put(self, episode: int, kept: Shot | _Cause) -> None:
+        if self._put_bytes - self._done_bytes + kept.bytes > MOST_QUEUED:
+            self.dropped += 1
+            if self.dropped == 1:
+                log.warning("recording %s: the disk is too slow, frames are lost; counted at the end", self._where)
+            return
+        self._put_bytes += kept.bytes
+        self._queue.put((episode, kept))
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not None:
+            episode, kept = item
+            try:
+                if not self._broken:
+                    self._write(episode, kept)
+            except (OSError, cv2.error) as error:  # a full disk ends the recording and nothing else
+                self._broken = True
+                why = getattr(error, "strerror", None) or error
+                log.warning("recording %s has ended: %s", self._where, why)
+            self._done_bytes += kept.bytes
+            self._spent_s = time.thread_time()
+
+    def _write(self, episode: int, kept: Shot | _Cause) -> None:
+        if isinstance(kept, _Cause):
+            self._folder.because(episode, kept.line, None if kept.picture is None else _jpeg(kept.picture))
+        else:
+            self._folder.add(episode, _jpeg(kept.frame.image), to_json(kept.result))
+            self.written += 1
+
+
+def _jpeg(image: Image) -> bytes:
+    return bytes(cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1])

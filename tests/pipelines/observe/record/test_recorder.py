@@ -1,0 +1,171 @@
+"""What lies in the folder after something has happened, and what recording never does: wait, grow, or end a run."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from operators.wire.disagreement import Disagreement
+from operators.wire.schema import Event, from_json
+from pipelines.observe.record import recorder as recording_part
+from pipelines.observe.record import window
+from pipelines.observe.record.folder import Folder
+from pipelines.observe.record.reading import episodes, frames, read_manifest
+from pipelines.observe.record.recorder import recorders
+from serving.errors import BadInput
+from tests.operators.publish.messages import thing
+from tests.pipelines.observe.forward.notes import count_note, event
+from tests.pipelines.observe.record.scenes import disagreement, play, record, recording
+
+
+def kept(directory: Path) -> dict[int, list[int]]:
+    """The numbers of the frames by episode."""
+    found: dict[int, list[int]] = {}
+    for episode in episodes(directory):
+        found[episode] = [each.result.seq for each in frames(directory, episode) if each.result is not None]
+    return found
+
+
+def test_frames_before_and_after_an_event_are_kept_with_their_results(tmp_path: Path) -> None:
+    into = tmp_path / "deep" / "evidence"
+    with recorders(recording(into)) as (recorder,):
+        play(recorder, range(51), thing(7))
+        recorder.event_found(event(seq=50, media_time_s=5.0))
+        counted = count_note().count
+        assert counted is not None
+        recorder.event_found(counted)
+        play(recorder, range(51, 100), thing(7))
+    assert kept(into) == {1: list(range(20, 71))}
+    first = next(iter(frames(into, 1)))
+    assert first.result is not None
+    assert first.result.objects == [thing(7)]
+    image = cv2.imdecode(np.frombuffer(first.jpeg, np.uint8), cv2.IMREAD_COLOR)
+    assert (image.shape, image.mean()) == ((48, 64, 3), pytest.approx(20, abs=1))
+    (cause,) = (into / "000001" / "causes.jsonl").read_bytes().splitlines()
+    assert from_json(cause, Event).type == "new"
+    assert read_manifest(into).query == "q"
+    for path in [into, *into.rglob("*")]:
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_disagreement_is_kept_with_its_picture_and_the_frames_around_it(tmp_path: Path) -> None:
+    crop = np.full((8, 8, 3), 200, np.uint8)
+    with recorders(recording(tmp_path)) as (recorder,):
+        play(recorder, range(11))
+        recorder.audit_disagreed(disagreement(), crop)
+        crop[:] = 0  # what was given may change afterwards
+        recorder.audit_disagreed(disagreement("another"), None)
+        play(recorder, range(11, 100))
+    assert kept(tmp_path) == {1: list(range(31)), 2: []}
+    (line,) = (tmp_path / "000001" / "causes.jsonl").read_bytes().splitlines()
+    assert from_json(line, Disagreement) == disagreement()
+    shown = cv2.imread(str(tmp_path / "000001" / "disagreement-000.jpg"))
+    assert shown.mean() == pytest.approx(200, abs=2)
+
+
+def test_the_oldest_evidence_goes_first_and_a_recording_goes_on_where_it_ended(tmp_path: Path) -> None:
+    for run in range(3):
+        with recorders(recording(tmp_path, 400_000)) as (recorder,):
+            for episode in range(8):
+                begin = 100 * episode
+                play(recorder, range(begin, begin + 5), run=f"r{run}")
+                recorder.event_found(event(run=f"r{run}", media_time_s=begin / 10 + 0.4))
+                play(recorder, range(begin + 5, begin + 50), run=f"r{run}")
+        size = sum(-(-file.stat().st_size // 4096) * 4096 for file in tmp_path.glob("*/*"))
+        assert size <= 400_000
+        numbers = episodes(tmp_path)
+        assert numbers == list(range(numbers[0], 8 * (run + 1) + 1))
+    assert numbers[0] > 16
+
+
+def test_ordinary_events_give_way_where_recording_costs_much_and_crossings_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(window, "ALLOWANCE_S", -1e9)
+    with caplog.at_level(logging.INFO), recorders(recording(tmp_path)) as (recorder,):
+        play(recorder, range(5))
+        recorder.event_found(event(media_time_s=0.4))
+        recorder.event_found(event(media_time_s=0.4, type="cross", line="kerb"))
+    (line,) = (tmp_path / "000001" / "causes.jsonl").read_text().splitlines()
+    assert json.loads(line)["line"] == "kerb"
+    assert "1 tracks' events were passed over" in caplog.text
+
+
+def test_what_the_disk_is_too_slow_for_is_lost_counted_and_told_and_nobody_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(recording_part, "MOST_QUEUED", 5 * 64 * 48 * 3)
+    go_on, add = threading.Event(), Folder.add
+
+    def slow(self: Folder, *given: Any) -> None:
+        go_on.wait(60)
+        add(self, *given)
+
+    monkeypatch.setattr(Folder, "add", slow)
+    with caplog.at_level(logging.INFO), recorders(recording(tmp_path)) as (recorder,):
+        play(recorder, range(4))
+        recorder.event_found(event(seq=3, media_time_s=0.3))
+        play(recorder, range(4, 20))
+        go_on.set()
+    lost = recorder.dropped
+    assert lost == 16
+    assert len(kept(tmp_path)[1]) == 20 - lost
+    assert f"{lost} frames and causes were lost" in caplog.text
+
+
+def test_a_full_disk_ends_the_recording_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(self: Folder, *given: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Folder, "add", full)
+    with recorders(recording(tmp_path)) as (recorder,):
+        play(recorder, range(4))
+        recorder.event_found(event(seq=3, media_time_s=0.3))
+        play(recorder, range(4, 20))
+    assert caplog.text.count("has ended: No space left on device") == 1
+    assert recorder.written == 0
+
+
+def test_another_run_and_a_stream_that_is_gone_are_no_part_of_an_episode(tmp_path: Path) -> None:
+    with recorders(recording(tmp_path)) as (recorder,):
+        recorder.event_found(event())  # of a stream that nobody has seen
+        play(recorder, range(3))
+        recorder.event_found(event(run="r0"))
+        play(recorder, range(3), run="r2")
+        recorder.event_found(event(run="r2", seq=2, media_time_s=0.2))
+        recorder.stream_dropped("yard")
+        recorder.event_found(event(run="r2", type="end"))
+        play(recorder, range(3, 6), run="r2")
+    assert kept(tmp_path) == {1: [0, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("there", "complaint"),
+    [("something.txt", "other things lie there"), ("manifest.json", "cannot be read")],
+)
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path, there: str, complaint: str) -> None:
+    (tmp_path / there).write_text("{}x")
+    with pytest.raises(BadInput, match=complaint):
+        Folder(recording(tmp_path))
+    assert [each.name for each in tmp_path.iterdir()] == [there]
+
+
+def test_what_another_query_has_recorded_is_left_alone(tmp_path: Path) -> None:
+    record(tmp_path)
+    with pytest.raises(BadInput, match="frames of query q as it was then"):
+        Folder(recording(tmp_path, digest="1" * 64))
+
+
+def test_a_place_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match="choose another folder"):
+        Folder(recording(tmp_path / "file" / "evidence"))
