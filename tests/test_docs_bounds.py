@@ -96,8 +96,7 @@ SAID = {
         f"in `sluice run` a stream has at most {feed.FRAMES_IN_FLIGHT} frames under way, so its queue of {QUEUED} does",
         f"`--buffer-mb`, default {BUFFER_MB} |",
         f"| an hour and {gib(FRAMES.retention_bytes or 0)} per partition; `publish.topics.frames` |",
-        f"window | {partition.WINDOW} frames in work, about {partition.HOLD_AT} waiting, "
-        f"{mib(partition.HOLD_AT_BYTES)} of both |",
+        f"window | about {partition.WINDOW} frames, {mib(partition.WINDOW_BYTES)} |",
         f"| worker: a stream's queue | {QUEUED} frames |",
     ],
     "memory.md": [
@@ -117,7 +116,7 @@ SAID = {
         f"| {BUFFER_MB} MB over all streams | `--buffer-mb` |",
         f"| changes of streams' states that wait for the broker | *{MAX_STATUSES}* |",
         f"read topics | *{mib(MAX_SET_BYTES)}* |",
-        f"| *{partition.WINDOW} at work, {partition.HOLD_AT} that wait; {mib(partition.HOLD_AT_BYTES)} together* |",
+        f"| *about {partition.WINDOW}, {mib(partition.WINDOW_BYTES)}* |",
         f"| waiting frames of a stream | *{QUEUED}* |",
         f"| connections to the server of a process | *{server.MOST_CONNECTIONS}* |",
         f"| open pages | *{viewers.MOST_VIEWERS}* |",

@@ -28,11 +28,9 @@ from pipelines.settings import StreamBounds
 log = logging.getLogger(__name__)
 
 WINDOW = 32
-"""Frames of one partition handed to the analyser at once. Their images are not decoded before their turn comes."""
-HOLD_AT = 32
-"""Number of waiting frames at which the partition is no longer fetched from."""
-HOLD_AT_BYTES = 32 << 20
-"""Bytes of all its messages, including those in the window, at which the partition is no longer fetched from."""
+"""Frames of one partition in work at which it is no longer fetched from. Images are decoded when their turn comes."""
+WINDOW_BYTES = 32 << 20
+"""Bytes of their messages at which it is no longer fetched from."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class SharedParts:
     tally: Tally = field(default_factory=Tally)
     observer: Observer = UNOBSERVED
     window: int = WINDOW
-    """Frames of one partition handed to the analyser at once."""
+    """Frames of one partition in work at which it is no longer fetched from."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +68,14 @@ class Partition:
         self._meet = meet
         self._work = work
         self._valve = valve
-        self._waiting: asyncio.Queue[Message] = asyncio.Queue()
+        self._taken: asyncio.Queue[Message] = asyncio.Queue()
+        """Messages on their way into the window: they wait only while something has to be read before them."""
         self._held = False
         self._mishaps = Mishaps(log)
         self._dispatch = Dispatch(work.topics, work.derive, self._mishaps)
         self._bytes = 0
         """Bytes of all messages that were taken and are not finished."""
-        self._window: OrderedWindow[Message, Answer] = OrderedWindow(work.window, self._finish)
+        self._window: OrderedWindow[Message, Answer] = OrderedWindow(self._finish)
         self._feeder = asyncio.create_task(self._feed())
 
     @property
@@ -85,15 +84,15 @@ class Partition:
         return self._feeder, self._window.finisher
 
     def take(self, message: Message) -> None:
-        """Accept the next message, asking the transport to hold when many wait. Never blocks, so no partition waits."""
-        self._waiting.put_nowait(message)
+        """Accept the next message, asking the transport to hold when these are many. Never blocks any partition."""
+        self._taken.put_nowait(message)
         self._bytes += message.size_bytes
-        if self._waiting.qsize() >= HOLD_AT or self._bytes >= HOLD_AT_BYTES:
+        if self._unfinished >= self._work.window or self._bytes >= WINDOW_BYTES:
             self._held = True
             self._valve.hold()
 
     async def stop(self, timeout_s: float) -> None:
-        """Finish what is in the window, within the time; what waits is left to whoever takes the partition over."""
+        """Finish what is in the window, within the time; the rest is left to whoever takes the partition over."""
         self._feeder.cancel()
         try:
             async with asyncio.timeout(timeout_s):
@@ -105,11 +104,10 @@ class Partition:
 
     async def _feed(self) -> None:
         while True:
-            message = await self._waiting.get()
-            self._release()
+            message = await self._taken.get()
             await self._work.resume.cover(message.timestamp_s)
             await self._work.state_store.read()
-            await self._window.put(message, partial(self._begin, message))
+            self._window.put(message, partial(self._begin, message))
 
     def _begin(self, message: Message) -> Coroutine[Any, Any, Answer]:
         """Analyse a message; an error costs that message alone and is not raised."""
@@ -164,11 +162,16 @@ class Partition:
             if found.result is not None:
                 _observe(self._work.observer, found.result)
             self._bytes -= message.size_bytes
-        self._release()
+        self._release(self._unfinished - len(batch))
 
-    def _release(self) -> None:
-        """Let the transport fetch again once half of what may wait is gone."""
-        if self._held and self._waiting.qsize() <= HOLD_AT // 2 and self._bytes <= HOLD_AT_BYTES // 2:
+    @property
+    def _unfinished(self) -> int:
+        """Number of messages that were taken and have not left the window."""
+        return self._taken.qsize() + len(self._window)
+
+    def _release(self, left: int) -> None:
+        """Let the transport fetch again once half of what may be in work is finished."""
+        if self._held and left <= self._work.window // 2 and self._bytes <= WINDOW_BYTES // 2:
             self._held = False
             self._valve.release()
 

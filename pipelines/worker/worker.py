@@ -77,7 +77,7 @@ class WorkerConfig:
     bounds: StreamBounds = field(default_factory=StreamBounds)
     observers: Observers = UNOBSERVED
     window: int = WINDOW
-    """Frames of one partition handed to the analyser at once."""
+    """Frames of one partition in work at which it is no longer fetched from."""
     record: Recording | None = None
     """Frames and results around events and disagreements that are kept on disk."""
     final_steps: Sequence[FinalStep] = ()

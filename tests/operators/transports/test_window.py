@@ -22,16 +22,11 @@ async def after(turns: int, answer: str) -> str:
     return answer
 
 
-@given(st.lists(st.integers(0, 20), max_size=30), st.integers(1, 8), st.integers(0, 5))
-def test_items_are_finished_in_order_within_the_bound(turns: list[int], size: int, finish_turns: int) -> None:
+@given(st.lists(st.integers(0, 20), max_size=30), st.integers(0, 5))
+def test_items_are_finished_in_order(turns: list[int], finish_turns: int) -> None:
     finished: list[int] = []
-    running: set[int] = set()
-    most = 0
 
     async def work(number: int, count: int) -> str:
-        nonlocal most
-        running.add(number)
-        most = max(most, len(running))
         return await after(count, f"answer {number}")
 
     async def finish(batch: Batch) -> None:
@@ -39,18 +34,16 @@ def test_items_are_finished_in_order_within_the_bound(turns: list[int], size: in
         for number, answer in batch:
             assert answer == f"answer {number}"
             finished.append(number)
-            running.discard(number)
 
     async def main() -> None:
-        window = OrderedWindow[int, str](size, finish)
+        window = OrderedWindow[int, str](finish)
         for number, count in enumerate(turns):
-            await window.put(number, partial(work, number, count))
+            window.put(number, partial(work, number, count))
         await window.drain()
         await window.abandon()
 
     asyncio.run(main())
     assert finished == list(range(len(turns)))
-    assert most <= size
 
 
 async def test_what_is_done_meanwhile_is_finished_together() -> None:
@@ -61,9 +54,9 @@ async def test_what_is_done_meanwhile_is_finished_together() -> None:
         batches.append([number for number, _ in batch])
         await gate.wait()
 
-    window = OrderedWindow[int, str](8, finish)
+    window = OrderedWindow[int, str](finish)
     for number in range(5):
-        await window.put(number, partial(after, 0 if number else 1, ""))
+        window.put(number, partial(after, 0 if number else 1, ""))
     await turns()
     gate.set()
     await window.drain()
@@ -73,19 +66,20 @@ async def test_what_is_done_meanwhile_is_finished_together() -> None:
 
 
 async def test_an_item_stays_inside_until_it_is_finished() -> None:
-    gate = asyncio.Event()
+    gate, begun = asyncio.Event(), asyncio.Event()
 
     async def finish(batch: Batch) -> None:
+        begun.set()
         await gate.wait()
 
-    window = OrderedWindow[int, str](1, finish)
-    await window.put(0, partial(after, 0, ""))
-    second = asyncio.create_task(window.put(1, partial(after, 0, "")))
-    await turns()
-    assert not second.done()
+    window = OrderedWindow[int, str](finish)
+    window.put(0, partial(after, 0, ""))
+    window.put(1, partial(after, 0, ""))
+    await begun.wait()
+    assert len(window) == 2
     gate.set()
-    await second
     await window.drain()
+    assert len(window) == 0
     await window.abandon()
 
 
@@ -93,38 +87,13 @@ async def test_a_failure_ends_the_window() -> None:
     async def finish(batch: Batch) -> None:
         raise OSError("the disk is full")
 
-    window = OrderedWindow[int, str](1, finish)
-    await window.put(0, partial(after, 0, ""))
+    window = OrderedWindow[int, str](finish)
+    window.put(0, partial(after, 0, ""))
     with pytest.raises(OSError, match="full"):
         await window.drain()
     with pytest.raises(OSError, match="full"):
-        await window.put(1, partial(after, 0, ""))
+        window.put(1, partial(after, 0, ""))
     assert isinstance(window.finisher.exception(), OSError)
-
-
-async def test_a_put_that_is_cancelled_takes_no_room() -> None:
-    gate = asyncio.Event()
-
-    async def work() -> str:
-        await gate.wait()
-        return ""
-
-    finished: Batch = []
-
-    async def finish(batch: Batch) -> None:
-        finished.extend(batch)
-
-    window = OrderedWindow[int, str](1, finish)
-    await window.put(0, work)
-    waiting = asyncio.create_task(window.put(1, work))
-    await asyncio.sleep(0)
-    waiting.cancel()
-    gate.set()
-    await asyncio.wait_for(window.drain(), 5)
-    await window.put(2, work)
-    await asyncio.wait_for(window.drain(), 5)
-    assert [number for number, _ in finished] == [0, 2]
-    await window.abandon()
 
 
 async def test_abandoning_cancels_the_work_and_finishes_nothing() -> None:
@@ -142,8 +111,8 @@ async def test_abandoning_cancels_the_work_and_finishes_nothing() -> None:
     async def finish(batch: Batch) -> None:
         finished.extend(batch)
 
-    window = OrderedWindow[int, str](4, finish)
-    await window.put(0, work)
+    window = OrderedWindow[int, str](finish)
+    window.put(0, work)
     await asyncio.sleep(0)
     await window.abandon()
     assert cancelled.is_set()
