@@ -64,7 +64,7 @@ class Rehearsal:
         served, position = end - first, end
         at = self.now + seconds(places[end] - places[first])
         while position < stop:
-            at, present = self._wait(at, position)
+            at, present = self.wait(at, position)
             while position < present:
                 end = self._end(position, present)
                 done = at + seconds(places[end] - places[position])
@@ -77,11 +77,16 @@ class Rehearsal:
                 position = min(enough, max(present - size, position + 1 + size // 4))
         return served - self.worth * (at - self.now)
 
-    def _wait(self, at: float, position: int) -> tuple[float, int]:
-        """When there is somebody to serve, and how many have come by then."""
-        if position >= self.waiting:
-            at = max(at, self.now + (position - self.waiting + 1) / self.rate)
-        come = int((at - self.now) * self.rate + TOLERANCE_S)
+    def wait(self, at: float, position: int) -> tuple[float, int]:
+        """When there is somebody to serve from ``position`` on, and how many have come by then: more than ``position``.
+
+        Those who are waited for are counted and not computed. Sums of times are rounded by a share of the machine's
+        running time, which at high rates is more than a newcomer's gap: none would ever come.
+        """
+        wanted = position - self.waiting + 1
+        if wanted > 0:
+            at = max(at, self.now + wanted / self.rate)
+        come = max(wanted, int((at - self.now) * self.rate + TOLERANCE_S))
         return at, min(self.waiting + come, len(self.due))
 
     def _end(self, start: int, present: int) -> int:
