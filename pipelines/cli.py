@@ -31,6 +31,7 @@ COMMANDS = {
     "serve": "Show all streams in a browser, live.",
     "forward": "Send events to MQTT and webhooks.",
     "explain": "Say why a frame was analysed as it was.",
+    "replay": "Run recorded frames again, and say what is found otherwise.",
     "check": "Validate a query file.",
     "topics": "Create or describe the topics.",
     "dlq": "Read dead letters, and put their messages back.",
@@ -42,7 +43,7 @@ COMMANDS = {
     "health": "Exit 0 while a capture or worker process is alive and making progress.",
 }
 
-ELSEWHERE = {"caches": "models.caches"}
+ELSEWHERE = {"caches": "models.caches", "explain": "recorded.explain", "replay": "recorded.replay"}
 """Subcommands whose module is not called like them."""
 
 

@@ -39,6 +39,7 @@ from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
 from pipelines.assembly import cache_source
 from pipelines.commands import adapt, capture, init, options
+from pipelines.commands.recorded import replay
 from pipelines.execute import ahead, arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
@@ -56,6 +57,7 @@ from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
 from pipelines.run import capture_all, feed, first_look, run_query
+from pipelines.run.replay import comparison, match
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import app, plan_publisher, state_topic, worker
 from pipelines.worker.adapt import inbox, link, process
@@ -136,8 +138,10 @@ SAID = {
         f"| frames that are read in search of one | *{mib(frame_finder.LOOK_BYTES)}, {frame_finder.LOOK_S:.0f} s* |",
         f"| frames that are kept, since several events are about them | *{frame_finder.KEPT}* |",
         f"| *{mqtt_sink.MOST_STREAMS}* for each sink |",
+        f"lists | *{match.MOST_OBJECTS}, {comparison.MOST_STREAMS}, {comparison.MOST_WORST}* |",
+        f"of an episode that it reads | *{mib(layout.LARGEST_PICTURE)}, {mib(layout.LARGEST_RESULTS)}* |",
         f"| a folder of `--record` | {options.RECORD_MB} MB | `--record-mb` |",
-        f"*{preroll.SPAN_S:.0f} s of a stream, {preroll.MOST_HELD} frames; {mib(preroll.MOST_BYTES)} of all streams* |",
+        f"*{preroll.SPAN_S:.0f} s of a stream, {layout.MOST_HELD} frames; {mib(preroll.MOST_BYTES)} of all streams* |",
         f"| frames that wait to be written | *{mib(recorder.MOST_QUEUED)}* |",
         f"| frames of an episode, causes | *{layout.MOST_FRAMES}, {layout.MOST_CAUSES}* |",
         f"| *{record_window.SHARE * 100:.0f} % of the process's, and {record_window.ALLOWANCE_S:.0f} s* |",
@@ -299,6 +303,11 @@ SAID = {
         f"at most {record_window.SHARE * 100:.0f} % of the process's processor time (and "
         f"{record_window.ALLOWANCE_S:.0f} s",
         f"`--record-mb` ({options.RECORD_MB} by default)",
+    ],
+    "how-to/replay.md": [
+        f"objects ({replay.TOLERANCE:g} by default)",
+        f"at most {'twenty' if comparison.MOST_WORST == 20 else '?'}: on the left",
+        f"The first {comparison.LEAD_IN_S:.0f} s of an episode are not compared",
     ],
     "how-to/mend-dead-letters.md": [f"up to {kib(dead_letters.DEAD_LETTER_BYTES)}, its bytes"],
     "how-to/specialize.md": [

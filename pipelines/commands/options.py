@@ -17,6 +17,7 @@ from serving.common.clock import SYSTEM
 from serving.errors import BadInput
 
 if TYPE_CHECKING:
+    from pipelines.observe.record.layout import Manifest
     from pipelines.observe.record.manifest import Recording
     from pipelines.query.dag import Dag
     from serving.catalogue.lookup import Catalogue
@@ -162,12 +163,18 @@ def recording(
         if megabytes is not None:
             raise BadInput("--record-mb belongs to --record DIR: give that too, or leave it out")
         return None
-    from pipelines.observe.record.manifest import Recording, manifest_of
+    from pipelines.observe.record.manifest import Recording
+
+    return Recording(directory, manifest(file, dag, known), (megabytes or RECORD_MB) * 1_000_000)
+
+
+def manifest(file: Path, dag: Dag, known: Catalogue) -> Manifest:
+    """Describe a query and what runs it; ``file``: where it stands. Raises ``BadInput``."""
+    from pipelines.observe.record.manifest import manifest_of
 
     models = {name for node in dag.nodes for name in node.models if name in known.names()}
     versions = {name: known.find(name).card.version for name in sorted(models)}
-    manifest = manifest_of(dag.query, file, versions, SYSTEM.now())
-    return Recording(directory, manifest, (megabytes or RECORD_MB) * 1_000_000)
+    return manifest_of(dag.query, file, versions, SYSTEM.now())
 
 
 def listening(serve: bool, listen: str | None, secret_file: Path | None) -> Listen | None:

@@ -2,5 +2,5 @@
 that analyses them in this process.
 
 Read in this order: ``run_query``, ``capture_specs``, ``capture_all``, ``embedded``, ``feed``, ``credits``,
-``event_log``, ``progress``, ``state_lines``, ``first_look``.
+``event_log``, ``progress``, ``state_lines``, ``first_look``, ``replay``.
 """

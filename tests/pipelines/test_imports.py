@@ -62,6 +62,7 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("run, wrong source", ["run", "right.yaml", "--source", "htp://a"], "pydantic"),
     ("run, served to others without a secret", ["run", "right.yaml", "--listen", "0.0.0.0:1"], "pydantic"),
     ("run, no address", ["run", "right.yaml", "--listen", "here"], "pydantic"),
+    ("replay", ["replay", "none", "wrong.yaml"], "pydantic"),
     ("worker", ["worker", "wrong.yaml", *BROKER], "pydantic"),
     ("worker, misspelt model", ["worker", "model.yaml", *BROKER], "pydantic"),
     ("worker, wrong broker", ["worker", "right.yaml", "--broker", "http://a"], "pydantic"),

@@ -24,6 +24,8 @@ CAUSES: Final = "causes.jsonl"
 
 MOST_FRAMES = 256
 """Frames of an episode; what goes on for longer goes on in another one."""
+MOST_HELD = 128
+"""Frames of a stream that may come to be kept, beside those of an episode."""
 MOST_CAUSES = 1000
 """Causes of an episode that are written down."""
 MOST_EPISODES = 100_000

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from operators.frames.frame import Frame
 from operators.wire.schema import Result
+from pipelines.observe.record.layout import MOST_HELD
 
 SPAN_S = 3.0
 """Media time before an event that is kept."""
 MOST_BYTES = 64 << 20
 """Bytes of decoded frames, of all streams together."""
-MOST_HELD = 128
-"""Frames of a stream."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,13 +15,13 @@ from pipelines.observe.record.layout import (
     MANIFEST,
     MOST_EPISODES,
     MOST_FRAMES,
+    MOST_HELD,
     RESULTS,
     Manifest,
     episode_name,
     episode_number,
     picture_name,
 )
-from pipelines.observe.record.preroll import MOST_HELD
 from serving.errors import BadInput, Malformed
 
 LARGEST_MANIFEST = 1 << 20
@@ -78,6 +78,14 @@ def frames(directory: Path, episode: int) -> Iterator[RecordedFrame]:
     for place, line in enumerate(lines[: MOST_FRAMES + MOST_HELD]):
         if line:
             yield _frame(folder, episode, place, line)
+
+
+def picture_of(directory: Path, frame: RecordedFrame) -> bytes | None:
+    """The frame's JPEG; None where it cannot be read."""
+    try:
+        return _bounded(directory / frame.where, LARGEST_PICTURE)
+    except (OSError, Malformed):
+        return None
 
 
 def _frame(folder: Path, episode: int, place: int, line: bytes) -> RecordedFrame:

@@ -7,8 +7,7 @@ from itertools import count
 import numpy as np
 
 from operators.testing import make_frame
-from pipelines.observe.record import preroll
-from pipelines.observe.record.layout import MOST_FRAMES
+from pipelines.observe.record.layout import MOST_FRAMES, MOST_HELD
 from pipelines.observe.record.preroll import Preroll, Shot
 from pipelines.observe.record.window import AFTER_S, ALLOWANCE_S, SHARE, Window, affordable
 from tests.operators.publish.messages import result
@@ -70,7 +69,7 @@ def test_what_is_held_is_bounded_in_bytes_over_all_streams_and_in_frames_of_one(
     assert len(held.take("small")) >= 30
     for seq in range(1000):
         held.add(shot(seq, size=1, fps=1e6))
-    assert len(held.take("cam")) == preroll.MOST_HELD
+    assert len(held.take("cam")) == MOST_HELD
 
 
 def test_a_frame_that_is_larger_than_all_room_is_not_held() -> None:

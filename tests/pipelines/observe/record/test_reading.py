@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.observe.record import reading
-from pipelines.observe.record.layout import MOST_FRAMES
-from pipelines.observe.record.preroll import MOST_HELD
+from pipelines.observe.record.layout import MOST_FRAMES, MOST_HELD
 from pipelines.observe.record.reading import episodes, frames, read_manifest
 from serving.errors import BadInput
 from tests.pipelines.observe.record.scenes import record

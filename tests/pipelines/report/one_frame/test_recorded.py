@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from operators.wire.schema import Result, from_json, to_json
-from pipelines.commands.explain import command
+from pipelines.commands.recorded.explain import command
 from pipelines.report.one_frame.recorded import MOST_STREAMS, Sought, audits, results
 from serving.common.untrusted import LARGEST_BYTES
 from serving.errors import BadInput
