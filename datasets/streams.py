@@ -33,10 +33,6 @@ class ClassStream:
     dominant: Sequence[frozenset[int]]
     """The dominant classes of each phase; empty without skew."""
 
-    def phase_of_objects(self) -> Labels:
-        """The number of the phase each object belongs to."""
-        return np.repeat(np.arange(len(self.phases)), [phase.length for phase in self.phases])
-
 
 def generate(rng: np.random.Generator, classes: int, phases: Sequence[Phase]) -> ClassStream:
     """Draw the dominant classes of every phase, each on its own, and the objects.

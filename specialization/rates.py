@@ -71,11 +71,6 @@ class Template(msgspec.Struct, frozen=True):
         return self.cost + rates.cascaded(skew)
 
 
-def mean_cost(special_rate: float, cascade_rate: float, compact: float, oracle: float) -> float:
-    """Per input: (1 − s)·R* + s·(h + c·R*); s share of inputs under a cascade, c of these to the oracle."""
-    return (1 - special_rate) * oracle + special_rate * (compact + cascade_rate * oracle)
-
-
 def _between(low: Rates, high: Rates, share: float) -> Rates:
     pairs = zip(msgspec.structs.astuple(low), msgspec.structs.astuple(high), strict=True)
     return Rates(*(a + share * (b - a) for a, b in pairs))

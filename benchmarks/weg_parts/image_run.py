@@ -19,6 +19,7 @@ from benchmarks.weg_parts.image_sets import Image, ImageSet, Look
 from serving.errors import SluiceError
 from specialization.heads.head import OTHER, SpecialisedHead
 from specialization.weg.algorithm import Weg
+from specialization.weg.printed import next_action
 from specialization.weg.state import Head
 
 BLOCK = 20
@@ -72,7 +73,7 @@ class Ours:
 
     def answer(self, image: Image) -> int:
         """The class of one picture."""
-        action = self._weg.action(self._rng.random())
+        action = next_action(self._weg, self._rng.random())
         if action.head is None:
             label = asked(self._oracle, image)
             self._weg.oracle_answered(label)

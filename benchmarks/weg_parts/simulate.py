@@ -14,6 +14,7 @@ import numpy as np
 from datasets.streams import ClassStream
 from specialization.rates import Rates, Template
 from specialization.weg.algorithm import Weg
+from specialization.weg.printed import next_action
 from specialization.weg.state import Head
 
 BLOCK = 1 << 14
@@ -102,7 +103,7 @@ def simulate(weg: Weg, stream: ClassStream, template: Template, world: World, tr
 
 def one_object(weg: Weg, label: int, template: Template, world: World, account: Account) -> None:
     """Do what the algorithm asks for, and tell it what came of it."""
-    action = weg.action(world.uniform())
+    action = next_action(weg, world.uniform())
     account.objects += 1
     if action.head is None:
         answer = world.oracle(label)

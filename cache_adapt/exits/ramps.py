@@ -4,6 +4,8 @@ An exit's utility is the latency that inputs saved by leaving there, less what i
 Exits with a negative one are given up. What a place without an exit would bring is not known, but hardly more inputs
 would leave there than at the next exit further on, together with those of earlier exits that are given up: that bounds
 its utility, and the place with the highest bound is tried, its threshold closed until the next tuning.
+
+Nothing calls it while streams run: there, places are chosen when caches are built or trained anew.
 """
 
 from __future__ import annotations

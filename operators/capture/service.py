@@ -50,11 +50,6 @@ class Capture:
         self._run = CaptureRun(spec, emit, status, drop, clock, observer)
         self._live = LiveReader(self._run, rng or random.Random()) if spec.uri.live else None
 
-    @property
-    def run_id(self) -> str:
-        """The id that all frames of this run carry, over reconnects and loops."""
-        return self._run.id
-
     def run(self) -> None:
         """Capture until the source ends, ``limit`` is reached or ``stop`` is called. ``SourceError`` if it fails.
 

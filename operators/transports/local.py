@@ -218,7 +218,7 @@ class Consumer(CheapWaits, FaustConsumer):
 
     async def create_topic(self, topic: str, partitions: int, replication: int, **options: Any) -> None:
         """Make a topic where it is not there."""
-        self._broker.create_topic(topic, partitions, compacted=bool(options.get("compacting")))
+        self._broker.create_topic(topic, partitions)
 
 
 class Producer(FaustProducer):
@@ -277,7 +277,7 @@ class Producer(FaustProducer):
 
     async def create_topic(self, topic: str, partitions: int, replication: int, **options: Any) -> None:
         """Make a topic where it is not there."""
-        self._broker.create_topic(topic, partitions, compacted=bool(options.get("compacting")))
+        self._broker.create_topic(topic, partitions)
 
 
 class Transport(base.Transport):

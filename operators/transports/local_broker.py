@@ -10,12 +10,12 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import count
 
 from aiokafka.partitioner import murmur2
 
-from operators.transports.log import BoundedLog, CompactedLog, Headers, Log, Record, Value
+from operators.transports.log import BoundedLog, Headers, Record, Value
 from serving.errors import BadInput
 
 MAX_BYTES = 256 << 20
@@ -35,7 +35,7 @@ class LocalBroker:
         self.max_bytes = max_bytes
         self.lost: Counter[tuple[str, Partition]] = Counter()
         """Records that left a log before the group had read them, by (group, partition)."""
-        self._topics: dict[str, list[Log]] = {}
+        self._topics: dict[str, list[BoundedLog]] = {}
         self._committed: dict[tuple[str, Partition], int] = {}
         self._members: set[str] = set()
         self._turn = count()
@@ -56,14 +56,11 @@ class LocalBroker:
 
     # -- topics ---------------------------------------------------------
 
-    def create_topic(
-        self, topic: str, partitions: int = 1, *, compacted: bool = False, max_bytes: int | None = None
-    ) -> None:
+    def create_topic(self, topic: str, partitions: int = 1, *, max_bytes: int | None = None) -> None:
         """Make a topic, each partition with a bound of its own or the broker's; one that exists stays as it is."""
         bound = self.max_bytes if max_bytes is None else max_bytes
-        make: Callable[[], Log] = CompactedLog if compacted else lambda: BoundedLog(bound)
         with self._lock:
-            self._topics.setdefault(topic, [make() for _ in range(partitions)])
+            self._topics.setdefault(topic, [BoundedLog(bound) for _ in range(partitions)])
 
     def partitions_for_topic(self, topic: str) -> set[int]:
         """Partition numbers, empty for an unknown topic (the name that Faust's assignor calls)."""
@@ -81,10 +78,6 @@ class LocalBroker:
     def end(self, partition: Partition) -> int:
         """Offset that the next record will get."""
         return self._log(partition).end
-
-    def dropped(self, topic: str) -> int:
-        """Records that left the topic's logs to keep their bound."""
-        return sum(log.dropped for log in self._logs(topic))
 
     # -- records --------------------------------------------------------
 
@@ -114,16 +107,14 @@ class LocalBroker:
         """Up to ``limit`` records from ``offset``; those that are gone already are counted in ``lost``."""
         with self._lock:
             log = self._log(partition)
-            if isinstance(log, BoundedLog) and offset < log.start:
+            if offset < log.start:
                 self.lost[group, partition] += log.start - offset
             return log.read(offset, limit)
 
     def trim(self, partition: Partition, offset: int) -> None:
         """Free the records before ``offset``, which nobody reads any more."""
         with self._lock:
-            log = self._log(partition)
-            if isinstance(log, BoundedLog):
-                log.trim(offset)
+            self._log(partition).trim(offset)
 
     # -- groups ---------------------------------------------------------
 
@@ -159,12 +150,12 @@ class LocalBroker:
         with self._lock:
             self._waiters.pop(event, None)
 
-    def _logs(self, topic: str) -> list[Log]:
+    def _logs(self, topic: str) -> list[BoundedLog]:
         if topic not in self._topics:
             self.create_topic(topic)
         return self._topics[topic]
 
-    def _log(self, partition: Partition) -> Log:
+    def _log(self, partition: Partition) -> BoundedLog:
         topic, number = partition
         return self._logs(topic)[number]
 

@@ -39,17 +39,6 @@ def _onwards(graph: Graph, node: str) -> list[Path]:
     return [(node, *rest) for taker in takers for rest in _onwards(graph, taker)] or [(node,)]
 
 
-def partial_budgets(
-    ways: Sequence[Path], time_s: float, times: Mapping[str, Times], split: Split = "proportional"
-) -> dict[str, float]:
-    """Seconds for every node of the paths, when all paths begin now and may take ``time_s``."""
-    found: dict[str, float] = {}
-    for path in ways:
-        for node, budget_s in zip(path, shares(path, time_s, times, split), strict=True):
-            found[node] = min(budget_s, found.get(node, budget_s))
-    return found
-
-
 def shares(path: Path, time_s: float, times: Mapping[str, Times], split: Split) -> list[float]:
     """Seconds for each node of one path; together ``time_s``, or nothing where that has passed."""
     weights = [1.0 if split == "equal" else times[node].longest_s for node in path]

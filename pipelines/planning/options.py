@@ -84,13 +84,6 @@ class Table:
         least_s, longest_s = self._extremes[COUNTED]
         return Times(least_s * objects / COUNTED, longest_s * objects / COUNTED)
 
-    def best_that_fits(self, objects: int, budget_s: float) -> Option | None:
-        """The first option that takes no longer than the budget; None where none does."""
-        for place, seconds in enumerate(self.seconds(objects)):
-            if seconds <= budget_s:
-                return self.options[place]
-        return None
-
     def fastest(self, objects: int) -> Option:
         """The option that takes least; of equals the first."""
         seconds = self.seconds(objects)

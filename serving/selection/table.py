@@ -53,7 +53,7 @@ class VariantRecord:
 
 
 class VariantTable:
-    """The variants to choose from, a column each; states and loads change, the rest does not."""
+    """The variants to choose from, a column each."""
 
     def __init__(self, records: Sequence[VariantRecord]) -> None:
         """Raises BadInput where there is none."""
@@ -65,11 +65,3 @@ class VariantTable:
         self.state = [each.state for each in records]
         self.within = {state: np.array([each.state is state for each in records]) for state in State}
         self.load = np.array([each.load for each in records])
-        self._columns = {name: column for column, name in enumerate(self.ids)}
-
-    def observe(self, variant: str, state: State, load: float) -> None:
-        """Record a variant's present state and load; called by the planner."""
-        column = self._columns[variant]
-        self.within[self.state[column]][column] = False
-        self.within[state][column] = True
-        self.state[column], self.load[column] = state, load

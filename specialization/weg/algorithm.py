@@ -17,7 +17,7 @@ from msgspec import structs
 
 from specialization.rates import Template
 from specialization.weg.config import WegConfig
-from specialization.weg.state import FALLBACK, HEAD, ORACLE, Action, Head, Source, Target, WegState
+from specialization.weg.state import FALLBACK, HEAD, ORACLE, Head, Source, Target, WegState
 
 Evidence = Literal["head answered", "oracle answered", "agreed", "contradicted"]
 """The source of a cascade's answer, or the outcome of an audit."""
@@ -64,7 +64,7 @@ class Weg:
     >>> weg.state.wanted.target.classes
     (7,)
     >>> weg.head_arrived(weg.state.wanted.number)
-    >>> weg.action(uniform=0.5).head.target.template
+    >>> weg.state.head.target.template
     'small'
     """
 
@@ -75,11 +75,6 @@ class Weg:
         for head in (*self.state.known, self.state.head, self.state.wanted):
             if head and not self._is_known(head.target):
                 self.head_failed(head.number)
-
-    def action(self, uniform: float) -> Action:
-        """The action for the next object; ``uniform`` is drawn from [0, 1) and decides whether it is audited."""
-        head = self.state.head
-        return Action(head, audit=head is not None and uniform < self.rules.config.epsilon)
 
     def oracle_answered(self, label: int) -> None:
         """Record an answer of the oracle when it was asked alone."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from specialization.rates import Template
-from specialization.weg.algorithm import Evidence
+from specialization.weg.algorithm import Evidence, Weg
 from specialization.weg.candidates import Templates, cheapest, rates_of
 from specialization.weg.config import WegConfig
 from specialization.weg.dominance import dominant_classes
@@ -81,3 +81,21 @@ class Printed:
 def share(answers: list[int], classes: frozenset[int]) -> float:
     """Share of the answers that are in the classes."""
     return sum(answer in classes for answer in answers) / len(answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """The way to answer the next object: by the oracle, or by the cascade of a head and the oracle."""
+
+    head: Head | None = None
+    audit: bool = False
+    """Run the oracle as well if the head answers, and tell whether they agree."""
+
+
+def next_action(weg: Weg, uniform: float) -> Action:
+    """The action for the next object; ``uniform`` is drawn from [0, 1) and decides whether it is audited.
+
+    It is for simulations: where streams run, ``cache_adapt.audit`` draws the audits of all shortcuts.
+    """
+    head = weg.state.head
+    return Action(head, audit=head is not None and uniform < weg.rules.config.epsilon)

@@ -37,14 +37,6 @@ class Head(msgspec.Struct, frozen=True):
     training_skew: float
 
 
-class Action(msgspec.Struct, frozen=True):
-    """The way to answer the next object: by the oracle, or by the cascade of a head and the oracle."""
-
-    head: Head | None = None
-    audit: bool = False
-    """Run the oracle as well if the head answers, and tell whether they agree."""
-
-
 class WegState(msgspec.Struct):
     """Symbols as in algorithm 5.1."""
 

@@ -35,7 +35,7 @@ def camera(rtsp_server: MakeServer, tmp_path: Path) -> RtspServer:
 
 def assert_unbroken(recorder: Recorder) -> None:
     assert recorder.seqs == list(range(len(recorder.seqs)))
-    assert {frame.run for frame in recorder.frames} == {recorder.capture.run_id}
+    assert {frame.run for frame in recorder.frames} == {status.run for status in recorder.statuses}
     times_s = [frame.media_time_s for frame in recorder.frames]
     assert all(earlier < later for earlier, later in pairwise(times_s))
     assert "secret99" not in repr(recorder.statuses)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specialization.rates import Rates, Template, mean_cost
+from specialization.rates import Rates, Template
 
 SMALL, LARGE = Rates(0.9, 0.05, 0.8), Rates(0.7, 0.15, 0.6)
 TEMPLATE = Template("compact", 0.2, {2: SMALL, 10: LARGE})
@@ -28,11 +28,6 @@ def test_eq_5_1() -> None:
 def test_eq_5_1_at_its_ends() -> None:
     assert SMALL.accuracy(1.0, 0.7) == pytest.approx(0.9 + 0.05 * 0.7)
     assert SMALL.accuracy(0.0, 0.7) == pytest.approx(0.8 * 0.7)
-
-
-@pytest.mark.parametrize(("special", "cascade", "oracle_ms", "weg_ms"), VIDEOS)
-def test_table_5_3_follows_from_table_5_4(special: float, cascade: float, oracle_ms: float, weg_ms: float) -> None:
-    assert mean_cost(special, cascade, 1.93, oracle_ms) == pytest.approx(weg_ms, rel=0.1)
 
 
 def test_rates_are_linear_between_measured_sizes() -> None:

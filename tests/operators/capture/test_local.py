@@ -29,8 +29,8 @@ def test_a_file_from_start_to_end(tmp_path: Path) -> None:
     assert recorder.error is None
     assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
     assert recorder.seqs == list(range(24))
-    assert {(frame.stream, frame.run) for frame in recorder.frames} == {("gate", recorder.capture.run_id)}
-    assert {status.run for status in recorder.statuses} == {recorder.capture.run_id}
+    (run,) = {status.run for status in recorder.statuses}
+    assert {(frame.stream, frame.run) for frame in recorder.frames} == {("gate", run)}
     assert [status.frames for status in recorder.statuses] == [0, 0, 24]
 
 
@@ -147,5 +147,5 @@ def test_runs_in_any_thread(tmp_path: Path) -> None:
     for recorder in recorders:
         recorder.__enter__()
     assert all(recorder.join().seqs == list(range(6)) for recorder in recorders)
-    assert len({recorder.capture.run_id for recorder in recorders}) == 3
+    assert len({recorder.statuses[0].run for recorder in recorders}) == 3
     assert threading.active_count() < 10

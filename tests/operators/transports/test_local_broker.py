@@ -37,7 +37,7 @@ def test_without_keys_partitions_take_turns() -> None:
 
 def test_a_topic_that_exists_stays_as_it_is() -> None:
     broker = LocalBroker()
-    broker.create_topic("topic", 2, compacted=True)
+    broker.create_topic("topic", 2)
     broker.create_topic("topic", 5)
     assert broker.partitions_for_topic("topic") == {0, 1}
     assert broker.partitions_for_topic("unknown") == set()
@@ -51,18 +51,9 @@ def test_a_group_that_falls_behind_the_bound_is_told_what_it_lost() -> None:
     records = broker.read("slow", ("topic", 0), 2, 100)
     assert [record.offset for record in records] == [7, 8, 9]
     assert broker.lost == {("slow", ("topic", 0)): 5}
-    assert broker.dropped("topic") == 7
+    assert broker.start(("topic", 0)) == 7
     broker.read("slow", ("topic", 0), 10, 100)
     assert broker.lost["slow", ("topic", 0)] == 5, "what is up to date loses nothing"
-
-
-def test_compaction_is_no_loss() -> None:
-    broker = LocalBroker()
-    broker.create_topic("states", compacted=True)
-    for number in range(5):
-        broker.append("states", b"camera", bytes([number]))
-    assert [record.offset for record in broker.read("reader", ("states", 0), 0, 10)] == [4]
-    assert not broker.lost
 
 
 def test_a_group_goes_on_where_it_committed() -> None:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.transports.log import BoundedLog, CompactedLog, Log, Record
+from operators.transports.log import BoundedLog, Record
 
 KEYS = st.sampled_from([b"a", b"b", b"c", b"d"])
 VALUES = st.none() | st.binary(max_size=40)
 MESSAGES = st.lists(st.tuples(KEYS, VALUES), max_size=60)
 
 
-def filled(log: Log, messages: list[tuple[bytes | None, bytes | None]]) -> list[Record]:
+def filled(log: BoundedLog, messages: list[tuple[bytes | None, bytes | None]]) -> list[Record]:
     """Append all and return the records as appended."""
     records = [Record(offset, 0, key, value) for offset, (key, value) in enumerate(messages)]
     for record in records:
@@ -32,7 +32,6 @@ def test_what_is_trimmed_is_gone_and_the_rest_keeps_its_offsets(
     assert log.read(0, 1000) == records[offset:]
     assert (log.start, log.end) == (min(offset, len(records)), len(records))
     assert log.size_bytes == sum(record.size_bytes for record in records[offset:])
-    assert log.dropped == 0
 
 
 @given(MESSAGES, st.integers(1, 200))
@@ -45,30 +44,17 @@ def test_a_bounded_log_keeps_the_newest_within_its_bound(
     kept = log.read(0, 1000)
     assert kept == records[len(records) - len(kept) :], "a run of the newest, offsets without gap"
     assert (log.start, log.end) == (len(records) - len(kept), len(records))
-    assert log.dropped == log.start
     assert log.size_bytes == sum(record.size_bytes for record in kept)
     assert log.size_bytes <= max_bytes or len(kept) == 1
     if log.start:
         assert log.size_bytes + records[log.start - 1].size_bytes > max_bytes, "nothing was dropped without need"
 
 
-@given(MESSAGES)
-def test_a_compacted_log_keeps_the_newest_of_every_key(messages: list[tuple[bytes | None, bytes | None]]) -> None:
-    log = CompactedLog()
-    records = filled(log, messages)
-
-    newest = {record.key: record for record in records}
-    kept = log.read(0, 1000)
-    assert kept == sorted(newest.values(), key=lambda record: record.offset)
-    assert log.end == len(records)
-    assert log.start == (kept[0].offset if kept else log.end)
-
-
-@given(MESSAGES, st.booleans(), st.integers(0, 70), st.integers(1, 70))
+@given(MESSAGES, st.integers(0, 70), st.integers(1, 70))
 def test_reading_gives_the_oldest_from_an_offset_on(
-    messages: list[tuple[bytes | None, bytes | None]], compacted: bool, offset: int, limit: int
+    messages: list[tuple[bytes | None, bytes | None]], offset: int, limit: int
 ) -> None:
-    log: Log = CompactedLog() if compacted else BoundedLog(60)
+    log = BoundedLog(60)
     filled(log, messages)
 
     everything = log.read(0, 1000)
@@ -77,7 +63,7 @@ def test_reading_gives_the_oldest_from_an_offset_on(
 
 @given(MESSAGES, st.integers(1, 5))
 def test_reading_in_pieces_gives_everything_once(messages: list[tuple[bytes | None, bytes | None]], limit: int) -> None:
-    log = CompactedLog()
+    log = BoundedLog(60)
     filled(log, messages)
 
     found: list[Record] = []
@@ -86,21 +72,9 @@ def test_reading_in_pieces_gives_everything_once(messages: list[tuple[bytes | No
     assert found == log.read(0, 1000)
 
 
-@pytest.mark.parametrize("log", [BoundedLog(100), CompactedLog()])
-def test_a_record_out_of_order_is_refused(log: Log) -> None:
+def test_a_record_out_of_order_is_refused() -> None:
     with pytest.raises(ValueError, match="has offset 7, the log continues at 0"):
-        log.append(Record(7, 0, b"key", b""))
-
-
-def test_a_compacted_log_refuses_a_record_without_key() -> None:
-    with pytest.raises(ValueError, match="without a key"):
-        CompactedLog().append(Record(0, 0, None, b""))
-
-
-def test_a_tombstone_is_the_newest_of_its_key() -> None:
-    log = CompactedLog()
-    filled(log, [(b"a", b"1"), (b"b", b"2"), (b"a", None)])
-    assert [(record.key, record.value) for record in log.read(0, 10)] == [(b"b", b"2"), (b"a", None)]
+        BoundedLog(100).append(Record(7, 0, b"key", b""))
 
 
 def test_size_counts_key_value_and_headers() -> None:

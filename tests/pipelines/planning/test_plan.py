@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.planning.budgets import Split, Times, fill, partial_budgets, paths
+from pipelines.planning.budgets import Split, fill, paths
 from pipelines.planning.options import COUNTED, Option, Table
 from pipelines.planning.plan import FramePlan, Load, Terms, budgets, plan, replan
 from tests.pipelines.planning.table5 import GRAPH, TABLE_5, terms
@@ -73,9 +73,10 @@ def test_table_5_by_the_proportional_split(slo_ms: int) -> None:
 
 def test_a_node_gets_the_least_that_any_of_its_paths_gives() -> None:
     graph = {"a": ("b", "d"), "b": ("c",), "c": ("d",), "d": ()}
-    times = dict.fromkeys(graph, Times(0.0, 1.0))
+    tables = dict.fromkeys(graph, Table((Option.fixed("slow", None, 1.0), Option.fixed("fast", None, 0.0))))
     assert sorted(paths(graph)) == [("a", "b", "c", "d"), ("a", "d")]
-    assert partial_budgets(paths(graph), 12.0, times, "equal") == {"a": 3.0, "b": 3.0, "c": 3.0, "d": 3.0}
+    frame = plan(Terms(tuple(paths(graph)), tables, "equal"), 12.0, NOTHING, 0.0)
+    assert {node: choice.budget_s for node, choice in frame.choices.items()} == dict.fromkeys(graph, 3.0)
 
 
 def test_objects_that_are_answered_already_leave_time_for_a_better_variant() -> None:
@@ -215,11 +216,3 @@ def test_the_most_objects_that_fit_are_the_most_that_fit(tails: list[float], bud
     assert option.takes_s(most + 1) > budget_s - 1e-9
     assert option.takes_s(0) == 0.0
     assert option.takes_s(2 * COUNTED) == pytest.approx(2 * option.takes_s(COUNTED))
-
-
-def test_the_first_of_the_table_that_fits_is_taken() -> None:
-    options = (Option.fixed("wanted", 0.9, 0.03), Option.fixed("slower", 0.95, 0.05), Option.fixed("fast", 0.8, 0.01))
-    table = Table(options)
-    assert table.best_that_fits(1, 0.06) is options[0]
-    assert table.best_that_fits(1, 0.02) is options[2]
-    assert table.best_that_fits(1, 0.001) is None

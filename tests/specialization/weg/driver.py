@@ -8,7 +8,7 @@ from specialization.rates import Rates, Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Rules, Weg
 from specialization.weg.config import WegConfig
-from specialization.weg.printed import Printed
+from specialization.weg.printed import Printed, next_action
 
 GOOD = Rates(0.88, 0.08, 0.9)
 COMPACT = Template("compact", 0.15, {1: Rates(0.95, 0.04, 0.95), 5: GOOD, 15: Rates(0.8, 0.12, 0.88)})
@@ -26,7 +26,7 @@ def weg(rules: type[Printed] | type[Adaptive], config: WegConfig = CONFIG) -> We
 def tell_oracle(machine: Weg, answers: Sequence[int]) -> None:
     """The oracle answered so, if it was asked."""
     for answer in answers:
-        assert machine.action(NOT_AUDITED).head is None
+        assert next_action(machine, NOT_AUDITED).head is None
         machine.oracle_answered(answer)
 
 

@@ -15,6 +15,7 @@ from specialization.rates import Rates, Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
 from specialization.weg.config import WegConfig
+from specialization.weg.printed import next_action
 from specialization.weg.state import WegState
 from tests.specialization.weg.driver import COMPACT, CONFIG, weg
 
@@ -152,5 +153,5 @@ def test_whatever_happens_it_goes_on(
             machine.audited(head.number, agrees=value > 2)
         elif wanted:
             (machine.head_failed if event == "failed" else machine.head_arrived)(wanted.number)
-    action = machine.action(0.5)
+    action = next_action(machine, 0.5)
     assert action.head == machine.state.head
