@@ -15,6 +15,7 @@ if complaint := shadowed.complaint():  # before the first import from a package 
     sys.exit(f"sluice: error: {complaint}")
 
 from pipelines.process.early_stop import Stopped, end_on_signals
+from pipelines.process.garbage import collect_seldom
 from pipelines.process.leaving import leave
 from pipelines.process.safe_stream import SafeStream
 from pipelines.process.suggesting import SuggestingGroup
@@ -78,6 +79,7 @@ def main() -> None:
     """Entry point: errors meant for the user become one line on stderr and an exit status."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     end_on_signals(arguments)
+    collect_seldom()
     debug = len(arguments) < len(sys.argv) - 1
     sys.stderr = cast(TextIO, SafeStream(sys.stderr))
     sys.excepthook = show_traceback

@@ -11,7 +11,6 @@ from operators.base import Operator
 from operators.detect.zoned import Zoned
 from operators.frames.mask import Mask
 from operators.inference import Inference
-from operators.recognise.cached.sampled_engine import SampledEngine
 from operators.recognise.classifier import Classifier
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.whole_frame import WholeFrame
@@ -113,6 +112,8 @@ def track_settings(spec: TrackNode) -> TrackSettings:
 
 def _recognise(spec: RecogniseNode, engine: Inference, chains: Chains | None, around: Around) -> Operator:
     if spec.caches and chains is not None:
+        from operators.recognise.cached.sampled_engine import SampledEngine
+
         engine = SampledEngine(engine, Roles.of(spec.model, engine.card).oracle)
     recogniser = _recogniser(spec, engine, around)
     operator = recogniser if chains is None else chains.operator(spec, engine, recogniser)

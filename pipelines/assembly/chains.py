@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from cache_adapt.audit.state import Rule
 from learning.purse import Purse
@@ -12,9 +13,6 @@ from operators.base import Operator
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.recognise.account.books import Books
-from operators.recognise.cached.caches import Caches
-from operators.recognise.cached.sampled_engine import SampledEngine
-from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
@@ -22,11 +20,11 @@ from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.specialised.heads import Heads
-from pipelines.assembly.cache_source import cache_source
-from pipelines.assembly.head_training import HeadTraining
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.query.nodes import RecogniseNode
+
+if TYPE_CHECKING:
+    from pipelines.assembly.head_training import HeadTraining
 
 
 @dataclass(frozen=True)
@@ -63,12 +61,19 @@ class Chains:
         ]
         return [link for link in links if link is not None]
 
-    def _heads(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Heads:
+    def _heads(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Shortcut:
+        from operators.recognise.specialised.heads import Heads  # brings WEG
+
         assert self.training is not None
         supply = self.training.supply(spec, engine, recogniser, self.rule, books)
         return Heads(spec.name, recogniser, supply, self.changed, self.observer, spec.answer == "track")
 
-    def _caches(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Caches:
+    def _caches(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Shortcut:
+        from operators.recognise.cached.caches import Caches
+        from operators.recognise.cached.sampled_engine import SampledEngine
+        from operators.recognise.cached.supply import CacheSupply
+        from pipelines.assembly.cache_source import cache_source
+
         assert self.training is not None
         assert isinstance(engine, SampledEngine)
         assert isinstance(recogniser, Classifier)

@@ -16,7 +16,7 @@ from pipelines.environment import backend
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import FinalStep, Surroundings
 from pipelines.query.dag import Dag
-from pipelines.query.nodes import is_planned
+from pipelines.query.nodes import is_planned, learns
 from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
@@ -72,17 +72,26 @@ async def _chains(
     query: Query, dag: Dag, catalogue: Catalogue, setting: Setting, shortcuts: Shortcuts
 ) -> AsyncIterator[Chains | None]:
     """What makes operators that are audited, and None where the query has no node for them; closes the trainer."""
-    if not any(_is_audited(node.spec) for node in dag.nodes):
+    if not any(learns(node.spec) for node in dag.nodes):
         try:
-            yield None
+            yield _audited_only(query, dag, setting, shortcuts)
         finally:
             await setting.trainer.close()
         return
-    from pipelines.assembly.chains import Chains  # brings statistics: not for those who only detect and track
-    from pipelines.assembly.head_training import head_training
+    from pipelines.assembly.chains import Chains
+    from pipelines.assembly.head_training import head_training  # brings heads and caches, and what makes them
 
     async with head_training(catalogue, setting.trainer, setting.elsewhere) as training:
         yield Chains(shortcuts, setting.rule or Rule(query.accuracy), training, setting.observers)
+
+
+def _audited_only(query: Query, dag: Dag, setting: Setting, shortcuts: Shortcuts) -> Chains | None:
+    """For nodes of which none learns."""
+    if not any(_is_audited(node.spec) for node in dag.nodes):
+        return None
+    from pipelines.assembly.chains import Chains  # brings statistics: not for those who only detect and track
+
+    return Chains(shortcuts, setting.rule or Rule(query.accuracy), observer=setting.observers)
 
 
 def _is_audited(spec: NodeSpec) -> bool:

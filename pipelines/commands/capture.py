@@ -78,6 +78,7 @@ def command(
     from operators.publish.kafka_frames import KafkaFrames
     from operators.publish.producer import CaptureTopics
     from pipelines.kafka.sync_clients import frames_producer
+    from pipelines.process.garbage import collect_often
     from pipelines.run.capture_all import Capturing
     from pipelines.run.state_lines import StateLines
 
@@ -88,6 +89,7 @@ def command(
         sink = KafkaFrames(producer, names, buffer_mb * 1_000_000)
         observers = Observers([StateLines(), *watching])
         capturing = Capturing(specs, droppable, sink, observers)
+        collect_often()
         try:
             capturing.run(stop, partial(_feel, heart, sink, observers), broker_timeout_s)
         finally:

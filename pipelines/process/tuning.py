@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import cv2
 
+from pipelines.process.garbage import collect_often
+
 
 @contextmanager
 def tuned() -> Iterator[None]:
@@ -19,6 +21,7 @@ def tuned() -> Iterator[None]:
     """
     opencv_threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
+    collect_often()
     gc.freeze()
     try:
         yield

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from operators.annotate.annotator import Annotator, Look
 from operators.frames.frame import Frame
 from operators.observer import Observer, Observers
 from operators.publish.jsonl import JsonLines
@@ -48,6 +47,7 @@ from serving.errors import BadInput, SluiceError, SourceError
 from specialization.trainer.trainer import ThreadSpecializer
 
 if TYPE_CHECKING:
+    from operators.annotate.annotator import Annotator
     from pipelines.observe.station import Station
 
 log = logging.getLogger(__name__)
@@ -90,11 +90,9 @@ def run_query(
     specs = capture_specs(query, limit=limit, give_up_s=give_up_s)
     unhurried = {stream.id for stream in query.streams if not stream.uri.live and stream.overload_policy == "block"}
     counts = RunCounts(unhurried)
-    streams = [spec.stream for spec in specs]
     with ExitStack() as files:
         _check_writable(outputs)
-        look = Look([each.mask for each in query.masks], frozenset(unhurried), query.layout)
-        sinks, final_steps = _open(outputs, streams, look, files)
+        sinks, final_steps = _open(outputs, query, unhurried, files)
         progress = files.enter_context(RunProgress(specs, console))
         station = _station(outputs.listen, query, final_steps, unhurried)
         curious = files.enter_context(recorders(outputs.record))
@@ -158,7 +156,7 @@ def _station(listen: Listen | None, query: Query, final_steps: list[FinalStep], 
     return station
 
 
-def _open(outputs: Outputs, streams: Sequence[str], look: Look, files: ExitStack) -> tuple[list[Sink], list[FinalStep]]:
+def _open(outputs: Outputs, query: Query, unhurried: set[str], files: ExitStack) -> tuple[list[Sink], list[FinalStep]]:
     sinks: list[Sink] = []
     final_steps: list[FinalStep] = []
     if outputs.results is not None:
@@ -166,7 +164,10 @@ def _open(outputs: Outputs, streams: Sequence[str], look: Look, files: ExitStack
         files.callback(lines.close)
         sinks.append(lines)
     if outputs.annotated is not None:
-        annotator = Annotator(outputs.annotated, streams, look)
+        from operators.annotate.annotator import Annotator, Look
+
+        look = Look([each.mask for each in query.masks], frozenset(unhurried), query.layout)
+        annotator = Annotator(outputs.annotated, [stream.id for stream in query.streams], look)
         files.callback(annotator.close)
         sinks.append(annotator)
         final_steps.append(_drawn_by(annotator))

@@ -18,15 +18,16 @@ from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Catalogue, Entry, file_sha256, verify
 from serving.common import files as atomic
-from serving.common.tensors import Array
 from serving.common.untrusted import decode
-from serving.engines.exits import Exits
 from serving.errors import Malformed, ModelError
 from serving.variants.sizes import cells, sized
 from serving.variants.variant import Variant, parse
 
 if TYPE_CHECKING:
     import onnx
+
+    from serving.common.tensors import Array
+    from serving.engines.exits import Exits
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -19,10 +19,20 @@ NETWORKS = {"onnx"}
 """What a run needs that recognises: graphs of networks."""
 BROKERS = {"kafka", "aiokafka.admin", "faust.transport.drivers.aiokafka", "operators.transports.kafka"}
 """What only a broker is spoken to by."""
+LEARNING = {
+    "operators.recognise.specialised.heads",
+    "operators.recognise.cached.supply",
+    "specialization.weg.algorithm",
+}
+"""What only nodes with ``specialize`` or ``caches`` need."""
+ANNOTATING = {"operators.annotate.annotator"}
+"""What only a run that draws needs."""
 HEAVY = (
     RUN
     | NETWORKS
     | BROKERS
+    | LEARNING
+    | ANNOTATING
     | {
         "aiohttp",
         "paho",
@@ -132,8 +142,12 @@ def test_a_typo_is_told_before_anything_heavy_is_imported(folder: Path, argument
     assert status == (0 if arguments == ["--help"] else 1 if arguments[0] == "health" else 2)
 
 
-def test_a_good_query_is_checked_without_engines(folder: Path) -> None:
-    assert imported(folder, ["check", "right.yaml"]) == (0, {"pydantic"})
+@pytest.mark.parametrize(
+    ("model", "allowed"), [("endless", {"pydantic"}), ("[vehicle-type, vehicle-type-compact]", {"psutil", "pydantic"})]
+)
+def test_a_good_query_is_checked_without_engines_and_arrays(folder: Path, model: str, allowed: set[str]) -> None:
+    (folder / "right.yaml").write_text(RIGHT.replace("endless", model))
+    assert imported(folder, ["check", "right.yaml"]) == (0, allowed)
 
 
 def test_a_run_imports_what_it_needs_and_no_more(folder: Path) -> None:

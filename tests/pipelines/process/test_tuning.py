@@ -7,6 +7,7 @@ import gc
 import cv2
 import pytest
 
+from pipelines.process.garbage import OFTEN, collect_often, collect_seldom
 from pipelines.process.tuning import tuned
 
 
@@ -14,6 +15,16 @@ def test_what_is_loaded_is_out_of_the_collector_s_sight_while_it_lasts() -> None
     with tuned():
         assert gc.get_freeze_count() > 10_000
     assert gc.get_freeze_count() == 0
+
+
+def test_garbage_is_looked_for_seldom_until_there_are_frames() -> None:
+    try:
+        collect_seldom()
+        assert gc.get_threshold()[0] > OFTEN[0]
+        with tuned():
+            assert gc.get_threshold() == OFTEN
+    finally:
+        collect_often()
 
 
 def test_opencv_has_no_threads_of_its_own_while_it_lasts() -> None:
