@@ -67,7 +67,8 @@ def _networks(quick: bool) -> Iterator[tuple[str, onnx.ModelProto]]:
     network = cifar.build(cifar.classes)
     load_weights(network, WEIGHTS / "resnet18_cifar10.safetensors")
     yield cifar.name, to_onnx(network, cifar.size)
-    yield "resnet50", to_onnx(ARCHITECTURES["resnet50"].build(1000), 224)
+    for name in ("mobilenet-v2", "resnet50"):
+        yield name, to_onnx(ARCHITECTURES[name].build(1000), 224)
 
 
 def _rows(name: str, model: onnx.ModelProto, threads: int, quick: bool) -> Iterator[Row]:

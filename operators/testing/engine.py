@@ -71,7 +71,8 @@ def _run_with_exits(answer: Answer, exits: Exits, batch: NDArray[Any]) -> list[N
             found = now.by_cut[cut].look(tap)
             place[found.hit], said[found.hit] = index, found.distribution[found.hit]
     version = np.full(count, now.version, np.int32)
-    return ExitOutputs(answer(batch)[0], place, version, said, [tap] * len(exits.cuts)).as_list()
+    taps = [tap[:, :0] if now.by_cut else tap] * len(exits.cuts)
+    return ExitOutputs(answer(batch)[0], place, version, said, taps).as_list()
 
 
 def card_of(name: str, **changes: Any) -> ModelCard:

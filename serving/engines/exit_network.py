@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from onnxruntime import RunOptions
 
 from serving.common.tensors import Array
-from serving.engines.exits import ExitOutputs, Exits
-from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.engines.exits import Answering, ExitOutputs, Exits
+from serving.engines.onnxruntime import BoundRun, OnnxRuntimeEngine
 from serving.errors import ModelError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ExitNetwork:
         self.batch_limit = 1 if fixed else max_batch
         self._handed, self._taps, self._scores = self._tried()
         """The arrays between segments (the input first), the taps, the network's output: as large as a batch was."""
-        self._runs: dict[tuple[int, int], Callable[[], None]] = {}
+        self._runs: dict[tuple[int, int], BoundRun] = {}
         """By segment and number of items."""
 
     def check(self, batch: Array) -> None:
@@ -51,20 +52,35 @@ class ExitNetwork:
 
     def run(self, batch: Array) -> list[Array]:
         """``ExitOutputs`` as a list."""
-        count, cuts = len(batch), self._exits.cuts
         now = self._exits.begun()
-        self._make_room(count)
-        self._handed[0][:count] = batch
+        self._make_room(len(batch))
+        self._handed[0][: len(batch)] = batch
+        with self._engine.one_run() as options:
+            return (
+                self._answered(len(batch), now, options) if now.by_cut else self._unasked(len(batch), options)
+            ).as_list()
+
+    def _unasked(self, count: int, options: RunOptions) -> ExitOutputs:
+        """The outputs where nobody answers, with all taps."""
+        for index in range(len(self._taps) + 1):
+            self._through(index, count, options)
+        place = np.full(count, len(self._taps), np.int32)
+        nothing = np.zeros((count, 0), np.float32)
+        taps = [tap[:count].copy() for tap in self._taps]
+        return ExitOutputs(self._scores[:count].copy(), place, np.zeros(count, np.int32), nothing, taps)
+
+    def _answered(self, count: int, now: Answering, options: RunOptions) -> ExitOutputs:
+        """The outputs where some answer, without taps."""
+        cuts = self._exits.cuts
         place = np.full(count, len(cuts), np.int32)
         said = np.zeros((count, now.classes), np.float32)
-        taps = []
         left: NDArray[np.intp] | None = None  # everybody
+        items = count
         for index, cut in enumerate(cuts):
-            items = count if left is None else len(left)
-            if items:
-                self._through(index, items)
-            taps.append(_spread(self._taps[index][:items], left, count))
-            exit_ = now.by_cut.get(cut) if items else None
+            if not items:
+                break
+            self._through(index, items, options)
+            exit_ = now.by_cut.get(cut)
             if exit_ is None:
                 continue
             found = exit_.look(self._taps[index][:items])
@@ -74,12 +90,13 @@ class ExitNetwork:
                 who = leaving if left is None else left[leaving]
                 place[who], said[who] = index, found.distribution[leaving]
                 left = staying if left is None else left[staying]
-                self._handed[index + 1][: len(staying)] = self._handed[index + 1][staying]
-        items = count if left is None else len(left)
+                items = len(left)
+                self._handed[index + 1][:items] = self._handed[index + 1][staying]
         if items:
-            self._through(len(cuts), items)
+            self._through(len(cuts), items, options)
         scores = _spread(self._scores[:items], left, count)
-        return ExitOutputs(scores, place, np.full(count, now.version, np.int32), said, taps).as_list()
+        taps = [np.zeros((count, 0), np.float32) for _ in cuts]
+        return ExitOutputs(scores, place, np.full(count, now.version, np.int32), said, taps)
 
     def memory_bytes(self) -> int:
         """Resident memory of the engine and of the arrays."""
@@ -90,7 +107,7 @@ class ExitNetwork:
         self._runs.clear()
         self._engine.close()
 
-    def _through(self, index: int, items: int) -> None:
+    def _through(self, index: int, items: int, options: RunOptions) -> None:
         """Run a segment of the items that lie first in the array before it."""
         key = index, items
         if key not in self._runs:
@@ -98,7 +115,7 @@ class ExitNetwork:
             outputs = [self._scores] if last else [self._handed[index + 1], self._taps[index]]
             arrays = [each[:items] for each in outputs]
             self._runs[key] = self._engine.bound(index, self._handed[index][:items], arrays)
-        self._runs[key]()
+        self._runs[key](options)
 
     def _make_room(self, count: int) -> None:
         """Arrays as large as the largest batch, which ``batch_limit`` and the backend bound."""

@@ -87,7 +87,7 @@ class ExitOutputs:
     distribution: NDArray[np.float32]
     """N × classes: what the exit said; zeros for items that went through. No classes where nobody could answer."""
     taps: Sequence[NDArray[np.float32]]
-    """By cut, N × values; zeros behind the cut at which an item left."""
+    """By cut, N × values; no values where somebody could answer: then nobody reads them."""
 
     def as_list(self) -> list[Array]:
         """As an engine hands them over."""

@@ -55,7 +55,8 @@ class SampledEngine:
             return await self._engine.infer(model, batch, urgency)
         if (found.place != len(found.taps)).any():  # caches came into service meanwhile and answered
             return await self._engine.infer(model, batch, urgency)
-        self.took(found)
+        if not found.version.any():
+            self.took(found)
         return [found.scores]
 
     def processor_s(self, model: str) -> float | None:
