@@ -44,7 +44,7 @@ from pipelines.execute import ahead, arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka.topics import FramesTopic
-from pipelines.observe.forward import attempts, delivery, forwarder, frame_finder, reader, sinks_file, webhook
+from pipelines.observe.forward import attempts, delivery, direct, forwarder, frame_finder, reader, sinks_file, webhook
 from pipelines.observe.forward.mqtt import mqtt_sink
 from pipelines.observe.forward.signature import LEAST_SECRET
 from pipelines.observe.live import board, pairs, pictures, sightings, stream_figures, viewers
@@ -133,6 +133,7 @@ SAID = {
         f"| sinks of `sluice forward` | *{sinks_file.MOST_SINKS}* |",
         f"worked on for one sink | *{reader.MOST_TAKEN}*, of *{delivery.AT_ONCE}* streams at the same time |",
         f"| age of a notification | {sinks_file.HOUR_S:.0f} s |",
+        f"wait for one sink | *{direct.MOST_WAITING}, with {mib(direct.MOST_BYTES)} of frames for snapshots* |",
         f"| attempts at a notification with which its sink fails | *{attempts.MOST_FAILURES}* |",
         f"| snapshot | *{kib(bounds.SNAPSHOT_BYTES)}* of JPEG |",
         f"| frames that are read in search of one | *{mib(frame_finder.LOOK_BYTES)}, {frame_finder.LOOK_S:.0f} s* |",
@@ -288,6 +289,8 @@ SAID = {
     "how-to/forward-events.md": [
         f"up to {COUNTS[delivery.AT_ONCE]} streams at the same time",
         f"| `failed` | {attempts.MOST_FAILURES} attempts failed",
+        f"at most {direct.MOST_WAITING} notifications of each",
+        f"sinks have {direct.CLOSE_S:.0f} s to take the rest",
         f"A sink that has taken nothing for {forwarder.PATIENCE_S:.0f} s",
         f"A picture has at most {kib(bounds.SNAPSHOT_BYTES)}",
         f"({mib(frame_finder.LOOK_BYTES)}, {frame_finder.LOOK_S:.0f} s)",

@@ -18,7 +18,8 @@ from pipelines.process.terminal import say
 from pipelines.settings import broker_settings
 
 if TYPE_CHECKING:
-    from pipelines.observe.forward.forwarder import ForwardConfig, Sinks
+    from pipelines.observe.forward.forwarder import ForwardConfig
+    from pipelines.observe.forward.sink import Sinks
 
 
 @click.command(name="forward")

@@ -8,6 +8,8 @@ import click
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
+from pipelines.observe.forward.sink import Sinks
+from pipelines.observe.forward.sinks_file import load_sinks
 from pipelines.query.check import open_query
 
 FILE = click.Path(path_type=Path)
@@ -22,6 +24,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--annotate", type=FILE, metavar="FILE", help="Write a video (.mp4) or, into a directory, snapshots.")
 @click.option("--report", type=FILE, metavar="FILE", help="Write the closing report as JSON.")
 @click.option("--plots", type=FILE, metavar="DIR", help="Draw what was planned and what specialization did.")
+@click.option("--forward", type=FILE, metavar="FILE", help="Send events and states where the file of sinks says.")
 @options.recorded
 @options.limit
 @options.give_up
@@ -35,6 +38,7 @@ def command(
     annotate: Path | None,
     report: Path | None,
     plots: Path | None,
+    forward: Path | None,
     record: Path | None,
     record_mb: int | None,
     limit: int | None,
@@ -47,11 +51,17 @@ def command(
     listening = options.listening(serve, listen, secret_file)
     known = catalogue(models)
     wanted, dag = open_query(query, known, sources)
+    sinks = None if forward is None else load_sinks(forward)
     recording = options.recording(record, record_mb, query, dag, known)
     from operators.transports.faust_import import import_faust
 
     import_faust()
     from pipelines.run.run_query import Outputs, run_query  # the engines, which a wrong query need not wait for
 
-    outputs = Outputs(out, annotate, report, plots, listening, events, recording)
+    told: Sinks = ()
+    if sinks is not None and forward is not None:
+        from pipelines.observe.forward.opening import open_sinks  # clients of MQTT and HTTP
+
+        told = open_sinks(sinks, forward.parent)
+    outputs = Outputs(out, annotate, report, plots, listening, events, recording, told)
     run_query(wanted, dag, known, outputs, limit, give_up_s)

@@ -61,9 +61,9 @@ def _serve(
     from pipelines.observe.live.page import Page
     from pipelines.observe.station import Station
 
-    names = FeedTopics(*(topics.name(kind) for kind in ("results", "streams", "plans", "frames")))
+    names = FeedTopics(*(topics.name(kind) for kind in ("results", "streams", "plans", "events", "frames")))
     with closing(admin(settings, timeout_s, stop)) as client:
-        demand(client, settings, needs(read=[names.results, names.streams, names.plans, names.frames]))
+        demand(client, settings, needs(read=[names.results, names.streams, names.plans, names.events, names.frames]))
     page = Page(settings.url)
     if query is not None:
         page.board.layout = query.layout

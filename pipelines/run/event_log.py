@@ -17,14 +17,17 @@ class EventLog:
     def __init__(self, derive: Lifecycles, counts: Totals, lines: JsonLines | None) -> None:
         """``lines``: where events are written; None: nowhere."""
         self._derive, self._counts, self._lines = derive, counts, lines
+        self._finished = False
 
     def write(self, result: Result, encoded: bytes) -> None:
         """Take a result; raises SluiceError if events can no longer be written."""
         self._take(self._derive(result))
 
     def finish(self) -> None:
-        """End the tracks of all streams: there are no more results."""
-        self._take(self._derive.finish())
+        """End the tracks of all streams, once: there are no more results."""
+        if not self._finished:
+            self._finished = True
+            self._take(self._derive.finish())
 
     def _take(self, messages: Iterable[TrackMessage]) -> None:
         for message in messages:

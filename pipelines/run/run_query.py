@@ -6,8 +6,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.assembly.zone_rules import lifecycles
 from pipelines.execute.surroundings import FinalStep
+from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.manifest import Recording
 from pipelines.observe.record.recorder import recorders
 from pipelines.observe.web.listen import Listen
@@ -48,6 +49,8 @@ from specialization.trainer.trainer import ThreadSpecializer
 
 if TYPE_CHECKING:
     from operators.annotate.annotator import Annotator
+    from pipelines.observe.forward.direct import Direct
+    from pipelines.observe.record.recorder import Recorder
     from pipelines.observe.station import Station
 
 log = logging.getLogger(__name__)
@@ -74,6 +77,8 @@ class Outputs:
     """JSON lines, as ``results``."""
     record: Recording | None = None
     """Frames and results around events and disagreements."""
+    forward: Sinks = ()
+    """Who is told events and states of streams at once."""
 
 
 def run_query(
@@ -95,19 +100,31 @@ def run_query(
         sinks, final_steps = _open(outputs, query, unhurried, files)
         progress = files.enter_context(RunProgress(specs, console))
         station = _station(outputs.listen, query, final_steps, unhurried)
-        curious = files.enter_context(recorders(outputs.record))
+        teller = _teller(outputs.forward)
+        curious: list[Recorder | Direct] = [*files.enter_context(recorders(outputs.record)), *teller]
         final_steps += [each.take for each in curious]
         watching = Observers([counts, progress, *(station.observers if station else ()), *curious, *observers])
-        totals = Totals()
+        totals, finish = Totals(), list[Callable[[], None]]()
         if outputs.events is not None or query.layout or curious:
-            sinks.append(_event_log(query, outputs.events, totals, watching, files))
+            events = _event_log(query, outputs.events, totals, watching, files)
+            sinks.append(events)
+            finish.append(events.finish)
         history = PlanHistory()
         if outputs.plots is not None:
             sinks.append(history)
         run = EmbeddedRun(query.name, specs, sinks, watching, streams_ahead(query))
         setting = Setting(ThreadSpecializer(), final_steps, CLOSE_S, clock=SteadyClock(), observers=watching)
         started = time.monotonic()
-        shortcuts, problem = asyncio.run(_run(query, dag, catalogue, setting, run, station))
+
+        async def everything() -> tuple[Shortcuts, SourceError | None]:
+            async with AsyncExitStack() as stack:
+                for each in teller:
+                    await stack.enter_async_context(each.running(watching))
+                for end in finish:
+                    stack.callback(end)
+                return await _run(query, dag, catalogue, setting, run, station)
+
+        shortcuts, problem = asyncio.run(everything())
     plans, timelines = shortcuts.plans(datetime.now(UTC), gone=True), shortcuts.timelines()
     report = counts.report(time.monotonic() - started, plans, timelines)
     report = msgspec.structs.replace(report, lines=totals.lines(), zones=totals.zones())
@@ -138,6 +155,15 @@ async def _run(
         except SourceError as error:
             return parts.shortcuts, error
     return parts.shortcuts, None
+
+
+def _teller(sinks: Sinks) -> list[Direct]:
+    """Who tells sinks; nobody where there are none."""
+    if not sinks:
+        return []
+    from pipelines.observe.forward.direct import Direct  # the clients, which other runs do without
+
+    return [Direct(sinks)]
 
 
 def _station(listen: Listen | None, query: Query, final_steps: list[FinalStep], unhurried: set[str]) -> Station | None:
@@ -179,9 +205,7 @@ def _event_log(query: Query, target: str | None, counts: Totals, observer: Obser
     lines = None if target is None else JsonLines(target, "events")
     if lines is not None:
         files.callback(lines.close)
-    events = EventLog(lifecycles(query, observer), counts, lines)
-    files.callback(events.finish)
-    return events
+    return EventLog(lifecycles(query, observer), counts, lines)
 
 
 def _drawn_by(annotator: Annotator) -> FinalStep:

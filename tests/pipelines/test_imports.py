@@ -72,6 +72,7 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("run, wrong source", ["run", "right.yaml", "--source", "htp://a"], "pydantic"),
     ("run, served to others without a secret", ["run", "right.yaml", "--listen", "0.0.0.0:1"], "pydantic"),
     ("run, no address", ["run", "right.yaml", "--listen", "here"], "pydantic"),
+    ("run, wrong file of sinks", ["run", "right.yaml", "--forward", "wrong.yaml"], "pydantic"),
     ("replay", ["replay", "none", "wrong.yaml"], "pydantic"),
     ("worker", ["worker", "wrong.yaml", *BROKER], "pydantic"),
     ("worker, misspelt model", ["worker", "model.yaml", *BROKER], "pydantic"),

@@ -1,7 +1,8 @@
 """Events and states to other systems: reads their topics and tells sinks, MQTT brokers and webhooks, what happened.
-Each sink reads for itself, so that one that is away delays no other, and the topic is its queue.
+Each sink reads for itself, so that one that is away delays no other, and the topic is its queue. ``sluice run`` tells
+sinks directly.
 
 Read in this order: ``sinks_file``, ``secrets``, ``filters``, ``notices``, ``sink``, ``offsets``, ``attempts``,
 ``delivery``, ``snapshots``, ``frame_finder``, ``signature``, ``webhook``, ``mqtt``,
-``opening``, ``reader``, ``forwarder``.
+``opening``, ``reader``, ``forwarder``, ``direct``.
 """

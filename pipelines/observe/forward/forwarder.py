@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,10 +24,9 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.forward.delivery import Delivery
 from pipelines.observe.forward.filters import wants
 from pipelines.observe.forward.frame_finder import FrameFinder
-from pipelines.observe.forward.mqtt.mqtt_sink import MqttSink
 from pipelines.observe.forward.notices import event_notice, state_notice
 from pipelines.observe.forward.reader import Reader
-from pipelines.observe.forward.sink import Picture, Sink
+from pipelines.observe.forward.sink import Picture, Sinks
 from pipelines.observe.forward.sinks_file import SinkSpec
 from pipelines.observe.forward.snapshots import snapshot
 from pipelines.process.tasks import meanwhile
@@ -53,9 +51,6 @@ class ForwardConfig:
     alive: Path | None = None
     """Says whether all is well: see ``pipelines.health.heartbeat``."""
     observers: Observers = field(default=UNOBSERVED)
-
-
-Sinks = Sequence[tuple[SinkSpec, Sink]]
 
 
 class Forwarder:
@@ -112,7 +107,7 @@ class Forwarder:
 
     async def _restore(self) -> None:
         """Tell sinks that keep states what they are now: their own memory may be gone."""
-        keepers = [(spec, sink) for spec, sink in self._sinks if isinstance(sink, MqttSink)]
+        keepers = [(spec, sink) for spec, sink in self._sinks if sink.keeps_states]
         if not keepers:
             return
         try:

@@ -85,7 +85,7 @@ class Reader:
         watch_fetches(consumer, fetches)  # which checks them
         try:
             await consumer.start()
-            await _begin(consumer)
+            await _begin(consumer, at_end=True)
             self.begun.set()
             while True:
                 taken = await self._poll(consumer)
@@ -101,7 +101,7 @@ class Reader:
                 timeout_ms=POLL_MS, max_records=MOST_TAKEN
             )
         except NoOffsetForPartitionError:  # a partition that came later
-            await _begin(consumer)
+            await _begin(consumer, at_end=False)
             return {}
         except OffsetOutOfRangeError as error:
             log.warning("group %s: what was to be read next is gone: reading what is there", self._group)
@@ -149,9 +149,12 @@ class Reader:
             log.info("group %s: cannot commit (%s)", self._group, error)
 
 
-async def _begin(consumer: AIOKafkaConsumer) -> None:
-    """A partition of which nothing was ever told begins with what comes from now on, and keeps that place."""
+async def _begin(consumer: AIOKafkaConsumer, *, at_end: bool) -> None:
+    """A partition of which nothing was ever told begins with what comes from now on, and keeps that place.
+
+    One that came later, not ``at_end``, begins with its first message: all of them have come since.
+    """
     for place in consumer.assignment():
         if await consumer.committed(place) is None:
-            await consumer.seek_to_end(place)
+            await (consumer.seek_to_end(place) if at_end else consumer.seek_to_beginning(place))
             await consumer.commit({place: await consumer.position(place)})

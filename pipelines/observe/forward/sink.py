@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from operators.wire.schema import Notification
+from pipelines.observe.forward.sinks_file import SinkSpec
 
 
 class Refused(Exception):
@@ -32,6 +34,13 @@ class Picture:
 class Sink(Protocol):
     """Where notifications go."""
 
+    keeps_states: bool
+    """Whether it keeps the states of streams for those who come later, and is to be told them at the beginning."""
+
+    def restore(self, notice: Notification) -> None:
+        """Take a stream's state as it is at the beginning, where states are kept."""
+        ...
+
     async def deliver(self, notice: Notification, picture: Picture | None) -> None:
         """Return once the other side has taken it; raises ``Refused``, ``Failed`` or ``Away``."""
         ...
@@ -39,3 +48,6 @@ class Sink(Protocol):
     async def run(self) -> None:
         """What the sink does beside, until it is cancelled."""
         ...
+
+
+Sinks = Sequence[tuple[SinkSpec, Sink]]

@@ -34,7 +34,9 @@ class Endpoint:
 
 
 class WebhookSink:
-    """A ``Sink``; open it with ``async with``."""
+    """A ``Sink``."""
+
+    keeps_states = False
 
     def __init__(self, endpoint: Endpoint, now_s: Callable[[], float] = time.time) -> None:
         self._endpoint, self._now_s = endpoint, now_s
@@ -52,6 +54,9 @@ class WebhookSink:
         ) as session:
             self._session = session
             await asyncio.Event().wait()
+
+    def restore(self, notice: Notification) -> None:
+        """Keep nothing: nobody can ask a webhook what is."""
 
     async def deliver(self, notice: Notification, picture: Picture | None) -> None:
         """See ``Sink``."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from operators.observer import Observer
-from operators.wire.schema import Result, StreamPlan, StreamStatus
+from operators.wire.schema import Counts, Event, Result, StreamPlan, StreamStatus
 from operators.zones.layout import NOTHING
 from pipelines.observe.live.stream_figures import StreamFigures
 from pipelines.observe.live.views import detail, drawn, tile
@@ -45,6 +45,11 @@ class Board(Observer):
     def frame_failed(self, result: Result) -> None:
         """See ``Observer``."""
         self.came(result)
+
+    def event_found(self, event: Event | Counts) -> None:
+        """See ``Observer``."""
+        if isinstance(event, Event) and event.stream in self._figures:
+            self._figures[event.stream].sightings.passed(event)
 
     def came(self, result: Result) -> None:
         """Take a result of any outcome."""

@@ -20,7 +20,8 @@ from operators.frames.codec import FrameError, decode_frame, read_header
 from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.transports.unreadable_log import UnreadableLog
-from operators.wire.schema import FrameHeader, Result, StreamPlan, StreamStatus, from_json
+from operators.wire.schema import Event, FrameHeader, Result, StreamPlan, StreamStatus, from_json
+from pipelines.observe.forward.notices import event_notice
 from pipelines.observe.live.page import Page
 from pipelines.observe.live.pairs import Pair, Pairs
 from pipelines.partition.mishaps import Mishaps
@@ -35,7 +36,7 @@ POLL_MS = 200
 AT_ONCE = 200
 """Messages that are decoded before the page takes them."""
 
-News = Result | StreamStatus | StreamPlan | tuple[FrameHeader, bytes]
+News = Result | StreamStatus | StreamPlan | Event | tuple[FrameHeader, bytes]
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class FeedTopics:
     results: str
     streams: str
     plans: str
+    events: str
     frames: str
 
 
@@ -89,17 +91,17 @@ class BrokerFeed:
         return self._away
 
     def _assign(self, now_s: float) -> None:
-        """Read all partitions of the topics: states and plans from the beginning, results from now on."""
+        """Read all partitions of the topics: states and plans from the beginning, others from now on."""
         if now_s - self._look_s < LOOK_S:
             return
         self._look_s, topics = now_s, self._topics
-        names = (topics.results, topics.streams, topics.plans, topics.frames)
+        names = (topics.results, topics.streams, topics.plans, topics.events, topics.frames)
         found = {TopicPartition(name, n) for name in names for n in self._client.partitions_for_topic(name) or ()}
         if not (new := found - self._assigned):
             return
         self._assigned |= new
         self._client.assign(sorted(self._assigned))
-        ends = [place for place in new if place.topic in (topics.results, topics.frames)]
+        ends = [place for place in new if place.topic in (topics.results, topics.events, topics.frames)]
         if ends:
             self._client.seek_to_end(*ends)
         if starts := sorted(new - set(ends)):
@@ -142,6 +144,8 @@ class BrokerFeed:
             return None  # a stream that was deleted from a compacted topic
         if record.topic == topics.results:
             return from_json(value, Result)
+        if record.topic == topics.events:
+            return event_notice(value).event  # None for counts
         return from_json(value, StreamStatus) if record.topic == topics.streams else from_json(value, StreamPlan)
 
     async def _deliver(self, news: Sequence[News]) -> None:
@@ -157,6 +161,8 @@ class BrokerFeed:
             board.in_state(news)
         elif isinstance(news, StreamPlan):
             board.planned([news])
+        elif isinstance(news, Event):
+            board.event_found(news)
         elif isinstance(news, Result):
             board.came(news)
             if self._shown and news.outcome == "analysed":

@@ -1,4 +1,4 @@
-"""The latest events of a stream: objects that came, were named otherwise, or left. Pure; bounded."""
+"""The latest events of a stream: objects that came, were named otherwise, or left; zones and lines. Pure; bounded."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Literal
 
-from operators.wire.schema import Object, Result
+from msgspec import UNSET
+
+from operators.wire.schema import Event, Object, Result
 from serving.common.printable import shortened
 
 MOST_TRACKS = 256
 MOST_EVENTS = 30
 LONGEST = 60
 """Characters of a name."""
+Kind = Literal["came", "named", "left", "enter", "leave", "cross"]
 UNNAMED = ("unknown", "other")
 GONE_S = 3.0
 """Media time after which an object that is not seen has left."""
@@ -22,10 +25,12 @@ GONE_S = 3.0
 class Sighting:
     """An event, as the page lists it."""
 
-    kind: Literal["came", "named", "left"]
+    kind: Kind
     track: int
     label: str
     media_time_s: float
+    place: str = ""
+    """The zone or line, where it is about one; for a line with the direction."""
 
 
 class Sightings:
@@ -49,6 +54,14 @@ class Sightings:
             del self._tracks[track]
             self.latest.appendleft(Sighting("left", track, shortened(label, LONGEST), seen_s))
 
+    def passed(self, event: Event) -> None:
+        """Take what happened at a zone or a line; other events are found in results."""
+        if event.type not in ("enter", "leave", "cross"):
+            return
+        at_s = event.media_time_s if event.at_media_time_s is UNSET else event.at_media_time_s
+        label = shortened(event.label, LONGEST)
+        self.latest.appendleft(Sighting(event.type, event.track_id, label, at_s, _place(event)))
+
     def _see(self, found: Object, track: int, now_s: float) -> None:
         before = self._tracks.get(track)
         label = named(found)
@@ -56,7 +69,7 @@ class Sightings:
             self._tracks.move_to_end(track)
         self._tracks[track] = label, now_s
         if before is None or before[0] != label:
-            kind: Literal["came", "named"] = "came" if before is None else "named"
+            kind: Kind = "came" if before is None else "named"
             self.latest.appendleft(Sighting(kind, track, shortened(label, LONGEST), now_s))
 
 
@@ -71,3 +84,8 @@ def named(found: Object) -> str:
 def called(found: Object) -> str:
     """The same, short enough to be shown."""
     return shortened(named(found), LONGEST)
+
+
+def _place(event: Event) -> str:
+    name = shortened(str(event.line if event.type == "cross" else event.zone), LONGEST)
+    return name if event.direction is UNSET else f"{name} {event.direction.replace('_', ' ')}"

@@ -10,12 +10,15 @@ import pytest
 
 from operators.zones.totals import LineReport
 from pipelines.environment import catalogue
+from pipelines.observe.forward.opening import open_sinks
+from pipelines.observe.forward.sinks_file import SinksFile
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from pipelines.report.run_report import RunReport
 from pipelines.run.run_query import Outputs, run_query
 from serving.errors import BadInput
 from tests.pipelines.run.test_masks import DETECT, TRACK, write_clip
+from tests.real.webhook import hooked
 
 LOW = {"name": "low", "polygon": [[0, 0.6], [1, 0.6], [1, 1], [0, 1]]}
 WAIST = {"name": "waist", "points": [[0, 0.6], [1, 0.6]]}
@@ -43,6 +46,23 @@ def test_two_squares_cross_each_their_way(tmp_path: Path) -> None:
     assert {each["type"] for each in events} >= {"new", "enter", "leave", "end", "count"}
     for found in (each for one in results for each in one["objects"]):
         assert found["zones"] == (["low"] if found["detection"]["bounding_box"]["y_max"] >= 0.6 else [])
+
+
+def test_a_web_server_is_told_of_all_of_it_without_a_broker(tmp_path: Path) -> None:
+    given = {"version": 1, "name": "test", "slo_ms": 60_000, "nodes": [DETECT, TRACK], "zones": [LOW]}
+    clip = write_clip(tmp_path / "clip.mp4")
+    wanted = Query.model_validate({**given, "streams": [{"id": "yard", "uri": str(clip)}]})
+    with hooked() as hook:
+        sink = {"name": "hook", "to": "webhook", "url": hook.url, "snapshot": {"max_width": 64}}
+        told = open_sinks(SinksFile.model_validate({"version": 1, "sinks": [sink]}), tmp_path)
+        outputs = Outputs(str(tmp_path / "results"), events=str(tmp_path / "events"), forward=told)
+        run_query(wanted, compile_dag(wanted), catalogue([]), outputs)
+    events = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
+    notes = hook.of("yard")
+    assert [note["event"] or note["count"] for note in notes if note["kind"] != "state"] == events
+    assert [note["state"]["state"] for note in notes if note["kind"] == "state"] == ["starting", "running", "ended"]
+    entered = next(note for note in notes if note["kind"] == "enter")
+    assert (entered["snapshot"]["width"], entered["snapshot_missing"]) == (64, None)
 
 
 def test_a_tracker_may_be_given_what_is_in_a_zone_only(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ same."""
 class MqttSink:
     """A ``Sink``."""
 
+    keeps_states = True
+
     def __init__(self, name: str, broker: MqttBroker, topics: Topics, announced: Announced | None = None) -> None:
         self._name, self._broker, self._topics, self._announced = name, broker, topics, announced
         self._states: OrderedDict[str, Notification] = OrderedDict()

@@ -92,9 +92,14 @@ function agreements(view) {
   });
 }
 
+function happened(each) {
+  if (each.place) return `${EVENT[each.kind]} ${each.place} · ${each.label}`;
+  return `${EVENT[each.kind]} ${each.kind === "named" ? "" : "· "}${each.label}`;
+}
+
 function events(view) {
   if (!view.events.length) return el("p", { class: "soft small" }, "Nothing has come or gone yet.");
-  const rows = view.events.map((each) => el("tr", {}, el("td", {}, `#${each.track}`), el("td", {}, `${EVENT[each.kind]} ${each.kind === "named" ? "" : "· "}${each.label}`), el("td", {}, clock(each.media_time_s))));
+  const rows = view.events.map((each) => el("tr", {}, el("td", {}, `#${each.track}`), el("td", {}, happened(each)), el("td", {}, clock(each.media_time_s))));
   const heads = ["Track", "Event", "Time in stream"].map((name) => el("th", { scope: "col" }, name));
   return el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows));
 }

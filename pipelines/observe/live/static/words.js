@@ -35,7 +35,7 @@ export const STATE = {
   failed: ["bad", "failed"],
 };
 
-export const EVENT = { came: "came", named: "is called", left: "left" };
+export const EVENT = { came: "came", named: "is called", left: "left", enter: "enters", leave: "leaves", cross: "crosses" };
 
 export const lookOf = (state) => STATE[state] ?? ["idle", state];
 

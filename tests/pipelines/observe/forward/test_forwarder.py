@@ -29,6 +29,8 @@ SPEC = WebhookSpec.model_validate(
 class Taking:
     """A sink that takes everything."""
 
+    keeps_states = False
+
     def __init__(self) -> None:
         self.taken: list[tuple[Notification, Picture | None]] = []
 
@@ -37,6 +39,9 @@ class Taking:
 
     async def run(self) -> None:
         """Nothing."""
+
+    def restore(self, notice: Notification) -> None:
+        """Nothing is kept."""
 
 
 def record(value: bytes | None, topic: str = "events") -> Any:

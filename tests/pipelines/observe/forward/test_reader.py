@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from aiokafka import TopicPartition
+from aiokafka.errors import NoOffsetForPartitionError
 
 from operators.transports.record_sets import UNREADABLE
 from pipelines.observe.forward.delivery import AT_ONCE
@@ -102,3 +103,37 @@ async def test_a_broker_that_nobody_asks_is_not_silent() -> None:
     await reading.deal_with(Consumer(), {PLACE: [record(0, "a")]})
     assert seen == [0.0]
     assert reading.silent_s == 0.0
+
+
+async def test_a_partition_that_came_later_is_told_from_its_first_message_on() -> None:
+    class Growing:
+        def __init__(self) -> None:
+            self.calls: list[tuple[str, object]] = []
+
+        def assignment(self) -> set[TopicPartition]:
+            return {PLACE, LOST}
+
+        async def getmany(self, **_: object) -> None:
+            raise NoOffsetForPartitionError(LOST)
+
+        async def committed(self, place: TopicPartition) -> int | None:
+            return 7 if place == PLACE else None
+
+        async def position(self, place: TopicPartition) -> int:
+            return 0
+
+        async def seek_to_beginning(self, place: TopicPartition) -> None:
+            self.calls.append(("beginning", place))
+
+        async def seek_to_end(self, place: TopicPartition) -> None:
+            self.calls.append(("end", place))
+
+        async def commit(self, places: dict[TopicPartition, int]) -> None:
+            self.calls.append(("commit", places))
+
+    async def take(each: Any) -> None:
+        """Nothing comes."""
+
+    consumer: Any = Growing()
+    assert await reader(take)._poll(consumer) == {}
+    assert consumer.calls == [("beginning", LOST), ("commit", {LOST: 0})]

@@ -18,6 +18,7 @@ from pipelines.observe.live.board import Board
 from pipelines.observe.live.broker_feed import BrokerFeed, FeedTopics
 from pipelines.observe.live.page import Page
 from tests.operators.publish.messages import result
+from tests.pipelines.observe.forward.notes import count_note, event
 
 RESULTS = TopicPartition("results", 0)
 
@@ -27,11 +28,12 @@ class Client:
 
     _fetcher = SimpleNamespace(PartitionRecords=None)
 
-    def __init__(self, values: Sequence[bytes], stop: threading.Event) -> None:
+    def __init__(self, values: Sequence[bytes], stop: threading.Event, *events: bytes) -> None:
         self._batches = [
             [
-                SimpleNamespace(topic="results", partition=0, offset=n, headers=[], value=value)
-                for n, value in enumerate(values)
+                SimpleNamespace(topic=topic, partition=0, offset=n, headers=[], value=value)
+                for topic, several in (("results", values), ("events", events))
+                for n, value in enumerate(several)
             ]
         ]
         self._stop = stop
@@ -63,10 +65,17 @@ async def test_a_message_that_cannot_be_shown_costs_itself_alone(
     monkeypatch.setattr(Board, "came", picky)
     stop, page = threading.Event(), Page("test")
     values = [to_json(result(stream=stream)) for stream in ("bad", "good")]
-    client = Client([values[0], b"{", values[1]], stop)
-    feed = BrokerFeed(client, FeedTopics("results", "streams", "plans", "frames"), page)
+    crossing = event("good", type="cross", line="kerb")
+    counts = count_note().count
+    assert counts is not None
+    client = Client([values[0], b"{", values[1]], stop, to_json(crossing), b"{}", to_json(counts))
+    feed = BrokerFeed(client, FeedTopics("results", "streams", "plans", "events", "frames"), page)
     await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), lambda away: None)
     assert [tile["stream"] for tile in page.board.wall()["tiles"]] == ["good"]
+    shown = page.board.stream("good")
+    assert shown is not None
+    assert [each["place"] for each in shown["events"]] == ["kerb"]
+    assert "topic events has a message that cannot be shown" in caplog.text
     assert "cannot be shown: ZeroDivisionError: nobody foresaw it" in caplog.text
     assert "topic results has a message that cannot be shown" in caplog.text
 
@@ -89,7 +98,7 @@ async def test_a_broker_that_is_silent_is_knocked_at(monkeypatch: pytest.MonkeyP
             stop.set()
 
     client = Client([to_json(result())], threading.Event())
-    feed = BrokerFeed(client, FeedTopics("results", "streams", "plans", "frames"), Page("test"), knock)
+    feed = BrokerFeed(client, FeedTopics("results", "streams", "plans", "events", "frames"), Page("test"), knock)
     await asyncio.to_thread(feed.run, stop, asyncio.get_running_loop(), polled)
     assert knocked == 2
     assert said == [None] * 10 + [why] * 15

@@ -33,6 +33,7 @@ from pipelines.observe.live.words import CAUSES, STATES, explained, state_words
 from pipelines.observe.metrics.causes import CAUSES as CODES
 from pipelines.observe.metrics.causes import NODE_FAILED
 from tests.operators.publish.messages import AT, MODEL, result, thing
+from tests.pipelines.observe.forward.notes import event
 from tests.pipelines.observe.plans import specialised
 
 STATIC = Path(boards.__file__).with_name("static")
@@ -123,6 +124,21 @@ def test_tracks_come_are_named_and_leave() -> None:
     sightings.see(result(60))
     told = [(each.kind, each.track, each.label) for each in sightings.latest]
     assert told == [("left", 7, "van"), ("named", 7, "van"), ("came", 7, "car")]
+
+
+def test_what_happens_at_zones_and_lines_is_listed_among_them_when_it_happened() -> None:
+    board = Board()
+    board.came(result(0, thing(7, "car")))
+    cross = event(type="cross", track_id=7, label="car", line="kerb", direction="left_to_right", at_media_time_s=0.4)
+    for found in (cross, event(type="leave", zone="yard" * 100), event(type="new"), event("nobody", type="enter")):
+        board.event_found(found)
+    shown = board.stream("yard")
+    assert shown is not None
+    left, crossed, came = shown["events"]
+    assert (crossed["kind"], crossed["place"], crossed["media_time_s"]) == ("cross", "kerb left to right", 0.4)
+    assert (left["kind"], len(left["place"]), left["media_time_s"]) == ("leave", 60, 0.7)
+    assert (came["kind"], came["place"]) == ("came", "")
+    assert board.stream("nobody") is None
 
 
 def test_tracks_that_never_leave_are_forgotten_in_their_order() -> None:
