@@ -29,7 +29,11 @@ def write_clip(path: Path, seconds: float = 8.0) -> Path:
 
 
 def write_query(path: Path, prefix: str, streams: dict[str, str]) -> Path:
-    """Motion and tracks on the given streams (uri by id), on topics and in a consumer group of the test's own."""
+    """Motion and tracks on the given streams (uri by id), on topics and in a consumer group of the test's own.
+
+    All streams together give ``FPS`` frames a second, however many they are: slow machines keep up.
+    """
+    sample = f"sample: {{fps: {FPS / len(streams):g}}}"
     lines = [
         "version: 1",
         f"name: {prefix.strip('.')}",
@@ -39,7 +43,7 @@ def write_query(path: Path, prefix: str, streams: dict[str, str]) -> Path:
         "  - {name: detect, task: detect, model: motion}",
         "  - {name: track, task: track, input: detect}",
         "streams:",
-        *(f'  - {{id: {name}, uri: "{uri}", overload: block}}' for name, uri in streams.items()),
+        *(f'  - {{id: {name}, uri: "{uri}", {sample}, overload: block}}' for name, uri in streams.items()),
     ]
     path.write_text("\n".join(lines) + "\n")
     return path

@@ -50,6 +50,7 @@ def reader(tmp_path: Path, browser: webdriver.Chrome) -> Iterator[Reader]:
 
 def written(reader: Reader, folder: Path) -> dict[str, list[dict[str, object]]]:
     """What the page says for the query, which is right if it stands in one."""
+    reader.until(lambda: reader.text(".yaml"))
     text = reader.text(".yaml")
     start = QUERY.index("zones:")
     (folder / "drawn.yaml").write_text(QUERY[:start] + text)
@@ -69,7 +70,7 @@ def click_at(reader: Reader, *places: tuple[float, float]) -> None:
 
 def test_a_zone_is_drawn_with_the_mouse_and_a_line_with_the_keyboard(reader: Reader, tmp_path: Path) -> None:
     reader.until(lambda: len(reader.all(".shapes li")) == 2)
-    assert len(reader.all("polygon.mark.zone")) == 1
+    reader.until(lambda: len(reader.all("polygon.mark.zone")) == 1)
     assert len(reader.all("path.mark.line")) == 2, "an arrow"
     assert reader.text("[role=status].small").startswith("Choose")
 
@@ -78,6 +79,7 @@ def test_a_zone_is_drawn_with_the_mouse_and_a_line_with_the_keyboard(reader: Rea
     draw.click()
     corners = [(0.25, 0.25), (0.75, 0.25), (0.75, 0.75), (0.25, 0.75)]
     click_at(reader, *corners)
+    reader.until(lambda: len(reader.all(".points li")) == len(corners))
     assert len(reader.all("polygon.mark.draft")) == 1
     assert "A name has small letters" in reader.text("[role=status].small")
     assert not copy.is_enabled()
@@ -89,7 +91,7 @@ def test_a_zone_is_drawn_with_the_mouse_and_a_line_with_the_keyboard(reader: Rea
     picture = reader.all(".stream .picture")[0].size
     drag = ActionChains(reader.driver).move_to_element(reader.all(".handle")[0]).click_and_hold()
     drag.move_by_offset(round(0.6 * picture["width"]), round(0.3 * picture["height"])).release().perform()
-    assert "sides cross" in reader.text("[role=status].small")
+    reader.until(lambda: "sides cross" in reader.text("[role=status].small"))
     assert reader.text(".yaml") == ""
 
     draw.send_keys(Keys.ESCAPE)
