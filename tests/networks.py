@@ -7,6 +7,12 @@ from torch import nn
 
 from serving.architectures.registry import ARCHITECTURES
 
+SHALLOW = (
+    *("resnet18", "resnet18-cifar", "resnet50", "cifar-resnet20", "vgg11", "vgg11-bn", "mobilenet-v2"),
+    *("o1", "o2", "s1", "s2", "f1", "f2"),
+)
+"""Architectures that hold every kind of layer and block: the others are deeper, and cost minutes."""
+
 
 def shaken(network: nn.Module, seed: int = 3) -> nn.Module:
     """The network in evaluation mode, its normalisation away from the identity and no block a mere shortcut."""

@@ -19,6 +19,8 @@ from pathlib import Path
 
 VERSION = "4.1.0"
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
+ARCHIVE = CACHE / "kafka" / f"{VERSION}.jsa"
+"""The classes of the broker as Java has laid them out; one that does not fit this Java is passed over by it."""
 
 POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -112,7 +114,7 @@ class KafkaBroker:
             formatting = self._java(libraries, "kafka.tools.StorageTool", *words)
             if formatting.wait() != 0:
                 raise RuntimeError(f"the broker's storage was not formatted: {self.log()[-2000:]}")
-        self.process = self._java(libraries, "kafka.Kafka", str(config))
+        self.process = self._java(libraries, *self._classes(), "kafka.Kafka", str(config))
         if self._temporary:
             self._guard = self._watch_over(self.process.pid)
         self._wait(time.monotonic() + timeout_s)
@@ -120,6 +122,7 @@ class KafkaBroker:
     def stop(self, timeout_s: float = 30.0) -> None:
         """SIGTERM and wait for the clean end."""
         self._end(signal.SIGTERM, timeout_s)
+        self._keep_classes()
 
     def kill(self) -> None:
         """SIGKILL: no goodbye to anyone."""
@@ -176,6 +179,20 @@ class KafkaBroker:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory, start_new_session=True
             )
+
+    def _classes(self) -> list[str]:
+        """Java's options to read the broker's classes from one file, which halves the time to start; the first broker
+        that ends by itself leaves it (a dynamic archive of class data sharing)."""
+        if ARCHIVE.exists():
+            return [f"-XX:SharedArchiveFile={ARCHIVE}"]
+        return [f"-XX:ArchiveClassesAtExit={self.directory / ARCHIVE.name}"]
+
+    def _keep_classes(self) -> None:
+        made = self.directory / ARCHIVE.name
+        if made.exists() and not ARCHIVE.exists():
+            beside = ARCHIVE.with_suffix(f".{os.getpid()}")
+            shutil.copy(made, beside)
+            beside.rename(ARCHIVE)
 
     def _watch_over(self, pid: int) -> subprocess.Popen[bytes]:
         """A shell that ends the broker and removes its directory once this process, killed perhaps, lets go of it."""

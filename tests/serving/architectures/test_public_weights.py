@@ -39,8 +39,6 @@ def accuracy(network: nn.Module, pixels: ImageInput, data_dir: Path) -> float:
     ("layers", "file", "share"),
     [
         (20, "resnet20-12fca82f.th", 0.82),
-        (32, "resnet32-d509ac18.th", 0.82),
-        (44, "resnet44-014dd654.th", 0.82),
         (56, "resnet56-4bfd9763.th", 0.82),
         (20, "resnet20_jpegft_state.pt", 0.875),
     ],

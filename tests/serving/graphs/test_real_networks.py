@@ -15,6 +15,7 @@ from serving.architectures.export import to_onnx
 from serving.architectures.registry import ARCHITECTURES, multiply_adds
 from serving.catalogue.lookup import SHIPPED
 from serving.graphs.segments import CutPoint, all_cut_points, cut_points, digest, split
+from tests.networks import SHALLOW
 from tests.serving.architectures.support import most_different, run, run_segments, sample
 
 LARGE = {"o1": 227, "o2": 227, "s1": 227, "s2": 227, "f1": 152, "f2": 152}
@@ -60,7 +61,7 @@ def test_shipped_networks(path: Path) -> None:
     assert_segments_compose(model, all_cut_points(model))
 
 
-@pytest.mark.parametrize("name", list(ARCHITECTURES))
+@pytest.mark.parametrize("name", SHALLOW)
 def test_architectures(name: str) -> None:
     network, size = small_network(name)
     model = to_onnx(network, size)
