@@ -20,10 +20,7 @@ from serving.architectures.resnet import IMAGENET, ResNet, Stem
 from tests.networks import SHALLOW, architecture, shaken
 
 # Where any size will do, a small one.
-SIZES = {
-    name: 16 if name.startswith("cifar") or name.endswith("cifar") else 40 if "net" in name else ARCHITECTURES[name].size
-    for name in SHALLOW
-}
+SIZES = {name: 16 if "cifar" in name else 40 if "net" in name else ARCHITECTURES[name].size for name in SHALLOW}
 
 
 Images = NDArray[np.float32]
