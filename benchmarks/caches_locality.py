@@ -8,7 +8,8 @@ back: by the window, the kind and the rule of an adaptation worker, but that eve
 none shows the same object as another. Measuring begins after the first phase. New caches answer at once here; in a
 worker they first prove themselves while the oracle answers.
 
-What a look costs is the measured processor time of single images that leave at each place, on one thread, by turns.
+What a look costs is the measured processor time of single images that leave at each place, on one thread, by turns. The
+network is cut at all places as long as it has caches; only where there is one is it asked.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -64,6 +66,10 @@ TIMED = 40
 SHA = "0" * 64
 
 
+Places = tuple[int, ...]
+"""Which of the places have caches."""
+
+
 @dataclass(frozen=True)
 class Stream:
     """Shares of the classes over time."""
@@ -88,8 +94,8 @@ class Images:
     """By place, N × values."""
     answers: NDArray[np.intp]
     labels: NDArray[np.intp]
-    leave_s: Sequence[float]
-    """Seconds of a look that leaves at each place, then of one that leaves at none."""
+    leave_s: Mapping[Places, Sequence[float]]
+    """By places that have caches: seconds of a look that leaves at each of them, then of one that leaves at none."""
     whole_s: float
 
 
@@ -210,14 +216,16 @@ def _row(stream: str, number: int, way: str, data: bytes, images: Images, looks:
     """One window of a stream with one set of caches."""
     left, seconds, given, right = np.asarray(looks), 0.0, 0, 0
     caches = {cache.tensor: cache for cache in BuiltCaches.from_bytes(data).caches} if data else {}
-    for place, cut in enumerate(images.plan):
-        if cut.tensor in caches and len(left):
-            found = caches[cut.tensor].look(images.taps[place][left].astype(np.float32))
+    places = tuple(place for place, cut in enumerate(images.plan) if cut.tensor in caches)
+    costs_s = images.leave_s[places] if places else [images.whole_s]
+    for place, leave_s in zip(places, costs_s, strict=False):
+        if len(left):
+            found = caches[images.plan[place].tensor].look(images.taps[place][left].astype(np.float32))
             given += int(found.hit.sum())
             right += int((found.distribution.argmax(axis=1) == images.answers[left])[found.hit].sum())
-            seconds += images.leave_s[place] * int(found.hit.sum())
+            seconds += leave_s * int(found.hit.sum())
             left = left[~found.hit]
-    seconds += (images.leave_s[-1] if caches else images.whole_s) * len(left)
+    seconds += costs_s[-1] * len(left)
     return {
         "stream": stream,
         "window": number,
@@ -241,30 +249,36 @@ def _images(count: int) -> Images:
     places = [points[at] for at in sorted(nearest)]
     plan = [CutPlan(point.tensor, tap_grid(point) or (1, 1, 1), point.share) for point in places]
     taps, scores = forward_tapped(NAME, model, places, items, lambda what, share: None)
-    leave_s = _costs(model, places, plan, items[:TIMED])
-    return Images(plan, taps, scores.argmax(axis=1), labels[chosen].astype(np.intp), leave_s[1:], leave_s[0])
+    whole_s, leave_s = _costs(model, places, plan, items[:TIMED])
+    return Images(plan, taps, scores.argmax(axis=1), labels[chosen].astype(np.intp), leave_s, whole_s)
 
 
-def _costs(model: Any, places: Sequence[CutPoint], plan: Sequence[CutPlan], items: Array) -> list[float]:
-    """Median processor seconds: of the whole network, of leaving at each place, of leaving at none."""
+def _costs(
+    model: Any, places: Sequence[CutPoint], plan: Sequence[CutPlan], items: Array
+) -> tuple[float, dict[Places, list[float]]]:
+    """Median processor seconds: of the whole network, and by places with caches of leaving at each and at none."""
     whole = EngineNetwork(NAME, model, OnnxRuntimeEngine(NAME, threads=1))
-    runs: dict[int, Callable[[Array], object]] = {-1: whole.run}
-    for leaves in range(len(plan) + 1):
-        exits = Exits([cut.tensor for cut in plan])
-        opened = ExitNetwork(NAME, tapped(model, places), exits, OnnxRuntimeEngine(NAME, threads=1))
-        caches = [_blank(cut, 2.0 if place == leaves else 0.0) for place, cut in enumerate(plan)]
-        exits.exchange(Answering({cache.tensor: cache for cache in caches}, CLASSES, 1))
-        runs[leaves] = opened.run
+    exits = Exits([cut.tensor for cut in plan])
+    opened = ExitNetwork(NAME, tapped(model, places), exits, OnnxRuntimeEngine(NAME, threads=1))
     turns = iter(range(10**9))
 
-    def timed(run: Callable[[Array], object]) -> float:
+    def timed(run: Callable[[Array], object], answering: Answering) -> float:
+        exits.exchange(answering)
         item = items[next(turns) % len(items)][None]
         started_s = time.process_time()
         run(item)
         return time.process_time() - started_s
 
-    took: Mapping[int, list[float]] = interleaved({key: partial(timed, run) for key, run in runs.items()}, TIMED)
-    return [median(took[key]) for key in sorted(took)]
+    runs: dict[tuple[Places, int], Callable[[], float]] = {((), 0): partial(timed, whole.run, Answering({}))}
+    chosen = [some for count in range(1, len(plan) + 1) for some in combinations(range(len(plan)), count)]
+    for some in chosen:
+        for leaves in range(len(some) + 1):
+            caches = [_blank(plan[place], 2.0 if at == leaves else 0.0) for at, place in enumerate(some)]
+            answering = Answering({cache.tensor: cache for cache in caches}, CLASSES, 1)
+            runs[some, leaves] = partial(timed, opened.run, answering)
+    took = interleaved(runs, TIMED)
+    leave_s = {some: [median(took[some, leaves]) for leaves in range(len(some) + 1)] for some in chosen}
+    return median(took[(), 0]), leave_s
 
 
 def _blank(cut: CutPlan, threshold: float) -> LearnedCache:

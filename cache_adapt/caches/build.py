@@ -34,7 +34,7 @@ class Built:
     latency_s: float
     """Expected for one input with the caches; the network's own without."""
     certified: Certified | None
-    """What the thresholds did to inputs that they were not tuned on."""
+    """What the thresholds did to the inputs that they were judged on."""
     leave_s: tuple[float, ...] = ()
     """Latency of an input that leaves at each cache, then of one that leaves at none."""
 
@@ -74,7 +74,8 @@ def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -
     leave_s = latencies([(each.cut, each.explored) for each in chosen], network.whole_s)
     scores = [each.held.errors[each.explored.selector] for each in chosen]
     right = [each.held.right for each in chosen]
-    thresholds, found = calibrated(scores, right, leave_s, wanted.agreement, wanted.of, wanted.independent)
+    how = wanted.of, wanted.independent, wanted.proven_later
+    thresholds, found = calibrated(scores, right, leave_s, wanted.agreement, *how)
     idle = [not count for count in found.effect.answered.tolist()]
     if any(idle):
         kept = [each for each, out in zip(chosen, idle, strict=True) if not out]
@@ -100,8 +101,7 @@ def _built(
     chosen: Sequence[_Chosen],
 ) -> BuiltCaches:
     lessons = chosen[0].cut.lessons
-    judged = max(len(lessons.features) // 2, 1)
-    rates = (found.effect.answered / judged).tolist()
+    rates = (found.effect.answered / max(found.inputs, 1)).tolist()
     card = Card(
         schema="sluice.caches/1",
         model=network.model,

@@ -30,6 +30,7 @@ def calibrated(
     agreement: float,
     of: Share = "inputs",
     independent: float = 1.0,
+    proven_later: bool = False,
 ) -> tuple[list[float], Certified]:
     """Thresholds on the error scores of caches that are asked one after the other, and what they do.
 
@@ -39,25 +40,33 @@ def calibrated(
     ordered = [np.sort(each) for each in scores]
     count = max(len(ordered[0]), 1)
     ranks = np.stack([np.searchsorted(line, each) / count for line, each in zip(ordered, scores, strict=True)])
-    found = certified(Record.of(ranks, np.stack(right), latency), agreement, of, independent=independent)
+    found = certified(Record.of(ranks, np.stack(right), latency), agreement, of, independent, proven_later)
     return [_value(line, share) for line, share in zip(ordered, found.thresholds.tolist(), strict=True)], found
 
 
-def best_score(held: Held, agreement: float, of: Share = "inputs", independent: float = 1.0) -> tuple[bool, Operating]:
+def best_score(
+    held: Held, agreement: float, of: Share = "inputs", independent: float = 1.0, proven_later: bool = False
+) -> tuple[bool, Operating]:
     """Whether selectors or the largest probability answer more at this agreement, and how much."""
-    found = {rival: operating(held, rival, agreement, of, independent) for rival in (False, True)}
+    found = {rival: operating(held, rival, agreement, of, independent, proven_later) for rival in (False, True)}
     best = max(found, key=lambda rival: found[rival].hit_rate)  # the simpler one where they are equal
     return best, found[best]
 
 
 def operating(
-    held: Held, selector: bool, agreement: float, of: Share = "inputs", independent: float = 1.0
+    held: Held,
+    selector: bool,
+    agreement: float,
+    of: Share = "inputs",
+    independent: float = 1.0,
+    proven_later: bool = False,
 ) -> Operating:
     """What a cache by itself answers, and how well."""
-    _, found = calibrated([held.errors[selector]], [held.right], [1.0, 2.0], agreement, of, independent)
-    answered, inputs = int(found.effect.answered.sum()), max(len(held.right) // 2, 1)
+    errors = held.errors[selector]
+    _, found = calibrated([errors], [held.right], [1.0, 2.0], agreement, of, independent, proven_later)
+    answered = int(found.effect.answered.sum())
     accuracy = 1 - found.effect.wrong / answered if answered else 1.0
-    return Operating(agreement, min(answered / inputs, 1.0), accuracy)
+    return Operating(agreement, answered / max(found.inputs, 1), accuracy)
 
 
 def _value(ordered: NDArray[np.float32], share: float) -> float:

@@ -52,6 +52,8 @@ class Wanted:
     seed: int = 0
     independent: float = 1.0
     """As how many inputs each one counts: less than 1 where several show the same object."""
+    proven_later: bool = False
+    """Whether each stream demands a proof before caches answer there, so that weaker evidence will do."""
 
     @property
     def levels(self) -> list[float]:
@@ -121,8 +123,9 @@ def trained_at(cut: Cut, name: str, found: Held, selector: bool, wanted: Wanted)
 
 def _explored(cut: Cut, name: str, wanted: Wanted, timed: Timed) -> Explored:
     found = held_at(cut, name, wanted)
-    selector, _ = best_score(found, wanted.agreement, wanted.of, wanted.independent)
-    points = tuple(operating(found, selector, level, wanted.of, wanted.independent) for level in wanted.levels)
+    how = wanted.of, wanted.independent, wanted.proven_later
+    selector, _ = best_score(found, wanted.agreement, *how)
+    points = tuple(operating(found, selector, level, *how) for level in wanted.levels)
     rng, few = _rng(wanted, cut.tensor, name, "time"), slice(TIMED_ROWS)
     blank = LearnedCache(  # the clock does not care for its weights
         cut.tensor,

@@ -39,7 +39,8 @@ def images() -> Images:
     sums = np.float32([[900, 0, 0], [0, 900, 0], [10, 0, 0], [0, 0, 10]])
     plan = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
     answers = np.array([0, 2, 0, 2])
-    return Images(plan, [sums, sums], answers, answers, (0.004, 0.008, 0.012), 0.010)
+    costs = {(0,): (0.004, 0.011), (0, 1): (0.004, 0.008, 0.012)}
+    return Images(plan, [sums, sums], answers, answers, costs, 0.010)
 
 
 def test_a_window_counts_answers_and_what_each_look_costs(images: Images):

@@ -22,9 +22,9 @@ from operators.recognise.cached.cache_specs import CACHES, CachesSpec
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
 
-LOOK_S, LOOKUP_S = 0.010, 0.00005
+LOOK_S, LOOKUP_S = 0.010, 0.00025
 """Processor seconds of a look and of a lookup, as they are taken to be: workers leave out what does not pay there."""
-LEAST_SAMPLES = 1000
+LEAST_SAMPLES = 500
 """Caches are built from so many samples first: fewer can hardly show that 97 answers in 100 are right."""
 LEAST_JUDGED = 20
 """Fewest samples by which caches are judged."""

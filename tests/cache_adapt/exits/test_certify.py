@@ -36,14 +36,35 @@ def test_thresholds_without_a_bound_would_miss_it_every_other_time():
     assert np.mean(missed) > 0.3
 
 
-def test_wrong_answers_among_those_given_are_bounded_where_these_count():
+@pytest.mark.parametrize("proven_later", [False, True])
+def test_wrong_answers_among_those_given_are_bounded_where_these_count(proven_later):
     known = record(1, exits=3, inputs=4000)
-    found = certified(known, 0.95, of="answers")
-    _, judging = halves(known)
+    found = certified(known, 0.95, of="answers", proven_later=proven_later)
+    judging = known if proven_later else halves(known)[1]
     there = effect(judging, found.thresholds)
     assert there.answered.sum() > 0
-    assert upper_bound(there.wrong, int(there.answered.sum())) <= 0.05
-    assert there.answered.sum() <= certified(known, 0.95).effect.answered.sum()
+    assert upper_bound(there.wrong, int(there.answered.sum())) == found.bound <= 0.05
+    assert found.inputs == judging.inputs
+    assert there.answered.sum() / judging.inputs <= certified(known, 0.95).effect.answered.sum() / 2000
+
+
+def test_answers_to_some_eighty_inputs_are_enough_evidence_to_begin_with():
+    few = Record.of(np.arange(160.0)[None] / 160, np.arange(160)[None] < 100, [1.0, 2.0])
+    found = certified(few, 0.97, of="answers", proven_later=True)
+    assert 76 <= found.effect.answered.sum() <= 104
+    assert certified(few, 0.97, of="answers").effect.answered.sum() == 0
+    assert certified(few, 0.97, of="answers", independent=0.35, proven_later=True).effect.answered.sum() == 0
+
+
+def test_answers_given_by_little_evidence_are_mostly_as_good_as_wanted():
+    accuracy = []
+    for seed in range(20):
+        known = record(seed, exits=3, inputs=3300)
+        found = certified(known.rows(np.arange(300)), 0.97, of="answers", proven_later=True)
+        there = effect(known.rows(np.arange(300, 3300)), found.thresholds)
+        accuracy.append(1 - there.wrong / max(there.answered.sum(), 1))
+    assert np.mean(accuracy) >= 0.97
+    assert np.mean(np.array(accuracy) >= 0.97) >= 0.6
 
 
 def test_with_few_inputs_no_exit_opens():
