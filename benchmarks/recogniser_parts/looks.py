@@ -23,7 +23,7 @@ import numpy as np
 
 from operators.base import Operator
 from operators.detect.motion import MotionDetector
-from operators.detect.onnx import OnnxDetector
+from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Box, frame_of
 from operators.testing import call
 from operators.track.operator import Track
@@ -114,7 +114,7 @@ def fetch(detector: str, models: Path) -> None:
 def _detector(name: str, backend: Backend) -> Operator:
     if name == "motion":
         return MotionDetector("detect")
-    return OnnxDetector(backend, "detect", [name], labels=ROAD_USERS)
+    return OnnxDetector(backend, "detect", [name], Reported(ROAD_USERS))
 
 
 async def _tracked(clip: str, name: str, detector: Operator) -> list[Look]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.confidence import Interval
@@ -10,21 +11,25 @@ from cache_adapt.audit.self_agreement import SelfAgreement, out_of_reach, reacha
 from operators.wire import schema
 
 
-def node_plan(
-    node: str,
-    kind: schema.ShortcutKind,
-    oracle: str,
-    shortcuts: Sequence[str],
-    audit: Audit,
-    by_itself: SelfAgreement | None = None,
-) -> schema.NodePlan:
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """Who answers in whose place."""
+
+    node: str
+    kind: schema.ShortcutKind
+    oracle: str
+    shortcuts: Sequence[str]
+    """Models."""
+
+
+def node_plan(of: Audited, audit: Audit, by_itself: SelfAgreement | None = None) -> schema.NodePlan:
     """Describe what a node does for one stream, and what the audit has found; ``by_itself``: how the oracle agrees."""
     state = audit.state
     return schema.NodePlan(
-        node=node,
-        kind=kind,
-        oracle=oracle,
-        shortcuts=list(shortcuts),
+        node=of.node,
+        kind=of.kind,
+        oracle=of.oracle,
+        shortcuts=list(of.shortcuts),
         phase=state.phase,
         answers=state.answers,
         shortcut_share=round(state.by_shortcut / state.answers, 4) if state.answers else 0.0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,6 +22,21 @@ from serving.common.threads import in_thread
 from serving.errors import ModelError
 
 
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """Which objects a detector reports."""
+
+    labels: Collection[str] | None = None
+    """Only these; None: all."""
+    min_confidence: float | None = None
+    """None: the model card's."""
+    max_objects: int = 100
+    """Of a frame, or of a region that is looked into."""
+
+
+ALL = Reported()
+
+
 class OnnxDetector:
     """Finds labelled regions with whichever of its models a call names."""
 
@@ -29,20 +45,17 @@ class OnnxDetector:
         engine: Inference,
         node: str,
         models: Sequence[str],
-        *,
+        reported: Reported = ALL,
         inside: bool = False,
-        labels: Collection[str] | None = None,
-        min_confidence: float | None = None,
-        max_objects: int = 100,
     ) -> None:
-        """``inside``: look within each given region, not at the frame. ``labels``: keep only these; None: all.
+        """``inside``: look within each given region, not at the frame.
 
-        ``min_confidence`` None: the card's. Raises ModelError for an unknown model or a label that no model knows.
+        Raises ModelError for an unknown model or a label that no model knows.
         """
         self._engine, self._node, self._models, self._inside = engine, node, models, inside
-        self._labels, self._min_confidence, self._max_objects = labels, min_confidence, max_objects
+        self._reported = reported
         for model in models:
-            _check_labels(card_for(engine, model, "detect"), labels or ())
+            _check_labels(card_for(engine, model, "detect"), reported.labels or ())
 
     async def prepare(self) -> None:
         """Load the models, so that the first frame need not wait; ModelError where one cannot be opened."""
@@ -60,13 +73,13 @@ class OnnxDetector:
         crops = [cut(frame.image, box) for box in boxes]
         batch, placements = await prepared(card.input, [crop.pixels for crop in crops])
         outputs = await self._engine.infer(call.model, batch, call.urgency)
-        found = await in_thread(partial(decode, card, outputs, self._min_confidence))
+        found = await in_thread(partial(decode, card, outputs, self._reported.min_confidence))
         children = [
             region
             for crop, placement, parent, detections in zip(crops, placements, parents, found, strict=True)
             for region in self._regions(card, crop, placement, parent, detections)
         ]
-        return sorted(children, key=lambda region: -region.confidence)[: self._max_objects]
+        return sorted(children, key=lambda region: -region.confidence)[: self._reported.max_objects]
 
     def forget(self, stream: str) -> None:
         """Do nothing: no state is kept between frames."""
@@ -93,7 +106,9 @@ class OnnxDetector:
         ]
 
     def _wanted(self, card: ModelCard, found: Detections) -> NDArray[np.bool_]:
-        labels = np.array([self._labels is None or name in self._labels for name in card.classes], bool)
+        labels = np.array(
+            [self._reported.labels is None or name in self._reported.labels for name in card.classes], bool
+        )
         return labels[found.classes]
 
 

@@ -11,7 +11,7 @@ import msgspec
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
-from operators.audits.audit_report import node_plan
+from operators.audits.audit_report import Audited, node_plan
 from operators.audits.snapshot import Snapshot, from_json
 from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.base import Call
@@ -279,7 +279,8 @@ class Chain:
         ]
 
     def _plan(self, link: Shortcut, stream: NodeStream, audit: Audit) -> NodePlan:
-        plan = node_plan(self.node, link.kind, self._oracle.name, link.models, audit, stream.audits.self_agreement)
+        of = Audited(self.node, link.kind, self._oracle.name, link.models)
+        plan = node_plan(of, audit, stream.audits.self_agreement)
         here = self._streams.is_here(stream)
         standing = link.standing(stream.name) if here else stream.standings.get(link.key)
         return plan if standing is None or stream.timeline is None else link.describe(plan, stream.timeline, standing)

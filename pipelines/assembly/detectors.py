@@ -10,7 +10,7 @@ from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
 from operators.detect.masked import Masked
 from operators.detect.motion import MotionDetector, MotionSettings
-from operators.detect.onnx import OnnxDetector
+from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.mask import Mask
 from operators.inference import Inference
 from pipelines.query.nodes import MOST_OBJECTS, MOTION, DetectNode, is_planned, takes_frame
@@ -42,7 +42,7 @@ def _where_needed(spec: DetectNode, engine: Inference, chains: Chains | None) ->
     least = spec.min_confidence if spec.min_confidence is not None else decoding.min_score if decoding else 0.0
     demand = Demand(chains.rule.accuracy, least)
     plain = _unmasked(spec, engine, roles.models if is_planned(spec) else spec.model)
-    always = _planned(spec, plain, roles, demand.sure, engine, chains) if is_planned(spec) else plain
+    always = _planned(spec, plain, demand.sure, engine, chains) if is_planned(spec) else plain
     if spec.when == "always":
         return always
     model = roles.oracle if is_planned(spec) else spec.model[0]
@@ -51,14 +51,12 @@ def _where_needed(spec: DetectNode, engine: Inference, chains: Chains | None) ->
     return needed
 
 
-def _planned(
-    spec: DetectNode, plain: Operator, roles: Roles, sure: float, engine: Inference, chains: Chains
-) -> Operator:
+def _planned(spec: DetectNode, plain: Operator, sure: float, engine: Inference, chains: Chains) -> Operator:
     from operators.detect.variants.audits import Terms  # statistics, which few queries need
     from operators.detect.variants.operator import DetectVariants
 
     terms = Terms(chains.rule, sure, UnitCosts(engine), chains.purse, chains.changed, chains.observer)
-    variants = DetectVariants(spec.name, plain, roles, terms)
+    variants = DetectVariants(spec.name, plain, Roles.of(spec.model, engine.card), terms)
     chains.shortcuts.add(variants, "variants" if spec.when == "needed" else "")
     return variants
 
@@ -66,15 +64,8 @@ def _planned(
 def _unmasked(spec: DetectNode, engine: Inference, models: Sequence[str]) -> Operator:
     if spec.model[0] == MOTION:
         return MotionDetector(spec.name, motion_settings(spec))
-    return OnnxDetector(
-        engine,
-        spec.name,
-        models,
-        inside=not takes_frame(spec),
-        labels=spec.labels,
-        min_confidence=spec.min_confidence,
-        max_objects=spec.max_objects,
-    )
+    reported = Reported(spec.labels, spec.min_confidence, spec.max_objects)
+    return OnnxDetector(engine, spec.name, models, reported, inside=not takes_frame(spec))
 
 
 def motion_settings(spec: DetectNode) -> MotionSettings:

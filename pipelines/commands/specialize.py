@@ -66,11 +66,11 @@ def profile(
     entry = known.find(oracle)
     compacts = compact_models(entry, known, names)
     from pipelines.measure.template_data import Shown
-    from pipelines.measure.template_making import make
+    from pipelines.measure.template_making import Wanted, make
 
-    shown = Shown.of(data)
+    wanted = Wanted(Shown.of(data), template_dirs()[0], again)
     with work_bar(oracle) as report:
-        made = make(entry, compacts, template_dirs()[0], shown, again, report)
+        made = make(entry, compacts, wanted, report)
     if as_json:
         say(json.dumps([_plain(each) for each in made], indent=2))
         return

@@ -57,17 +57,29 @@ class CacheReport:
     """Where the caches were written; None: nothing was built."""
 
 
-def build_caches(
-    entry: Entry, shown: Shown, target: float, artefacts_dir: Path, again: bool, report: OnProgress
-) -> CacheReport:
+@dataclass(frozen=True)
+class Order:
+    """What caches are built from, and for what."""
+
+    shown: Shown
+    target: float
+    """The agreement that is wanted."""
+    artefacts_dir: Path
+    again: bool = False
+    """Explore what was explored on the same pictures before, too."""
+
+
+def build_caches(entry: Entry, order: Order, report: OnProgress) -> CacheReport:
     """Explore, compose, build and store; nothing is stored where a variant alone is as fast.
 
     Raises ModelError for a network that cannot be used, BadInput for pictures or places that cannot.
     """
+    shown, artefacts_dir = order.shown, order.artefacts_dir
     found = tapped_pictures(entry, shown, report)
-    wanted = Wanted(target, "answers")
+    wanted = Wanted(order.target, "answers")
     notes = folder(artefacts_dir, entry) / EXPLORED
-    explored = _explored(found, wanted, shown, () if again else _known(notes, shown, target), notes, report)
+    kept = _Notes(notes, shown.sha256, order.target)
+    explored = _explored(found, wanted, () if order.again else kept.read(), kept, report)
     whole = problem(found.cuts, found.whole_s, explored, wanted)
     variants = [Variant(entry.card.name, 1.0, whole), *_int8(entry, found, whole, artefacts_dir, shown)]
     plan = planned(variants)
@@ -86,25 +98,37 @@ def build_caches(
 
 
 def _explored(
-    found: Tapped, wanted: Wanted, shown: Shown, known: Sequence[Explored], notes: Path, report: OnProgress
+    found: Tapped, wanted: Wanted, known: Sequence[Explored], notes: _Notes, report: OnProgress
 ) -> list[Explored]:
     done: list[Explored] = []
     most = len(found.cuts) * len(wanted.architectures)
     for each in explore(found.cuts, wanted, lookup_s, known):
         done.append(each)
         report(f"{each.architecture} at {each.tensor}", len(done) / most)
-        record = Exploration(shown.sha256, wanted.agreement, tuple(done))
-        atomic.write(notes, msgspec.json.encode(record))
+        notes.write(done)
     return done
 
 
-def _known(notes: Path, shown: Shown, target: float) -> tuple[Explored, ...]:
-    """What an earlier build has explored on the same pictures for the same target."""
-    try:
-        record = decode(notes.read_bytes(), Exploration)
-    except (OSError, Malformed):
-        return ()
-    return record.explored if (record.data_sha256, record.agreement) == (shown.sha256, target) else ()
+@dataclass(frozen=True)
+class _Notes:
+    """What was explored for one target on the same pictures, by this build and earlier ones."""
+
+    path: Path
+    data_sha256: str
+    target: float
+
+    def read(self) -> tuple[Explored, ...]:
+        """What there is."""
+        try:
+            record = decode(self.path.read_bytes(), Exploration)
+        except (OSError, Malformed):
+            return ()
+        return record.explored if (record.data_sha256, record.agreement) == (self.data_sha256, self.target) else ()
+
+    def write(self, explored: Sequence[Explored]) -> None:
+        """Keep this in place of what there was."""
+        record = Exploration(self.data_sha256, self.target, tuple(explored))
+        atomic.write(self.path, msgspec.json.encode(record))
 
 
 def _int8(entry: Entry, found: Tapped, whole: Problem, artefacts_dir: Path, shown: Shown) -> list[Variant]:

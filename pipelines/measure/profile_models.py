@@ -56,7 +56,7 @@ def measure(entry: Entry, artefacts_dir: Path, data: Path | None, wanted: Wanted
 
     Raises BadInput for data that cannot be used, ModelError for a network that cannot be opened.
     """
-    name, directory = entry.card.name, folder(artefacts_dir, entry)
+    name = entry.card.name
     known = ProfiledModel(name)
     variants = _here(
         known, generate(name, wanted.engines, wanted.precisions, (None, *wanted.ranks), sizes_of(entry.card))
@@ -64,16 +64,15 @@ def measure(entry: Entry, artefacts_dir: Path, data: Path | None, wanted: Wanted
     report("pictures", 0.0)
     pictures = gather(entry.card, data)
     max_batch = min(wanted.max_batch, entry.card.max_batch or wanted.max_batch)
-    held = {} if wanted.again else _held(known, directory, entry, variants, pictures, max_batch)
-    files = _built(
-        known, entry, artefacts_dir, [each for each in variants if each not in held], pictures, wanted.again, report
-    )
+    shelf = _Shelf(entry, artefacts_dir, pictures, known.notes)
+    held = {} if wanted.again else shelf.held(variants, max_batch)
+    files = shelf.built([each for each in variants if each not in held], wanted.again, report)
     known.reused = len(held)
     if files:
         outcome = Profiler(entry, pictures.pictures, max_batch, wanted.budget_s, report).measure(files)
         known.notes += list(dict.fromkeys(outcome.skipped.values()))
         for profile in outcome.profiles:
-            store(profile, directory)
+            store(profile, shelf.directory)
         held |= {variant: profile for variant in files for profile in outcome.profiles if profile.variant == variant.id}
     known.profiles = [held[variant] for variant in variants if variant in held]
     return known
@@ -89,60 +88,61 @@ def _here(known: ProfiledModel, variants: Sequence[Variant]) -> list[Variant]:
     return [variant for variant in variants if variant.engine not in missing]
 
 
-def _held(
-    known: ProfiledModel,
-    directory: Path,
-    entry: Entry,
-    variants: Sequence[Variant],
-    data: PreparedPictures,
-    max_batch: int,
-) -> dict[Variant, Profile]:
-    """The profiles that can be used again."""
-    held = {}
-    for variant in variants:
-        try:
-            profile = read(directory, variant)
-        except ModelError as error:
-            known.notes.append(str(error))
-            continue
-        if profile is None:
-            continue
-        reasons = profile.stale(entry.card.sha256, fingerprint(variant.engine))
-        if profile.data_sha256 != data.pictures.data_sha256:
-            reasons.append(_changed(profile.data, data.pictures.data))
-        if profile.max_batch != max_batch:
-            reasons.append(f"max-batch: was {profile.max_batch}, is {max_batch}")
-        if reasons:
-            known.notes.append(f"{variant.id} is measured anew ({'; '.join(reasons)})")
-        else:
-            held[variant] = profile
-    return held
+@dataclass(frozen=True)
+class _Shelf:
+    """The files and the profiles of one model's variants."""
+
+    entry: Entry
+    artefacts_dir: Path
+    data: PreparedPictures
+    notes: list[str]
+    """Gets a line for everything that is measured anew or left out."""
+
+    @property
+    def directory(self) -> Path:
+        """Where profiles lie."""
+        return folder(self.artefacts_dir, self.entry)
+
+    def held(self, variants: Sequence[Variant], max_batch: int) -> dict[Variant, Profile]:
+        """The profiles that can be used again."""
+        held = {}
+        for variant in variants:
+            try:
+                profile = read(self.directory, variant)
+            except ModelError as error:
+                self.notes.append(str(error))
+                continue
+            if profile is None:
+                continue
+            reasons = profile.stale(self.entry.card.sha256, fingerprint(variant.engine))
+            if profile.data_sha256 != self.data.pictures.data_sha256:
+                reasons.append(_changed(profile.data, self.data.pictures.data))
+            if profile.max_batch != max_batch:
+                reasons.append(f"max-batch: was {profile.max_batch}, is {max_batch}")
+            if reasons:
+                self.notes.append(f"{variant.id} is measured anew ({'; '.join(reasons)})")
+            else:
+                held[variant] = profile
+        return held
+
+    def built(self, variants: Sequence[Variant], again: bool, report: OnProgress) -> dict[Variant, Path]:
+        """The files of variants; what cannot be built is noted and left out."""
+        files: dict[Variant, Path] = {}
+        for done, variant in enumerate(variants):
+            report("building", done / len(variants))
+            shared = next((path for other, path in files.items() if other.artefact == variant.artefact), None)
+            try:
+                files[variant] = shared or self._file(variant, again)
+            except ModelError as error:
+                if variant.artefact is None:
+                    raise
+                self.notes.append(f"{variant.id} is skipped: {error}")
+        return files
+
+    def _file(self, variant: Variant, again: bool) -> Path:
+        data = self.data
+        return build(self.entry, variant, self.artefacts_dir, data.calibration, data.pictures.data_sha256, again)
 
 
 def _changed(before: str, now: str) -> str:
     return f"data: was {before}, is {now}" if before != now else f"data: the pictures of {now} have changed"
-
-
-def _built(
-    known: ProfiledModel,
-    entry: Entry,
-    artefacts_dir: Path,
-    variants: Sequence[Variant],
-    data: PreparedPictures,
-    again: bool,
-    report: OnProgress,
-) -> dict[Variant, Path]:
-    """The files of variants; what cannot be built is noted and left out."""
-    files: dict[Variant, Path] = {}
-    for done, variant in enumerate(variants):
-        report("building", done / len(variants))
-        shared = next((path for other, path in files.items() if other.artefact == variant.artefact), None)
-        try:
-            files[variant] = shared or build(
-                entry, variant, artefacts_dir, data.calibration, data.pictures.data_sha256, again
-            )
-        except ModelError as error:
-            if variant.artefact is None:
-                raise
-            known.notes.append(f"{variant.id} is skipped: {error}")
-    return files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec import structs
@@ -21,16 +22,27 @@ OnProgress = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, 0 … 1."""
 
 
-def make(
-    oracle: Entry, compacts: Sequence[Entry], directory: Path, shown: Shown, again: bool, report: OnProgress
-) -> list[StoredTemplate]:
-    """Templates of compact networks and of the oracle cut early, with stores and rates, below ``directory``.
+@dataclass(frozen=True)
+class Wanted:
+    """What templates are made from, and where."""
 
-    Those made from the same pictures before are used again unless ``again``. ModelError for networks that cannot be cut
-    or opened, BadInput for pictures that cannot be used, TooFewSamples for too few.
+    shown: Shown
+    directory: Path
+    again: bool = False
+    """Also those that were made from the same pictures before."""
+
+
+def make(oracle: Entry, compacts: Sequence[Entry], wanted: Wanted, report: OnProgress) -> list[StoredTemplate]:
+    """Templates of compact networks and of the oracle cut early, with stores and rates.
+
+    ModelError for networks that cannot be cut or opened, BadInput for pictures that cannot be used, TooFewSamples for
+    too few.
     """
+    directory, shown = wanted.directory, wanted.shown
     templates = [*(compact(oracle, each, directory) for each in compacts), derived(oracle, directory)]
-    stale = [each for each in templates if again or each.manifest.data_sha256 != shown.sha256 or not _whole(each)]
+    stale = [
+        each for each in templates if wanted.again or each.manifest.data_sha256 != shown.sha256 or not _whole(each)
+    ]
     if stale:
         _fill(oracle, stale, shown, report)
     report("latency", 0.0)

@@ -44,11 +44,10 @@ class Turn:
     """The turn is for background work."""
 
 
-def load_of(name: str, queue: Sequence[Waiting], background: int, now: float, latency: Latency, max_batch: int) -> Load:
-    """A session's load; ``background`` requests do not hurry and are not in ``queue``."""
+def most_urgent(queue: Sequence[Waiting], now: float, latency: Latency) -> tuple[float, int]:
+    """When the most urgent request that can be in time is due, and its places; infinite and 0 where none can be."""
     able = ((each.deadline - each.downstream_s, each.items) for each in queue)
-    due, items = min((each for each in able if now + latency(each[1]) <= each[0]), default=(inf, 0))
-    return Load(name, latency, max_batch, len(queue), due, items, background)
+    return min((each for each in able if now + latency(each[1]) <= each[0]), default=(inf, 0))
 
 
 def next_turn(loads: Sequence[Load], last: str | None, now: float, gap_s: float) -> Turn | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from serving.engines.groups import Group
 from serving.scheduling.arrivals import Arrivals
 from serving.scheduling.batching import Decision
-from serving.scheduling.duty_cycle import Load, load_of, next_turn
+from serving.scheduling.duty_cycle import Load, most_urgent, next_turn
 from serving.scheduling.latency import LatencyEstimate
 from serving.scheduling.look_ahead import LookAhead
 from serving.scheduling.monitor import Health, Monitor
@@ -66,7 +66,8 @@ class Session:
     def load(self, now: float) -> Load:
         """The session's load."""
         latency = self.latency.table
-        return load_of(self.name, self.waiting, len(self.background), now, latency, self.max_batch)
+        due, places = most_urgent(self.waiting, now, latency)
+        return Load(self.name, latency, self.max_batch, len(self.waiting), due, places, len(self.background))
 
     def fill_gap(self, places: int) -> list[Request]:
         """Background requests for so many places that the idle device has, one at least."""

@@ -58,21 +58,26 @@ class Training:
     outputs: int
 
 
-def train_head(
-    features: NDArray[Any],
-    labels: NDArray[Any],
-    classes: Sequence[int],
-    training_skew: float,
-    tolerance: float,
-    rng: Generator,
-    own: int = 0,
-) -> SpecialisedHead:
-    """Train a head for ``classes`` from N × D features and N labels; at most ``tolerance`` of its answers are wrong.
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What heads are trained from."""
 
-    The last ``own`` rows are the stream's own. Raises TooFewSamples where a class has too few rows, NoUsefulHead where
-    no head is right often enough.
+    features: NDArray[Any]
+    """N × D."""
+    labels: NDArray[Any]
+    """N."""
+    own: int = 0
+    """The last so many are the stream's own."""
+
+
+def train_head(
+    samples: Samples, classes: Sequence[int], training_skew: float, tolerance: float, rng: Generator
+) -> SpecialisedHead:
+    """Train a head for ``classes``; at most ``tolerance`` of its answers are wrong.
+
+    Raises TooFewSamples where a class has too few rows, NoUsefulHead where no head is right often enough.
     """
-    training = training_rows(features, labels, classes, training_skew, rng, own)
+    training = training_rows(samples, classes, training_skew, rng)
     with one_thread():
         return _trained(training, tuple(classes), tolerance)
 
@@ -96,18 +101,12 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def training_rows(
-    features: NDArray[Any],
-    labels: NDArray[Any],
-    classes: Sequence[int],
-    training_skew: float,
-    rng: Generator,
-    own: int = 0,
-) -> Training:
+def training_rows(samples: Samples, classes: Sequence[int], training_skew: float, rng: Generator) -> Training:
     """Draw the rows to train on; raises TooFewSamples."""
+    features, labels = samples.features, samples.labels
     others = np.setdiff1d(np.unique(labels), classes)
     _check(labels, classes, others)
-    mine = np.arange(len(labels)) >= len(labels) - own
+    mine = np.arange(len(labels)) >= len(labels) - samples.own
     most = min(MOST_ROWS, MOST_VALUES // features.shape[1])
     drawn = [
         *_drawn(_groups(labels, mine, classes), int(most * training_skew), rng),

@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, islice
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from learning.confidence_threshold import Held, least_confidence
-from specialization.heads.train import LEAST_OTHERS, LEAST_ROWS, TooFewSamples, one_thread, training_rows, validate
+from specialization.heads.train import (
+    LEAST_OTHERS,
+    LEAST_ROWS,
+    Samples,
+    TooFewSamples,
+    one_thread,
+    training_rows,
+    validate,
+)
 from specialization.rates import NEVER, Measured, Rates, rates
 
 DRAWS = 10
@@ -29,15 +35,15 @@ Done = Callable[[float], None]
 
 
 def profile(
-    features: NDArray[Any],
-    labels: NDArray[Any],
+    samples: Samples,
     rng: Generator,
     *,
     draws: int = DRAWS,
     training_skew: float = TRAINING_SKEW,
     done: Done = lambda share: None,
 ) -> tuple[Measured, ...]:
-    """Rates by tolerance and n from N × D features and N labels; raises TooFewSamples where no n is possible."""
+    """Rates by tolerance and n; raises TooFewSamples where no n is possible."""
+    labels = samples.labels
     known, counts = np.unique(labels, return_counts=True)
     possible = known[counts >= LEAST_ROWS]
     sets = {
@@ -51,7 +57,7 @@ def profile(
     with one_thread():
         for n, each in sets.items():
             for classes in each:
-                held = validate(training_rows(features, labels, classes, training_skew, rng))
+                held = validate(training_rows(samples, classes, training_skew, rng))
                 found[n].append({tolerance: _rates(held, tolerance) for tolerance in TOLERANCES})
                 done(sum(map(len, found.values())) / sum(map(len, sets.values())))
     return tuple(

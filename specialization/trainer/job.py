@@ -53,24 +53,25 @@ class ProfileJob(msgspec.Struct, frozen=True, tag=True):
 def train(job: Job) -> SpecialisedHead:
     """Train one head; raises SluiceError where the store or the samples do not allow it."""
     # Imported with the first job, because importing the optimiser takes long.
-    from specialization.heads.train import train_head
+    from specialization.heads.train import Samples, train_head
 
     with _one_line_errors(job.store):
         stores = [FeatureStore.open(Path(each)) for each in (job.store, job.own) if each]
         features = np.concatenate([store.features for store in stores])
         labels = np.concatenate([store.labels for store in stores])
         own = len(stores[1].labels) if job.own else 0
-        rng = default_rng(job.seed)
-        return train_head(features, labels, job.classes, job.training_skew, job.tolerance, rng, own)
+        samples = Samples(features, labels, own)
+        return train_head(samples, job.classes, job.training_skew, job.tolerance, default_rng(job.seed))
 
 
 def profile(job: ProfileJob) -> tuple[Measured, ...]:
     """Measure rates; raises SluiceError where the store or the samples do not allow it."""
+    from specialization.heads.train import Samples
     from specialization.heads.validate import profile
 
     with _one_line_errors(job.store):
         store = FeatureStore.open(Path(job.store))
-        return profile(store.features, store.labels, default_rng(job.seed), draws=job.draws)
+        return profile(Samples(store.features, store.labels), default_rng(job.seed), draws=job.draws)
 
 
 @contextmanager

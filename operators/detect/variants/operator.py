@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from operators.audits.audit_report import node_plan
+from operators.audits.audit_report import Audited, node_plan
 from operators.audits.roles import Roles
 from operators.audits.snapshot import Snapshot, from_json
 from operators.audits.stream_audits import DECLINED
@@ -146,7 +146,7 @@ class DetectVariants:
     def _plans(self, stream: NodeStream) -> list[NodePlan]:
         opened = stream.audits.opened
         return [
-            node_plan(self.node, KIND, self._oracle, [model], opened[key])
+            node_plan(Audited(self.node, KIND, self._oracle, [model]), opened[key])
             for model, key in self._keys.items()
             if key in opened and opened[key].state.has_begun
         ]

@@ -63,13 +63,13 @@ def build(
     processor times of one item on one thread, measured here and now.
     """
     entry = catalogue(models).find(model)
-    from pipelines.measure.cache_building import build_caches
+    from pipelines.measure.cache_building import Order, build_caches
     from pipelines.measure.template_data import Shown
     from serving.variants.artefacts import user_cache
 
-    shown = Shown.of(data)
+    order = Order(Shown.of(data), target, cache_dir() or user_cache(), again)
     with work_bar(model) as report:
-        found = build_caches(entry, shown, target, cache_dir() or user_cache(), again, report)
+        found = build_caches(entry, order, report)
     if plot is not None:
         from pipelines.report.cache_plot import save
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from operators.detect.onnx import OnnxDetector
+from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Box
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.backend import Backend
@@ -110,13 +110,13 @@ async def test_inside_nothing_nothing_is_asked() -> None:
 )
 async def test_options_narrow_what_is_kept(options: dict[str, Any], labels: list[str]) -> None:
     faint = ([0.0, 0.8, 0.1, 0.9], 0.2, 0.0)
-    detector = OnnxDetector(pets([DOG, faint, CAT]), "detect", ["pets"], **options)
+    detector = OnnxDetector(pets([DOG, faint, CAT]), "detect", ["pets"], Reported(**options))
     assert [region.label for region in await detector.process(make_frame(), [], CALL)] == labels
 
 
 @pytest.mark.parametrize(("labels", "kept"), [(None, ["cat"]), (["dog"], ["dog"])])
 async def test_one_thing_is_not_two(labels: list[str] | None, kept: list[str]) -> None:
-    detector = OnnxDetector(pets([CAT, (CAT[0], 0.0, CAT[1] - 0.1)]), "detect", ["pets"], labels=labels)
+    detector = OnnxDetector(pets([CAT, (CAT[0], 0.0, CAT[1] - 0.1)]), "detect", ["pets"], Reported(labels))
     assert [region.label for region in await detector.process(make_frame(), [], CALL)] == kept
 
 
@@ -135,7 +135,7 @@ async def test_a_letterboxed_network_answers_in_shares_of_the_frame() -> None:
 
 def test_a_label_the_model_does_not_know_is_refused() -> None:
     with pytest.raises(ModelError, match=r"'pets' does not find 'dgo'; did you mean 'dog'\?"):
-        OnnxDetector(pets([CAT]), "detect", ["pets"], labels=["dgo"])
+        OnnxDetector(pets([CAT]), "detect", ["pets"], Reported(["dgo"]))
 
 
 def test_a_model_that_is_no_detector_is_refused() -> None:

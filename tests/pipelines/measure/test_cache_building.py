@@ -54,7 +54,7 @@ def _few(init):
 def build(pictures: Path, tmp_path: Path, again: bool = False):
     said: list[str] = []
     found = cache_building.build_caches(
-        ENTRY, Shown.of(pictures), 0.6, tmp_path, again, lambda what, share: said.append(what)
+        ENTRY, cache_building.Order(Shown.of(pictures), 0.6, tmp_path, again), lambda what, share: said.append(what)
     )
     return found, said
 

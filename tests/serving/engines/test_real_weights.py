@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from operators.audits.roles import Roles
-from operators.detect.onnx import OnnxDetector
+from operators.detect.onnx import OnnxDetector, Reported
 from operators.recognise.gallery import GalleryRecogniser
 from operators.testing import call, make_frame, make_region
 from serving.backend import Backend
@@ -39,7 +39,7 @@ async def test_yolox_finds_what_is_on_the_clip(tmp_path: Path, data_dir: Path, i
     write_card(directory, **public.card, classes=public.class_names())
     engine = Backend(Catalogue([tmp_path]), threads=1)
     await engine.start()
-    detector = OnnxDetector(engine, "detect", ["yolox-nano"], labels=["person", "bicycle", "car"])
+    detector = OnnxDetector(engine, "detect", ["yolox-nano"], Reported(["person", "bicycle", "car"]))
     image = frame_at(data_dir / "videos" / "person-bicycle-car-detection.mp4", index)
     (region,) = await detector.process(make_frame(image=image), [], call("yolox-nano", 0.0))
     await engine.stop()

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import cycle, islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.scheduling.duty_cycle import Load, load_of, next_turn
+from serving.scheduling.duty_cycle import Load, most_urgent, next_turn
 from serving.scheduling.latency import LatencyTable
 from tests.serving.scheduling.queues import ONE_S_EACH, Ask, queues
 
@@ -76,21 +77,26 @@ def test_the_example_of_two_models_in_one_cycle(second: LatencyTable, places: in
     assert turn.places == places
 
 
+def load_of(name: str, queue: Sequence[Ask], background: int = 0) -> Load:
+    due, places = most_urgent(queue, 0.0, ONE_S_EACH)
+    return Load(name, ONE_S_EACH, 8, len(queue), due, places, background)
+
+
 def test_the_load_of_a_queue_is_its_most_urgent_request_that_can_be_in_time() -> None:
     queue = [Ask(9.0), Ask(1.0), Ask(8.0, items=3, downstream_s=2.0), Ask(3.0, items=4)]
-    found = load_of("a", queue, 2, 0.0, ONE_S_EACH, 8)
+    found = load_of("a", queue, 2)
     assert found == Load("a", ONE_S_EACH, 8, waiting=4, due=6.0, urgent_items=3, background=2)
 
 
 def test_the_load_of_a_late_queue_has_nothing_urgent() -> None:
-    found = load_of("a", [Ask(1.0)], 0, 0.0, ONE_S_EACH, 8)
+    found = load_of("a", [Ask(1.0)])
     assert (found.waiting, found.due, found.urgent_items) == (1, math.inf, 0)
 
 
 @given(st.lists(queues, min_size=1, max_size=6), st.integers(0, 5))
 def test_every_waiting_session_is_served_within_a_round(sessions: list[list[Ask]], last: int) -> None:
     names = "abcdef"[: len(sessions)]
-    loads = [load_of(name, queue, 0, 0.0, ONE_S_EACH, 8) for name, queue in zip(names, sessions, strict=True)]
+    loads = [load_of(name, queue) for name, queue in zip(names, sessions, strict=True)]
     waiting = [each.name for each in loads if each.waiting]
     served, now, before = [], 0.0, names[min(last, len(names) - 1)]
     for _ in waiting:
@@ -118,6 +124,6 @@ def test_a_turn_never_takes_a_deadline_that_could_be_kept(dues: list[float]) -> 
 
 @given(queues, st.integers(0, 3))
 def test_loads_count_what_waits(queue: list[Ask], background: int) -> None:
-    found = load_of("a", queue, background, 0.0, ONE_S_EACH, 8)
+    found = load_of("a", queue, background)
     assert (found.waiting, found.background) == (len(queue), background)
     assert (found.urgent_items == 0) == math.isinf(found.due)
