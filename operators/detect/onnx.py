@@ -31,7 +31,7 @@ class Reported:
     min_confidence: float | None = None
     """None: the model card's."""
     max_objects: int = 100
-    """Of a frame, or of a region that is looked into."""
+    """The most of a frame, or of a region that is looked into."""
 
 
 ALL = Reported()
