@@ -32,6 +32,7 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.terms import Terms
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
 from operators.wire.schema import FrameHeader, Result
 from pipelines.execute.executor import Executor
@@ -157,7 +158,7 @@ async def _submit(executor: Executor, seq: int, late_s: float) -> Result:
 def _executor(way: str) -> Executor:
     engine = Sleeping()
     recogniser = Classifier(engine, Roles.of(["large", "small"], engine.card), "type")
-    chain = Chain("type", [Variant(recogniser, "small")], Oracle(recogniser), Rule(0.9), lambda stream: None)
+    chain = Chain("type", [Variant(recogniser, "small")], Oracle(recogniser), Terms(Rule(0.9)))
     chain.restore("cam", Snapshot(audits={"variant": AuditState(phase="probation")}).to_json())
     planner: Planner = FirstListed()
     if way == PLANNED:

@@ -2,6 +2,6 @@
 cheaply and are audited.
 
 Read in this order: ``recogniser``, ``classifier``, ``identities``, ``enrolment``, ``portraits``, ``gallery``,
-``gallery_check``, ``whole_frame``, ``account``, ``chain``, ``objects``, ``shortcuts``, ``audits``,
+``gallery_check``, ``whole_frame``, ``account``, ``terms``, ``chain``, ``objects``, ``shortcuts``, ``audits``,
 ``specialised``, ``cached``.
 """

@@ -4,19 +4,17 @@ each link answers for those it can, the oracle for the rest."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.self_agreement import SelfAgreement
-from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import Audited, node_plan
 from operators.audits.snapshot import Snapshot, from_json
 from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.base import Call
 from operators.frames.frame import Frame, Region
-from operators.observer import UNOBSERVED, Observer
 from operators.recognise.account.books import Books
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.objects.answer import ObjectAnswer
@@ -26,6 +24,7 @@ from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.settling import Settling
 from operators.recognise.shortcuts.shortcut import Evidence, Outcome, Shortcut, Turn
 from operators.recognise.shortcuts.tally import tally
+from operators.recognise.terms import Terms
 from operators.wire.bounds import LONGEST_MEDIA_S, limited
 from operators.wire.disagreement import Disagreement, Opinion
 from operators.wire.schema import NodePlan
@@ -45,19 +44,14 @@ class Chain:
         node: str,
         links: Sequence[Shortcut],
         oracle: Oracle,
-        rule: Rule,
-        changed: Callable[[str], None],
-        observer: Observer = UNOBSERVED,
+        terms: Terms,
         objects: Objects | None = None,
-        books: Books | None = None,
     ) -> None:
-        """``rule``: what audits demand. ``changed`` is called with a stream whose phase changed.
-
-        ``objects``: the node answers for tracks; None: every look is an answer.
-        """
+        """``objects``: the node answers for tracks; None: every look is an answer."""
         self.node, self.links = node, links
-        self._oracle, self._rule, self._changed = oracle, rule, changed
-        self._observer, self._objects, self.books = observer, objects, books or Books(oracle.name)
+        self._oracle, self._rule, self._objects = oracle, terms.rule, objects
+        self._observer, self._changed = terms.told.observer, terms.told.changed
+        self.books = terms.books or Books(oracle.name)
         self._auditor = Auditor(node, oracle, self._on_outcome, self.books, objects)
         self._streams = NodeStreams(self._fresh)
         self._settling = Settling(links)

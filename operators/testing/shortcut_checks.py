@@ -20,6 +20,7 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.chain import Chain
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
+from operators.recognise.terms import Terms
 from operators.testing.builders import call, make_frame, make_region
 from operators.wire.schema import ShortcutKind
 from serving.errors import Malformed
@@ -141,7 +142,7 @@ async def check_outcomes_may_be_late(case: Case) -> None:
 async def check_it_is_audited_like_every_other(case: Case) -> None:
     """In a chain every region gets one answer; the audit looks again, and a shortcut that it bars does not answer."""
     link = case.make()
-    chain = Chain("node", [link.shortcut], link.oracle, Rule(0.5, probation_rate=1.0), lambda stream: None)
+    chain = Chain("node", [link.shortcut], link.oracle, Terms(Rule(0.5, probation_rate=1.0)))
     for seq in range(case.frames + 10):
         frame, regions = case.scene(seq)
         await chain.process(frame, regions, call(case.model or link.oracle.name))
@@ -190,7 +191,7 @@ async def _taught(case: Case, link: Link) -> tuple[Frame, list[Region]]:
 async def _provenances(case: Case, rule: Rule) -> set[str]:
     """Who answers for the scene under a rule."""
     link = case.make()
-    chain = Chain("node", [link.shortcut], link.oracle, rule, lambda stream: None)
+    chain = Chain("node", [link.shortcut], link.oracle, Terms(rule))
     found: set[str] = set()
     for seq in range(case.frames):
         frame, regions = case.scene(seq)

@@ -20,6 +20,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.terms import Terms, Told
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.query.nodes import RecogniseNode
 
@@ -48,7 +49,7 @@ class Chains:
         objects = Objects(recogniser) if spec.answer == "track" else None
         if not links and objects is None:
             return recogniser
-        chain = Chain(spec.name, links, Oracle(recogniser), self.rule, self.changed, self.observer, objects, books)
+        chain = Chain(spec.name, links, Oracle(recogniser), Terms(self.rule, self._told(), books), objects)
         self.shortcuts.add(chain)
         return chain
 
@@ -66,7 +67,7 @@ class Chains:
 
         assert self.training is not None
         supply = self.training.supply(spec, engine, recogniser, self.rule, books)
-        return Heads(spec.name, recogniser, supply, self.changed, self.observer, spec.answer == "track")
+        return Heads(spec.name, recogniser, supply, self._told(), spec.answer == "track")
 
     def _caches(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Shortcut:
         from operators.recognise.cached.caches import Caches
@@ -82,6 +83,9 @@ class Chains:
         source = cache_source(self.training.catalogue, oracle, self.rule.accuracy, samples)
         source = replace(source, node=spec.name, elsewhere=self.training.elsewhere)
         return Caches(recogniser, CacheSupply(engine, engine, oracle, source, books))
+
+    def _told(self) -> Told:
+        return Told(self.changed, self.observer)
 
     def changed(self, stream: str) -> None:
         """Note that a phase has changed on a stream."""

@@ -18,6 +18,7 @@ from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.labels import Labels
 from operators.recognise.specialised.made_elsewhere import MadeElsewhere
+from operators.recognise.specialised.makers import MadeHere
 from operators.recognise.specialised.own_samples import NodeSamples
 from operators.wire.labels import UNKNOWN
 from pipelines.environment import template_dirs
@@ -51,11 +52,11 @@ class HeadTraining:
         make = None if templates[0].has_store else partial(derived, entry, self.templates[0])
         features = Features(engine, recogniser, {each.name: each.manifest.cost for each in templates}, make)
         labels = Labels(recogniser.labels(oracle), (entry.card.other_label or UNKNOWN, UNKNOWN))
-        maker = MadeElsewhere(self.elsewhere, spec.name, features, labels) if self.elsewhere else None
+        away = MadeElsewhere(self.elsewhere, spec.name, features, labels) if self.elsewhere else None
         samples = NodeSamples(
-            self.samples / spec.name, templates, features, labels, outlet=maker.sample if maker else None
+            self.samples / spec.name, templates, features, labels, outlet=away.sample if away else None
         )
-        return HeadSupply(labels, features, samples, self.trainer, rule, books, maker)
+        return HeadSupply(samples, away or MadeHere(self.trainer, samples), rule, books)
 
 
 def node_templates(oracle: str, known: Catalogue, directories: Sequence[Path]) -> list[StoredTemplate]:

@@ -12,15 +12,12 @@ from cache_adapt.audit.state import Rule
 from operators.recognise.account.books import Books, Ledger
 from operators.recognise.account.estimate import Estimate
 from operators.recognise.account.outlook import Outlook, waiting
-from operators.recognise.specialised.features import Features
-from operators.recognise.specialised.labels import Labels
-from operators.recognise.specialised.makers import HeadMaker, HeadWish, MadeHere, Trained
+from operators.recognise.specialised.makers import HeadMaker, HeadWish, Trained
 from operators.recognise.specialised.own_samples import FIRST_PROFILE, NodeSamples
 from serving.errors import ModelError, SluiceError
 from specialization.rates import Rates
 from specialization.templates import prospects
 from specialization.templates.prospects import LEAST_ANSWERED
-from specialization.trainer.trainer import Specializer
 from specialization.weg.adaptive import Adaptive, KnownHeadsOnly
 from specialization.weg.config import WegConfig
 from specialization.weg.state import Head, Target
@@ -40,23 +37,11 @@ GROWTH = 2.0
 class HeadSupply:
     """Supplies the heads of all streams of a node."""
 
-    def __init__(
-        self,
-        labels: Labels,
-        features: Features,
-        samples: NodeSamples,
-        trainer: Specializer,
-        rule: Rule,
-        books: Books | None = None,
-        maker: HeadMaker | None = None,
-    ) -> None:
-        """``rule``: the rule of the audit. Without ``books`` everything may be spent.
-
-        ``maker``: makes the heads in place of ``trainer``.
-        """
-        self.labels, self.features, self.samples = labels, features, samples
+    def __init__(self, samples: NodeSamples, maker: HeadMaker, rule: Rule, books: Books | None = None) -> None:
+        """``rule``: the rule of the audit. Without ``books`` everything may be spent."""
+        self.labels, self.features, self.samples = samples.labels, samples.features, samples
         self.books = books or Books("")
-        self._maker, self._rule = maker or MadeHere(trainer, samples), rule
+        self._maker, self._rule = maker, rule
         self._templates = {
             name: template if template.has_store else template.with_rates(())  # until they are measured on samples
             for name, template in samples.templates.items()

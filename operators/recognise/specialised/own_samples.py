@@ -142,7 +142,7 @@ class NodeSamples:
     ) -> None:
         """``directory``: the place of the samples; ``outlet``: takes them instead."""
         self.templates: Mapping[str, StoredTemplate] = {template.name: template for template in templates}
-        self._features, self._labels = features, labels
+        self.features, self.labels = features, labels
         self._own = {name: self._collection(directory, name, outlet) for name in self.templates}
 
     def collect(
@@ -161,7 +161,7 @@ class NodeSamples:
         for name, kept_s in templates.items():
             rest = [each for each in known if not self._take(frame.stream, name, *each, computed)]
             if rest:
-                crops = self._features.crops(name, frame, [region for region, _ in rest])
+                crops = self.features.crops(name, frame, [region for region, _ in rest])
                 labels = [number for _, number in rest]
                 self._own[name].offer(frame.stream, crops, labels, partial(self._afford, name, kept_s, ledger))
 
@@ -169,9 +169,9 @@ class NodeSamples:
         self, stream: str, crop: Image, label: str, templates: Mapping[str, float], ledger: Ledger
     ) -> None:
         """Offer an audited object, so that the samples of frequent classes stay fresh."""
-        number = self._labels.number(label)
+        number = self.labels.number(label)
         for name, kept_s in templates.items():
-            if number is not None and self._features.sees_as_the_oracle(name):
+            if number is not None and self.features.sees_as_the_oracle(name):
                 self._own[name].offer(stream, [crop], [number], partial(self._afford, name, kept_s, ledger))
                 self._own[name].result_sent(stream)
 
@@ -209,18 +209,18 @@ class NodeSamples:
             if outlet is not None:
                 outlet(stream, template, label, features)
 
-        look = partial(self._features.of_crop, template)
+        look = partial(self.features.of_crop, template)
         return OwnSamples(directory / template, look, pass_on if outlet is not None else None)
 
     def _afford(self, template: str, kept_s: float, ledger: Ledger) -> bool:
-        look_s = self._features.look_s(template)
+        look_s = self.features.look_s(template)
         if not ledger.purse.may_spend(look_s + kept_s):
             return False
         ledger.spend("samples", look_s)
         return True
 
     def _number(self, region: Region) -> int | None:
-        return self._labels.number(region.attributes[-1].label)
+        return self.labels.number(region.attributes[-1].label)
 
 
 def _nothing() -> None:

@@ -18,6 +18,7 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.terms import Terms, Told
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import NodePlan
 from serving.errors import SluiceError
@@ -47,9 +48,8 @@ class Scene:
         )
         self._put_up_a_gate()
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint")
-        self.node = Chain(
-            "type", [Variant(recogniser, *recogniser.roles.shortcuts)], Oracle(recogniser), rule, self.changed.append
-        )
+        links = [Variant(recogniser, *recogniser.roles.shortcuts)]
+        self.node = Chain("type", links, Oracle(recogniser), Terms(rule, Told(self.changed.append)))
         for stream in in_service:
             self.node.restore(stream, IN_SERVICE)
 

@@ -19,6 +19,7 @@ from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
 from operators.recognise.shortcuts.variant import Variant
 from operators.recognise.specialised.heads import Heads
+from operators.recognise.terms import Terms
 from operators.testing import (
     SHORTCUT_CHECKS,
     Case,
@@ -154,7 +155,7 @@ async def passes(check: Check, case: Case) -> bool:
 
 async def test_another_kind_is_plugged_in_by_one_line_and_audited_like_the_others() -> None:
     oracle = fake_oracle()
-    chain = Chain("type", [Places()], oracle, Rule(0.5, probation_rate=1.0), lambda stream: None)
+    chain = Chain("type", [Places()], oracle, Terms(Rule(0.5, probation_rate=1.0)))
     given = []
     for seq in range(20):
         regions = [make_region(0.1, id=0), make_region(0.7, id=1)]

@@ -15,6 +15,7 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.terms import Terms
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
 from operators.wire.schema import Fallback
 from serving.errors import ModelError
@@ -41,7 +42,7 @@ class Scene:
         links = [Variant(recogniser, model) for model in recogniser.roles.listed_shortcuts]
         objects = Objects(recogniser) if tracks else None
         rule = Rule(0.9, probation_rate=1.0)
-        self.node = Chain("type", links, Oracle(recogniser), rule, lambda stream: None, objects=objects)
+        self.node = Chain("type", links, Oracle(recogniser), Terms(rule), objects)
         audits = {f"variant {model}": state(phase) for model, phase in phases.items()}
         self.node.restore("cam", Snapshot(audits=audits).to_json())
         self.call = Call(Decision(None), Urgency(0.0))

@@ -20,6 +20,7 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.terms import Terms, Told
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.disagreement import Disagreement
 from operators.wire.schema import NodePlan
@@ -59,10 +60,8 @@ class Street:
             "type",
             [Variant(recogniser, *recogniser.roles.shortcuts)],
             Oracle(recogniser),
-            rule or Rule(0.9),
-            print,
-            objects=objects,
-            observer=self.heard,
+            Terms(rule or Rule(0.9), Told(observer=self.heard)),
+            objects,
         )
         if served:
             self.node.restore("cam", Snapshot(audits={"variant": served}).to_json())

@@ -18,6 +18,7 @@ from operators.recognise.cached.own_samples import CAPACITY, OwnTaps
 from operators.recognise.cached.sampled_engine import EVERY
 from operators.recognise.cached.supply import PATIENCE
 from operators.recognise.chain import Chain
+from operators.recognise.terms import Terms
 from operators.testing import call, scores
 from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, Link
 from serving.engines.exits import ExitOutputs
@@ -81,7 +82,7 @@ async def test_sure_caches_answer_and_the_rest_has_the_oracles_own_answer(tmp_pa
 async def test_in_a_chain_the_oracle_is_not_asked_again(tmp_path):
     world = await ready(World(tmp_path, built()))
     rule = Rule(0.5, probation_rate=1.0)
-    chain = Chain("paint", [world.caches], world.oracle, rule, lambda stream: None, books=world.books)
+    chain = Chain("paint", [world.caches], world.oracle, Terms(rule, books=world.books))
     cached = 0
     for seq in range(60):
         frame, regions = scene(BLUE, MURKY, RED, seq=seq)

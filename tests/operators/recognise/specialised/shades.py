@@ -31,7 +31,9 @@ from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.heads import Heads
 from operators.recognise.specialised.labels import Labels
 from operators.recognise.specialised.made_elsewhere import MadeElsewhere
+from operators.recognise.specialised.makers import MadeHere
 from operators.recognise.specialised.own_samples import NodeSamples
+from operators.recognise.terms import Terms, Told
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import NodePlan, ShortcutKind
 from specialization.rates import Measured, Rates
@@ -114,14 +116,13 @@ class Scene:
         self.supply = self._supply(recogniser, template(directory / "tiny", store), trainer, rule)
         self.trained = TrainedHeads()
         observers = Observers([self.trained])
-        self.heads = Heads("type", recogniser, self.supply, self.changed.append, observers, per_track)
+        self.heads = Heads("type", recogniser, self.supply, Told(self.changed.append, observers), per_track)
         links: list[Shortcut] = [self.heads] if specialize else []
         links += [Variant(recogniser, *recogniser.roles.shortcuts, self.supply.books.costs)] if variant else []
         self.oracle = Oracle(recogniser)
         objects = Objects(recogniser) if per_track else None
-        self.node = Chain(
-            "type", links, self.oracle, rule, self.changed.append, objects=objects, books=self.supply.books
-        )
+        terms = Terms(rule, Told(self.changed.append), self.supply.books)
+        self.node = Chain("type", links, self.oracle, terms, objects)
         self.seq = 0
         self.leaves = True
         """Whether results are complete before the next frame comes."""
@@ -132,7 +133,7 @@ class Scene:
         maker = MadeElsewhere(self.elsewhere, "type", features, labels, patience_s=5.0) if self.elsewhere else None
         samples = NodeSamples(self.samples_at, [made], features, labels, maker.sample if maker else None)
         books = Books("big", features.costs, self.purse)
-        return HeadSupply(labels, features, samples, trainer, rule, books, maker)
+        return HeadSupply(samples, maker or MadeHere(trainer, samples), rule, books)
 
     def _shades(self, batch: np.ndarray) -> list[np.ndarray]:
         return [one_hot(shades_of(batch)) * 9]

@@ -1,0 +1,34 @@
+"""What the shortcuts of a node are held to, and who hears of what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cache_adapt.audit.state import Rule
+from operators.observer import UNOBSERVED, Observer
+from operators.recognise.account.books import Books
+
+
+def _ignored(stream: str) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who hears of changes on a stream."""
+
+    changed: Callable[[str], None] = _ignored
+    """Called with a stream whose phase changed."""
+    observer: Observer = UNOBSERVED
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of a chain."""
+
+    rule: Rule
+    """What audits demand."""
+    told: Told = field(default_factory=Told)
+    books: Books | None = None
+    """None: everything may be spent."""
