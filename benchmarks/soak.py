@@ -1,8 +1,10 @@
 """Whether anything grows: a whole installation for minutes, the memory of each process, and every frame's outcome.
 
-A real broker, two RTSP cameras and a file, ``sluice capture`` with its decoders, two workers and ``sluice watch``, each
-a process of its own. After a warm-up the slope of the low points of each process's memory is taken, one a minute (Theil
-and Sen's, which outliers do not move). ``--minutes 60`` says more than the ten that are committed.
+A real broker, eight RTSP cameras, ``sluice capture`` with its decoders, two workers, ``sluice watch`` and ``sluice
+serve`` with somebody who looks at its page, each a process of its own. In the first part of the time each of them is
+killed once, without a goodbye, and begins anew. After this warm-up the slope of the low points of each process's memory
+is taken, one a minute (Theil and Sen's, which outliers do not move). ``--minutes 60`` says more than the ten that are
+committed.
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import Outcome, run
-from benchmarks.soak_parts.installation import installation
+from benchmarks.soak_parts.installation import Installation, installation
 from benchmarks.soak_parts.memory import Sample, mb_per_hour, samples
-from tests.real.process import Sluice
 
 MINUTES, QUICK_S = 10.0, 25.0
 EVERY_S = 5.0
-WARM_UP = 0.4
+KILLS = 0.3
+"""Share of the time in which processes are killed, one after the other."""
+WARM_UP = 0.5
 """Share of the time that is not counted."""
 
 
@@ -34,7 +37,7 @@ def measure(quick: bool, minutes: float = MINUTES) -> Outcome:
         tempfile.TemporaryDirectory(prefix="sluice-soak-") as scratch,
         installation(Path(scratch), seconds) as running,
     ):
-        found = _watch(running.processes, seconds)
+        found = _watch(running, seconds)
         without_outcome = running.finish()
         frames, repeated = running.account.frames(), running.account.repeated()
     slopes = {field: mb_per_hour(found, field, WARM_UP * seconds) for field in ("rss_mb", "uss_mb", "pss_mb")}
@@ -44,20 +47,24 @@ def measure(quick: bool, minutes: float = MINUTES) -> Outcome:
         "frames_without_outcome": without_outcome,
         "results_repeated": repeated,
         "frames": frames,
+        "killed": len(running.processes),
         "minutes": round(seconds / 60, 1),
     }
     return Outcome([each.row() for each in found], headline, partial(_draw, found, WARM_UP * seconds))
 
 
-def _watch(processes: Mapping[str, Sluice], seconds: float) -> list[Sample]:
-    pids = {name: each.process.pid for name, each in processes.items()}
+def _watch(running: Installation, seconds: float) -> list[Sample]:
     found: list[Sample] = []
+    names = list(running.processes)
+    kills = [(KILLS * seconds * (place + 1) / len(names), name) for place, name in enumerate(names)]
     started_s = time.monotonic()
     while (passed_s := time.monotonic() - started_s) < seconds:
-        for name, each in processes.items():
+        for name, each in running.processes.items():
             if each.process.poll() is not None:
                 raise SystemExit(f"{name} ended: {each.errors[-2000:]}")
-        found += samples(pids, passed_s)
+        if kills and passed_s >= kills[0][0]:
+            running.kill(kills.pop(0)[1])
+        found += samples({name: each.process.pid for name, each in running.processes.items()}, passed_s)
         time.sleep(EVERY_S - (time.monotonic() - started_s) % EVERY_S)
     return found
 
@@ -83,7 +90,7 @@ def _draw(found: Sequence[Sample], from_s: float, figure: Any) -> None:
         axes.set(xlabel="minutes (grey: warm-up)")
     level.set(title="resident memory, MB", ylim=(0, None))
     change.set(title="against the end of the warm-up, MB", ylim=(-20, 20))
-    change.legend(fontsize=7)
+    change.legend(fontsize=7, ncols=2, loc="lower left")
 
 
 def _main() -> None:

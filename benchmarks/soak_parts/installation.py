@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.soak_parts.account import Account
+from benchmarks.soak_parts.viewer import viewer
 from tests.real.broker import KafkaBroker
 from tests.real.process import Sluice, until
-from tests.real.rtsp import RtspServer, looped
+from tests.real.rtsp import RtspServer, free_port, looped
 
 CLIP = Path(__file__).parents[2] / "examples" / "street.mp4"
-CAMERAS = 2
+CAMERAS = 8
+FPS = 2
+"""Frames a second of each camera."""
 START_S = 180.0
 QUERY = """\
 version: 1
@@ -34,12 +35,30 @@ nodes:
 """
 
 
-@dataclass(frozen=True)
 class Installation:
-    """What runs."""
+    """What runs: processes by name, which may be killed and begin again."""
 
-    processes: Mapping[str, Sluice]
-    account: Account
+    def __init__(self, directory: Path, commands: Mapping[str, Sequence[object]], bootstrap: str) -> None:
+        self._directory, self._commands, self._bootstrap = directory, commands, bootstrap
+        self.processes: dict[str, Sluice] = {}
+        self.account = Account(bootstrap)
+        for name in commands:
+            self._start(name)
+
+    def kill(self, name: str) -> None:
+        """End a process without a goodbye, and start another in its place."""
+        self.processes[name].kill()
+        self._start(name)
+
+    def _start(self, name: str) -> None:
+        into = self._directory / name.replace(" ", "-")
+        self.processes[name] = Sluice(into, *self._commands[name], broker=self._bootstrap)
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        for process in self.processes.values():
+            if process.process.poll() is None:
+                process.kill()
 
     def finish(self, patience_s: float = 120.0) -> int:
         """End the sources, wait for the last results, end the rest; returns how many frames have none."""
@@ -62,25 +81,24 @@ def installation(directory: Path, seconds: float) -> Iterator[Installation]:
         with Sluice(directory / "topics", "topics", "create", query, broker=broker.bootstrap) as topics:
             if topics.wait() != 0:
                 raise RuntimeError(topics.errors)
-        commands = {
+        commands: dict[str, Sequence[object]] = {
             "watch": ("watch",),
+            "serve": ("serve", "--listen", f"127.0.0.1:{(port := free_port())}"),
             "worker 1": ("worker", query),
             "worker 2": ("worker", query),
-            "capture": ("capture", query, "--loop", "--realtime"),
+            "capture": ("capture", query),
         }
-        processes = {
-            name: running.enter_context(Sluice(directory / name.replace(" ", "-"), *words, broker=broker.bootstrap))
-            for name, words in commands.items()
-        }
-        account = running.enter_context(Account(broker.bootstrap))
-        until(lambda: account.results() > 0, "the first result", *processes.values(), timeout_s=START_S)
-        yield Installation(processes, account)
+        installed = Installation(directory, commands, broker.bootstrap)
+        running.callback(installed.close)
+        account = running.enter_context(installed.account)
+        until(lambda: account.results() > 0, "the first result", *installed.processes.values(), timeout_s=START_S)
+        running.enter_context(viewer(port))
+        yield installed
 
 
 def _query(directory: Path, cameras: list[str]) -> Path:
-    clip = shutil.copy(CLIP, directory / "clip.mp4")
-    uris = {**{f"camera-{number}": uri for number, uri in enumerate(cameras, 1)}, "file": str(clip)}
-    streams = "\n".join(f"  - {{id: {name}, uri: '{uri}', sample: {{fps: 5}}}}" for name, uri in uris.items())
+    uris = {f"camera-{number}": uri for number, uri in enumerate(cameras, 1)}
+    streams = "\n".join(f"  - {{id: {name}, uri: '{uri}', sample: {{fps: {FPS}}}}}" for name, uri in uris.items())
     path = directory / "query.yaml"
     path.write_text(QUERY.format(streams=streams))
     return path

@@ -46,7 +46,7 @@ def _where_needed(spec: DetectNode, engine: Inference, chains: Chains | None) ->
     if spec.when == "always":
         return always
     model = roles.oracle if is_planned(spec) else spec.model[0]
-    needed = DetectWhenNeeded(spec.name, always, engine, model, demand, plain)
+    needed = DetectWhenNeeded(spec.name, always, engine, model, demand, plain, chains.observer)
     chains.shortcuts.add(needed)
     return needed
 

@@ -40,7 +40,8 @@ def command(out: Path, limit: int | None) -> None:
     from operators.transports.faust_import import import_faust
 
     import_faust()
-    from pipelines.run.run_query import Outputs, run_query  # the engines
+    from pipelines.run.outputs import Outputs
+    from pipelines.run.run_query import run_query  # the engines
 
     say(f"analysing {query.streams[0].uri}")
     run_query(query, dag, known, Outputs(str(results), video, report), limit)

@@ -56,7 +56,8 @@ def command(
     from operators.transports.faust_import import import_faust
 
     import_faust()
-    from pipelines.run.run_query import Outputs, run_query  # the engines, which a wrong query need not wait for
+    from pipelines.run.outputs import Outputs
+    from pipelines.run.run_query import run_query  # the engines, which a wrong query need not wait for
 
     told: Sinks = ()
     if sinks is not None and forward is not None:

@@ -8,24 +8,17 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack, nullcontext
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from operators.frames.frame import Frame
 from operators.observer import Observer, Observers
-from operators.publish.jsonl import JsonLines
-from operators.wire.schema import Result, StreamPlan
 from operators.zones.totals import Totals
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.shortcuts import Shortcuts
-from pipelines.assembly.zone_rules import lifecycles
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
-from pipelines.observe.record.manifest import Recording
 from pipelines.observe.record.recorder import recorders
 from pipelines.observe.web.listen import Listen
 from pipelines.process.safe_console import SafeConsole
@@ -37,18 +30,16 @@ from pipelines.report.plan_plot import PlanHistory
 from pipelines.report.run_counts import RunCounts
 from pipelines.report.run_report import RunReport
 from pipelines.report.text import render
-from pipelines.report.timelines import NodeTimeline
 from pipelines.run.capture_specs import capture_specs
-from pipelines.run.embedded import EmbeddedRun, Sink
-from pipelines.run.event_log import EventLog
+from pipelines.run.embedded import EmbeddedRun
+from pipelines.run.outputs import Outputs, check_writable, event_log, open_files, plot
 from pipelines.run.progress import RunProgress
 from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SteadyClock
-from serving.errors import BadInput, SluiceError, SourceError
+from serving.errors import SluiceError, SourceError
 from specialization.trainer.trainer import ThreadSpecializer
 
 if TYPE_CHECKING:
-    from operators.annotate.annotator import Annotator
     from pipelines.observe.forward.direct import Direct
     from pipelines.observe.record.recorder import Recorder
     from pipelines.observe.station import Station
@@ -57,28 +48,6 @@ log = logging.getLogger(__name__)
 
 CLOSE_S = 5.0
 """How long audits that wait may take once there are no more frames, for the sake of the report."""
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """Where a run leaves what it found; None: nowhere."""
-
-    results: str | None = None
-    """JSON lines: a path, or ``-`` for stdout."""
-    annotated: Path | None = None
-    """A video or a directory of snapshots."""
-    report: Path | None = None
-    """A JSON file."""
-    plots: Path | None = None
-    """A directory for pictures of what specialization did, and of what was planned."""
-    listen: Listen | None = None
-    """Where the page, metrics and health are served while it goes on."""
-    events: str | None = None
-    """JSON lines, as ``results``."""
-    record: Recording | None = None
-    """Frames and results around events and disagreements."""
-    forward: Sinks = ()
-    """Who is told events and states of streams at once."""
 
 
 def run_query(
@@ -96,8 +65,8 @@ def run_query(
     unhurried = {stream.id for stream in query.streams if not stream.uri.live and stream.overload_policy == "block"}
     counts = RunCounts(unhurried)
     with ExitStack() as files:
-        _check_writable(outputs)
-        sinks, final_steps = _open(outputs, query, unhurried, files)
+        check_writable(outputs)
+        sinks, final_steps = open_files(outputs, query, unhurried, files)
         progress = files.enter_context(RunProgress(specs, console))
         station = _station(outputs.listen, query, final_steps, unhurried)
         teller = _teller(outputs.forward)
@@ -106,7 +75,7 @@ def run_query(
         watching = Observers([counts, progress, *(station.observers if station else ()), *curious, *observers])
         totals, finish = Totals(), list[Callable[[], None]]()
         if outputs.events is not None or query.layout or curious:
-            events = _event_log(query, outputs.events, totals, watching, files)
+            events = event_log(query, outputs.events, totals, watching, files)
             sinks.append(events)
             finish.append(events.finish)
         history = PlanHistory()
@@ -133,7 +102,7 @@ def run_query(
     if report.frames.sampled or problem is None:
         (console if outputs.results == "-" else SafeConsole()).print(render(report))
     if outputs.plots is not None:
-        _plot(outputs.plots, timelines, plans, history)
+        plot(outputs.plots, timelines, plans, history)
     if problem is not None:
         raise problem
     if report.frames.failed and not report.frames.analysed:
@@ -180,60 +149,3 @@ def _station(listen: Listen | None, query: Query, final_steps: list[FinalStep], 
     station = Station(listen, page)
     station.never_late(unhurried)
     return station
-
-
-def _open(outputs: Outputs, query: Query, unhurried: set[str], files: ExitStack) -> tuple[list[Sink], list[FinalStep]]:
-    sinks: list[Sink] = []
-    final_steps: list[FinalStep] = []
-    if outputs.results is not None:
-        lines = JsonLines(outputs.results)
-        files.callback(lines.close)
-        sinks.append(lines)
-    if outputs.annotated is not None:
-        from operators.annotate.annotator import Annotator, Look
-
-        look = Look([each.mask for each in query.masks], frozenset(unhurried), query.layout)
-        annotator = Annotator(outputs.annotated, [stream.id for stream in query.streams], look)
-        files.callback(annotator.close)
-        sinks.append(annotator)
-        final_steps.append(_drawn_by(annotator))
-    return sinks, final_steps
-
-
-def _event_log(query: Query, target: str | None, counts: Totals, observer: Observer, files: ExitStack) -> EventLog:
-    """What derives events."""
-    lines = None if target is None else JsonLines(target, "events")
-    if lines is not None:
-        files.callback(lines.close)
-    return EventLog(lifecycles(query, observer), counts, lines)
-
-
-def _drawn_by(annotator: Annotator) -> FinalStep:
-    async def draw(frame: Frame, result: Result) -> None:
-        await asyncio.to_thread(annotator.observe, frame, result)
-
-    return draw
-
-
-def _plot(
-    directory: Path, timelines: Sequence[NodeTimeline], plans: Sequence[StreamPlan], history: PlanHistory
-) -> None:
-    from pipelines.report.timeline_plot import save_all  # half a second, which others need not wait for
-
-    drawn = [*save_all(directory, timelines, plans), *history.save_all(directory)]
-    if not drawn:
-        log.warning("--plots %s: nothing to draw: no node of the query specialises or had a choice", directory)
-
-
-def _check_writable(outputs: Outputs) -> None:
-    """Before the work, not after it."""
-    try:
-        if outputs.report is not None:
-            outputs.report.touch()
-    except OSError as error:
-        raise BadInput(f"cannot write the report to {outputs.report}: {error.strerror}; choose another file") from None
-    try:
-        if outputs.plots is not None:
-            outputs.plots.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot write pictures to {outputs.plots}: {error.strerror}; choose another folder") from None

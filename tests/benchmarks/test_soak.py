@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from benchmarks.soak_parts import viewer as viewer_part
 from benchmarks.soak_parts.memory import Sample, mb_per_hour, samples
 
 
@@ -48,3 +51,30 @@ def test_a_process_is_sampled_with_its_children_and_one_that_has_ended_is_not() 
         assert list(samples({"gone": child.pid}, 1.0)) == []
     assert {each.pid for each in found.values()} == {os.getpid(), child.pid}
     assert found["me"].rss_mb > found["me"].uss_mb > 10
+
+
+def test_somebody_who_looks_connects_anew_when_the_server_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(viewer_part, "AGAIN_S", 0.01)
+    asked = [threading.Event() for _ in range(3)]
+    paths: list[str] = []
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            paths.append(self.path)
+            if len(paths) <= len(asked):
+                asked[len(paths) - 1].set()
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"event: wall\n\n" * 10)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        serving.start()
+        with viewer_part.viewer(server.server_port):
+            assert all(each.wait(60) for each in asked)
+        server.shutdown()
+        serving.join()
+    assert set(paths) == {"/live"}

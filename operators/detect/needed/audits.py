@@ -14,8 +14,11 @@ import numpy as np
 from operators.background import Backlog, PendingLook
 from operators.base import Call, Operator
 from operators.detect.needed.matching import agreement, same_counts
+from operators.detect.opinions import opinion
 from operators.frames.frame import Frame, Region, frame_of
+from operators.observer import UNOBSERVED, Observer
 from operators.plan import Decision
+from operators.wire.disagreement import Disagreement
 from operators.wire.schema import FrameId
 from serving.common.tensors import Image
 from serving.scheduling.urgency import BACKGROUND
@@ -34,12 +37,23 @@ class Before:
     """What the detector found on it; None where it was skipped: then an audit has to run the detector on it too."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Skipped:
+    """A frame that is audited."""
+
+    stream: str
+    media_time_s: float
+    image: Image
+    published: Sequence[Region]
+
+
 class Audits:
     """Runs the detector on skipped frames, and tells how much worse their published regions are than it is itself."""
 
-    def __init__(self, detector: Operator, model: str, sure: float) -> None:
+    def __init__(self, node: str, detector: Operator, model: str, sure: float, observer: Observer = UNOBSERVED) -> None:
         """``sure``: the confidence from which an object counts wherever it is missing."""
-        self._detector, self._model, self._sure = detector, model, sure
+        self._node, self._detector, self._model, self._sure = node, detector, model, sure
+        self._observer = observer
         self._backlog: Backlog[list[list[Region]]] = Backlog(self._run, "skipped frames cannot be audited")
 
     @property
@@ -50,8 +64,10 @@ class Audits:
     def hold(self, before: Before, frame: Frame, published: Sequence[Region], tell: Told) -> None:
         """Audit a skipped frame once its result has been sent; ``before``: the frame before, as large."""
         unseen = [before.image] if before.found is None else []
-        compare = partial(self._compare, before.found, [replace(each) for each in published], tell)
-        self._backlog.hold(frame.stream, [PendingLook(np.stack([*unseen, frame.image]), compare, _nothing)])
+        pictures = np.stack([*unseen, frame.image])
+        skipped = _Skipped(frame.stream, frame.media_time_s, pictures[-1], [replace(each) for each in published])
+        compare = partial(self._compare, before.found, skipped, tell)
+        self._backlog.hold(frame.stream, [PendingLook(pictures, compare, _nothing)])
 
     def discard(self, stream: str) -> None:
         """The stream's latest frame was dropped or failed: nobody got its regions."""
@@ -73,12 +89,26 @@ class Audits:
         return await self._detector.process(frame, (), Call(Decision(self._model), BACKGROUND))
 
     def _compare(
-        self, before: Sequence[Region] | None, published: Sequence[Region], tell: Told, found: list[list[Region]]
+        self, before: Sequence[Region] | None, skipped: _Skipped, tell: Told, found: list[list[Region]]
     ) -> None:
         """The deficit: the detector's agreement with itself one frame earlier, less that of the published regions."""
         now = found[-1]
         own = same_counts(found[0] if before is None else before, now, self._sure)
-        tell(max(0.0, own - agreement(now, published, self._sure)))
+        deficit = max(0.0, own - agreement(now, skipped.published, self._sure))
+        tell(deficit)
+        if deficit > 0:
+            self._observer.audit_disagreed(self._disagreement(skipped, now), skipped.image)
+
+    def _disagreement(self, skipped: _Skipped, now: Sequence[Region]) -> Disagreement:
+        return Disagreement(
+            stream=skipped.stream,
+            node=self._node,
+            kind="propagated",
+            media_time_s=skipped.media_time_s,
+            in_shadow=False,
+            shortcut=opinion(self._model, skipped.published),
+            oracle=opinion(self._model, now),
+        )
 
 
 def _nothing() -> None:

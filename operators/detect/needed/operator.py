@@ -22,6 +22,7 @@ from operators.detect.needed.stream import StreamView
 from operators.detect.needed.window import Planned
 from operators.frames.frame import Frame, Region
 from operators.inference import Inference
+from operators.observer import UNOBSERVED, Observer
 from operators.wire.schema import AuditedKind, NodePlan
 from serving.common.threads import in_thread
 from specialization.timeline import Timeline
@@ -78,11 +79,12 @@ class DetectWhenNeeded:
         model: str,
         demand: Demand,
         reference: Operator | None = None,
+        observer: Observer = UNOBSERVED,
     ) -> None:
         """``reference``: runs the ``model`` that audits ask, where the detector itself may run another one."""
         self.node = node
         self._detector, self._engine, self._model, self._demand = detector, engine, model, demand
-        self._audits = Audits(reference or detector, model, demand.sure)
+        self._audits = Audits(node, reference or detector, model, demand.sure, observer)
         self._ahead = LookAhead(detector, demand.sure)
         self._here: dict[str, _Stream] = {}
         self._gone: dict[str, _Stream] = {}

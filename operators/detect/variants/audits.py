@@ -20,13 +20,14 @@ from cache_adapt.audit.state import Rule
 from learning.purse import Expense, Purse
 from operators.audits.unit_costs import UnitCosts
 from operators.detect.needed.matching import agreement
+from operators.detect.opinions import opinion
 from operators.detect.variants.second_looks import Look, SecondLooks
 from operators.detect.variants.stream import NodeStream
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
-from operators.wire.bounds import LONGEST_MEDIA_S, corner, limited, share, word
-from operators.wire.disagreement import Disagreement, Finding, Opinion
-from operators.wire.schema import BoundingBox, ShortcutKind
+from operators.wire.bounds import LONGEST_MEDIA_S, limited
+from operators.wire.disagreement import Disagreement
+from operators.wire.schema import ShortcutKind
 
 KIND: ShortcutKind = "variant"
 
@@ -156,8 +157,8 @@ class Audits:
             kind=KIND,
             media_time_s=limited(frame.media_time_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
             in_shadow=drawn.looks != self.oracle,
-            shortcut=Opinion(models=[drawn.model], found=_findings(by_model)),
-            oracle=Opinion(models=[self.oracle], found=_findings(by_oracle)),
+            shortcut=opinion(drawn.model, by_model),
+            oracle=opinion(self.oracle, by_oracle),
         )
 
     def _give_up(self, drawn: _Drawn, paid_s: float) -> None:
@@ -177,16 +178,3 @@ class Audits:
 
 def _looks(audit: Audit) -> int:
     return audit.state.audits + audit.state.unsure + audit.state.given_up
-
-
-def _findings(regions: Sequence[Region]) -> list[Finding]:
-    return [
-        Finding(label=word(each.label), confidence=share(each.confidence), bounding_box=_box(each)) for each in regions
-    ]
-
-
-def _box(region: Region) -> BoundingBox:
-    box = region.box
-    return BoundingBox(
-        x_min=corner(box.x_min), y_min=corner(box.y_min), x_max=corner(box.x_max), y_max=corner(box.y_max)
-    )

@@ -20,7 +20,8 @@ from operators.wire.schema import Object, Result, from_json
 from pipelines.commands.check import command
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import load_query
-from pipelines.run.run_query import Outputs, run_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.catalogue.public import public_model

@@ -13,7 +13,8 @@ import pytest
 from pipelines.environment import catalogue
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
-from pipelines.run.run_query import Outputs, run_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
 from serving.variants.timings import store
 from serving.variants.variant import parse
 

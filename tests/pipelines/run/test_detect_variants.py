@@ -24,7 +24,8 @@ from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.environment import backend
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
-from pipelines.run.run_query import Outputs, run_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
 from pipelines.settings import cache_dir
 from serving.catalogue.lookup import Catalogue
 from serving.scheduling.urgency import Urgency

@@ -12,7 +12,8 @@ import pytest
 from pipelines.environment import catalogue
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
-from pipelines.run.run_query import Outputs, run_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
 from serving.catalogue.public import public_model
 from serving.catalogue.pull import pull
 

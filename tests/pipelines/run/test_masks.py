@@ -15,7 +15,8 @@ from operators.frames.mask import kept
 from pipelines.environment import catalogue
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
-from pipelines.run.run_query import Outputs, run_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
 
 LEFT = [[0, 0], [0.5, 0], [0.5, 1], [0, 1]]
 DETECT = {"name": "detect", "task": "detect", "model": "motion", "motion": {"warmup_s": 0}}

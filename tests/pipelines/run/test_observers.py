@@ -22,7 +22,8 @@ from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.feed import FRAMES_IN_FLIGHT
-from pipelines.run.run_query import Outputs, run_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
 from serving.backend import Backend
 from tests.pipelines.observe.record.scenes import recording
 from tests.pipelines.run.recording import Recording

@@ -27,7 +27,8 @@ from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
-from pipelines.run.run_query import Outputs, run_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
 from serving.backend import Backend
 from serving.errors import SluiceError, SourceError
 from tests.pipelines.report import timeline_story

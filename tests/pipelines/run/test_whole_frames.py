@@ -11,7 +11,8 @@ import numpy as np
 
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
-from pipelines.run.run_query import Outputs, run_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
 from tests.models import mean_model
 
 COLOURS = {"blue": (250, 20, 20), "green": (20, 250, 20), "red": (20, 20, 250)}

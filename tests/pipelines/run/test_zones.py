@@ -15,7 +15,8 @@ from pipelines.observe.forward.sinks_file import SinksFile
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from pipelines.report.run_report import RunReport
-from pipelines.run.run_query import Outputs, run_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
 from serving.errors import BadInput
 from tests.pipelines.run.test_masks import DETECT, TRACK, write_clip
 from tests.real.webhook import hooked

@@ -11,6 +11,7 @@ from operators.base import Call
 from operators.detect.needed.audits import Audits, Before
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import make_frame
+from tests.pipelines.run.recording import Recording
 
 LEFT, RIGHT = Box(0.1, 0.1, 0.3, 0.3), Box(0.6, 0.6, 0.8, 0.8)
 
@@ -49,9 +50,16 @@ async def test_the_frame_before_is_detected_on_unless_it_was_before(
     found: list[Region] | None, seen: list[int], deficit: float
 ) -> None:
     detector, told = Counter(), list[float]()
-    audits = Audits(detector, "finder", 0.5)
+    heard = Recording()
+    audits = Audits("find", detector, "finder", 0.5, heard)
     audits.hold(Before(bright(1).image, found), bright(2), [thing(LEFT)], told.append)
     audits.result_sent(bright(2).stream)
     await audits.close(10.0)
     assert detector.seen == seen
     assert told == [deficit]
+    disagreements = heard.calls["audit_disagreed"]
+    assert len(disagreements) == (1 if deficit else 0)
+    for said, picture in disagreements:
+        assert (said.node, said.kind, said.media_time_s, picture.mean()) == ("find", "propagated", 0.2, 2)
+        assert (len(said.shortcut.found), len(said.oracle.found)) == (1, 2)
+        assert said.shortcut.found[0].bounding_box.x_min == LEFT.x_min

@@ -1,0 +1,114 @@
+"""Where a run leaves what it finds: files, pictures, and who else is told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from operators.frames.frame import Frame
+from operators.observer import Observer
+from operators.publish.jsonl import JsonLines
+from operators.wire.schema import Result, StreamPlan
+from operators.zones.totals import Totals
+from pipelines.assembly.zone_rules import lifecycles
+from pipelines.execute.surroundings import FinalStep
+from pipelines.observe.forward.sink import Sinks
+from pipelines.observe.record.manifest import Recording
+from pipelines.observe.web.listen import Listen
+from pipelines.query.query_file import Query
+from pipelines.report.plan_plot import PlanHistory
+from pipelines.report.timelines import NodeTimeline
+from pipelines.run.embedded import Sink
+from pipelines.run.event_log import EventLog
+from serving.errors import BadInput
+
+if TYPE_CHECKING:
+    from operators.annotate.annotator import Annotator
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where a run leaves what it found; None: nowhere."""
+
+    results: str | None = None
+    """JSON lines: a path, or ``-`` for stdout."""
+    annotated: Path | None = None
+    """A video or a directory of snapshots."""
+    report: Path | None = None
+    """A JSON file."""
+    plots: Path | None = None
+    """A directory for pictures of what specialization did, and of what was planned."""
+    listen: Listen | None = None
+    """Where the page, metrics and health are served while it goes on."""
+    events: str | None = None
+    """JSON lines, as ``results``."""
+    record: Recording | None = None
+    """Frames and results around events and disagreements."""
+    forward: Sinks = ()
+    """Who is told events and states of streams at once."""
+
+
+def check_writable(outputs: Outputs) -> None:
+    """Say it before the work, not after it: raises BadInput."""
+    try:
+        if outputs.report is not None:
+            outputs.report.touch()
+    except OSError as error:
+        raise BadInput(f"cannot write the report to {outputs.report}: {error.strerror}; choose another file") from None
+    try:
+        if outputs.plots is not None:
+            outputs.plots.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot write pictures to {outputs.plots}: {error.strerror}; choose another folder") from None
+
+
+def open_files(
+    outputs: Outputs, query: Query, unhurried: set[str], files: ExitStack
+) -> tuple[list[Sink], list[FinalStep]]:
+    """Return what takes results, and what takes frames with theirs; closed with ``files``."""
+    sinks: list[Sink] = []
+    final_steps: list[FinalStep] = []
+    if outputs.results is not None:
+        lines = JsonLines(outputs.results)
+        files.callback(lines.close)
+        sinks.append(lines)
+    if outputs.annotated is not None:
+        from operators.annotate.annotator import Annotator, Look
+
+        look = Look([each.mask for each in query.masks], frozenset(unhurried), query.layout)
+        annotator = Annotator(outputs.annotated, [stream.id for stream in query.streams], look)
+        files.callback(annotator.close)
+        sinks.append(annotator)
+        final_steps.append(_drawn_by(annotator))
+    return sinks, final_steps
+
+
+def event_log(query: Query, target: str | None, counts: Totals, observer: Observer, files: ExitStack) -> EventLog:
+    """Return what derives events, and writes them where they are wanted."""
+    lines = None if target is None else JsonLines(target, "events")
+    if lines is not None:
+        files.callback(lines.close)
+    return EventLog(lifecycles(query, observer), counts, lines)
+
+
+def _drawn_by(annotator: Annotator) -> FinalStep:
+    async def draw(frame: Frame, result: Result) -> None:
+        await asyncio.to_thread(annotator.observe, frame, result)
+
+    return draw
+
+
+def plot(directory: Path, timelines: Sequence[NodeTimeline], plans: Sequence[StreamPlan], history: PlanHistory) -> None:
+    """Draw what was planned, and what specialization did."""
+    from pipelines.report.timeline_plot import save_all  # half a second, which others need not wait for
+
+    drawn = [*save_all(directory, timelines, plans), *history.save_all(directory)]
+    if not drawn:
+        log.warning("--plots %s: nothing to draw: no node of the query specialises or had a choice", directory)
