@@ -18,7 +18,7 @@ from pipelines.measure.cache_prospects import caches_used
 from pipelines.measure.head_prospects import hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
-from pipelines.query.dag import Dag, compile_dag
+from pipelines.query.dag import Dag
 from pipelines.query.look_ahead import in_words
 from pipelines.query.masks import MaskSpec
 from pipelines.query.query_file import Query, RecogniseNode, StreamSpec
@@ -82,7 +82,7 @@ def _with_galleries(examined: Examined, known: Catalogue) -> tuple[Examined, lis
         return examined, []
     from pipelines.assembly.galleries import gallery_reports  # the engines, which other queries do without
 
-    reports = asyncio.run(gallery_reports(compile_dag(query), known))
+    reports = asyncio.run(gallery_reports(examined.require()[1], known))
     problems = [Problem(("nodes", places[name], "gallery"), each) for name in reports for each in reports[name].faults]
     located = tuple(examined.draft.document.located(problems))
     return replace(examined, problems=located), [doubt for report in reports.values() for doubt in report.doubts]

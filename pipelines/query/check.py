@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pipelines.environment import measured
@@ -32,8 +33,11 @@ class Examined:
 
     def require(self) -> tuple[Query, Dag]:
         """The query, ready to run; raises QueryError with a line per problem."""
-        query = self.draft.require(self.problems)
-        return query, compile_dag(query)
+        return self.draft.require(self.problems), self._dag
+
+    @cached_property
+    def _dag(self) -> Dag:
+        return compile_dag(self.draft.require(()))
 
 
 def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:

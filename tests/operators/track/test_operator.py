@@ -78,6 +78,7 @@ async def test_time_that_stands_still_or_runs_back_is_survived():
     track = Track()
     for seq, time_s in enumerate([5.0, 5.0, 0.0, 0.0, 5.1]):
         await track.process(make_frame(seq=seq, media_time_s=time_s), [make_region()], CALL)
+    assert (await follow(track, [0.1] * 10, fps=10, first_seq=60))[-1] is not None
 
 
 @pytest.mark.parametrize("jump_s", [1e308, -1e308, 7200.0, -7200.0, float("inf"), float("nan")])
