@@ -12,6 +12,7 @@ from functools import partial
 
 from cache_adapt.audit.coin import coin
 from operators.base import Call, Operator
+from operators.detect.needed import snapshot
 from operators.detect.needed.ahead import LookAhead
 from operators.detect.needed.audits import Audits, Before
 from operators.detect.needed.carried import aged
@@ -88,6 +89,8 @@ class DetectWhenNeeded:
         self._ahead = LookAhead(detector, demand.sure)
         self._here: dict[str, _Stream] = {}
         self._gone: dict[str, _Stream] = {}
+        self._restored: dict[str, Pace] = {}
+        """The paces of streams whose first frame is still to come."""
 
     async def prepare(self) -> None:
         """Make the detector ready."""
@@ -123,6 +126,7 @@ class DetectWhenNeeded:
     def forget(self, stream: str) -> None:
         """Drop a stream; its figures stay for the report."""
         self._audits.discard(stream)
+        self._restored.pop(stream, None)
         known = self._here.pop(stream, None)
         if known is not None:
             known.before = None
@@ -148,16 +152,21 @@ class DetectWhenNeeded:
         return {}
 
     def snapshot(self, stream: str) -> bytes | None:
-        """None: another worker begins with the first pace, and audits it."""
-        return None
+        """Return the stream's pace and what audits found of it, as JSON; None for an unknown stream."""
+        known = self._here.get(stream)
+        return None if known is None else snapshot.to_json(known.pace.learnt, self._model, self._demand.accuracy)
 
     def restore(self, stream: str, data: bytes) -> None:
-        """Nothing was saved."""
+        """Go on at the pace that another worker has found; an unusable snapshot is logged and ignored."""
+        learnt = snapshot.from_json(data, self._model, self._demand.accuracy, f"stream {stream}, node {self.node}")
+        if learnt is not None:
+            self._restored[stream] = Pace.after(1 - self._demand.accuracy, learnt)
 
     def _stream(self, frame: Frame) -> _Stream:
         known = self._here.get(frame.stream)
         if known is None:
-            known = self._here[frame.stream] = _Stream(Pace(1 - self._demand.accuracy), StreamView(frame.run))
+            pace = self._restored.pop(frame.stream, None) or Pace(1 - self._demand.accuracy)
+            known = self._here[frame.stream] = _Stream(pace, StreamView(frame.run))
         elif known.view.run != frame.run:
             known.view, known.before = StreamView(frame.run), None
         return known

@@ -12,6 +12,10 @@ to exceed it, to the next smaller one, and rests before it is tried again, twice
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from cache_adapt.audit.confidence import against
 
@@ -27,6 +31,30 @@ FIRST_REST, LONGEST_REST = 2_000, 64_000
 """Frames for which a pace that was too large is not tried again; doubled each time."""
 MEMORY = 20.0
 """So many tolerated deficits are remembered: older audits leave, so that a good past does not hide a bad present."""
+
+
+MOST_FAILURES = 1000
+"""Failures of a pace that are handed on; the rest is at its longest after a few."""
+MOST_AUDITS = 2**53
+Sum = Annotated[float, Meta(ge=0, le=1e15)]
+
+
+class Learnt(msgspec.Struct, frozen=True, kw_only=True):
+    """What was learnt of the pace of a stream, as plain data. Lists have an entry for each pace."""
+
+    step: Annotated[int, Meta(ge=0, lt=len(PACES))]
+    """The place of the pace in ``PACES``."""
+    proven: bool
+    weight: Sum
+    deficits: Sum
+    audits: Annotated[int, Meta(ge=0, le=MOST_AUDITS)]
+    failures: Annotated[
+        list[Annotated[int, Meta(ge=0, le=MOST_FAILURES)]], Meta(min_length=len(PACES), max_length=len(PACES))
+    ]
+    rests: Annotated[
+        list[Annotated[int, Meta(ge=0, le=LONGEST_REST)]], Meta(min_length=len(PACES), max_length=len(PACES))
+    ]
+    """Frames for which each pace is not tried again."""
 
 
 @dataclass
@@ -51,6 +79,31 @@ class Pace:
         self._frames = 0
         self._failures = [0] * len(PACES)
         self._resting_until = [0] * len(PACES)
+
+    @classmethod
+    def after(cls, tolerance: float, learnt: Learnt) -> Pace:
+        """Go on with what was learnt under the same tolerance.
+
+        Skipped frames that no audit stands for are forgotten.
+        """
+        pace = cls(tolerance)
+        pace.evidence = Evidence(learnt.weight, learnt.deficits, learnt.audits)
+        pace._step, pace._proven = learnt.step, learnt.proven
+        pace._failures, pace._resting_until = list(learnt.failures), list(learnt.rests)
+        return pace
+
+    @property
+    def learnt(self) -> Learnt:
+        """What a worker needs that goes on with the stream."""
+        return Learnt(
+            step=self._step,
+            proven=self._proven,
+            weight=self.evidence.weight,
+            deficits=self.evidence.deficits,
+            audits=min(self.evidence.audits, MOST_AUDITS),
+            failures=[min(failures, MOST_FAILURES) for failures in self._failures],
+            rests=[max(0, until - self._frames) for until in self._resting_until],
+        )
 
     @property
     def every(self) -> int:
