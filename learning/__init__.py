@@ -1,7 +1,7 @@
 """What everything that learns while it runs shares: samples, features in files, a regression, a threshold, a test for
 change, a distribution's tails, jobs in a child process, and what all of this may cost. Specialization uses it today.
 
-Read in this order: ``purse``, ``account``, ``retry_gap``, ``ring``, ``array_files``, ``store``, ``softmax_regression``,
-``confidence_threshold``, ``cusum``, ``binomial``, ``job_runner``, ``job_child``.
+Read in this order: ``purse``, ``account``, ``retry_gap``, ``ring``, ``array_files``, ``store``, ``lbfgs``,
+``softmax_regression``, ``confidence_threshold``, ``cusum``, ``binomial``, ``job_runner``, ``job_child``.
 """
 # A part of Sluice.

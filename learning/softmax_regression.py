@@ -1,4 +1,4 @@
-"""Multinomial logistic regression on weighted rows: a convex problem, solved by L-BFGS (Liu and Nocedal, 1989).
+"""Multinomial logistic regression on weighted rows: a convex problem, solved by L-BFGS.
 
 As fast as scikit-learn's, whose import alone takes longer than training.
 """
@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import fmin_l_bfgs_b
+
+from learning.lbfgs import minimised
 
 Rows = NDArray[np.float32]
 
 PENALTY = 0.03
 """Weight of the squared weights on standardised features, against the mean loss of a row."""
 MOST_STEPS = 30
+FLAT, GAIN = 1e-3, 2e-6
+"""Where the solver may stop: at so little slope, or where a step brings so little of the loss."""
 
 
 def fit(features: Rows, targets: NDArray[np.intp], row_weights: Rows, outputs: int) -> tuple[Rows, Rows]:
@@ -52,6 +55,6 @@ def _minimised(rows: Rows, targets: NDArray[np.intp], shares: Rows, outputs: int
         return float(entropy + PENALTY / 2 * (weights**2).sum()), slope.ravel()
 
     # Further steps change no answers, only how sure they are.
-    found, _, _ = fmin_l_bfgs_b(loss, np.zeros((dims + 1) * outputs), maxiter=MOST_STEPS, factr=1e10, pgtol=1e-3)
+    found = minimised(loss, np.zeros((dims + 1) * outputs), MOST_STEPS, FLAT, GAIN)
     table = found.reshape(dims + 1, outputs).astype(np.float32)
     return table[:-1], table[-1]

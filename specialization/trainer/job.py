@@ -52,7 +52,7 @@ class ProfileJob(msgspec.Struct, frozen=True, tag=True):
 
 def train(job: Job) -> SpecialisedHead:
     """Train one head; raises SluiceError where the store or the samples do not allow it."""
-    # Imported with the first job, because importing the optimiser takes long.
+    # Imported with the first job: many processes never train.
     from specialization.heads.train import Samples, train_head
 
     with _one_line_errors(job.store):
