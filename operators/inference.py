@@ -32,8 +32,8 @@ class Inference(Protocol):
         """The name under which a model is run with exits; its outputs are ``ExitOutputs``."""
         ...
 
-    async def load(self, model: str) -> None:
-        """Make a model ready; ModelError where that fails."""
+    async def load(self, model: str) -> float:
+        """Make a model ready; ModelError where that fails. Returns the processor seconds that it took."""
         ...
 
     async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:

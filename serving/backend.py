@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from serving.catalogue.cards import ModelCard
@@ -17,6 +18,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
+from serving.common.threads import ThreadTime
 from serving.engines.exits import Exits
 from serving.errors import ModelError
 from serving.loading.loader import Loader, Opener
@@ -89,11 +91,17 @@ class Backend:
         self._exits[name] = model, exits
         return name
 
-    async def load(self, model: str) -> None:
-        """Verify and open a network, unless it is loaded; ModelError where that fails."""
+    async def load(self, model: str) -> float:
+        """Verify and open a network, unless it is loaded; ModelError where that fails.
+
+        Returns the processor seconds that its threads took; 0 where it was loaded.
+        """
         self._loader.check_in_service(model)
-        if self._loader.session(model) is None:
-            await self._loader.load(await asyncio.to_thread(self._resolved, model))
+        if self._loader.session(model) is not None:
+            return 0.0
+        took = ThreadTime()
+        found = await asyncio.to_thread(took.of(partial(self._resolved, model)))
+        return await self._loader.load(found) + took.seconds
 
     async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
         """Outputs for N × … inputs, in the card's order, first axis N.

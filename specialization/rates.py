@@ -36,6 +36,11 @@ class Rates(msgspec.Struct, frozen=True):
         """Share of the inputs for which the oracle is asked."""
         return skew * self.e_in_out + (1 - skew) * self.a_out
 
+    def agreement(self, skew: float) -> float:
+        """Share of a head's own answers that are right; 1 where it gives none."""
+        answered = 1 - self.cascaded(skew)
+        return min(skew * self.a_in / answered, 1.0) if answered > 0 else 1.0
+
     def skew(self, cascaded: float) -> float:
         """The skew under which the oracle is asked for this share of the inputs; the inverse of ``cascaded``.
 

@@ -16,8 +16,8 @@ class Subject:
 
     node: str
     network: str
-    network_sha256: str
-    """Activations of another file of weights are something else."""
+    network_identity: str
+    """Digest of its weights and of what it is fed: other activations are something else."""
     labels: str
     """The digest of the words that the labels' numbers stand for."""
 
@@ -53,7 +53,7 @@ class Report:
 
 def vars_of(subject: Subject) -> tuple[str, str, str, str]:
     """The parts of a subject, in their order."""
-    return subject.node, subject.network, subject.network_sha256, subject.labels
+    return subject.node, subject.network, subject.network_identity, subject.labels
 
 
 def pooled(reports: Iterable[Report], version: int) -> Seen:

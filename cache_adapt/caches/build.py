@@ -20,7 +20,8 @@ class Network:
     """What caches are built into."""
 
     model: str
-    sha256: str
+    identity: str
+    """Digest of its weights and of what it is fed."""
     whole_s: float
     """Latency of one input without cuts."""
 
@@ -105,7 +106,7 @@ def _built(
     card = Card(
         schema="sluice.caches/1",
         model=network.model,
-        model_sha256=network.sha256,
+        model_identity=network.identity,
         classes=lessons.classes,
         agreement=wanted.agreement,
         of=wanted.of,

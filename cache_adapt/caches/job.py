@@ -36,7 +36,7 @@ class CachesJob(msgspec.Struct, frozen=True):
     store: str
     """Directory of a feature store, or of a ring: the taps of all cuts, one after the other, and answers."""
     model: str
-    model_sha256: str
+    model_identity: str
     classes: int
     cuts: tuple[CutJob, ...]
     whole_s: float
@@ -91,7 +91,7 @@ def answered(job: CachesJob) -> CachesAnswer:
         most = float("inf") if job.memory_bytes is None else job.memory_bytes
         wanted = Wanted(job.agreement, "answers", job.architectures, most, job.seed, job.independent, proven_later=True)
         explored = list(explore(cuts, wanted, lookup_s))
-        found = build(Network(job.model, job.model_sha256, job.whole_s), cuts, explored, wanted)
+        found = build(Network(job.model, job.model_identity, job.whole_s), cuts, explored, wanted)
     except SluiceError as error:
         return CachesAnswer(error=str(error))
     if found.caches is None:

@@ -54,7 +54,8 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schema: Literal["sluice.caches/1"]
     model: Name
     """The network's name, or that of a variant."""
-    model_sha256: Digest
+    model_identity: Digest
+    """Of its weights and of what it is fed."""
     classes: Annotated[int, msgspec.Meta(ge=2, le=65536)]
     agreement: Share
     """What it was calibrated for."""
@@ -118,7 +119,7 @@ def write(path: Path, built: BuiltCaches) -> str:
     return digest(data)
 
 
-def read(path: Path, model_sha256: str) -> BuiltCaches | None:
+def read(path: Path, model_identity: str) -> BuiltCaches | None:
     """The caches in a file; None where there is none. ModelError where it is damaged or for another network."""
     try:
         with path.open("rb") as file:
@@ -134,8 +135,10 @@ def read(path: Path, model_sha256: str) -> BuiltCaches | None:
         built = BuiltCaches.from_bytes(data)
     except ModelError as error:
         raise ModelError(f"{path}: {error}; build them again") from None
-    if built.card.model_sha256 != model_sha256:
-        raise ModelError(f"{path}: made for other weights of {built.card.model}; build the caches again")
+    if built.card.model_identity != model_identity:
+        raise ModelError(
+            f"{path}: made for other weights, or another input, of {built.card.model}; build the caches again"
+        )
     return built
 
 

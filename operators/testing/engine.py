@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from operators.audits.roles import Roles
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
-from serving.catalogue.cards import ModelCard, parse_card
+from serving.catalogue.cards import ImageInput, ModelCard, parse_card
 from serving.engines.exits import ExitOutputs, Exits
 from serving.errors import ModelError
 from serving.scheduling.urgency import Urgency
@@ -32,12 +32,22 @@ class FakeEngine:
         self.loaded: list[str] = []
         self.costs_s: dict[str, float] = {}
         """Processor seconds of one item, by model; a test writes them down."""
+        self.opening_s = 0.01
+        """Processor seconds to load a model."""
 
     def card(self, model: str) -> ModelCard:
         """See ``Inference``."""
         if model not in self._models:
             raise ModelError(f"unknown model {model!r}")
         return self._models[model][0]
+
+    def change_card(self, model: str, **changes: object) -> None:
+        """Give a model another card: ``changes`` replace keys of the card, or of its input."""
+        card, answer = self._models[model]
+        given = {key: value for key, value in changes.items() if key in ImageInput.model_fields}
+        rest = {key: value for key, value in changes.items() if key not in given}
+        shown = card.input.model_copy(update=given)
+        self._models[model] = card.model_copy(update={**rest, "input": shown}), answer
 
     def add_exits(self, model: str, exits: Exits) -> str:
         """See ``Inference``: cuts pool the pictures themselves, to their sums."""
@@ -46,9 +56,10 @@ class FakeEngine:
         self._models[name] = card, partial(_run_with_exits, answer, exits)
         return name
 
-    async def load(self, model: str) -> None:
+    async def load(self, model: str) -> float:
         """See ``Inference``."""
         self.loaded.append(model)
+        return self.opening_s
 
     async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
         """See ``Inference``."""

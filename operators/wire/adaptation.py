@@ -45,6 +45,7 @@ class SamplesHeader(msgspec.Struct, kw_only=True, frozen=True):
     network: Label
     """The network whose activations they are."""
     network_sha256: Sha256
+    """Digest of its weights and of what it is fed."""
     labels_sha256: Sha256
     """The digest of the words that the labels' numbers stand for."""
     at: Moment
@@ -80,6 +81,7 @@ class Wish(msgspec.Struct, kw_only=True, frozen=True):
     node: Label
     network: Label
     network_sha256: Sha256
+    """Digest of its weights and of what it is fed."""
     labels_sha256: Sha256
     at: Moment
     kind: Kind

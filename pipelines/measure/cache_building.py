@@ -83,7 +83,7 @@ def build_caches(entry: Entry, order: Order, report: OnProgress) -> CacheReport:
     whole = problem(found.cuts, found.whole_s, explored, wanted)
     variants = [Variant(entry.card.name, 1.0, whole), *_int8(entry, found, whole, artefacts_dir, shown)]
     plan = planned(variants)
-    network = Network(entry.card.name, entry.card.sha256, found.whole_s)
+    network = Network(entry.card.name, entry.card.identity, found.whole_s)
     built = Built(None, found.whole_s, None)
     if plan.variant == entry.card.name and plan.choice:
         report("building", 0.9)

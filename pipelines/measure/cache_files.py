@@ -13,10 +13,10 @@ FILE, EXPLORED = "caches.safetensors", "caches.explored.json"
 
 
 def caches_file(entry: Entry) -> Path:
-    """The caches that were built for a model; another file of weights has another folder."""
+    """The caches that were built for a model; other weights, or another input, have another folder."""
     return folder(cache_dir() or user_cache(), entry) / FILE
 
 
 def built_caches(entry: Entry) -> store.BuiltCaches | None:
     """They, if there are any; ModelError where they cannot be used."""
-    return store.read(caches_file(entry), entry.card.sha256)
+    return store.read(caches_file(entry), entry.card.identity)

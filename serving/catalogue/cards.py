@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -110,6 +112,16 @@ class ModelCard(Strict):
     """For an embedder: the cosine above which two pictures show the same thing."""
     max_batch: int | None = Field(default=None, gt=0)
     accuracy: tuple[Accuracy, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """Digest of the weights and of what the network is fed: the key of all that is built, learnt or measured.
+
+        Another size, other normalisation or detail make another network of the same file. 64 hexadecimal digits.
+        """
+        # What is not said in a card must not count: a later version may know of more.
+        fed = json.dumps(self.input.model_dump(exclude_defaults=True), sort_keys=True)
+        return hashlib.sha256(f"{self.sha256} {fed}".encode()).hexdigest()
 
     @field_validator("file")
     @classmethod

@@ -27,6 +27,24 @@ _threads: list[threading.Thread] = []
 _leaving = threading.Event()
 
 
+class ThreadTime:
+    """Adds up the processor time of pieces of work, each in the thread that does it: what runs beside is not in it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def of(self, work: Callable[[], T]) -> Callable[[], T]:
+        """The same work, with its time counted, whether it succeeds or not."""
+        return partial(self._do, work)
+
+    def _do(self, work: Callable[[], T]) -> T:
+        started_s = time.thread_time()
+        try:
+            return work()
+        finally:
+            self.seconds += time.thread_time() - started_s
+
+
 def in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     """Do the work in a thread; the future belongs to the running loop. Work is done even if nobody awaits it any more.
 

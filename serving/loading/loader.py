@@ -11,6 +11,7 @@ from functools import partial
 
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.common.threads import ThreadTime
 from serving.engines.groups import Group
 from serving.errors import OutOfService, SluiceError
 from serving.loading import eviction
@@ -56,6 +57,7 @@ class Loader:
         self._out_of_service: dict[str, str] = {}
         """By model: why it is not run again."""
         self._one_at_a_time = asyncio.Lock()
+        self._took = ThreadTime()
         self._unpinned = asyncio.Event()
 
     def session(self, model: str) -> Session | None:
@@ -78,9 +80,10 @@ class Loader:
             self._residency.unpin(key_of(self._members[model]))
             self._unpinned.set()
 
-    async def load(self, source: ResolvedModel) -> None:
-        """Put a model on the device unless it is there; ModelError where that fails."""
+    async def load(self, source: ResolvedModel) -> float:
+        """Put a model on the device unless it is there; ModelError where that fails. Returns the processor seconds."""
         async with self._one_at_a_time:
+            before_s = self._took.seconds
             self.check_in_service(source.name)
             if self.session(source.name) is None:
                 members = await self._members_with(source)
@@ -90,6 +93,7 @@ class Loader:
                     if len(members) == 1:
                         raise
                     await self._load((source,))  # together they do not fit, but one at a time they may
+            return self._took.seconds - before_s
 
     def check_in_service(self, model: str) -> None:
         """Raise OutOfService where a model did not return before."""
@@ -102,7 +106,7 @@ class Loader:
         if known and self._in_service(known):
             return known
         groups = [members for members in dict.fromkeys(self._members.values()) if self._in_service(members)]
-        return (*await asyncio.to_thread(partners, source, groups), source)
+        return (*await asyncio.to_thread(self._took.of(partial(partners, source, groups))), source)
 
     def _in_service(self, members: Members) -> bool:
         return not any(member.name in self._out_of_service for member in members)
@@ -154,7 +158,8 @@ class Loader:
     async def _opened(self, members: Members) -> Group:
         limit_s = self._limits.load_s
         try:
-            return await watched(partial(self._opener, members, self._threads), limit_s, "loading")
+            opening = self._took.of(partial(self._opener, members, self._threads))
+            return await watched(opening, limit_s, "loading")
         except BaseException as error:
             self._residency.released(key_of(members))
             if isinstance(error, Overran):

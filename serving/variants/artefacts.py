@@ -1,13 +1,13 @@
 """The files that variants run from: built once, kept in a cache, and refused unless they are what was written.
 
-``CACHE/variants/<model>-<start of its sha256>/`` holds ``int8.onnx``, ``fp32-rank4.onnx`` …, beside each a note of its
-sha256, and the model's profiles.
+``CACHE/variants/<model>-<start of its identity>/`` holds ``int8.onnx``, ``fp32-rank4.onnx`` …, beside each a note of
+its sha256, and the model's profiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,8 +55,8 @@ class ResolvedModel:
 
     @property
     def card(self) -> ModelCard:
-        """The model's card."""
-        return self.entry.card
+        """The model's card, with the input that the variant takes."""
+        return sized(self.entry.card, self.variant)
 
     def could_share(self, other: ResolvedModel) -> bool:
         """Whether both take the same pixels into the same engine: the least that a common prefix needs."""
@@ -72,15 +72,15 @@ def user_cache() -> Path:
 
 
 def folder(artefacts_dir: Path, entry: Entry) -> Path:
-    """Where a model's artefacts and profiles lie; another file of weights has another folder."""
-    return artefacts_dir / "variants" / f"{entry.card.name}-{entry.card.sha256[:12]}"
+    """Where a model's artefacts and profiles lie; other weights, or another input, have another folder."""
+    return artefacts_dir / "variants" / f"{entry.card.name}-{entry.card.identity[:12]}"
 
 
 def resolve(name: str, catalogue: Catalogue, artefacts_dir: Path) -> ResolvedModel:
     """The variant, or the model, of this name; raises ModelError where it is unknown, not built or damaged."""
     variant = parse(name)
     entry = catalogue.find(variant.model)
-    entry = replace(entry, card=sized(entry.card, variant))
+    sized(entry.card, variant)  # raises where the model cannot take it
     return ResolvedModel(name, entry, variant, artefact(entry, variant, artefacts_dir))
 
 

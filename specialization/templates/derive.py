@@ -58,8 +58,8 @@ def _known(oracle: Entry, entry: Entry, folder: Path) -> StoredTemplate | None:
         verify(features)
     except ModelError:
         return None
-    of = (known.manifest.oracle_sha256, known.manifest.network_sha256, features.card.input)
-    return known if of == (oracle.card.sha256, entry.card.sha256, entry.card.input) else None
+    of = (known.manifest.oracle_identity, known.manifest.network_identity, features.card.input)
+    return known if of == (oracle.card.identity, entry.card.identity, entry.card.input) else None
 
 
 def _made(oracle: Entry, entry: Entry, folder: Path, cut_of: Cut) -> StoredTemplate:
@@ -71,9 +71,9 @@ def _made(oracle: Entry, entry: Entry, folder: Path, cut_of: Cut) -> StoredTempl
         raise ModelError(f"model {entry.card.name!r}: {error}") from None
     manifest = Manifest(
         oracle=oracle.card.name,
-        oracle_sha256=oracle.card.sha256,
+        oracle_identity=oracle.card.identity,
         network=entry.card.name,
-        network_sha256=entry.card.sha256,
+        network_identity=entry.card.identity,
         labels=oracle.card.classes,
         cost=cut.flops / _multiply_adds(oracle),
         cost_is="multiply-adds",

@@ -12,6 +12,8 @@ FAVOURABLE_SKEW = 0.95
 """A stream that suits heads well: so many of its objects are of the classes that a head is for."""
 LEAST_SAVING = 0.05
 """Share of the oracle's work that must be saved on such a stream."""
+LEAST_SKEW = 0.5
+"""Streams with less are not worth a head."""
 LEAST_ANSWERED = 0.5
 """A head that answers less often is not used: it would say "other" most of the time."""
 NO_ROOM = "it allows for no disagreement at all"
@@ -44,16 +46,44 @@ def why_not(templates: Mapping[str, tuple[float, Sequence[Measured]]], accuracy:
     ``templates``: by name the cost of one input, as a share of the oracle's, and the rates, ascending by tolerance;
     without any rates they are measured on the stream.
     """
-    causes = [_cause(name, cost, measured, accuracy) for name, (cost, measured) in templates.items()]
-    found = [cause for cause in causes if cause]
-    if not found or len(found) < len(causes):
+    found = hopeless(templates, accuracy)
+    if not found or len(found) < len(templates):
         return None
-    return at_accuracy(accuracy, "; ".join(dict.fromkeys(found)))
+    return at_accuracy(accuracy, "; ".join(dict.fromkeys(found.values())))
+
+
+def hopeless(templates: Mapping[str, tuple[float, Sequence[Measured]]], accuracy: float) -> Mapping[str, str]:
+    """The templates whose heads will not be used, with the cause; ``templates`` as above."""
+    causes = {name: _cause(name, cost, measured, accuracy) for name, (cost, measured) in templates.items()}
+    return {name: cause for name, cause in causes.items() if cause}
 
 
 def at_accuracy(accuracy: float, cause: str, what: str = "will not be used") -> str:
     """The sentence about heads that names the accuracy and the cause."""
     return f"heads {what} at accuracy {accuracy:g}: {cause}"
+
+
+def dispensable(templates: Mapping[str, tuple[float, Sequence[Measured]]], accuracy: float) -> frozenset[str]:
+    """Templates in whose place another one does better whatever the stream shows; ``templates`` as above.
+
+    The cost of a cascade is linear in the skew, so where another is not dearer at both ends, it never is.
+    """
+    allowed = tolerance(accuracy)
+    known = {
+        name: {n: [cost + rates.cascaded(skew) for skew in (LEAST_SKEW, 1.0)] for n, rates in found.rates.items()}
+        for name, (cost, measured) in templates.items()
+        if (found := at_most(measured, allowed)) is not None
+    }
+    left: dict[str, Mapping[int, Sequence[float]]] = {}
+    for name, costs in sorted(known.items(), key=lambda each: min(map(sum, each[1].values()), default=0.0)):
+        if not any(_covers(other, costs) for other in left.values()):
+            left[name] = costs
+    return frozenset(known.keys() - left.keys())
+
+
+def _covers(costs: Mapping[int, Sequence[float]], others: Mapping[int, Sequence[float]]) -> bool:
+    """Whether these heads are cheaper than others at every number of classes and at both skews."""
+    return all(n in costs and all(a <= b for a, b in zip(costs[n], others[n], strict=True)) for n in others)
 
 
 def _cause(name: str, cost: float, measured: Sequence[Measured], accuracy: float) -> str | None:

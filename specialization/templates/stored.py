@@ -35,10 +35,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``template.json``."""
 
     oracle: str
-    oracle_sha256: str
+    oracle_identity: str
+    """``ModelCard.identity``: a template is for these weights, fed in this way."""
     network: str
     """The network that the feature network was cut from: the oracle itself, or a compact network."""
-    network_sha256: str
+    network_identity: str
     labels: tuple[str, ...]
     """The oracle's classes, which the store's labels count through; empty: an oracle that names whom it was shown."""
     cost: float
@@ -78,20 +79,28 @@ class StoredTemplate:
 
 
 def templates_for(directories: Sequence[Path], oracle: ModelCard) -> list[StoredTemplate]:
-    """Those made for this very file of weights, the first of each name; damaged ones are logged and left out."""
+    """Those made for this very oracle, the first of each name; damaged and outdated ones are logged and left out."""
     found: dict[str, StoredTemplate] = {}
     for template in all_templates(directories):
         if isinstance(template, ModelError):
             log.warning("%s: this template is not used", template)
-        elif template.manifest.oracle_sha256 == oracle.sha256:
+        elif template.manifest.oracle_identity == oracle.identity:
             found.setdefault(template.name, template)
+        elif template.has_store and template.manifest.oracle == oracle.name:
+            log.warning(
+                "%s: this template is not used: %s has other weights or another input now; make it anew with: "
+                "sluice specialize profile %s",
+                template.directory,
+                oracle.name,
+                oracle.name,
+            )
     return list(found.values())
 
 
 def to_derive(oracle: Entry, directory: Path) -> StoredTemplate:
     """What ``derived`` will give, before it was made: nothing is read or written."""
     name, card = early_name(oracle.card.name), oracle.card
-    manifest = Manifest(card.name, card.sha256, card.name, card.sha256, card.classes, EARLY, "multiply-adds", ())
+    manifest = Manifest(card.name, card.identity, card.name, card.identity, card.classes, EARLY, "multiply-adds", ())
     return StoredTemplate(name, directory / name, card.classes, manifest, has_store=False)
 
 

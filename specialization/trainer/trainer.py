@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Protocol, TypeVar
 
 from learning.job_child import give_way
+from serving.common.threads import ThreadTime
 from serving.errors import SluiceError
 from specialization.heads.head import SpecialisedHead
 from specialization.rates import Measured
@@ -63,21 +63,8 @@ class ThreadSpecializer:
     async def _in_thread(self, work: Callable[[], T], paid: Paid) -> T:
         if self._closed:
             raise SluiceError("no more heads are trained: the specializer is closed")
-        took = _Took()
+        took = ThreadTime()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, took.of, work)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, took.of(work))
         finally:
-            paid(took.processor_s)
-
-
-class _Took:
-    """Measures the processor time of work in the thread that does it."""
-
-    processor_s = 0.0
-
-    def of(self, work: Callable[[], T]) -> T:
-        started_s = time.thread_time()
-        try:
-            return work()
-        finally:
-            self.processor_s = time.thread_time() - started_s
+            paid(took.seconds)

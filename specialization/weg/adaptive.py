@@ -18,13 +18,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from learning.cusum import accumulate, threshold
+from specialization.rates import Rates
 from specialization.weg.algorithm import Evidence
-from specialization.weg.candidates import Candidates, Templates, cheapest, rates_of
+from specialization.weg.candidates import Candidates, Templates, cheapest, rates_of_head
 from specialization.weg.change import contradictions, fallbacks
 from specialization.weg.config import WegConfig
-from specialization.weg.state import FALLBACK, Head, Target, WegState
+from specialization.weg.state import HEAD, Head, Target, WegState
 
 MOST_CAUTION = 8.0
+PERFECT = Rates(a_in=1.0, e_in_out=0.0, a_out=1.0)
+"""Of a head that nobody hears it is only known which classes it is for."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,14 @@ class Adaptive:
         if is_new(state):
             return None
         windows = list(self._candidates.windows(state))
-        there = (self._candidates.again(window, head.target) for window in windows[:1] for head in state.known)
+        there = (self._candidates.again(window, head) for window in windows[:1] for head in state.known)
         return cheapest(there) or cheapest(target for window in windows for target in self._candidates.of(window))
 
     def retarget(self, state: WegState) -> Target | None:
         """The cheapest target, if the present head has cost so much more within the window that training pays."""
         assert state.head
-        now = state.head.target
-        if state.answers[-1] in now.classes or is_new(state):
+        now = state.head
+        if state.answers[-1] in now.target.classes or is_new(state):
             return None
         windows = self._candidates.windows(state)
         return cheapest(target for window in windows for target in self._candidates.better(window, now))
@@ -68,25 +71,32 @@ class Adaptive:
         assert state.head
         alarm = threshold(self.config.false_alarm) * state.caution
         if evidence in ("agreed", "contradicted"):
-            self._audit(state, state.head.target, evidence == "contradicted")
+            self._audit(state, state.head, evidence == "contradicted")
             return "the oracle contradicts" if state.contradicted > alarm else None
-        self._answer(state, state.head.target, evidence == "oracle answered")
+        if evidence in ("known", "unknown"):
+            self._fall(state, state.head, PERFECT, evidence == "unknown")
+        else:
+            self._answer(state, state.head, evidence == "oracle answered")
         return "the skew fell" if state.falling > alarm else None
 
     def carry(self, state: WegState) -> list[int]:
         """The oracle's answers since the head began to answer too rarely."""
         since = max(0, len(state.answers) - state.falling_for)
         pairs = zip(state.answers[since:], state.sources[since:], strict=True)
-        return [answer for answer, source in pairs if source == FALLBACK]
+        return [answer for answer, source in pairs if source != HEAD]
 
-    def _answer(self, state: WegState, target: Target, fell_back: bool) -> None:
-        template, rates = self.templates[target.template], rates_of(self.templates, target)
+    def _answer(self, state: WegState, head: Head, fell_back: bool) -> None:
+        template = self.templates[head.target.template]
         state.debt = max(0.0, state.debt - (not fell_back) + template.cost)
-        state.falling = accumulate(state.falling, fell_back, *fallbacks(self.config, template, rates, target))
+        self._fall(state, head, rates_of_head(self.templates, head), fell_back)
+
+    def _fall(self, state: WegState, head: Head, rates: Rates, fell_back: bool) -> None:
+        template = self.templates[head.target.template]
+        state.falling = accumulate(state.falling, fell_back, *fallbacks(self.config, template, rates, head.target))
         state.falling_for = state.falling_for + 1 if state.falling else 0
 
-    def _audit(self, state: WegState, target: Target, contradicted: bool) -> None:
-        hypotheses = contradictions(self.config, rates_of(self.templates, target), target)
+    def _audit(self, state: WegState, head: Head, contradicted: bool) -> None:
+        hypotheses = contradictions(self.config, rates_of_head(self.templates, head), head.target)
         state.contradicted = accumulate(state.contradicted, contradicted, *hypotheses)
 
     @cached_property
@@ -101,7 +111,7 @@ class KnownHeadsOnly(Adaptive):
     def target(self, state: WegState) -> Target | None:
         """The cheapest known head that serves."""
         window = None if is_new(state) or not state.known else next(self._candidates.windows(state), None)
-        return cheapest(self._candidates.again(window, head.target) for head in state.known) if window else None
+        return cheapest(self._candidates.again(window, head) for head in state.known) if window else None
 
     def retarget(self, state: WegState) -> Target | None:
         """None: it would have to be trained."""

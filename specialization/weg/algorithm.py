@@ -15,12 +15,12 @@ from typing import Literal, Protocol
 
 from msgspec import structs
 
-from specialization.rates import Template
+from specialization.rates import Rates, Template
 from specialization.weg.config import WegConfig
 from specialization.weg.state import FALLBACK, HEAD, ORACLE, Head, Source, Target, WegState
 
-Evidence = Literal["head answered", "oracle answered", "agreed", "contradicted"]
-"""The source of a cascade's answer, or the outcome of an audit."""
+Evidence = Literal["head answered", "oracle answered", "known", "unknown", "agreed", "contradicted"]
+"""The source of a cascade's answer; whether a head that nobody hears knows the class; or the outcome of an audit."""
 
 
 class Rules(Protocol):
@@ -72,6 +72,8 @@ class Weg:
         """``state``: an earlier state; heads of templates that are gone or do not know so many classes are dropped."""
         self.rules = rules
         self.state = state or WegState()
+        self._unsought = 0
+        """Answers since a head was sought last."""
         for head in (*self.state.known, self.state.head, self.state.wanted):
             if head and not self._is_known(head.target):
                 self.head_failed(head.number)
@@ -84,18 +86,24 @@ class Weg:
         self._append(label, ORACLE)
         if state.window == 0 and len(state.answers) >= self.rules.config.w_min:
             self._open_epoch()
-        if state.window and not state.wanted:
+        if state.window and not state.wanted and self._seeks():
             self._want(self.rules.target(state))
 
-    def cascade_answered(self, number: int, label: int, by_head: bool) -> str | None:
-        """Record an answer of a cascade; ``by_head``: without the oracle. Returns why its head is left, if it is."""
+    def cascade_answered(self, number: int, label: int, by_head: bool, unseen: bool = False) -> str | None:
+        """Record an answer of a cascade; ``by_head``: without the oracle. Returns why its head is left, if it is.
+
+        ``unseen``: it is in the shadow, the oracle has answered; ``by_head`` says whether the head knows the class.
+        """
         state = self.state
         if not state.head or state.head.number != number:
             return None
-        self._append(label, HEAD if by_head else FALLBACK)
+        self._append(label, ORACLE if unseen else HEAD if by_head else FALLBACK)
         state.n_c += by_head
-        left = self._leave("head answered" if by_head else "oracle answered")
-        if not left and not state.wanted:
+        if unseen:
+            left = self._leave("known" if by_head else "unknown")
+        else:
+            left = self._leave("head answered" if by_head else "oracle answered")
+        if not left and not state.wanted and self._seeks():
             self._want(self.rules.retarget(state))
         return left
 
@@ -110,21 +118,22 @@ class Weg:
             self._forget(number)
         return left
 
-    def head_arrived(self, number: int) -> None:
-        """Use the wanted head from the next object on; a head that is not wanted is ignored."""
+    def head_arrived(self, number: int, rates: Rates | None = None) -> None:
+        """Use the wanted head from the next object on; a head that is not wanted is ignored. ``rates``: its own."""
         wanted = self.state.wanted
         if wanted and wanted.number == number:
             self.state.wanted = None
-            self._use(wanted)
+            self._use(structs.replace(wanted, rates=rates))
 
-    def head_renewed(self, number: int) -> int:
+    def head_renewed(self, number: int, rates: Rates | None = None) -> int:
         """Put a later version of a known head in its place, under the next number, which is returned.
 
         Evidence on the former version says nothing about it.
         """
         state = self.state
         state.numbers += 1
-        fresh = [structs.replace(head, number=state.numbers) for head in state.known if head.number == number]
+        old = [head for head in state.known if head.number == number]
+        fresh = [structs.replace(head, number=state.numbers, rates=rates) for head in old]
         state.known = [head for head in state.known if head.number != number] + fresh
         if state.head and state.head.number == number:
             state.head = fresh[0]
@@ -141,6 +150,14 @@ class Weg:
                 self._new_window([])
         if state.head and state.head.number == number:
             self._new_window([])
+
+    def _seeks(self) -> bool:
+        """Whether it is time to look for a head."""
+        self._unsought += 1
+        due = self._unsought >= self.rules.config.sought_every
+        if due:
+            self._unsought = 0
+        return due
 
     def _is_known(self, target: Target) -> bool:
         template = self.rules.templates.get(target.template)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from specialization.rates import Rates, Template
 from specialization.weg.config import WegConfig
-from specialization.weg.state import Target, WegState
+from specialization.weg.state import Head, Target, WegState
 from specialization.weg.window import Window
 
 Templates = Mapping[str, Template]
@@ -28,7 +28,7 @@ class Candidates:
         attempts = 1 + state.debt / max(self.config.retarget_cost, 1.0)
         length = min(round(self.config.w_min * attempts), self.config.w_max)
         head = state.head.target.classes if state.head else ()
-        rates = rates_of(self.templates, state.head.target) if state.head else None
+        rates = rates_of_head(self.templates, state.head) if state.head else None
         while length <= len(state.answers):
             yield Window(self.config, state.answers[-length:], state.sources[-length:], head, rates)
             length *= 2
@@ -40,27 +40,38 @@ class Candidates:
             limit = present_cost - self.config.retarget_cost / len(window.answers)
             yield from self._serving(self.templates.values(), classes, window.skew(classes), limit)
 
-    def better(self, window: Window, now: Target) -> Iterator[Target]:
+    def better(self, window: Window, now: Head) -> Iterator[Target]:
         """Targets that would serve better than the present head."""
-        rates = rates_of(self.templates, now)
-        return self.of(window, self.templates[now.template].cascade_cost(rates, window.skew(now.classes)))
+        template, rates = self.templates[now.target.template], rates_of_head(self.templates, now)
+        cost = template.cascade_cost(rates, window.skew(now.target.classes))
+        lost = self.config.proof * max(1 - cost, 0.0) / len(window.answers)
+        return self.of(window, cost - lost)
 
-    def again(self, window: Window, target: Target) -> Target | None:
+    def again(self, window: Window, head: Head) -> Target | None:
         """The target of a known head, if it still serves."""
-        limit = 1 - self.config.retarget_cost / self.config.w_max
-        template = self.templates[target.template]
-        return next(self._serving([template], target.classes, window.skew(target.classes), limit), None)
+        limit, classes = 1 - self.config.retarget_cost / self.config.w_max, head.target.classes
+        template, rates = self.templates[head.target.template], rates_of_head(self.templates, head)
+        return self._target(template, rates, classes, window.skew(classes), limit)
 
     def _serving(
         self, templates: Iterable[Template], classes: Collection[int], skew: float, limit: float
     ) -> Iterator[Target]:
         for template in templates:
             rates = template.rates(len(classes))
-            if rates is None or rates.accuracy(skew, self.config.oracle_accuracy) < self.config.least_accuracy:
-                continue
-            cost = template.cascade_cost(rates, skew)
-            if cost < limit:
-                yield Target(template.name, tuple(sorted(classes)), skew, cost)
+            target = self._target(template, rates, classes, skew, limit) if rates else None
+            if target:
+                yield target
+
+    def _target(
+        self, template: Template, rates: Rates, classes: Collection[int], skew: float, limit: float
+    ) -> Target | None:
+        """The target, if heads with these rates are right often enough, and cheaper than the limit."""
+        accurate = rates.accuracy(skew, self.config.oracle_accuracy) >= self.config.least_accuracy
+        agrees = rates.agreement(skew) >= self.config.least_agreement
+        cost = template.cascade_cost(rates, skew)
+        if not (accurate and agrees and cost < limit):
+            return None
+        return Target(template.name, tuple(sorted(classes)), skew, cost)
 
 
 def rates_of(templates: Templates, target: Target) -> Rates:
@@ -68,6 +79,11 @@ def rates_of(templates: Templates, target: Target) -> Rates:
     rates = templates[target.template].rates(len(target.classes))
     assert rates is not None
     return rates
+
+
+def rates_of_head(templates: Templates, head: Head) -> Rates:
+    """A head's own rates, as far as they are known."""
+    return head.rates or rates_of(templates, head.target)
 
 
 def cheapest(targets: Iterable[Target | None]) -> Target | None:

@@ -28,6 +28,12 @@ class WegConfig(msgspec.Struct, frozen=True, kw_only=True):
     """τ_r: dominant classes by which two windows of one epoch may differ, each way."""
     tau_a: float = 0.05
     """τ_a: the cascade's estimated accuracy must reach a* + τ_a."""
+    least_agreement: float = 0.0
+    """So many of a head's own answers must be right by its rates (not the paper's, which asks it of the whole cascade).
+
+    A head of a few of the dominant classes answers for objects of the others too: where every other object is one of
+    them, the cascade may be accurate enough while a seventh of the head's own answers are wrong.
+    """
     tau_fp: float = 0.5
     """τ_FP: the share of a head's answers that the oracle may contradict."""
     epsilon: float = 0.01
@@ -38,6 +44,10 @@ class WegConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How rarely a test for change may err, per answer (not the paper's)."""
     retarget_cost: float = 15.0
     """R_0: what training a head costs, in runs of the oracle."""
+    proof: float = 0.0
+    """Answers during which a head that takes the place of another spares nothing, since it has to prove itself."""
+    sought_every: int = 1
+    """Answers from one search for a better head to the next; the paper searches after every answer."""
     heads_kept: int = 4
     """Heads of earlier epochs that are remembered, the present one included (not the paper's)."""
 

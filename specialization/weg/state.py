@@ -6,6 +6,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from specialization.rates import Rates
+
 PhaseName = Literal["initialising", "selecting", "training", "specialised"]
 
 
@@ -35,6 +37,8 @@ class Head(msgspec.Struct, frozen=True):
     """Unique within the stream and node; ascends."""
     target: Target
     training_skew: float
+    rates: Rates | None = None
+    """Its own, as validated when it was trained; None: those of its template, the mean over other classes, hold."""
 
 
 class WegState(msgspec.Struct):

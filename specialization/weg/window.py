@@ -57,7 +57,9 @@ class Window:
         if self.rates is None or not total:
             return 0.0
         own = total * self.rates.skew(fallback.total() / total)
-        kept = self._counted(by_head, set(classes).intersection(self.head)) / max(by_head.total(), 1)
+        # It knows some classes better than others: objects of those it passes on more often are in the fallback.
+        known = by_head + Counter({label: fallback[label] for label in self.head})
+        kept = self._counted(known, set(classes).intersection(self.head)) / max(known.total(), 1)
         new = self._counted(fallback, set(classes).difference(self.head))
         return own * kept + new / (self.config.oracle_accuracy * self.rates.a_out)
 

@@ -19,6 +19,7 @@ from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.versions import LARGEST_BYTES
 from cache_adapt.adaptation.window import HELD_SHARE, Sample
 from learning.store import FeatureStore
+from operators.recognise.specialised.features import head_identity
 from operators.recognise.specialised.labels import Labels
 from operators.wire.adaptation import SAMPLES_HEADER_KEY, UPDATE_HEADER_KEY
 from pipelines.environment import catalogue
@@ -61,9 +62,9 @@ class Place:
         self.settings, self.topics = BrokerSettings((self.bootstrap,)), TopicsConfig(prefix=self.prefix)
         self.query = self.folder / "query.yaml"
         self.query.write_text(QUERY)
-        words = Labels(catalogue([]).find("vehicle-type").card.classes)
-        sha256 = feature_entry(TEMPLATE).card.sha256
-        self.subject = Subject("type", TEMPLATE.name, sha256, words.digest)
+        oracle = catalogue([]).find("vehicle-type").card
+        identity = head_identity(feature_entry(TEMPLATE).card, oracle)
+        self.subject = Subject("type", TEMPLATE.name, identity, Labels(oracle.classes).digest)
         self.target = self.head(*CLASSES)
 
     def head(self, *classes: int) -> Target:
@@ -156,7 +157,7 @@ async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothin
     for letter in (
         samples_letter(replace(good, query="another"), 1e9),
         samples_letter(replace(good, subject=replace(place.subject, node="nowhere")), 1e9),
-        samples_letter(replace(good, subject=replace(place.subject, network_sha256="0" * 64)), 1e9),
+        samples_letter(replace(good, subject=replace(place.subject, network_identity="0" * 64)), 1e9),
         samples_letter(replace(good, subject=replace(place.subject, labels="0" * 64)), 1e9),
         wish_letter("street", replace(place.target, kind="virus"), Report("gate"), 1e9),
         wish_letter("street", replace(place.target, spec=b'{"classes": [-1]}'), Report("gate"), 1e9),

@@ -120,7 +120,7 @@ async def test_caches_come_and_answer_though_what_trains_them_is_killed(
     assert not any(each.is_running() for each in orphans), "what trained has ended with its worker"
     (update,) = await wire.all_of(topics(wire).name("updates"))
     built, card = BuiltCaches.from_bytes(update.value), catalogue([]).find("vehicle-type").card
-    assert (built.card.model_sha256, built.card.of) == (card.sha256, "answers")
+    assert (built.card.model_identity, built.card.of) == (card.identity, "answers")
     assert {answer.label for answer in by_caches} <= {*card.classes, "unknown"}
     assert all(answer.model is not None and str(answer.model.variant).startswith("cached@") for answer in by_caches)
 

@@ -39,7 +39,7 @@ def test_what_was_spent_is_no_longer_there() -> None:
 
 
 def test_what_is_set_aside_cannot_be_spent_a_second_time() -> None:
-    purse = Purse(Used(100.0))
+    purse = Purse(Used(100.0), share=0.01)
     assert purse.reserve(0.8)
     assert not purse.reserve(0.3)
     assert not purse.may_spend(0.3)
@@ -50,7 +50,7 @@ def test_what_is_set_aside_cannot_be_spent_a_second_time() -> None:
 
 def test_work_that_cost_more_than_was_thought_is_paid_off_first() -> None:
     used = Used(100.0)
-    purse = Purse(used)
+    purse = Purse(used, share=0.01)
     purse.spend("profiling", 3.0)
     assert purse.left_s == pytest.approx(-2.0)
     used.seconds = 299.0
@@ -60,7 +60,7 @@ def test_work_that_cost_more_than_was_thought_is_paid_off_first() -> None:
 
 
 def test_half_of_what_is_saved_may_be_spent_and_what_is_lost_is_spent() -> None:
-    purse = Purse(Used(100.0))
+    purse = Purse(Used(100.0), share=0.01)
     purse.saved(4.0)
     assert purse.left_s == pytest.approx(1.0 + 2.0)
     purse.saved(-4.5)

@@ -50,6 +50,12 @@ class Books:
         """Processor seconds of one look of the oracle; 0 as long as that is not known."""
         return (self.costs.look_s(self._oracle) if self.costs else None) or 0.0
 
+    @property
+    def income_s(self) -> float:
+        """What the purse has got on average for each look of the node, savings left out; 0 before the first."""
+        alone_s = sum(ledger.seconds.alone for ledger in self._ledgers.values())
+        return self.purse.income_s * self.oracle_s / alone_s if alone_s else 0.0
+
     def of(self, stream: str) -> Ledger:
         """Return a stream's ledger; an empty one for a new stream."""
         if stream not in self._ledgers:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from learning.purse import SHARE
+
 HORIZON_H = 1.0
 """Hours within which an investment must come back: what a camera shows changes with the day."""
 
@@ -50,7 +52,7 @@ def waiting(left_s: float, needed_s: float, what: str) -> str:
     """Say that the purse does not allow the next step yet."""
     return (
         f"{what} takes {needed_s:.1f} s of processor time; {max(left_s, 0.0):.1f} s may be spent so far "
-        "(1% of what this process has used, and half of what was saved)"
+        f"({SHARE:.1%} of what this process has used, and half of what was saved)"
     )
 
 

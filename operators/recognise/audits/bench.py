@@ -42,8 +42,12 @@ class Bench:
         return self.backlog.has_room and self.books.purse.may_spend(self.books.oracle_s)
 
     def can_shadow(self, frame: Frame, link: Shortcut) -> bool:
-        """Whether a shortcut may look at objects of the frame unseen: there is room, and it can be paid."""
-        return self.shadow.has_room(frame) and self.books.purse.may_spend(self.shadow.look_s(link))
+        """Whether a shortcut may look at objects of the frame unseen: there is room, and it can be paid.
+
+        What one audit costs stays in the purse: without it, a shortcut that has proved itself may not answer.
+        """
+        kept_s = self.shadow.look_s(link) + self.books.oracle_s
+        return self.shadow.has_room(frame) and self.books.purse.may_spend(kept_s)
 
     def looked_again(self, stream: NodeStream) -> None:
         """Note a look of the oracle for an audit."""

@@ -49,7 +49,8 @@ class Network:
     """What caches are built into."""
 
     model: str
-    sha256: str
+    identity: str
+    """The card's."""
     classes: int
     cuts: Sequence[CutPlan]
     """In dataflow order."""
@@ -62,7 +63,7 @@ def job(
     return CachesJob(
         store=str(store),
         model=network.model,
-        model_sha256=network.sha256,
+        model_identity=network.identity,
         classes=network.classes,
         cuts=tuple(CutJob(cut.tensor, cut.grid, cut.share * look_s, CUT_S) for cut in network.cuts),
         whole_s=look_s,

@@ -37,7 +37,8 @@ class CachedOracle(NamedTuple):
 
     name: str
     """As the query names it."""
-    sha256: str
+    identity: str
+    """The card's."""
     labels: str
     """The digest of its words."""
     classes: int
@@ -58,8 +59,8 @@ class CacheKind:
         known = self._oracles.get(subject.node)
         if known is None or known.name != subject.network:
             return f"the query has no node {subject.node!r} with caches in {subject.network!r}"
-        if known.sha256 != subject.network_sha256:
-            return f"{subject.network!r} is another file there than here: give both the same models"
+        if known.identity != subject.network_identity:
+            return f"{subject.network!r} is another file there than here, or fed otherwise: give both the same models"
         if known.labels != subject.labels:
             return f"{subject.network!r} has other classes there than here: give both the same models"
         return None
@@ -79,7 +80,7 @@ class CacheKind:
         """See ``Trainable``; a process of its own builds them."""
         spec, known = decode(target.spec, CachesSpec), self._oracles[target.subject.node]
         write_store(self._scratch / CACHES, rows.features, rows.labels)
-        network = Network(known.name, known.sha256, known.classes, spec.plan)
+        network = Network(known.name, known.identity, known.classes, spec.plan)
         wanted = job(network, LOOK_S, self._scratch / CACHES, spec.agreement, seed, WEIGHT_BYTES)
         seconds = BUILDING_S
         try:
@@ -96,7 +97,7 @@ class CacheKind:
     def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
         """See ``Trainable``: worth is the share of the network's work that right answers spare, less what they cost."""
         spec, known, built = *self._wanted(target), BuiltCaches.from_bytes(data)
-        why = spec.why_unfit(built, known.sha256, known.classes)
+        why = spec.why_unfit(built, known.identity, known.classes)
         if why is not None:
             raise ModelError(f"learned caches are {why}")
         if not len(held):

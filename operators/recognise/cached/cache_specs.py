@@ -67,11 +67,11 @@ class CachesSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """For these places; ValueError where there are too many, or too many activations."""
         return cls(tuple(CutSpec(cut.tensor, cut.grid, round(cut.share, 6)) for cut in plan), agreement)
 
-    def why_unfit(self, built: BuiltCaches, sha256: str, classes: int) -> str | None:
+    def why_unfit(self, built: BuiltCaches, identity: str, classes: int) -> str | None:
         """Why caches are not those that are wanted for a network; None where they are."""
         card, places = built.card, {cut.tensor: place for place, cut in enumerate(self.cuts)}
-        if card.model_sha256 != sha256:
-            return "for other weights"
+        if card.model_identity != identity:
+            return "for other weights, or another input"
         if card.classes != classes:
             return f"for {card.classes} classes and not {classes}"
         if card.of != "answers" or card.agreement < self.agreement:

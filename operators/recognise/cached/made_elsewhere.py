@@ -62,7 +62,7 @@ class Order:
             spec = CachesSpec.of(plan, agreement)
         except ValueError as error:
             raise ModelError(f"{oracle}: {error}") from None
-        subject = Subject(node, oracle, card.sha256, labels.digest)
+        subject = Subject(node, oracle, card.identity, labels.digest)
         return cls(Target(subject, CACHES, msgspec.json.encode(spec)), spec, labels)
 
 
@@ -168,7 +168,7 @@ class MadeElsewhere(CacheMaker):
     def _checked(self, update: Update) -> BuiltCaches:
         """The caches of an update; ModelError where they are damaged, or others than were wished for."""
         built, target = BuiltCaches.from_bytes(update.data), self._order.target
-        why = self._order.spec.why_unfit(built, target.subject.network_sha256, len(self._order.labels.words))
+        why = self._order.spec.why_unfit(built, target.subject.network_identity, len(self._order.labels.words))
         if why is not None:
             raise ModelError(f"learned caches are {why}")
         return built

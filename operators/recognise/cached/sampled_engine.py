@@ -37,9 +37,9 @@ class SampledEngine:
         """See ``Inference``."""
         return self._engine.add_exits(model, exits)
 
-    async def load(self, model: str) -> None:
+    async def load(self, model: str) -> float:
         """See ``Inference``."""
-        await self._engine.load(model)
+        return await self._engine.load(model)
 
     async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
         """See ``Inference``."""

@@ -186,7 +186,7 @@ class CacheSupply:
     def _made_for(self, network: CacheNetwork, plan: Sequence[CutPlan]) -> CacheMaker:
         source, card = self._source, self._engine.card(self._oracle)
         if source.elsewhere is None:
-            wanted = Network(card.name, card.sha256, len(card.classes), plan)
+            wanted = Network(card.name, card.identity, len(card.classes), plan)
             return MadeHere(wanted, network, source.agreement, self._books, source.samples, source.runner)
         order = Order.of(source.node, self._oracle, card, plan, source.agreement)
         return MadeElsewhere(order, network, self._books, source.elsewhere, source.clock)

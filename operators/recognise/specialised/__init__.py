@@ -2,6 +2,6 @@
 classes.
 
 Read in this order: ``heads``, ``cascade``, ``cascade_state``, ``kept_heads``, ``earnings``, ``head_seen``,
-``head_supply``, ``makers``, ``made_elsewhere``, ``head_specs``, ``head_kinds``, ``own_samples``, ``features``,
-``labels``, ``report``.
+``head_supply``, ``head_prices``, ``makers``, ``made_elsewhere``, ``head_specs``, ``head_kinds``, ``own_samples``,
+``features``, ``labels``, ``report``.
 """

@@ -96,8 +96,11 @@ class Cascade:
         self.hopeful = hopeless is None
         self._reason = hopeless or (None if self.weg.state.known else self._supply.waits_for())
 
-    def answered(self, used: InUse | None, said: str, by_head: bool) -> None:
-        """Take an object's answer: of the head that was ``used``, or of the oracle, alone or after "other"."""
+    def answered(self, used: InUse | None, said: str, by_head: bool, unseen: bool = False) -> None:
+        """Take an object's answer: of the head that was ``used``, or of the oracle, alone or after "other".
+
+        ``unseen``: the head is in the shadow, and the oracle has answered.
+        """
         label = self._labels.number(said)
         if label is None:
             return  # a variant's label that the oracle does not know
@@ -106,10 +109,11 @@ class Cascade:
         if nameless:
             return  # it tells nothing of the classes that the stream shows
         self.weg.rules = self._supply.rules(self.strictness, self._may_train())
+        knows = unseen and said in self.classes()
         if used is None:
             self.weg.oracle_answered(label)
         else:
-            self._log_departure(self.weg.cascade_answered(used.number, label, by_head))
+            self._log_departure(self.weg.cascade_answered(used.number, label, by_head or knows, unseen))
         self._follow()
 
     def asked(self, used: InUse, objects: int, answered: int) -> None:
@@ -152,7 +156,7 @@ class Cascade:
             return
         newer = self._supply.newer(head, self.strictness, self._stream, self._heads.version(head.number))
         if newer is not None:
-            number = self.weg.head_renewed(head.number)
+            number = self.weg.head_renewed(head.number, newer.head.rates)
             self._heads.put(number, newer)
             self._forget_all_but_known()
             classes = self._labels.named(head.target.classes)
@@ -189,7 +193,7 @@ class Cascade:
         return CascadeState(
             self.weg.state,
             self._heads.to_bytes(head.number for head in known),
-            {head.target.template: self._supply.features.sha256(head.target.template) for head in known},
+            {head.target.template: self._supply.features.identity(head.target.template) for head in known},
             self._labels.digest,
             self.strictness,
             self._earnings,
@@ -206,15 +210,19 @@ class Cascade:
             return
         self.strictness = state.strictness
         self._earnings = state.earnings
-        fitting = [head.number for head in state.weg.known if self._fits(head.target.template, state)]
+        fitting = [head.number for head in state.weg.known if self._fits(head, state)]
         self._heads.restore({number: state.heads.get(number, b"") for number in fitting}, state.versions)
         self.weg = Weg(self._supply.rules(self.strictness), state.weg)
         lost = [head for head in (*state.weg.known, state.weg.head) if head and head.number not in self._heads]
         for head in lost:
             self.weg.head_failed(head.number)
 
-    def _fits(self, template: str, state: CascadeState) -> bool:
-        return self._supply.fits(template, state.networks.get(template))
+    def _fits(self, head: Head, state: CascadeState) -> bool:
+        template = head.target.template
+        fits = self._supply.fits(template, state.networks.get(template))
+        if not fits:
+            log.info("%s: head %d is not used: its networks, or their input, have changed", self._name, head.number)
+        return fits
 
     def _follow(self) -> None:
         """Train the wanted head, once, and keep no weights that are no longer needed."""
@@ -256,7 +264,7 @@ class Cascade:
             return
         self._earnings.arrived(price_s)
         self._heads.put(wanted.number, trained)
-        self.weg.head_arrived(wanted.number)
+        self.weg.head_arrived(wanted.number, head.rates)
 
     def _log_departure(self, why: str | None) -> None:
         if why:

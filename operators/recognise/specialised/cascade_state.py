@@ -16,7 +16,7 @@ class CascadeState(msgspec.Struct):
     heads: dict[int, bytes]
     """The heads by number, as ``SpecialisedHead.to_bytes`` writes them."""
     networks: dict[str, str]
-    """The templates of the heads, and the sha256 of the network that each was trained on."""
+    """The templates of the heads, and what each head depends on, as ``head_identity`` tells it."""
     labels: str
     """The digest of the labels that the class numbers stand for."""
     strictness: int = 0

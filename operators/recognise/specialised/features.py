@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -11,10 +12,16 @@ from operators.audits.unit_costs import CALL_S, HANDLING_S, UnitCosts
 from operators.frames.frame import Frame, Region
 from operators.inference import Inference, prepared
 from operators.recognise.recogniser import Recogniser
+from serving.catalogue.cards import ModelCard
 from serving.common.tensors import Image
-from serving.common.threads import in_thread
+from serving.common.threads import ThreadTime, in_thread
 from serving.errors import ModelError
 from serving.scheduling.urgency import BACKGROUND, Urgency
+
+
+def head_identity(network: ModelCard, oracle: ModelCard) -> str:
+    """Digest of all that a head depends on: whose features it reads, and whose answers it learnt; 64 digits."""
+    return hashlib.sha256(f"{network.identity} {oracle.identity}".encode()).hexdigest()
 
 
 class Features:
@@ -38,16 +45,23 @@ class Features:
         self._opened: set[str] = set()
         self._dims: dict[str, int] = {}
 
+    @property
+    def are_made(self) -> bool:
+        """Whether a network's files may have to be made first."""
+        return self._make is not None
+
     def is_open(self, network: str) -> bool:
         """Whether the network is ready."""
         return network in self._opened
 
-    async def open(self, network: str) -> None:
-        """Make and load a network; SluiceError where that fails."""
+    async def open(self, network: str) -> float:
+        """Make and load a network; SluiceError where that fails. Returns the processor seconds that it took."""
+        took = ThreadTime()
         if self._make is not None:
-            await in_thread(self._make)
-        await self._engine.load(network)
+            await in_thread(took.of(self._make))
+        loading_s = await self._engine.load(network)
         self._opened.add(network)
+        return loading_s + took.seconds
 
     def look_s(self, network: str) -> float:
         """Processor seconds of one look: as observed, or as its template thinks."""
@@ -63,9 +77,9 @@ class Features:
         """Cost of one look as a share of the oracle's."""
         return self.look_s(network) / self.oracle_s if self.oracle_s else self._shares[network]
 
-    def sha256(self, network: str) -> str:
-        """Return the digest of the network."""
-        return self._engine.card(network).sha256
+    def identity(self, network: str) -> str:
+        """Return the digest of the network and of the oracle that heads learn from, with what both are fed."""
+        return head_identity(self._engine.card(network), self._engine.card(self._oracle))
 
     def check_dims(self, network: str, dims: int) -> None:
         """Raise ModelError where the network is known to give another number of features."""

@@ -29,8 +29,8 @@ class Known(NamedTuple):
     """A template of a node."""
 
     template: StoredTemplate
-    sha256: str | None
-    """The digest of the network that its training set was made with; None: it has no set, so any file will do."""
+    identity: str | None
+    """``head_identity`` of the networks that its training set was made with; None: it has no set, any will do."""
     labels: str | None
     """The digest of the oracle's words; None where the oracle names whom it was shown."""
 
@@ -50,8 +50,10 @@ class Samples:
         known = self._templates.get((subject.node, subject.network))
         if known is None:
             return f"the query has no node {subject.node!r} with a network {subject.network!r}"
-        if known.sha256 not in (None, subject.network_sha256):
-            return f"{subject.network!r} is another file there than here: give both the same templates"
+        if known.identity not in (None, subject.network_identity):
+            return (
+                f"{subject.network!r} is another file there than here, or fed otherwise: give both the same templates"
+            )
         if known.labels not in (None, subject.labels):
             return f"the oracle of node {subject.node!r} has other classes there than here: give both the same models"
         return None

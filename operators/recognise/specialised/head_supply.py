@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
+import math
 from collections.abc import Sequence
 
 from cache_adapt.adaptation.triggers import Seen
 from cache_adapt.audit.state import Rule
 from operators.recognise.account.books import Books, Ledger
-from operators.recognise.account.estimate import Estimate
 from operators.recognise.account.outlook import Outlook, waiting
+from operators.recognise.specialised.head_prices import MOST_WINDOW, PROOF, HeadPrices
 from operators.recognise.specialised.makers import HeadMaker, HeadWish, Trained
-from operators.recognise.specialised.own_samples import FIRST_PROFILE, NodeSamples
+from operators.recognise.specialised.own_samples import NodeSamples
 from serving.errors import ModelError, SluiceError
 from specialization.rates import Rates
 from specialization.templates import prospects
@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 
 AUDITED = 0.04
 """Runs of the oracle for audits, as a share of a head's answers: one track in a hundred, looked at four times."""
-OPENING_S, TRAINING_S, PROFILING_S = 0.1, 0.5, 0.8
-"""First guesses of the processor time; the optimiser that training imports is in them."""
-PROOF = 300
-"""Looks that a head makes in the shadow before it is trusted."""
+PROVABLE = 0.75
+"""Share of the allowed disagreement up to which a proof is to be had in reasonable time."""
+SOUGHT_EVERY = 10
+"""Objects: a search takes a tenth of a millisecond."""
 GROWTH = 2.0
 """A profile is made of twice as many samples as the one before."""
 
@@ -51,9 +51,10 @@ class HeadSupply:
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._unusable: dict[str, str] = {}
         """By template: why it can be used no more."""
-        here = self._maker.costs_here
-        self._opening_s, self._training_s = Estimate(OPENING_S), Estimate(TRAINING_S if here else 0.0)
-        self._profiling_s = Estimate(PROFILING_S if here else 0.0)
+        self._promising: Sequence[str] = tuple(self._templates)
+        """The templates whose heads may be used, as far as is known: nothing is spent on others."""
+        self._measured = {name for name, template in self._templates.items() if template.measured}
+        self._prices = HeadPrices(self.features, samples, self._measured, self._maker.costs_here)
 
     def rules(self, strictness: int, may_train: bool = True) -> Adaptive:
         """Return WEG's configuration for a stream whose heads failed so many times."""
@@ -63,7 +64,16 @@ class HeadSupply:
             templates = {
                 name: stored.at(tolerance, self.features.cost(name)) for name, stored in self._templates.items()
             }
-            config = WegConfig(classes=len(self.labels.words), tau_a=-self._rule.tolerance)
+            config = WegConfig(
+                classes=len(self.labels.words),
+                tau_a=-self._rule.tolerance,
+                least_agreement=1 - PROVABLE * self._rule.tolerance,
+                w_min=self._prices.window,
+                w_max=MOST_WINDOW,
+                retarget_cost=self._prices.in_looks,
+                proof=PROOF,
+                sought_every=SOUGHT_EVERY,
+            )
             self._rules[key] = (Adaptive if may_train else KnownHeadsOnly)(config, templates)
         return self._rules[key]
 
@@ -89,11 +99,11 @@ class HeadSupply:
 
     def may_train(self) -> bool:
         """Whether everything is ready, and training can be paid now."""
-        return bool(self.sampled()) and self.books.purse.may_spend(self._training_s.seconds)
+        return bool(self.sampled()) and self.books.purse.may_spend(self._prices.training.seconds)
 
     async def train(self, head: Head, strictness: int, ledger: Ledger, stream: str) -> Trained:
         """Have a head trained; raises SluiceError where that is not possible, or cannot be paid."""
-        estimate_s = self._training_s.seconds
+        estimate_s = self._prices.training.seconds
         if not ledger.purse.reserve(estimate_s):
             raise SluiceError("its training cannot be paid yet")
         bill = _Bill(estimate_s)
@@ -101,7 +111,7 @@ class HeadSupply:
             return await self._maker.train(self._wish(head, strictness, stream), bill.paid)
         finally:
             ledger.settle("training", estimate_s, bill.seconds)
-            self._training_s.took(bill.seconds)
+            self._prices.training.took(bill.seconds)
 
     def newer(self, head: Head, strictness: int, stream: str, version: int) -> Trained | None:
         """A later version of a head than this one, if one has come that can be used."""
@@ -113,7 +123,7 @@ class HeadSupply:
 
     def prepare_where_due(self, ledger: Ledger) -> None:
         """Open networks, and validate heads on the samples whenever there are twice as many, if that can be paid."""
-        for name in self._usable():
+        for name in self._promising:
             if not self.features.is_open(name):
                 self._open_where_due(name, ledger)
             elif not self._templates[name].has_store and name not in self._profiling:
@@ -124,7 +134,18 @@ class HeadSupply:
 
         Without rates the samples come first, then their profile; with rates a head's training and its proof.
         """
-        return {name: self._kept_s(name) for name in self._usable() if self.features.is_open(name)}
+        return {name: self._prices.kept_s(name) for name in self._promising if self.features.is_open(name)}
+
+    def can_go_on(self, known: Sequence[Head]) -> bool:
+        """Whether anything could be done for a stream now: its next step towards a head that answers can be paid.
+
+        Before that nothing that the stream shows can matter. ``known``: the heads that are there; what an audit of one
+        that is trusted costs stays in the purse, since without it the head may not answer.
+        """
+        if known:
+            look_s = min(self.features.look_s(head.target.template) for head in known)
+            return self.books.purse.may_spend(look_s + self.books.oracle_s)
+        return self.books.purse.may_spend(min(map(self._prices.step_s, self._promising), default=math.inf))
 
     def why_not(self, looks_per_hour: float | None, strictness: int) -> str | None:
         """Why no head can be used at this accuracy, on a stream that is looked at so often; None where one might."""
@@ -132,24 +153,29 @@ class HeadSupply:
         if not usable:
             return self._at_accuracy("; ".join(self._unusable.values()) or "there is no template")
         templates = {name: (self.features.cost(name), self._templates[name].measured) for name in usable}
+        accuracy = self._rule.accuracy
+        useless = prospects.hopeless(templates, accuracy).keys() | prospects.dispensable(templates, accuracy)
+        self._promising = [name for name in usable if name not in useless]
         by_rates = prospects.why_not(templates, self._rule.accuracy)
         if not self.features.oracle_s:
             return by_rates
-        outlooks = [self._outlook(name, looks_per_hour, strictness) for name in usable]
+        if self._prices.have_changed(self._promising or usable, self.books.income_s):
+            self._rules.clear()
+        outlooks = [self._outlook(name, looks_per_hour, strictness) for name in self._promising or usable]
         causes = [each.why_not() for each in outlooks]
         by_costs = None if None in causes else self._at_accuracy(str(causes[0]))
         return by_costs if by_costs and all(each.gain_s <= 0 for each in outlooks) else by_rates or by_costs
 
     def waits_for(self) -> str | None:
         """What cannot be paid yet, though it might pay."""
-        purse, (what, estimate) = self.books.purse, self._next_step()
+        purse, (what, estimate) = self.books.purse, self._prices.next_step(self._promising or self._usable())
         if purse.may_spend(estimate.seconds):
             return None
         return self._at_accuracy(waiting(purse.left_s, estimate.seconds, what), "are not used yet")
 
-    def fits(self, template: str, sha256: str | None) -> bool:
-        """Whether heads that were trained on this network's features can be used here."""
-        return template in self._templates and sha256 == self._sha256(template)
+    def fits(self, template: str, identity: str | None) -> bool:
+        """Whether heads that were trained on this network's features, for such an oracle, can be used here."""
+        return template in self._templates and identity == self._identity(template)
 
     async def settled(self) -> None:
         """Return when nothing is being opened or measured."""
@@ -172,64 +198,41 @@ class HeadSupply:
     def _usable(self) -> Sequence[str]:
         return [name for name in self._templates if name not in self._unusable]
 
-    def _is_measured(self, template: str) -> bool:
-        return bool(self._templates[template].measured)
-
-    def _kept_s(self, template: str) -> float:
-        if self._is_measured(template):
-            return self._training_s.seconds + PROOF * self.features.look_s(template)
-        return self._profiling_s.seconds if self.samples.taken(template) >= FIRST_PROFILE else 0.0
-
-    def _sha256(self, template: str) -> str | None:
+    def _identity(self, template: str) -> str | None:
         try:
-            return self.features.sha256(template)
+            return self.features.identity(template)
         except ModelError:
             return None  # it has not been made on this machine
 
     def _at_accuracy(self, cause: str, what: str = "will not be used") -> str:
         return prospects.at_accuracy(self._rule.accuracy, cause, what)
 
-    def _next_step(self) -> tuple[str, Estimate]:
-        usable = self._usable()
-        if not any(map(self.features.is_open, usable)):
-            return "loading a compact network", self._opening_s
-        if not any(map(self._is_measured, usable)):
-            return "measuring heads on samples", self._profiling_s
-        return "training a head", self._training_s
-
     def _outlook(self, template: str, looks_per_hour: float | None, strictness: int) -> Outlook:
-        features, measured = self.features, self._is_measured(template)
-        look_s, steps_s = features.look_s(template), self._training_s.seconds
-        if not measured:
-            steps_s += self._profiling_s.seconds + FIRST_PROFILE * look_s
-        if not features.is_open(template):
-            steps_s += self._opening_s.seconds
         share = prospects.answered_share(self._templates[template].measured, self._tolerance(strictness))
-        return Outlook(features.oracle_s, look_s, share, looks_per_hour, steps_s)
+        return self._prices.outlook(template, share, looks_per_hour)
 
     def _open_where_due(self, template: str, ledger: Ledger) -> None:
         """Open a network once the oracle's cost is known."""
-        estimate_s = self._opening_s.seconds
+        estimate_s = self._prices.opening.seconds
         known = self.features.oracle_s > 0
         if known and template not in self._opening and ledger.purse.reserve(estimate_s):
             self._opening[template] = asyncio.create_task(self._open(template, ledger, estimate_s))
 
     async def _open(self, template: str, ledger: Ledger, estimate_s: float) -> None:
-        started_s = time.process_time()
+        took_s = estimate_s
         try:
-            await self.features.open(template)
+            took_s = await self.features.open(template)
         except SluiceError as error:
             self._unusable[template] = str(error)
             log.warning("no heads: %s", error)
         finally:
-            took_s = time.process_time() - started_s
             ledger.settle("training", estimate_s, took_s)
-            self._opening_s.took(took_s)
+            self._prices.opening.took(took_s)
             del self._opening[template]
 
     def _profile_where_due(self, template: str, ledger: Ledger) -> None:
         """Measure on the samples how well heads do; after that the template may be chosen."""
-        estimate_s = self._profiling_s.seconds
+        estimate_s = self._prices.profiling.seconds
         if ledger.purse.may_spend(estimate_s) and self.samples.profile_is_due(template):
             ledger.purse.reserve(estimate_s)
             self._profiling[template] = asyncio.create_task(self._profile(template, ledger, estimate_s))
@@ -242,10 +245,11 @@ class HeadSupply:
             log.info("%s: heads cannot be judged yet: %s", template, error)
         else:
             self._templates[template] = self._templates[template].with_rates(measured)
+            self._measured.add(template)
             self._rules.clear()
         finally:
             ledger.settle("profiling", estimate_s, bill.seconds)
-            self._profiling_s.took(GROWTH * bill.seconds)
+            self._prices.profiling.took(GROWTH * bill.seconds)
             del self._profiling[template]
 
 

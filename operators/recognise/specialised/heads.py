@@ -27,6 +27,8 @@ from specialization.timeline import Timeline
 
 REMEMBERED = 4096
 """Tracks without a conclusion that are kept: those that were looked at last."""
+RESTS = 8
+"""Frames that are not followed after one from which nothing could come."""
 EXPLAINED_EVERY = 50
 """Most frames after which it is found out anew why no head answers."""
 
@@ -37,15 +39,31 @@ class HeadStream:
     def __init__(self, cascade: Cascade) -> None:
         self.cascade = cascade
         self._frames, self._due = 0, 1
+        self._rests = self._unheard = 0
         self.computed = NOTHING
         """What the head has read of the latest frame."""
         self.allowed = True
         """Whether heads may answer at present."""
         self._asked: OrderedDict[int, tuple[InUse, bool]] = OrderedDict()
 
-    def is_due(self) -> bool:
-        """Whether it is time to find out anew why no head answers; called once for each frame."""
+    def rests(self, looks: int) -> bool:
+        """Whether a frame with so many looks is not followed; called once for each frame."""
         self._frames += 1
+        self._unheard += looks
+        self._rests -= 1
+        return self._rests >= 0
+
+    def rest(self) -> None:
+        """Do not follow the next frames."""
+        self._rests = RESTS
+
+    def heard(self) -> int:
+        """The number of looks since this was asked last."""
+        looks, self._unheard = self._unheard, 0
+        return looks
+
+    def is_due(self) -> bool:
+        """Whether it is time to find out anew why no head answers."""
         due = self._frames >= self._due
         if due:
             self._due = min(2 * self._frames, self._frames + EXPLAINED_EVERY)
@@ -118,6 +136,9 @@ class Heads(Shortcut):
 
     def learned(self, frame: Frame, turn: Turn) -> None:
         """Take samples, and feed WEG with the answers; what that takes is paid for like everything else."""
+        self.cascade(frame.stream)
+        if self._streams[frame.stream].rests(len(turn.answered) + len(turn.rest)) and turn.token is None:
+            return
         started_s = time.thread_time()
         self._learn(frame, turn)
         self._supply.books.of(frame.stream).spend("algorithm", time.thread_time() - started_s)
@@ -125,17 +146,18 @@ class Heads(Shortcut):
     def _learn(self, frame: Frame, turn: Turn) -> None:
         cascade, stream = self.cascade(frame.stream), self._streams[frame.stream]
         cascade.renew()
-        cascade.demand.looked(frame.media_time_s, len(turn.answered) + len(turn.rest))
+        cascade.demand.looked(frame.media_time_s, stream.heard())
         if stream.is_due():
             cascade.explain()
             cascade.report()
-        if not cascade.hopeful and not cascade.weg.state.known:
+        stream.allowed = turn.allowed
+        used = turn.token if isinstance(turn.token, InUse) else None
+        if used is None and not self._matters(cascade):
+            stream.rest()
             return
         self._prepare(frame, cascade, [each for each in turn.rest if each.attributes[-1].provenance == "oracle"])
-        stream.allowed = turn.allowed
         if not turn.allowed:
             return
-        used = turn.token if isinstance(turn.token, InUse) else None
         if used is not None:
             avoided_s = len(turn.answered) * self._supply.features.oracle_s
             cascade.asked(used, len(turn.answered) + len(turn.rest), len(turn.answered))
@@ -147,8 +169,12 @@ class Heads(Shortcut):
         for regions, by_head in ((turn.answered, True), (turn.rest, False)):
             for region in regions:
                 if not (self._per_track and region.track_id is not None):
-                    label = region.attributes[-1].label
-                    cascade.answered(head, label, by_head or (used is None and label in cascade.classes()))
+                    cascade.answered(head, region.attributes[-1].label, by_head, unseen=used is None)
+
+    def _matters(self, cascade: Cascade) -> bool:
+        """Whether anything may come of what a stream shows while the oracle answers: if not, it is not followed."""
+        known = cascade.weg.state.known
+        return (cascade.hopeful or bool(known)) and self._supply.can_go_on(known)
 
     def concluded(self, stream: str, answer: ObjectAnswer) -> None:
         """Feed WEG with what all looks at an object say together: objects are independent, looks at one are not.
@@ -156,12 +182,14 @@ class Heads(Shortcut):
         In the shadow a head is thought to answer for the classes that it knows.
         """
         known = self._streams.get(stream)
-        if known is None or not known.allowed or not (known.cascade.hopeful or known.cascade.weg.state.known):
+        if known is None or not known.allowed:
             return
         started_s = time.thread_time()
         head, unseen = known.asked_for(answer.track_id)
+        if (head is None or unseen) and not self._matters(known.cascade):
+            return
         by_head = 2 * answer.looked.get(self.kind, 0) > answer.looks
-        known.cascade.answered(head, answer.label, by_head or (unseen and answer.label in known.cascade.classes()))
+        known.cascade.answered(head, answer.label, by_head, unseen)
         self._supply.books.of(stream).spend("algorithm", time.thread_time() - started_s)
 
     def _prepare(self, frame: Frame, cascade: Cascade, named: Sequence[Region]) -> None:

@@ -116,4 +116,4 @@ class MadeElsewhere:
         return Target(self._subject(wish.template), HEAD, msgspec.json.encode(spec))
 
     def _subject(self, template: str) -> Subject:
-        return Subject(self._node, template, self._features.sha256(template), self._labels.digest)
+        return Subject(self._node, template, self._features.identity(template), self._labels.digest)

@@ -160,7 +160,7 @@ class NodeSamples:
         known = [(region, number) for region in regions if (number := self._number(region)) is not None]
         for name, kept_s in templates.items():
             rest = [each for each in known if not self._take(frame.stream, name, *each, computed)]
-            if rest:
+            if rest and ledger.purse.may_spend(self.features.look_s(name) + kept_s):
                 crops = self.features.crops(name, frame, [region for region, _ in rest])
                 labels = [number for _, number in rest]
                 self._own[name].offer(frame.stream, crops, labels, partial(self._afford, name, kept_s, ledger))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from operators.audits.roles import Roles
 from operators.recognise.cached.cache_kind import CachedOracle
+from operators.recognise.specialised.features import head_identity
 from operators.recognise.specialised.head_kinds import Known, Templates
 from operators.recognise.specialised.labels import Labels
 from pipelines.assembly.head_training import node_templates
@@ -36,7 +37,7 @@ def adapted(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Adapted:
     if not nodes:
         raise BadInput(NOTHING_LEARNS)
     templates = {
-        (spec.name, template.name): Known(template, _sha256(template), _labels(spec, known))
+        (spec.name, template.name): Known(template, _identity(spec, template, known), _labels(spec, known))
         for spec in nodes
         if spec.specialize
         for template in node_templates(_oracle(spec, known), known, directories)
@@ -47,11 +48,14 @@ def adapted(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Adapted:
 def _cached(spec: RecogniseNode, known: Catalogue) -> CachedOracle:
     oracle = _oracle(spec, known)
     card = known.find(parse(oracle).model).card
-    return CachedOracle(oracle, card.sha256, Labels(card.classes).digest, len(card.classes))
+    return CachedOracle(oracle, card.identity, Labels(card.classes).digest, len(card.classes))
 
 
-def _sha256(template: StoredTemplate) -> str | None:
-    return feature_entry(template.directory).card.sha256 if template.has_store else None
+def _identity(spec: RecogniseNode, template: StoredTemplate, known: Catalogue) -> str | None:
+    if not template.has_store:
+        return None
+    oracle = known.find(parse(_oracle(spec, known)).model).card
+    return head_identity(feature_entry(template.directory).card, oracle)
 
 
 def _labels(spec: RecogniseNode, known: Catalogue) -> str | None:

@@ -10,7 +10,7 @@ from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET
 
 
 def test_whatever_differs_has_another_key() -> None:
-    subjects = [replace(SUBJECT, **{name: "x"}) for name in ("node", "network", "network_sha256", "labels")]
+    subjects = [replace(SUBJECT, **{name: "x"}) for name in ("node", "network", "network_identity", "labels")]
     moved = replace(SUBJECT, node="typen", network="et")  # the same letters, parted elsewhere
     targets = [
         TARGET,

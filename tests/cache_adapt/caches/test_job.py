@@ -43,7 +43,7 @@ async def test_a_process_of_its_own_builds_caches_from_a_ring(tmp_path):
     built = said.built()
     assert said.processor_s > 0
     assert set(built.tensors) <= {"layer2", "layer3"}
-    assert (built.card.of, built.card.model_sha256, built.card.samples) == ("answers", SHA, 300)
+    assert (built.card.of, built.card.model_identity, built.card.samples) == ("answers", SHA, 300)
     assert built.card.speedup > 1
     for cache in built.caches:
         further = lessons(1.8 if cache.tensor == "layer2" else 1.2, 2000, seed=4)

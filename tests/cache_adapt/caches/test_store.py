@@ -74,7 +74,7 @@ def changed(built: BuiltCaches, **fields: object) -> bytes:
         {"schema": "sluice.caches/2"},
         {"classes": 5},
         {"classes": 10**9},
-        {"model_sha256": "no"},
+        {"model_identity": "no"},
         {"agreement": 2},
         {"more": 1},
         {"model": "new\nline"},

@@ -34,7 +34,7 @@ def cache_dir(tmp_path, monkeypatch):
 def of_shipped(agreement: float) -> store.BuiltCaches:
     entry = KNOWN.find("street-kind")
     made = built(agreement)
-    return replace(made, card=msgspec.structs.replace(made.card, model_sha256=entry.card.sha256))
+    return replace(made, card=msgspec.structs.replace(made.card, model_identity=entry.card.identity))
 
 
 def test_places_lie_where_shares_of_the_work_are_done():

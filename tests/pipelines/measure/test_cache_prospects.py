@@ -43,7 +43,7 @@ def store_caches(agreement: float) -> Path:
     entry = KNOWN.find("street-kind")
     made = built(agreement)
     path = caches_file(entry)
-    store.write(path, replace(made, card=msgspec.structs.replace(made.card, model_sha256=entry.card.sha256)))
+    store.write(path, replace(made, card=msgspec.structs.replace(made.card, model_identity=entry.card.identity)))
     return path
 
 

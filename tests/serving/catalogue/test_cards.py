@@ -110,3 +110,26 @@ def test_an_embedder_needs_no_classes(tmp_path: Path) -> None:
 def test_a_card_survives_a_round_trip_through_yaml(tmp_path: Path) -> None:
     first = read_card(write_card(tmp_path / "m"))
     assert parse_card(yaml.safe_load(yaml.safe_dump(first.model_dump(mode="json"))), "again") == first
+
+
+def test_a_cards_identity_is_that_of_its_weights_and_of_what_the_network_is_fed() -> None:
+    known = parse_card(card(Path("m")), "m")
+    described = known.model_copy(update={"description": "other", "version": "9", "licence": "MIT"})
+    assert described.identity == known.identity
+    inputs = [
+        {"width": 9},
+        {"mean": (0.1, 0.1, 0.1)},
+        {"std": (2.0, 2.0, 2.0)},
+        {"detail": 24},
+        {"margin": 0.5},
+        {"colour": "bgr" if known.input.colour == "rgb" else "rgb"},
+    ]
+    others = [known.model_copy(update={"input": known.input.model_copy(update=each)}).identity for each in inputs]
+    others += [known.model_copy(update={"sha256": "f" * 64}).identity]
+    assert len({known.identity, *others}) == len(others) + 1
+
+
+def test_what_a_card_says_though_it_goes_without_saying_changes_no_identity() -> None:
+    plain = card(Path("m"))
+    said = {**plain, "input": {**plain["input"], "detail": None, "pad": 114}}
+    assert parse_card(said, "m").identity == parse_card(plain, "m").identity

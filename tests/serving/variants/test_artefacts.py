@@ -34,7 +34,7 @@ def test_the_reference_runs_from_the_models_own_file(small: Entry, cache: Path) 
 def test_a_variant_is_built_once_for_all_engines(small: Entry, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = build(small, INT8, cache, pictures(8), "data")
     assert path == folder(cache, small) / "int8.onnx"
-    assert path.parent == cache / "variants" / f"small-{small.card.sha256[:12]}"
+    assert path.parent == cache / "variants" / f"small-{small.card.identity[:12]}"
     monkeypatch.setattr(artefacts, "_made", lambda *_: pytest.fail("built again"))
     assert build(small, Variant("small", "openvino", "int8", max_batch=4), cache, pictures(8), "data") == path
     assert artefact(small, INT8, cache) == path
@@ -72,6 +72,16 @@ def test_what_is_not_built_says_how_to_build_it(small: Entry, cache: Path, gone:
 def test_other_weights_have_another_folder(small: Entry, cache: Path) -> None:
     changed = Entry(small.card.model_copy(update={"sha256": "0" * 64}), small.directory)
     assert folder(cache, changed) != folder(cache, small)
+
+
+@pytest.mark.parametrize("change", [{"detail": 24}, {"mean": (0.5, 0.5, 0.5)}, {"width": 16, "height": 16}])
+def test_what_was_built_for_another_input_is_not_found(small: Entry, cache: Path, change: dict[str, object]) -> None:
+    build(small, INT8, cache, pictures(8), "data")
+    shown = small.card.input.model_copy(update=change)
+    changed = Entry(small.card.model_copy(update={"input": shown}), small.directory)
+    assert artefact(small, INT8, cache).is_file()
+    with pytest.raises(ModelError, match=r"'small@onnxruntime-int8' is not built yet; build it with"):
+        artefact(changed, INT8, cache)
 
 
 def test_damaged_weights_are_not_made_into_variants(small: Entry, cache: Path) -> None:

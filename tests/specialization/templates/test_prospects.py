@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specialization.rates import Measured, Rates
-from specialization.templates.prospects import answered_share, at_most, tolerance, why_not
+from specialization.templates.prospects import answered_share, at_most, dispensable, tolerance, why_not
 
 SURE, UNSURE = Rates(a_in=0.95, e_in_out=0.04, a_out=0.98), Rates(a_in=0.3, e_in_out=0.69, a_out=0.99)
 LADDER = (Measured(0.01, {1: UNSURE, 5: UNSURE}), Measured(0.025, {1: SURE, 5: UNSURE}))
@@ -57,3 +57,19 @@ def test_perfect_agreement_leaves_no_room_for_heads() -> None:
     assert why_not({"unmeasured": (0.1, ())}, 1.0) == (
         "heads will not be used at accuracy 1: it allows for no disagreement at all"
     )
+
+
+def test_of_templates_that_do_the_same_the_better_one_is_enough() -> None:
+    templates = {"weak": (0.1, (Measured(0.025, {1: UNSURE, 5: UNSURE}),)), "good": (0.1, LADDER)}
+    assert dispensable(templates, 0.95) == {"weak"}
+    assert dispensable({"one": templates["good"], "other": templates["good"]}, 0.95) in ({"one"}, {"other"})
+
+
+def test_a_template_that_is_better_for_some_number_of_classes_is_kept() -> None:
+    few, many = Measured(0.025, {1: SURE, 5: UNSURE}), Measured(0.025, {1: UNSURE, 5: SURE})
+    assert not dispensable({"few": (0.1, (few,)), "many": (0.1, (many,))}, 0.95)
+    assert not dispensable({"cheap": (0.05, (few,)), "dear": (0.1, (Measured(0.025, {1: SURE, 8: UNSURE}),))}, 0.95)
+
+
+def test_what_nobody_has_measured_is_kept() -> None:
+    assert not dispensable({"good": (0.1, LADDER), "unmeasured": (0.2, ())}, 0.95)

@@ -55,7 +55,7 @@ def template(oracle: Entry, small: Entry, tmp_path: Path) -> StoredTemplate:
 def test_a_compact_network_becomes_a_template(template: StoredTemplate, oracle: Entry) -> None:
     manifest = template.manifest
     assert (template.name, template.labels, template.has_store) == ("small-features", oracle.card.classes, False)
-    assert (manifest.oracle_sha256, manifest.cost_is) == (oracle.card.sha256, "multiply-adds")
+    assert (manifest.oracle_identity, manifest.cost_is) == (oracle.card.identity, "multiply-adds")
     first, second = 8 * 8 * 27, 4 * 4 * 9  # multiply-adds per channel, and per channel and channel
     assert manifest.cost == pytest.approx((4 * first + 16 * second) / (16 * first + 256 * second + 48))
     features = open_model(feature_entry(template.directory), 1).run(pictures(2))[0]
@@ -94,7 +94,7 @@ def test_it_is_made_anew_for_another_oracle_or_when_damaged(
     write_store(template.directory, *samples(20))
     other = entry(tmp_path / "others", classifier(seed=9), name="oracle")
     made = compact(other, small, tmp_path / "templates")
-    assert (made.has_store, made.manifest.oracle_sha256) == (False, other.card.sha256)
+    assert (made.has_store, made.manifest.oracle_identity) == (False, other.card.identity)
     (made.directory / "model.onnx").write_bytes(b"cut")
     made = compact(other, small, tmp_path / "templates")
     assert len(open_model(feature_entry(made.directory), 1).run(pictures(1))[0]) == 1
@@ -108,6 +108,19 @@ def test_it_is_made_anew_where_its_network_is_shown_other_pictures(
     made = compact(oracle, replace(small, card=shown), tmp_path / "templates")
     assert not made.has_store
     assert feature_entry(made.directory).card.input.detail == 4
+
+
+@pytest.mark.parametrize("change", [{"detail": 4}, {"std": (2.0, 2.0, 2.0)}])
+def test_templates_for_an_oracle_that_is_shown_other_pictures_now_are_not_found_and_it_is_said(
+    oracle: Entry, template: StoredTemplate, caplog: pytest.LogCaptureFixture, change: dict[str, object]
+) -> None:
+    write_store(template.directory, *samples(20))
+    there = [template.directory.parent]
+    assert [found.name for found in templates_for(there, oracle.card)] == [template.name]
+    shown = oracle.card.model_copy(update={"input": oracle.card.input.model_copy(update=change)})
+    assert templates_for(there, shown) == []
+    (line,) = caplog.messages
+    assert line.endswith(f"make it anew with: sluice specialize profile {oracle.card.name}")
 
 
 def test_processes_that_make_it_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:

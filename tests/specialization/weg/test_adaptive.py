@@ -10,12 +10,13 @@ from specialization.weg.adaptive import MOST_CAUTION, Adaptive
 from specialization.weg.algorithm import Weg
 from specialization.weg.candidates import Candidates
 from specialization.weg.change import contradictions, fallbacks
-from specialization.weg.state import ORACLE, Target, WegState
+from specialization.weg.state import FALLBACK, HEAD, ORACLE, Head, Target, WegState
 from specialization.weg.window import Window
 from tests.specialization.weg.driver import COMPACT, CONFIG, GOOD, specialised, tell_cascade, tell_oracle, weg
 
 CANDIDATES = Candidates(CONFIG, {"compact": COMPACT})
 FIVE = Target("compact", (1, 2, 3, 4, 5), skew=0.8, cost=0.4)
+OF_FIVE = Head(1, FIVE, training_skew=0.6)
 
 
 def asked(answers: list[int], debt: float = 0.0) -> WegState:
@@ -60,20 +61,63 @@ def test_a_small_saving_takes_a_long_window() -> None:
 
 def test_a_head_in_use_is_replaced_only_by_a_better_one() -> None:
     answers = [number % 5 for number in range(120)]
-    missing, whole = (Target("compact", tuple(range(n)), 0.9, 0.3) for n in (3, 5))
+    missing, whole = (Head(1, Target("compact", tuple(range(n)), 0.9, 0.3), 0.6) for n in (3, 5))
     assert [target.classes for target in CANDIDATES.better(window(answers), missing)] == [(0, 1, 2, 3, 4)]
     assert not list(CANDIDATES.better(window(answers), whole))
 
 
+def test_a_head_is_judged_by_its_own_rates_and_not_by_those_of_its_like() -> None:
+    shy = Rates(a_in=0.6, e_in_out=0.38, a_out=0.98)  # on average heads pass on .08 of their own classes
+    reasons = {}
+    for rates in (None, shy):
+        machine = specialised(Adaptive)
+        machine.state.head = msgspec.structs.replace(OF_FIVE, number=1, rates=rates)
+        machine.state.known = [machine.state.head]
+        answered = [label % 5 + 1 for label in range(100)]
+        reasons[rates] = [
+            machine.cascade_answered(1, label, by_head=number % 2 == 0) for number, label in enumerate(answered)
+        ]
+    assert "the skew fell" in reasons[None]
+    assert not any(reasons[shy])
+
+
+def test_a_head_that_nobody_hears_is_left_where_its_classes_are_gone_and_all_that_was_seen_is_kept() -> None:
+    machine = specialised(Adaptive)
+    for number in range(60):
+        assert machine.cascade_answered(1, 1 + number % 3, by_head=True, unseen=True) is None
+    assert set(machine.state.sources) == {ORACLE}
+    assert machine.state.debt == CONFIG.retarget_cost  # it spares nothing
+    reasons = [machine.cascade_answered(1, 100 + number % 7, by_head=False, unseen=True) for number in range(60)]
+    assert "the skew fell" in reasons
+    assert machine.state.head is None
+
+
+def test_classes_that_a_head_often_passes_on_are_counted_among_its_own() -> None:
+    # Of four classes that are equally frequent it never knows one; no other class is there.
+    answers, sources = [1, 2, 3, 4] * 30, [HEAD, HEAD, HEAD, FALLBACK] * 30
+    rates = Rates(a_in=0.75, e_in_out=0.25, a_out=1.0)
+    of_head = Window(CONFIG, answers, sources, (1, 2, 3, 4), rates)
+    assert of_head.skew((1, 2, 3, 4)) == pytest.approx(1.0)
+    assert of_head.skew((1, 2, 3)) == pytest.approx(0.75)
+
+
+def test_a_head_of_few_of_the_classes_must_be_right_in_its_own_answers() -> None:
+    asked_for = msgspec.structs.replace(CONFIG, least_agreement=0.97)
+    some = [number % 3 if number % 2 else number for number in range(1000, 1240)]
+    template = {"compact": Template("compact", 0.15, {3: Rates(0.94, 0.05, 0.87)})}  # at a skew of .59 .91 are right
+    assert list(Candidates(CONFIG, template).of(window(some)))
+    assert not list(Candidates(asked_for, template).of(window(some)))
+
+
 def test_a_known_head_serves_where_its_classes_are_and_only_there() -> None:
-    assert CANDIDATES.again(window([1, 2, 3, 4, 5] * 6), FIVE)
-    assert CANDIDATES.again(window(list(range(100, 130))), FIVE) is None
+    assert CANDIDATES.again(window([1, 2, 3, 4, 5] * 6), OF_FIVE)
+    assert CANDIDATES.again(window(list(range(100, 130))), OF_FIVE) is None
 
 
 def test_a_known_head_is_not_used_for_the_answers_it_makes_up() -> None:
     lenient = msgspec.structs.replace(CONFIG, tau_a=-0.5)
     careless = Template("compact", 0.1, {5: Rates(0.9, 0.05, 0.85)})
-    assert Candidates(lenient, {"compact": careless}).again(window(list(range(100, 130))), FIVE) is None
+    assert Candidates(lenient, {"compact": careless}).again(window(list(range(100, 130))), OF_FIVE) is None
 
 
 def test_what_the_oracle_said_since_the_change_begins_the_next_window() -> None:

@@ -25,7 +25,7 @@ def test_what_a_look_costs_is_remembered_when_the_network_has_left_memory() -> N
 
 
 def test_all_streams_pay_from_one_purse() -> None:
-    books = Books("oracle", purse=Purse(lambda: 100.0))
+    books = Books("oracle", purse=Purse(lambda: 100.0, share=0.01))
     books.of("a").spend("samples", 0.6)
     assert books.purse.left_s == pytest.approx(0.4)
     assert books.purse.reserve(0.3)

@@ -29,6 +29,7 @@ from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.testing.engine import COLOURS
 from serving.common.clock import SYSTEM, Clock
 
+ORACLE_CARD = card_of("oracle", version="7")
 CUTS = ("early", "late")
 GRID = (3, 1, 1)
 BLUE, GREEN, RED, MURKY = (200, 0, 0), (0, 200, 0), (0, 0, 200), (110, 100, 0)
@@ -42,9 +43,8 @@ def built(agreement: float = 0.97, threshold: float = 0.1, cuts: Sequence[str] =
         LearnedCache(cut, Predictor("Pool(3)", GRID, None, weights), None, limit)
         for cut, limit in zip(cuts, limits, strict=True)
     )
-    card = Card(
-        "sluice.caches/1", "oracle", "0" * 64, 3, agreement, "answers", 500, 1.5, cards(made, [0.5] * len(cuts))
-    )
+    of_caches = cards(made, [0.5] * len(cuts))
+    card = Card("sluice.caches/1", "oracle", ORACLE_CARD.identity, 3, agreement, "answers", 500, 1.5, of_caches)
     return BuiltCaches(card, made)
 
 
@@ -79,7 +79,7 @@ class World:
         elsewhere: Elsewhere | None = None,
         clock: Clock = SYSTEM,
     ) -> None:
-        self.engine = FakeEngine(oracle=(card_of("oracle", version="7"), named))
+        self.engine = FakeEngine(oracle=(ORACLE_CARD, named))
         self.engine.costs_s = {"oracle": 0.010, "oracle+exits": 0.006}
         self.sampled = SampledEngine(self.engine, "oracle")
         self.recogniser = Classifier(self.sampled, Roles.of(["oracle"], self.engine.card), "paint")

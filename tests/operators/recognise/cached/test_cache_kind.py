@@ -51,7 +51,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_caches_are_trained_for_the_places_that_were_wanted(data: bytes) -> None:
     built = BuiltCaches.from_bytes(data)
     assert set(built.tensors) <= {"early", "late"}
-    assert (built.card.of, built.card.agreement, built.card.model_sha256) == ("answers", 0.9, SHA)
+    assert (built.card.of, built.card.agreement, built.card.model_identity) == ("answers", 0.9, SHA)
     assert SPEC.why_unfit(built, SHA, 3) is None
 
 
@@ -100,7 +100,7 @@ async def test_samples_of_other_places_are_refused(tmp_path: Path) -> None:
 
 async def test_what_cannot_be_used_is_damaged(data: bytes, tmp_path: Path) -> None:
     caches, built = kind(tmp_path), BuiltCaches.from_bytes(data)
-    foreign = replace(built, card=msgspec.structs.replace(built.card, model_sha256="1" * 64)).to_bytes()
+    foreign = replace(built, card=msgspec.structs.replace(built.card, model_identity="1" * 64)).to_bytes()
     other = CachesSpec.of([CutPlan("another", GRID, 0.3)], 0.9)
     elsewhere = replace(TARGET, spec=msgspec.json.encode(other))
     narrow = Rows(np.zeros((50, 15), np.float16), rows(50).labels)
@@ -120,7 +120,7 @@ def test_other_nodes_other_files_and_hostile_wishes_are_foreign(tmp_path: Path) 
     assert caches.why_not(TARGET) is None
     assert "no node 'face'" in str(caches.why_foreign(replace(SUBJECT, node="face")))
     assert "no node 'paint' with caches in 'head'" in str(caches.why_foreign(replace(SUBJECT, network="head")))
-    assert "another file" in str(caches.why_foreign(replace(SUBJECT, network_sha256="1" * 64)))
+    assert "another file" in str(caches.why_foreign(replace(SUBJECT, network_identity="1" * 64)))
     assert "other classes" in str(caches.why_not(replace(TARGET, subject=replace(SUBJECT, labels="00" * 32))))
     for spec in (b"", b"{}", b"[" * 5000, TARGET.spec.replace(b"0.9", b"9"), TARGET.spec.replace(b"8,", b"9999999,")):
         assert "cannot be read" in str(caches.why_not(replace(TARGET, spec=spec)))

@@ -11,11 +11,11 @@ from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.cache_specs import CachesSpec
 from serving.common.untrusted import decode
 from serving.errors import Malformed
-from tests.operators.recognise.cached.paints import GRID, built
+from tests.operators.recognise.cached.paints import GRID, ORACLE_CARD, built
 
 PLAN = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
 SPEC = CachesSpec.of(PLAN, 0.97)
-SHA = "0" * 64
+SHA = ORACLE_CARD.identity
 
 
 def test_a_spec_is_the_same_bytes_whatever_the_machine_takes_for_a_look():

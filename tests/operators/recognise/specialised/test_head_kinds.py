@@ -108,7 +108,7 @@ async def test_other_nodes_and_other_files_are_foreign(tmp_path: Path, trainer: 
     assert heads.why_not(TARGET) is None
     assert "no node 'face'" in str(heads.why_foreign(replace(SUBJECT, node="face")))
     assert "other classes" in str(heads.why_foreign(replace(SUBJECT, labels="00" * 32)))
-    assert "another file" in str(heads.why_foreign(replace(SUBJECT, network_sha256="00" * 32)))
+    assert "another file" in str(heads.why_foreign(replace(SUBJECT, network_identity="00" * 32)))
 
 
 async def test_rates_are_measured_on_samples_and_worth_more_the_more_there_are(

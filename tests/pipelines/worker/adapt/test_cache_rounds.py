@@ -21,7 +21,7 @@ from operators.testing.engine import COLOURS
 from pipelines.worker.adapt.link import Link
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.operators.recognise.cached.in_process import InProcess
-from tests.operators.recognise.cached.paints import World, built, looked, ready
+from tests.operators.recognise.cached.paints import ORACLE_CARD, World, built, looked, ready
 from tests.operators.recognise.specialised.shades import template
 from tests.pipelines.worker.adapt.installation import Installation, Record
 
@@ -36,7 +36,7 @@ class Painted(Installation):
 
     def kinds(self) -> list[Trainable]:
         self.runner = InProcess()
-        oracle = CachedOracle("oracle", "0" * 64, Labels(COLOURS).digest, 3)
+        oracle = CachedOracle("oracle", ORACLE_CARD.identity, Labels(COLOURS).digest, 3)
         return [CacheKind({"paint": oracle}, self.runner, self.scratch)]
 
 

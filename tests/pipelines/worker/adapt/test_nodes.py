@@ -39,7 +39,7 @@ def test_a_node_that_specialises_is_adapted_on_the_templates_of_its_oracle() -> 
     (known,) = found.values()
     assert list(found) == [("type", "vehicle-type-compact-features")]
     assert known.template.has_store
-    assert known.sha256
+    assert known.identity
     assert known.labels
 
 
@@ -49,7 +49,7 @@ def test_without_a_training_set_any_file_of_the_network_will_do(
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path_factory.mktemp("cache")))
     found = adapted(compile_dag(query(True, "street-kind")), catalogue([]), template_dirs()).templates
     ((node, name), known), *_ = found.items()
-    assert (node, name, known.sha256) == ("type", "street-kind-early20", None)
+    assert (node, name, known.identity) == ("type", "street-kind-early20", None)
 
 
 def test_a_node_with_caches_is_adapted_for_its_oracle() -> None:
@@ -57,7 +57,7 @@ def test_a_node_with_caches_is_adapted_for_its_oracle() -> None:
     found = adapted(compile_dag(query(False, caches=True)), known, template_dirs())
     card = known.find("vehicle-type").card
     assert found.templates == {}
-    assert found.oracles == {"type": CachedOracle("vehicle-type", card.sha256, Labels(card.classes).digest, 7)}
+    assert found.oracles == {"type": CachedOracle("vehicle-type", card.identity, Labels(card.classes).digest, 7)}
     assert adapted(compile_dag(query(True)), known, template_dirs()).oracles == {}
 
 
