@@ -55,7 +55,7 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: Name
     """The network's name, or that of a variant."""
     model_identity: Digest
-    """Of its weights and of what it is fed."""
+    """Digest of its weights and of what it is fed."""
     classes: Annotated[int, msgspec.Meta(ge=2, le=65536)]
     agreement: Share
     """What it was calibrated for."""

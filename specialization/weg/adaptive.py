@@ -27,7 +27,7 @@ from specialization.weg.state import HEAD, Head, Target, WegState
 
 MOST_CAUTION = 8.0
 PERFECT = Rates(a_in=1.0, e_in_out=0.0, a_out=1.0)
-"""Of a head that nobody hears it is only known which classes it is for."""
+"""What counts for a head that nobody hears: it is only known which classes it is for."""
 
 
 @dataclass(frozen=True)
