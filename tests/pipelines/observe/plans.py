@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
-from operators.audits.audit_report import node_plan
+from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import NodePlan, ProcessorSeconds, Specialization
 
 
@@ -30,5 +30,5 @@ def specialised(node: str) -> NodePlan:
         speedup=0.9,
         processor_s=account,
     )
-    plan = node_plan(node, "specialised", "oracle", ["head"], Audit(Rule(0.9)))
+    plan = node_plan(Audited(node, "specialised", "oracle", ["head"]), Audit(Rule(0.9)))
     return replace(plan, specialization=made)

@@ -15,7 +15,7 @@ from rich.console import Console
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
-from operators.audits.audit_report import node_plan
+from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import Plan, StreamPlan, StreamStatus
 from operators.zones.totals import LineReport, ZoneReport
 from pipelines.report.percentiles import Percentiles
@@ -134,7 +134,9 @@ def switched_off() -> StreamPlan:
         audit.by_oracle()
         audit.tell(ticket, agrees=audit.state.audits % 2 == 0)
     audit.by_oracle(20)
-    return StreamPlan(stream="yard", query="q", at=AT, nodes=[node_plan("type", "variant", "big", ["small"], audit)])
+    return StreamPlan(
+        stream="yard", query="q", at=AT, nodes=[node_plan(Audited("type", "variant", "big", ["small"]), audit)]
+    )
 
 
 def test_what_the_audits_found_is_told_with_its_reasons() -> None:
@@ -157,7 +159,9 @@ def test_audits_in_which_the_oracle_was_not_sure_are_told_apart() -> None:
     audit = Audit(Rule(0.97))
     for _ in range(3):
         audit.tell(audit.in_shadow() or pytest.fail("off"), None)
-    plan = StreamPlan(stream="yard", query="q", at=AT, nodes=[node_plan("type", "variant", "big", ["small"], audit)])
+    plan = StreamPlan(
+        stream="yard", query="q", at=AT, nodes=[node_plan(Audited("type", "variant", "big", ["small"]), audit)]
+    )
     console = Console(file=io.StringIO(), width=120)
     with console.capture() as captured:
         console.print(render(full_counts().report(2.0, [plan])))
@@ -171,7 +175,9 @@ def report_of(agreed: int, differed: int, accuracy: float) -> str:
     for place in range(agreed + differed):
         by_itself.tell(place >= differed)
     audit = Audit(Rule(accuracy))
-    nodes = [node_plan("type", kind, "big", ["small"], audit, by_itself) for kind in ("specialised", "variant")]
+    nodes = [
+        node_plan(Audited("type", kind, "big", ["small"]), audit, by_itself) for kind in ("specialised", "variant")
+    ]
     console = Console(file=io.StringIO(), width=80)
     with console.capture() as captured:
         console.print(render(full_counts().report(2.0, [StreamPlan(stream="yard", query="q", at=AT, nodes=nodes)])))

@@ -7,7 +7,7 @@ import msgspec
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
 from learning.account import Seconds
-from operators.audits.audit_report import node_plan
+from operators.audits.audit_report import Audited, node_plan
 from operators.recognise.shortcuts.shortcut import Standing
 from operators.recognise.specialised.report import specialization
 from operators.wire.schema import NodePlan, StreamPlan
@@ -39,7 +39,7 @@ def node() -> NodePlan:
     """What is published of it; a run of the template costs a tenth of the oracle's."""
     seconds = Seconds(oracle=8.5, avoided=10.5, shortcuts=1.1, audits=0.5)
     standing = Standing("specialised", 2, "compact", ("bus", "car", "van"), seconds=seconds)
-    found = node_plan("kind", "specialised", "big", ["compact"], Audit(Rule(0.97)))
+    found = node_plan(Audited("kind", "specialised", "big", ["compact"]), Audit(Rule(0.97)))
     return msgspec.structs.replace(found, specialization=specialization(timeline(), standing))
 
 

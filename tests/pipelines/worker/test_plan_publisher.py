@@ -11,7 +11,7 @@ from aiokafka.errors import TopicAuthorizationFailedError
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
-from operators.audits.audit_report import node_plan
+from operators.audits.audit_report import Audited, node_plan
 from operators.testing import make_frame
 from operators.wire.schema import NodePlan, StreamPlan, from_json, to_json
 from pipelines.assembly.shortcuts import Shortcuts
@@ -63,7 +63,7 @@ class Topic:
 def plan(answers: int = 0) -> NodePlan:
     audit = Audit(Rule(0.97))
     audit.by_oracle(answers)
-    return node_plan("type", "variant", "big", ["small"], audit)
+    return node_plan(Audited("type", "variant", "big", ["small"]), audit)
 
 
 def publishing(node: Node, every_s: float) -> tuple[Shortcuts, PlanPublisher]:

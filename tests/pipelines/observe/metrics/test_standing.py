@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
-from operators.audits.audit_report import node_plan
+from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import StreamPlan
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import STANDING
@@ -22,7 +22,7 @@ def plan(stream: str, audits: int = 20) -> StreamPlan:
         ticket = audit.in_shadow()
         assert ticket is not None
         audit.tell(ticket, agrees=number != 3)
-    made = node_plan("kind", "variant", "oracle", ["compact"], audit, SelfAgreement())
+    made = node_plan(Audited("kind", "variant", "oracle", ["compact"]), audit, SelfAgreement())
     return StreamPlan(stream=stream, query="q", at=AT, nodes=[made, specialised("kind")])
 
 
