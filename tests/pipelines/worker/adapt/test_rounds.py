@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cache_adapt.adaptation.versions import digest
+from operators.recognise.specialised.makers import Trained
 from pipelines.worker.adapt.link import Link
 from specialization.heads.head import SpecialisedHead
 from specialization.trainer.trainer import ThreadSpecializer
@@ -181,7 +182,8 @@ async def test_a_head_for_another_network_is_dropped_before_it_can_fail_a_frame(
     used = shown.cascade().in_use
     assert used
     shown.serve("specialised", used.number)
-    shown.cascade()._heads[used.number] = replace(used.head, weights=used.head.weights[:-1])
+    misfit = Trained(replace(used.head, weights=used.head.weights[:-1]))
+    shown.cascade()._heads.put(used.number, misfit)
     assert said(await shown.frame(1)) == [("shade-1", "oracle")]
     assert "does not fit the network tiny" in caplog.text
 
