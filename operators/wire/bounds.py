@@ -99,12 +99,14 @@ def word(text: str) -> str:
 
 def share(value: float) -> float:
     """Return a confidence as a plain float for the wire, which does not take numpy's numbers."""
-    return round(limited(float(value), 0.0, 1.0), 4)
+    number = float(value)
+    return round(number if 0.0 <= number <= 1.0 else limited(number, 0.0, 1.0), 4)
 
 
 def corner(value: float) -> float:
     """Return a coordinate of a box for the wire."""
-    return round(limited(float(value), -1.0, 2.0), 5)
+    number = float(value)
+    return round(number if -1.0 <= number <= 2.0 else limited(number, -1.0, 2.0), 5)
 
 
 def limited(value: float, low: float, high: float) -> float:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -227,6 +226,21 @@ class NodeFailed(Exception):
     """An operator raised; the message names the node."""
 
 
+class Stage:
+    """Notes how long its block took, however that ends."""
+
+    __slots__ = ("_name", "_stages_ms", "_started")
+
+    def __init__(self, name: str, stages_ms: dict[str, float]) -> None:
+        self._name, self._stages_ms = name, stages_ms
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._stages_ms[self._name] = (time.perf_counter() - self._started) * 1000
+
+
 class Stopwatch:
     """Milliseconds per stage of one frame; ``framework`` is what no stage accounts for."""
 
@@ -234,14 +248,9 @@ class Stopwatch:
         self._started = time.perf_counter()
         self._stages_ms: dict[str, float] = {}
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> Stage:
         """What happens inside counts for the stage."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._stages_ms[name] = (time.perf_counter() - started) * 1000
+        return Stage(name, self._stages_ms)
 
     def timed(self, name: str, work: Callable[[], T]) -> T:
         """Do the work as a stage."""

@@ -119,6 +119,8 @@ class Lane(Generic[T]):
         return self._policy.late(waiting, newer_waiting, self._clock.monotonic_s(), self._service.seconds)
 
     def _drop_late(self) -> None:
+        if self._policy.patient:
+            return
         for entry in list(self._queue):
             if self._is_late(entry.waiting, newer_waiting=entry is not self._queue[-1]):
                 self._drop(entry, LATE)
@@ -131,7 +133,7 @@ class Lane(Generic[T]):
 
     def _set_timer(self, entry: _Entry[T]) -> None:
         """Check again when the deadline passes: the drop must show even while the frame before it never ends."""
-        if entry in self._queue:
+        if not self._policy.patient and entry in self._queue:
             due_s = max(entry.waiting.deadline, self._clock.monotonic_s())
             entry.timer = self._clock.call_at(due_s + 0.001, self._drop_late)
 

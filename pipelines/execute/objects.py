@@ -55,5 +55,6 @@ def name_of(region: Region) -> tuple[str, float]:
 
 
 def _bounding_box(box: Box) -> BoundingBox:
-    corners = {side: corner(getattr(box, side)) for side in ("x_min", "y_min", "x_max", "y_max")}
-    return BoundingBox(**corners)
+    return BoundingBox(
+        x_min=corner(box.x_min), y_min=corner(box.y_min), x_max=corner(box.x_max), y_max=corner(box.y_max)
+    )

@@ -28,6 +28,8 @@ class OverloadPolicy(Protocol):
     """Decides which frames of one stream are given up."""
 
     name: PolicyName
+    patient: bool
+    """Whether no frame is ever late."""
 
     def overflow(self, queue: Sequence[WaitingFrame]) -> int | None:
         """The queue is full: the index of the frame to drop, or None to make the source wait."""
@@ -42,6 +44,7 @@ class Block:
     """Analyse everything; the source waits. For files, where nothing may be lost and nothing runs away."""
 
     name: PolicyName = "block"
+    patient: bool = True
 
     def overflow(self, queue: Sequence[WaitingFrame]) -> int | None:
         """Wait."""
@@ -59,6 +62,7 @@ class DropOldest:
     """
 
     name: PolicyName = "drop_oldest"
+    patient: bool = False
 
     def overflow(self, queue: Sequence[WaitingFrame]) -> int | None:
         """The oldest."""
@@ -73,6 +77,7 @@ class DropLate:
     """Analyse only what can still meet its deadline: for consumers to whom a late answer is worth nothing."""
 
     name: PolicyName = "drop_late"
+    patient: bool = False
 
     def overflow(self, queue: Sequence[WaitingFrame]) -> int | None:
         """The oldest: it is the closest to its deadline."""

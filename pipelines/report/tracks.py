@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from dataclasses import dataclass
 
 REMEMBERED_TRACKS = 4096
 """How many tracks seen last are kept: an older one does not come back."""
+
+
+@dataclass(slots=True)
+class _Labels:
+    """The labels of a track."""
+
+    counts: Counter[str]
+    usual: str
+    """The most frequent one."""
 
 
 class Tracks:
@@ -13,24 +23,28 @@ class Tracks:
 
     def __init__(self, remembered: int = REMEMBERED_TRACKS) -> None:
         self._remembered = remembered
-        self._labels: OrderedDict[tuple[str, str, int], Counter[str]] = OrderedDict()
+        self._labels: OrderedDict[tuple[str, str, int], _Labels] = OrderedDict()
         self._counts: Counter[str] = Counter()
 
     def see(self, track: tuple[str, str, int], label: str) -> None:
         """An observation of a track."""
-        labels = self._labels.pop(track, Counter())
-        self._counts.subtract(_usual(labels))
-        labels[label] += 1
-        self._counts.update(_usual(labels))
-        self._labels[track] = labels
-        if len(self._labels) > self._remembered:
-            self._labels.popitem(last=False)
+        known = self._labels.get(track)
+        if known is None:
+            self._labels[track] = _Labels(Counter((label,)), label)
+            self._counts[label] += 1
+            if len(self._labels) > self._remembered:
+                self._labels.popitem(last=False)
+            return
+        self._labels.move_to_end(track)
+        known.counts[label] += 1
+        if label == known.usual:
+            return
+        ((usual, _),) = known.counts.most_common(1)
+        if usual != known.usual:
+            self._counts[known.usual] -= 1
+            self._counts[usual] += 1
+            known.usual = usual
 
     def counts(self) -> dict[str, int]:
         """Label → number of tracks, most frequent first."""
         return {label: count for label, count in self._counts.most_common() if count}
-
-
-def _usual(labels: Counter[str]) -> list[str]:
-    """The most frequent label, as a list of one; of nothing, an empty list."""
-    return [label for label, _ in labels.most_common(1)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,7 +15,7 @@ from serving.engines.groups import Group
 from serving.errors import OutOfService, SluiceError
 from serving.loading import eviction
 from serving.loading.opening import partners
-from serving.loading.residency import NoRoom, Residency, TooLarge
+from serving.loading.residency import UNBOUNDED, NoRoom, Residency, TooLarge
 from serving.scheduling.device import Device
 from serving.scheduling.latency import LatencyEstimate, LatencyTable
 from serving.scheduling.monitor import Monitor
@@ -50,7 +49,7 @@ class Loader:
         self.device, self._clock = Device(limits, self._overran, clock, observer), clock
         self._observer = observer
         self._limits, self._threads, self._max_batch, self._opener = limits, threads, max_batch, opener
-        self._residency = Residency(memory_bytes or sys.maxsize, eviction.default())
+        self._residency = Residency(memory_bytes or UNBOUNDED, eviction.default())
         self._members: dict[str, Members] = {}
         self._sessions: dict[str, Session] = {}
         """By key, of the loaded groups."""

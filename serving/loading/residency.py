@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 
 from serving.errors import ModelError, SluiceError
@@ -10,6 +11,8 @@ from serving.loading.eviction import EvictionPolicy
 RESIDENT_PER_FILE_BYTE = 1.25
 """Expected memory of a model never loaded before, over the size of its file: most networks measured take 1.0 to 1.3."""
 MIB = 1 << 20
+UNBOUNDED = sys.maxsize
+"""The budget of those who have none."""
 
 
 class NoRoom(SluiceError):
@@ -54,8 +57,9 @@ class Residency:
         return self._measured_bytes.get(model, estimate)
 
     def requested(self, model: str, now: float) -> None:
-        """Record a request; called for every request, before ``admit``."""
-        self._policy.requested(model, now)
+        """Record a request; called for every request, before ``admit``. Without a bound nothing is ever evicted."""
+        if self.budget_bytes < UNBOUNDED:
+            self._policy.requested(model, now)
 
     def admit(self, model: str, size_bytes: int) -> list[str]:
         """Reserve room for a model about to be loaded; returns what has to be evicted first.

@@ -135,3 +135,15 @@ async def test_a_submitter_that_gives_up_does_not_stop_the_lane():
     assert await stays == 1
     with pytest.raises(asyncio.CancelledError):
         await gone
+
+
+@pytest.mark.parametrize(("policy", "timers"), [(Block(), 0), (DropOldest(), 1), (DropLate(), 1)])
+async def test_a_timer_is_set_only_where_a_frame_can_be_late(policy, timers, monkeypatch):
+    bench, asked = Bench(policy), []
+    call_at = bench.clock.call_at
+    monkeypatch.setattr(bench.clock, "call_at", lambda *given: asked.append(given) or call_at(*given))
+    task = bench.put(0)
+    await turns()
+    bench.gate.set()
+    assert await task == 0
+    assert len(asked) == timers

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -114,6 +116,15 @@ def test_a_track_is_what_it_was_called_most_often() -> None:
     for label in ("moving", "car", "car", "truck", "car", "other"):
         tracks.see(("yard", "r1", 7), label)
     assert tracks.counts() == {"car": 1}
+
+
+def test_tracks_have_the_labels_that_a_count_from_the_beginning_finds() -> None:
+    rng, tracks, said = random.Random(5), Tracks(), dict[int, Counter[str]]()
+    for _ in range(500):
+        number, label = rng.randrange(8), rng.choice(("car", "van", "truck"))
+        tracks.see(("yard", "r1", number), label)
+        said.setdefault(number, Counter())[label] += 1
+        assert tracks.counts() == Counter(labels.most_common(1)[0][0] for labels in said.values())
 
 
 def test_people_can_read_it() -> None:

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from serving.errors import ModelError
 from serving.loading.eviction import LRU, default
-from serving.loading.residency import MIB, NoRoom, Residency
+from serving.loading.residency import MIB, UNBOUNDED, NoRoom, Residency
 
 BUDGET = 100
 
@@ -26,6 +26,14 @@ def test_evicts_nothing_where_it_fits() -> None:
     residency = resident("a", "b")
     assert residency.admit("c", 40) == []
     assert residency.used_bytes == 100
+
+
+@pytest.mark.parametrize(("budget_bytes", "noted"), [(BUDGET, 1), (UNBOUNDED, 0)])
+def test_requests_are_noted_only_where_something_may_have_to_go(budget_bytes: int, noted: int) -> None:
+    policy, heard = LRU(), list[str]()
+    policy.requested = lambda model, now: heard.append(model)  # type: ignore[method-assign]
+    Residency(budget_bytes, policy).requested("a", 1.0)
+    assert len(heard) == noted
 
 
 def test_a_resident_model_is_admitted_as_it_is() -> None:
