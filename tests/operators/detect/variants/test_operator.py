@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from cache_adapt.audit.state import AuditState, Rule
-from learning.purse import Purse, unlimited
+from learning.purse import SHARE, Purse, unlimited
 from operators.audits.roles import Roles
 from operators.audits.snapshot import Snapshot
 from operators.audits.unit_costs import HANDLING_S, UnitCosts
@@ -158,7 +158,7 @@ async def test_the_purse_pays_all_models_alike_and_not_only_the_cheapest() -> No
     scene = Scene(Purse(lambda: used_s))
     scene.engine.costs_s.update({"big": 0.1, "middle": 0.05, "small": 0.01})
     for seq in range(600):
-        used_s += 0.5  # pays half a centisecond a frame
+        used_s += 0.005 / SHARE  # pays half a centisecond a frame
         await scene.play(1, TIGHT, begin=seq)
     audits = {plan.shortcuts[0]: plan.audits for plan in scene.node.plans()["cam"]}
     assert abs(audits["middle"] - audits["small"]) <= 1
