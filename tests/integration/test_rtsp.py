@@ -79,7 +79,7 @@ def test_a_path_the_camera_does_not_know(rtsp_server: MakeServer, clip: Path) ->
 def test_keyframes_only(rtsp_server: MakeServer, clip: Path) -> None:
     camera = rtsp_server(clip)
     # a shorter patience than the time between key frames: packets that pass show that the camera lives
-    with Recorder(spec(camera.uri, sampling=Sampling("keyframes"), stall_timeout_s=0.8)) as recorder:
+    with Recorder(spec(camera.uri, sampling=Sampling("keyframes"), stall_timeout_s=0.95)) as recorder:
         recorder.until(lambda: len(recorder.frames) >= 4)
     assert ("stalled", "stalled") not in recorder.states
     times_s = [frame.media_time_s for frame in recorder.frames]

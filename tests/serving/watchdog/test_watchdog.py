@@ -125,7 +125,7 @@ async def test_a_stop_does_not_wait_for_a_thread_that_never_returns(tmp_path: Pa
     mean_model(tmp_path)
     async with serving(Catalogue([tmp_path]), opener=lambda *_: Solo(Deaf(gate))) as backend:
         stuck = asyncio.create_task(backend.infer("means", DARK, SOON))
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(2.0)
     with pytest.raises(OutOfService):
         await stuck
 
