@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,25 @@ pytest_plugins = [
 ]
 
 ROOT = Path(__file__).resolve().parents[1]
+REAL_PARTS = ("tests/integration/", "tests/faults/")
+"""Where tests start brokers, cameras, browsers and commands, and mostly wait for them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that wait among those that compute, so that tests at once neither idle nor crowd the machine."""
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    waiting = [tests for file, tests in files.items() if file.startswith(REAL_PARTS)]
+    computing = [tests for file, tests in files.items() if not file.startswith(REAL_PARTS)]
+    items[:] = chain.from_iterable(evenly(waiting, computing))
+
+
+def evenly(some: list[list[pytest.Item]], many: list[list[pytest.Item]]) -> list[list[pytest.Item]]:
+    """Both lists as one, ``some`` at even distances from the beginning on; the orders in both stay."""
+    step = len(many) // (len(some) + 1) + 1
+    count = max(len(some), len(many) // step + 1)
+    return [*chain.from_iterable(some[at : at + 1] + many[at * step : (at + 1) * step] for at in range(count))]
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,11 @@ import pytest
 from tests.doc_pages import PAGES, ROOT, blocks, each, links, text
 
 FILES = {
-    path.relative_to(ROOT).as_posix()
-    for path in ROOT.rglob("*")
-    if path.is_file() and not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+    file.relative_to(ROOT).as_posix()
+    for shown in ROOT.iterdir()
+    if not shown.name.startswith(".")
+    for file in ([shown] if shown.is_file() else shown.rglob("*"))
+    if file.is_file() and not any(part.startswith(".") for part in file.relative_to(ROOT).parts)
 }
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -33,6 +33,12 @@ def answered(topics: Topics) -> bool:
     return set(map(frame_id, topics.frames())) <= set(map(frame_id, topics.results()))
 
 
+def unanswered(topics: Topics) -> str:
+    """The frames without result: how many, and the first and last of them."""
+    missing = sorted(set(map(frame_id, topics.frames())) - set(map(frame_id, topics.results())))
+    return f"{len(missing)} frames, {missing[:3]} … {missing[-3:]}"
+
+
 def assert_unbroken(items: Iterable[Numbered]) -> None:
     """Sequence numbers of each run go 0, 1, 2, … in the order of the messages; repetitions do not count."""
     runs: dict[tuple[str, str], list[int]] = defaultdict(list)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.accounts import answered
+from tests.faults.accounts import answered, unanswered
 from tests.faults.scene import FPS, write_clip, write_query
 from tests.real.kafka import KafkaBroker
 from tests.real.process import Sluice, until
@@ -64,7 +64,10 @@ class Site:
     def finish(self, capture: Sluice, *workers: Sluice) -> None:
         """End the capture, and the workers when every frame has its result."""
         assert capture.terminate() == 0, capture.errors
-        until(lambda: answered(self.topics), "results of all frames", *workers)
+        try:
+            until(lambda: answered(self.topics), "results of all frames", *workers)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\nthere is none of {unanswered(self.topics)}") from None
         for worker in workers:
             assert worker.terminate() == 0, worker.errors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -92,7 +92,7 @@ class Place:
                 link.offer(self.subject, "gate", int(recent.labels[row]), recent.features[row].astype(np.float32))
             link.want(target, Report("gate"))
             waiting = asyncio.create_task(link.after(target, 0))
-            async with asyncio.timeout(90):
+            async with asyncio.timeout(180):
                 while not waiting.done():
                     assert all(each.process.poll() is None for each in processes), processes[0].errors
                     await asyncio.sleep(0.1)
@@ -109,6 +109,11 @@ def trained_on() -> int:
     """How many of them are not held back."""
     counts = np.bincount(FeatureStore.open(TEMPLATE).labels[rows()])
     return int(sum(count - int(count * HELD_SHARE) for count in counts))
+
+
+def count_of_wishes(topics: Topics) -> int:
+    """How many wishes have been written to the topic that samples and wishes share."""
+    return sum(SAMPLES_HEADER_KEY not in message.headers for message in topics.messages("samples"))
 
 
 def trainers(worker: Sluice) -> list[psutil.Process]:
@@ -139,10 +144,11 @@ async def test_killed_in_the_middle_of_a_training_it_goes_on_and_nothing_is_trai
         again = await place.wished(place.target, second)
         assert again == update, "a worker that begins anew gets what is there"
         assert topics.count("updates") == 1
-        other = place.head(0, 1)
-        with suppress(TimeoutError):  # a worker that is gone before its head is there
-            async with asyncio.timeout(1.5):
-                await place.wished(other)
+        other, wishes = place.head(0, 1), count_of_wishes(topics)
+        gone = asyncio.create_task(place.wished(other))  # of a worker that is gone before its head is there
+        await asyncio.to_thread(until, lambda: count_of_wishes(topics) > wishes, "a wish", second)
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
         await asyncio.to_thread(until, lambda: topics.count("updates") == 2, "its head", second)
         assert SpecialisedHead.from_bytes((await place.wished(other, second)).data).classes == (0, 1)
         healthy = await asyncio.to_thread(sluice, "health", place.folder / "alive")

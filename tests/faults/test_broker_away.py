@@ -133,7 +133,7 @@ def test_what_cannot_be_delivered_is_counted_and_fails(broker: KafkaBroker, topi
         broker.kill()
         wait_for(process, "frames wait in a buffer")
         process.terminate()
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=180)
     assert process.returncode == 1
     assert "frames could not be delivered to kafka://127.0.0.1" in errors.splitlines()[-1]
 

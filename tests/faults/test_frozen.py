@@ -102,7 +102,7 @@ class Camera:
 
 async def answered(wire: KafkaWire, worker: Worker, seqs: int) -> Counter[tuple[str, int]]:
     """How often each frame was answered, once all are."""
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(180):
         while True:
             results = [from_json(message.value, Result) for message in await wire.all_of(wire.topics.results)]
             found = Counter((result.stream, result.seq) for result in results)

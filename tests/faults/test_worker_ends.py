@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from kafka.admin import KafkaAdminClient
+from kafka.errors import CoordinatorLoadInProgressError
 
 from tests.faults.accounts import assert_accounted
 from tests.faults.conftest import Site
@@ -59,5 +60,7 @@ def busy_members(site: Site) -> int:
         groups = [group["group_id"] for group in admin.list_groups() if group["group_id"].startswith(site.prefix)]
         described = admin.describe_groups(groups) if groups else {}
         return sum(bool(member["member_assignment"]) for group in described.values() for member in group["members"])
+    except CoordinatorLoadInProgressError:  # the broker has only just begun
+        return 0
     finally:
         admin.close()

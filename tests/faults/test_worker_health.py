@@ -61,7 +61,7 @@ async def watched(wire: KafkaWire, analyser: CountingAnalyser, alive: Path) -> A
 
 async def says(alive: Path, words: str | None) -> str:
     """What is said of a worker's health, once it is this."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while True:
             said = ailment(alive, MAX_AGE_S, time.time())
             if said is None if words is None else words in (said or ""):

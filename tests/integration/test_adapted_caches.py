@@ -79,7 +79,7 @@ class PatientCamera(Camera):
     async def show(self, count: int) -> list[Attribute]:
         await self._wire.send([self._message(seq) for seq in range(self.shown, self.shown + count)])
         self.shown += count
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             found = await self._wire.all_of(self._wire.topics.results)
             while len(found) < self.shown:
                 await asyncio.sleep(0.4)
@@ -127,7 +127,7 @@ async def test_caches_come_and_answer_though_what_trains_them_is_killed(
 
 async def shown_until(camera: Camera, found: Callable[[], Awaitable[list[Found]]]) -> list[Found]:
     """Show frames until there is something."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(180):
         while not (some := await found()):
             await camera.show(8)
     return some

@@ -100,7 +100,7 @@ def test_an_interrupt_flushes_and_ends_with_status_0(
         time.sleep(1.0)
         assert sluice("health", alive).returncode == 0
         process.send_signal(number)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=180)
     assert process.returncode == 0, errors
     (frames,) = read_frames(kafka_broker.bootstrap, f"{topic_prefix}frames.v1").values()
     assert frames.seqs == list(range(len(frames.seqs)))

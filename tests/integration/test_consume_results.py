@@ -68,7 +68,7 @@ def test_the_consumer_prints_what_was_found_once(kafka_broker: Broker, topic: st
         [sys.executable, "-c", at(f"{ending}consumer.close()", kafka_broker, topic)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -80,6 +80,6 @@ def test_the_line_of_kcat_prints_one_object_a_line(kafka_broker: Broker, topic: 
         unavailable("kcat", "no `kcat` on the PATH", "apt-get install kcat")
     line = next(line for line in blocks("sh") if "results.v1" in line)
     done = subprocess.run(
-        at(line, kafka_broker, topic), shell=True, capture_output=True, text=True, timeout=60, check=True
+        at(line, kafka_broker, topic), shell=True, capture_output=True, text=True, timeout=180, check=True
     )
     assert [json.loads(text).get("seq") for text in done.stdout.splitlines()] == [0, 1, 1, None, 2]

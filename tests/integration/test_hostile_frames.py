@@ -50,7 +50,7 @@ async def test_a_bad_message_costs_itself_alone(wire: Wire, caplog: pytest.LogCa
     wanted = {*range(len(sound)), *range(1000, 1000 + len(strange)), *range(5000, 5003)}
     async with analysing(wire):
         letters = await messages_of(wire, wire.topics.dlq, len(bad))
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(180):
             outcomes: dict[int, str] = {}
             while not wanted <= outcomes.keys():
                 await asyncio.sleep(0.1)

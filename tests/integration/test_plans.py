@@ -82,7 +82,7 @@ async def test_plans_are_published_while_the_worker_works(wire: Wire) -> None:
 
 async def all_audits(wire: Wire, count: int) -> None:
     """Return once so many have been published."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         found = await published(wire)
         while not any(told.nodes[0].audits == count for told in found):
             await asyncio.sleep(0.2)

@@ -81,6 +81,6 @@ async def test_results_that_still_wait_in_the_worker_s_producer_count(settings: 
         for seq in range(10):
             await send(producer, topic, seq, now_s)
         tail = KafkaResume(settings, topic, "vehicles", producer.flush)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(180):
             await tail.cover(now_s)
     assert all(tail.answered(header(seq, f"camera-{seq % 5}")) for seq in range(10))

@@ -76,14 +76,14 @@ def test_a_path_the_camera_does_not_know(rtsp_server: MakeServer, clip: Path) ->
         recorder.until(lambda: ("reconnecting", "not_found") in recorder.states)
 
 
-def test_keyframes_only(rtsp_server: MakeServer, clip: Path) -> None:
-    camera = rtsp_server(clip)
+def test_keyframes_only(rtsp_server: MakeServer, tmp_path: Path) -> None:
+    camera = rtsp_server(make_clip(tmp_path / "rare.mp4", frames=48, fps=8, keyframe_every=32))
     # a shorter patience than the time between key frames: packets that pass show that the camera lives
-    with Recorder(spec(camera.uri, sampling=Sampling("keyframes"), stall_timeout_s=0.95)) as recorder:
-        recorder.until(lambda: len(recorder.frames) >= 4)
+    with Recorder(spec(camera.uri, sampling=Sampling("keyframes"), stall_timeout_s=3)) as recorder:
+        recorder.until(lambda: len(recorder.frames) >= 2)
     assert ("stalled", "stalled") not in recorder.states
     times_s = [frame.media_time_s for frame in recorder.frames]
-    assert times_s[:4] == pytest.approx([0, 1, 2, 3], abs=0.1)
+    assert times_s[:2] == pytest.approx([0, 4], abs=0.1)
 
 
 def test_sampled_rarely(rtsp_server: MakeServer, clip: Path) -> None:

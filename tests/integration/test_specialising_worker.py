@@ -104,7 +104,7 @@ class Camera:
         seqs = range(self.shown, self.shown + count)
         await self._wire.send([self._message(seq) for seq in seqs])
         self.shown += count
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             found = await self._wire.all_of(self._wire.topics.results)
             while len(found) < self.shown:
                 await asyncio.sleep(0.02)

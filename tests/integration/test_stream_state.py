@@ -91,7 +91,7 @@ async def test_after_a_kill_what_was_published_last_is_known(
     with worker_process(kafka_broker.bootstrap, topic_prefix, 0.0, topic) as process:
         await results_of(wire, ALL)
         published = 0
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(180):
             while published < len(streams()):
                 kept = [message.value for message in await wire.all_of(topic)]
                 published = sum(b'"frames":5' in value.replace(b" ", b"") for value in kept)

@@ -65,7 +65,7 @@ def test_persons_and_cars_reach_kcat(
         assert capture.terminate() == 0, capture.errors
         assert worker.terminate() == 0, worker.errors
 
-    printed = subprocess.run(kcat(broker, topic, "-e"), capture_output=True, text=True, timeout=60, check=True).stdout
+    printed = subprocess.run(kcat(broker, topic, "-e"), capture_output=True, text=True, timeout=180, check=True).stdout
     results = [json.loads(line) for line in printed.splitlines()]
     assert {result["schema"] for result in results} == {"sluice.result/1"}
     assert [result["seq"] for result in results] == list(range(len(results)))

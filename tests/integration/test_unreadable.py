@@ -132,7 +132,7 @@ async def test_watch_shows_what_can_be_read(kafka_broker: KafkaBroker | RemoteBr
         assert await produce(kafka_broker.bootstrap, topic, 0, data) == 0
     options = ("--json", "--from-beginning", "--limit", 2, "--timeout", 60)
     with running_sluice("watch", "--broker", kafka_broker.bootstrap, "--prefix", topic_prefix, *options) as process:
-        out, errors = process.communicate(timeout=90)
+        out, errors = process.communicate(timeout=180)
     assert [line.encode() for line in out.splitlines()] == [first, second], errors
     assert errors.count("cannot be read and is skipped") == 2
     assert process.returncode == 0

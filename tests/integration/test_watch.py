@@ -79,7 +79,7 @@ def test_without_from_beginning_only_what_comes_now(
             send(kafka_broker.bootstrap, f"{topic_prefix}results.v1", [(b"gate", a_result("gate", seq))])
             seq += 1
             time.sleep(0.3)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=180)
     assert process.returncode == 0
     assert json.loads(out)["seq"] >= 100
 
@@ -91,7 +91,7 @@ def test_a_reader_that_leaves_ends_it_quietly(results: tuple[str, ...]) -> None:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
     assert done.stdout == "status 0\n"
@@ -104,7 +104,7 @@ def test_an_interrupt_ends_it_with_status_0(results: tuple[str, ...], number: si
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(number)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=180)
     assert process.returncode == 0
     assert "Traceback" not in errors
 

@@ -19,7 +19,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def sluice(
-    *arguments: object, env: Mapping[str, str] | None = None, timeout_s: float = 90
+    *arguments: object, env: Mapping[str, str] | None = None, timeout_s: float = 180
 ) -> subprocess.CompletedProcess[str]:
     """Run to the end; raises ``TimeoutExpired`` where that takes too long."""
     return subprocess.run(

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-WAIT_S = 90.0
+WAIT_S = 180.0
+"""Long enough for a machine that is shared with others and stands still now and then."""
 SLUICE = Path(sys.executable).with_name("sluice")
 
 
@@ -72,5 +73,10 @@ def until(condition: Callable[[], object], what: str, *running: Sluice, timeout_
     while not condition():
         for process in running:
             assert process.process.poll() is None, f"ended while waiting for {what}: {process.errors}"
-        assert time.monotonic() < deadline_s, f"waited {timeout_s:g} s in vain: {what}"
+        assert time.monotonic() < deadline_s, f"waited {timeout_s:g} s in vain: {what}\n{_said(running)}"
         time.sleep(0.1)
+
+
+def _said(running: tuple[Sluice, ...]) -> str:
+    """The last that processes said."""
+    return "\n".join(f"process {number} said last: {each.errors[-2000:]}" for number, each in enumerate(running))

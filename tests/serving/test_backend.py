@@ -369,11 +369,14 @@ async def test_networks_that_begin_alike_run_their_common_layers_as_one_batch(tm
     try:
         for name in names:
             await backend.load(name)
-        before = backend.stats().batches
-        (left,), (right,) = await asyncio.gather(*(backend.infer(name, batch, SOON) for name in names))
+        batches = 2
+        for _ in range(20):  # on a busy machine a single batch may be expected to be too late
+            before = backend.stats().batches
+            (left,), (right,) = await asyncio.gather(*(backend.infer(name, batch, SOON) for name in names))
+            batches = min(batches, backend.stats().batches - before)
     finally:
         await backend.stop()
-    assert backend.stats().batches == before + 1
+    assert batches == 1
     assert np.abs(left - right).max() > 0.1
     np.testing.assert_allclose(left, alone[0], atol=1e-4)
     np.testing.assert_allclose(right, alone[1], atol=1e-4)

@@ -30,13 +30,13 @@ class Recorder:
     def states(self) -> list[tuple[str, str | None]]:
         return [(status.state, status.reason) for status in self.statuses]
 
-    def until(self, condition: Callable[[], object], timeout_s: float = 30) -> None:
+    def until(self, condition: Callable[[], object], timeout_s: float = 120) -> None:
         deadline_s = time.monotonic() + timeout_s
         while not condition():
             assert time.monotonic() < deadline_s, f"waited in vain: {self.states}, {len(self.frames)} frames"
             time.sleep(0.02)
 
-    def join(self, timeout_s: float = 30) -> Self:
+    def join(self, timeout_s: float = 120) -> Self:
         self._thread.join(timeout_s)
         assert not self._thread.is_alive(), self.states
         return self

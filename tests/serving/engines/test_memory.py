@@ -54,7 +54,7 @@ def weights_bytes(segment: Any) -> int:
 
 def test_a_networks_memory_is_at_least_its_weights_and_comes_back(kind: Kind, segment: Any) -> None:
     after = []
-    for _ in range(12):
+    for _ in range(8):
         engine = kind.load([segment])
         assert weights_bytes(segment) <= engine.memory_bytes() <= 20 * weights_bytes(segment)
         engine.run(0, items(4))
