@@ -17,16 +17,15 @@ from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
 from operators.recognise.audits.auditor import Auditor
+from operators.recognise.audits.disagreeing import disagreement
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.settling import Settling
-from operators.recognise.shortcuts.shortcut import Evidence, Outcome, Shortcut, Turn
+from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
 from operators.recognise.shortcuts.tally import tally
 from operators.recognise.terms import Terms
-from operators.wire.bounds import LONGEST_MEDIA_S, limited
-from operators.wire.disagreement import Disagreement, Opinion
 from operators.wire.schema import NodePlan
 from serving.errors import Malformed
 from specialization.timeline import Timeline
@@ -207,7 +206,8 @@ class Chain:
         """Report the outcome to the link that had answered, and to those before it, which may learn from it too."""
         self._observer.audit_done(stream.name, self.node, outcome.kind, outcome.agrees)
         if (evidence := outcome.evidence) is not None:
-            self._observer.audit_disagreed(self._disagreement(stream, outcome, evidence), evidence.picture)
+            of = next(self._audited(link) for link in self.links if link.key == outcome.audit)
+            self._observer.audit_disagreed(disagreement(of, outcome, evidence, stream.at_s), evidence.picture)
         if self._streams.is_here(stream):
             keys = [link.key for link in self.links]
             for link in self.links[: keys.index(outcome.audit) + 1]:
@@ -215,18 +215,8 @@ class Chain:
             self._note_standings(stream, outcome.audit)
         self._announce(stream)
 
-    def _disagreement(self, stream: NodeStream, outcome: Outcome, evidence: Evidence) -> Disagreement:
-        models = next(list(link.models) for link in self.links if link.key == outcome.audit)
-        return Disagreement(
-            stream=stream.name,
-            node=self.node,
-            kind=outcome.kind,
-            media_time_s=limited(stream.at_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
-            in_shadow=evidence.in_shadow,
-            track_id=evidence.track_id,
-            shortcut=Opinion(models=models, found=[evidence.shortcut]),
-            oracle=Opinion(models=[self._oracle.name], found=[evidence.oracle]),
-        )
+    def _audited(self, link: Shortcut) -> Audited:
+        return Audited(self.node, link.kind, self._oracle.name, link.models)
 
     def _note(self, stream: NodeStream, counts: Mapping[str, int]) -> None:
         """Note the answers of a frame."""
@@ -273,8 +263,7 @@ class Chain:
         ]
 
     def _plan(self, link: Shortcut, stream: NodeStream, audit: Audit) -> NodePlan:
-        of = Audited(self.node, link.kind, self._oracle.name, link.models)
-        plan = node_plan(of, audit, stream.audits.self_agreement)
+        plan = node_plan(self._audited(link), audit, stream.audits.self_agreement)
         here = self._streams.is_here(stream)
         standing = link.standing(stream.name) if here else stream.standings.get(link.key)
         return plan if standing is None or stream.timeline is None else link.describe(plan, stream.timeline, standing)

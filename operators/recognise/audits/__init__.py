@@ -2,5 +2,5 @@
 conclude is compared. In the shadow the oracle answers and the shortcut looks too; in service it is the other way round.
 
 Read in this order: ``auditor``, ``bench``, ``look_audits``, ``track_audits``, ``trial``, ``moments``, ``open_trials``,
-``second_thoughts``, ``shadow``.
+``second_thoughts``, ``shadow``, ``disagreeing``.
 """

@@ -1,0 +1,22 @@
+"""What is told of an audit whose parties say different things. Pure."""
+
+from __future__ import annotations
+
+from operators.audits.audit_report import Audited
+from operators.recognise.shortcuts.shortcut import Evidence, Outcome
+from operators.wire.bounds import LONGEST_MEDIA_S, limited
+from operators.wire.disagreement import Disagreement, Opinion
+
+
+def disagreement(of: Audited, outcome: Outcome, evidence: Evidence, at_s: float) -> Disagreement:
+    """Describe the answers of both; ``at_s``: media time of the stream's newest frame."""
+    return Disagreement(
+        stream=outcome.stream,
+        node=of.node,
+        kind=outcome.kind,
+        media_time_s=limited(at_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
+        in_shadow=evidence.in_shadow,
+        track_id=evidence.track_id,
+        shortcut=Opinion(models=list(of.shortcuts), found=[evidence.shortcut]),
+        oracle=Opinion(models=[of.oracle], found=[evidence.oracle]),
+    )
