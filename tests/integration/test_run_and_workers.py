@@ -13,6 +13,7 @@ from tests.models import mean_model
 from tests.pipelines.run.test_masks import write_clip
 from tests.pipelines.run.test_whole_frames import PICTURES, write_pictures
 from tests.real.kafka import KafkaBroker
+from tests.real.mosquitto import Mosquitto, subscriber
 from tests.real.process import Sluice, until
 
 pytestmark = pytest.mark.kafka
@@ -48,6 +49,10 @@ zones: [{name: low, polygon: [[0, 0.6], [1, 0.6], [1, 1], [0, 1]]}]
 lines: [{name: waist, points: [[0, 0.6], [1, 0.6]]}]
 publish: {events: {settle_s: 0.2, count_every_s: 1}}
 """
+SINKS = """\
+version: 1
+sinks: [{{name: home, to: mqtt, url: "mqtt://127.0.0.1:{port}", kinds: [cross]}}]
+"""
 
 TRACKS = """\
 version: 1
@@ -68,9 +73,11 @@ def by_run(query: Path, models: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
-def by_worker(query: Path, models: Path, broker: KafkaBroker, prefix: str, count: int) -> list[dict[str, Any]]:
+def by_worker(
+    query: Path, models: Path, broker: KafkaBroker, prefix: str, count: int, *options: object
+) -> list[dict[str, Any]]:
     home, at = query.parent / "kafka", broker.bootstrap
-    with Sluice(home, "worker", query, "--models", models, "--prefix", prefix, broker=at) as worker:
+    with Sluice(home, "worker", query, "--models", models, "--prefix", prefix, *options, broker=at) as worker:
         capture = Sluice(home, "capture", query, "--prefix", prefix, broker=at)
         assert capture.wait() == 0, capture.errors
 
@@ -123,15 +130,31 @@ def test_both_answer_for_tracks_and_look_at_them_seldom(
         assert all(1 <= answer["looks"] <= 10 for answer in answers)
 
 
-def test_both_tell_who_crosses_and_who_is_inside(kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path) -> None:
+def test_both_tell_who_crosses_and_who_is_inside_and_keep_it(
+    kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
     write_clip(tmp_path / "clip.mp4")
     query, events = tmp_path / "zones.yaml", tmp_path / "events.jsonl"
     query.write_text(ZONES)
-    run = Sluice(tmp_path / "run", "run", query, "--out", tmp_path / "results.jsonl", "--events", events)
-    assert run.wait() == 0, run.errors
+    with Mosquitto(tmp_path / "mqtt") as mosquitto, subscriber(mosquitto.watch_port) as heard:
+        (tmp_path / "sinks.yaml").write_text(SINKS.format(port=mosquitto.port))
+        options = ("--events", events, "--forward", tmp_path / "sinks.yaml")
+        run = Sluice(tmp_path / "run", "run", query, "--out", tmp_path / "results.jsonl", *options)
+        assert run.wait() == 0, run.errors
+        until(lambda: len(heard.on("sluice/streams/yard/events")) == 2, "both crossings")
     assert "yard waist: crossed 1 left to right (moving 1), 1 right to left (moving 1)" in run.output
+    notes = [json.loads(payload)["event"] for payload in heard.on("sluice/streams/yard/events")]
+    assert sorted(note["direction"] for note in notes) == ["left_to_right", "right_to_left"]
     frames = len((tmp_path / "results.jsonl").read_text().splitlines())
-    apart = by_worker(query, tmp_path, kafka_broker, topic_prefix, frames)
+    apart = by_worker(query, tmp_path, kafka_broker, topic_prefix, frames, "--record", tmp_path / "evidence")
+    kept = [
+        json.loads(line)
+        for file in sorted((tmp_path / "evidence").glob("*/causes.jsonl"))
+        for line in file.read_text().splitlines()
+    ]
+    assert {each["direction"] for each in kept if each["type"] == "cross"} == {"left_to_right", "right_to_left"}
+    replay = Sluice(tmp_path / "replay", "replay", tmp_path / "evidence", query, "--tolerance", 1)
+    assert replay.wait() == 0, replay.errors
     topic = [json.loads(record.value) for record in read_all(kafka_broker.bootstrap, f"{topic_prefix}events.v1")]
     for told in ([json.loads(line) for line in events.read_text().splitlines()], topic):
         crossed = {(each["direction"], each["bounding_box"]["x_min"] < 0.5) for each in told if each["type"] == "cross"}
