@@ -1,5 +1,7 @@
 """A real Kafka broker for tests, as fixtures, and for people: ``python -m tests.real.kafka up|down|status``.
 
+``ready`` fetches and makes what all brokers start from, once, before tests that run at once all do.
+
 ``SLUICE_TEST_KAFKA=host:port`` makes the tests use a broker that is there already.
 """
 
@@ -12,12 +14,13 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.real.broker import CACHE, VERSION, KafkaBroker, MissingError, jars
+from tests.real.broker import ARCHIVE, CACHE, FORMATTED, VERSION, KafkaBroker, MissingError, jars
 from tests.real.require import unavailable
 
 __all__ = ["KafkaBroker", "RemoteBroker", "kafka_broker", "own_kafka_broker", "require_jars", "topic_prefix"]
@@ -113,8 +116,16 @@ def _status(directory: Path) -> str:
     )
 
 
+def _ready() -> None:
+    """Without Java or Maven this does nothing: the tests skip, or fail, and say why."""
+    with suppress(MissingError):
+        if not (ARCHIVE.exists() and FORMATTED.is_dir()):
+            with KafkaBroker():
+                pass
+
+
 def main(arguments: list[str]) -> None:
-    """``up [PORT] | down | status``."""
+    """``ready | up [PORT] | down | status``."""
     directory = CACHE / "kafka-data"
     match arguments:
         case ["up", *rest] if len(rest) <= 1 and all(word.isdigit() for word in rest):
@@ -126,10 +137,12 @@ def main(arguments: list[str]) -> None:
                 ) from None
         case ["down"]:
             print(_down(directory))
+        case ["ready"]:
+            _ready()
         case ["status"]:
             print(_status(directory))
         case _:
-            raise SystemExit("usage: python -m tests.real.kafka up [PORT] | down | status")
+            raise SystemExit("usage: python -m tests.real.kafka ready | up [PORT] | down | status")
 
 
 if __name__ == "__main__":
