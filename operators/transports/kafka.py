@@ -94,6 +94,22 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         await consumer.commit({places[tp]: OffsetAndMetadata(begin, "") for tp, begin in begins.items()})
         return begins
 
+    async def seek_to_committed(self) -> Any:
+        """Go back to what is committed in every partition; to the beginning where nothing is.
+
+        Faust leaves a partition that was never committed where it is, which is behind what it has read and dropped
+        since a rebalance began.
+        """
+        return await self.call_thread(self._seek_to_committed)
+
+    async def _seek_to_committed(self) -> Any:
+        consumer = self._ensure_consumer()
+        committed = await consumer.seek_to_committed()
+        never = [place for place, offset in committed.items() if not offset]
+        if never and self.app.conf.consumer_auto_offset_reset == "earliest":
+            await consumer.seek_to_beginning(*never)
+        return committed
+
     async def getmany(self, active_partitions: set[TP] | None, timeout: float) -> Any:  # noqa: ASYNC109 - Faust's
         """Fetch in this thread, past the queue by which Faust calls into it: that costs more than the call."""
         consumer = self._ensure_consumer()
@@ -111,6 +127,8 @@ class Consumer(CheapWaits, driver.Consumer):
         self._handed: dict[TP, tuple[int, int]] = {}
         """From which offset on, and up to which, since the partition was assigned."""
         self._uncommitted: dict[TP, int] = {}
+        self._moves = self._sought = 0
+        """How often partitions began to move, and how often they had when it was last looked up where to go on."""
 
     @property
     def answered_s(self) -> float | None:
@@ -160,8 +178,29 @@ class Consumer(CheapWaits, driver.Consumer):
                 self._handed[TP(tp.topic, tp.partition)] = begun, found[-1].offset + 1
         return records, active
 
+    async def on_partitions_revoked(self, revoked: set[TP]) -> None:
+        """See ``resume_flow``."""
+        self._moves += 1
+        await super().on_partitions_revoked(revoked)
+
+    async def perform_seek(self) -> None:
+        """See ``resume_flow``."""
+        moves = self._moves
+        await super().perform_seek()
+        self._sought = moves
+
+    def resume_flow(self) -> None:
+        """Go on, unless partitions began to move after it was looked up where to go on.
+
+        The next rebalance then looks it up, and goes on. Faust would go on in between, with partitions that nobody
+        works on yet or any more, and drop their messages.
+        """
+        if self._sought == self._moves or not self.assignment():
+            super().resume_flow()
+
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         """Nothing has been handed on of what comes from here on."""
+        self._moves += 1
         self._handed.clear()
         self._uncommitted.clear()
         await super().on_partitions_assigned(assigned, generation_id)

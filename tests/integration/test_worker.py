@@ -8,11 +8,17 @@ import struct
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import msgspec
 import pytest
+from aiokafka import AIOKafkaConsumer
+from faust import App
+from faust.types import TP
 
+from operators.transports.kafka import Consumer, ConsumerThread
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
+from pipelines.worker.agent import FrameAgent
 from pipelines.worker.kafka_transport import KafkaTransport
 from pipelines.worker.worker import WorkerConfig, run_worker
 from serving.errors import Unavailable
@@ -40,17 +46,17 @@ async def working(wire: Wire, analyser: CountingAnalyser, **options: object) -> 
         yield task
     finally:
         stop.set()
-        await asyncio.wait_for(task, 40)
+        await asyncio.wait_for(task, 120)
 
 
-async def results_of(wire: Wire, count: int, timeout_s: float = 40) -> list[Result]:
+async def results_of(wire: Wire, count: int, timeout_s: float = 120) -> list[Result]:
     """All results, once there are so many."""
     return [
         from_json(message.value, Result) for message in await messages_of(wire, wire.topics.results, count, timeout_s)
     ]
 
 
-async def messages_of(wire: Wire, topic: str, count: int, timeout_s: float = 40) -> list[Received]:
+async def messages_of(wire: Wire, topic: str, count: int, timeout_s: float = 120) -> list[Received]:
     """All messages of a topic, once there are so many."""
     async with asyncio.timeout(timeout_s):
         found = await wire.all_of(topic)
@@ -164,6 +170,64 @@ async def test_workers_share_the_partitions_and_hand_them_over_without_repeating
     )
     assert second.seen, "the second worker got its share"
     assert first.forgotten, "the first dropped the state of what moved away"
+
+
+@pytest.mark.kafka
+async def test_a_rebalance_that_begins_before_the_last_is_over_loses_nothing(
+    kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first worker still looks up where to begin when partitions are taken from it, which takes its time."""
+    looking, revoking = asyncio.Event(), asyncio.Event()
+    goes_on: list[bool] = []
+    look, revoke = Consumer.seek_to_committed, FrameAgent._revoked
+
+    async def look_slowly(self: Consumer) -> object:
+        found = await look(self)
+        if not looking.is_set():
+            looking.set()
+            await revoking.wait()
+        return found
+
+    async def revoke_slowly(self: FrameAgent, app: App, revoked: set[TP], **options: object) -> None:
+        await revoke(self, app, revoked, **options)
+        if revoked:
+            revoking.set()
+            await asyncio.sleep(2)
+            goes_on.append(app.consumer.flow_active)
+
+    monkeypatch.setattr(Consumer, "seek_to_committed", look_slowly)
+    monkeypatch.setattr(FrameAgent, "_revoked", revoke_slowly)
+    wire = KafkaWire(plain(kafka_broker), topic_prefix)
+    streams = [f"camera-{number}" for number in range(12)]
+    await wire.send(frame_message(stream, seq, "jpeg") for seq in range(20) for stream in streams)
+    async with working(wire, CountingAnalyser(wire.query)):
+        await looking.wait()
+        async with working(wire, CountingAnalyser(wire.query)):
+            results = await results_of(wire, 240)
+    assert goes_on[0] is False, "nothing is read before it is known who reads it"
+    assert Counter((result.stream, result.seq) for result in results) == dict.fromkeys(
+        ((stream, seq) for stream in streams for seq in range(20)), 1
+    )
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(("start", "goes_on_from"), [("earliest", 0), ("latest", 3)])
+async def test_a_seek_goes_back_to_the_beginning_where_nothing_was_committed(
+    kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str, start: str, goes_on_from: int
+) -> None:
+    wire = KafkaWire(plain(kafka_broker), topic_prefix)
+    await wire.send(frame_message("camera", seq, "jpeg") for seq in range(5))
+    where = {"group_id": wire.query, "auto_offset_reset": "earliest", "enable_auto_commit": False}
+    consumer = AIOKafkaConsumer(wire.topics.frames, bootstrap_servers=kafka_broker.bootstrap, **where)
+    await consumer.start()
+    try:
+        assert [(await consumer.getone()).offset for _ in range(3)] == [0, 1, 2]
+        conf = SimpleNamespace(consumer_auto_offset_reset=start)
+        thread = SimpleNamespace(_ensure_consumer=lambda: consumer, app=SimpleNamespace(conf=conf))
+        await ConsumerThread._seek_to_committed(thread)  # type: ignore[arg-type]
+        assert (await consumer.getone()).offset == goes_on_from
+    finally:
+        await consumer.stop()
 
 
 @pytest.mark.kafka
