@@ -9,6 +9,9 @@ Stock Faust runs at half speed with gaps of a second when its buffers fill, for 
    ``fetch_max_wait_ms``, set to 1500 by Faust. Here it is 50.
 
 A record that cannot be read does not stall it either: see ``record_sets``.
+
+Stock Faust also loses messages where a rebalance begins before the last is over: it reads on in between, drops what it
+reads, and does not go back in partitions that were never committed. See ``resume_flow`` and ``seek_to_committed``.
 """
 
 from __future__ import annotations
