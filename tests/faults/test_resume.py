@@ -69,7 +69,7 @@ async def test_a_broker_that_restarts_in_mid_stream_costs_nothing(
         await asyncio.sleep(12)  # longer than the group's session
         await asyncio.to_thread(own_kafka_broker.start)
         await wire.send(frame_message(f"camera-{seq % 4}", seq, "jpeg") for seq in range(400, 500))
-        results = await results_of(wire, 500, timeout_s=60)
+        results = await results_of(wire, 500)
         async with asyncio.timeout(180):
             while len({result.seq for result in results}) < 500:
                 results = await results_of(wire, len(results) + 1)

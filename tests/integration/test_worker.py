@@ -18,6 +18,7 @@ from faust.types import TP
 
 from operators.transports.kafka import Consumer, ConsumerThread
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
+from pipelines.partition.partition import WINDOW
 from pipelines.worker.agent import FrameAgent
 from pipelines.worker.kafka_transport import KafkaTransport
 from pipelines.worker.worker import WorkerConfig, run_worker
@@ -147,7 +148,8 @@ async def test_a_worker_that_was_stopped_goes_on_where_it_was(wire: Wire) -> Non
         results = await results_of(wire, 300)
 
     assert sorted(result.seq for result in results) == list(range(300))
-    assert set(analyser.seen.values()) == {1}
+    begun_twice = sum(analyser.seen.values()) - len(analyser.seen)
+    assert begun_twice <= WINDOW, "what was in work when its time was up"
 
 
 @pytest.mark.kafka
