@@ -33,7 +33,7 @@ from tests.real.kafka import KafkaBroker, RemoteBroker
 from tests.real.process import Sluice, until
 from tests.real.rtsp import free_port
 
-WAIT_S = 45.0
+WAIT_S = 180.0
 QUERY = """\
 version: 1
 name: page

@@ -19,7 +19,7 @@ from tests.real.require import unavailable
 from tests.real.rtsp import free_port
 
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin:/bin") or shutil.which("mosquitto")
-WAIT_S = 30.0
+WAIT_S = 180.0
 
 
 def require_mosquitto() -> None:
