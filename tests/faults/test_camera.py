@@ -57,7 +57,7 @@ def test_a_camera_cut_off_and_brought_back(camera: RtspServer) -> None:
         before, lost_s = len(recorder.seqs), recorder.frames[-1].media_time_s
         time.sleep(1)
         camera.start()
-        recorder.until(lambda: len(recorder.seqs) >= before + 5)
+        recorder.until(lambda: len(recorder.seqs) >= before + 5 and recorder.frames[-1].seq >= before)
     states = recorder.states
     assert [state for index, (state, _) in enumerate(states) if state != states[index - 1][0]] == [
         *LOST_AND_BACK,
@@ -65,7 +65,8 @@ def test_a_camera_cut_off_and_brought_back(camera: RtspServer) -> None:
     ]
     assert states[2][1] in ("ended", "error", "timeout", "refused")
     assert_unbroken(recorder)
-    assert recorder.frames[before].media_time_s >= lost_s + 1
+    # a slow machine loses the images of some frames, which are not among these
+    assert next(frame for frame in recorder.frames if frame.seq >= before).media_time_s >= lost_s + 1
     assert recorder.statuses[-1].restarts >= 1
 
 
