@@ -10,8 +10,8 @@ Stock Faust runs at half speed with gaps of a second when its buffers fill, for 
 
 A record that cannot be read does not stall it either: see ``record_sets``.
 
-Stock Faust also loses messages where a rebalance begins before the last is over: it reads on in between, drops what it
-reads, and does not go back in partitions that were never committed. See ``resume_flow`` and ``seek_to_committed``.
+Stock Faust may also lose messages where a rebalance begins before the last is over: it reads on in between, drops what
+it reads, and does not go back in partitions that were never committed: see ``resume_flow``, ``seek_to_committed``.
 """
 
 from __future__ import annotations

@@ -111,9 +111,10 @@ class KafkaBroker:
         config.write_text("".join(f"{key}={value}\n" for key, value in self._configuration().items()))
         data = self.directory / "data"
         if not (data / "meta.properties").exists():
-            if not FORMATTED.is_dir():
+            if FORMATTED.is_dir():
+                shutil.copytree(FORMATTED, data)
+            else:
                 self._format(libraries, config, data)
-            shutil.copytree(FORMATTED, data, dirs_exist_ok=True)
         self.process = self._java(libraries, *self._classes(), "kafka.Kafka", str(config))
         if self._temporary:
             self._guard = self._watch_over(self.process.pid)
@@ -181,14 +182,17 @@ class KafkaBroker:
             )
 
     def _format(self, libraries: Path, config: Path, data: Path) -> None:
-        """Make the storage that all brokers begin with."""
+        """Make an empty storage, and keep a copy for the brokers that come."""
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # One word: as two, an id that begins with a hyphen, as one in 64 does, would be taken for an option.
         words = ("format", f"--cluster-id={cluster}", "-c", str(config))
         if self._java(libraries, "kafka.tools.StorageTool", *words).wait() != 0:
             raise RuntimeError(f"the broker's storage was not formatted: {self.log()[-2000:]}")
+        beside = FORMATTED.with_name(f"{FORMATTED.name}.{os.getpid()}")
+        shutil.copytree(data, beside)
         with suppress(OSError):  # another run was faster
-            data.rename(FORMATTED)
+            beside.rename(FORMATTED)
+        shutil.rmtree(beside, ignore_errors=True)
 
     def _classes(self) -> list[str]:
         """Java's options to read the broker's classes from one file, which halves the time to start; the first broker
