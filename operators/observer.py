@@ -47,6 +47,9 @@ class Observer(EngineObserver):
     def frame_failed(self, result: Result) -> None:
         """The result of a frame that failed has been published; ``result.cause`` says why. On the event loop."""
 
+    def frames_missing(self, stream: str, count: int) -> None:
+        """So many frames of a run, which capture has numbered, never came: they get no result. On the event loop."""
+
     def event_found(self, event: Event | Counts) -> None:
         """A result has shown that a track, a zone or a line has something to tell, which may not be published yet.
 
@@ -92,6 +95,9 @@ class Observer(EngineObserver):
 
         ``sink``: its name in the file of sinks.
         """
+
+    def sink_checked(self, sink: str, waiting: int) -> None:
+        """A sink was looked at: so many messages wait for it, some of which it may not want. On the event loop."""
 
     def stream_dropped(self, stream: str) -> None:
         """All that was known of a stream has been dropped: it ended, moved away, or was silent. On the event loop."""

@@ -19,6 +19,7 @@ from pipelines.partition.dead_letters import dead_letter
 from pipelines.partition.dispatch import Derive, Dispatch, TopicNames
 from pipelines.partition.message import Message
 from pipelines.partition.mishaps import Mishaps
+from pipelines.partition.missing import MissingFrames
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.resume import Resume
 from pipelines.partition.stream_state import NoStateStore, StateStore
@@ -48,6 +49,7 @@ class SharedParts:
     observer: Observer = UNOBSERVED
     window: int = WINDOW
     """Frames of one partition in work at which it is no longer fetched from."""
+    missing: MissingFrames = field(default_factory=MissingFrames)
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class Partition:
                 return _now(Answer(dead_letter=dead_letter(message, "unreadable_record", f"no readable record: {why}")))
             header = read_header(message.headers)
             self._open_stream(header.stream)
+            self._miss(header)
             if self._work.resume.answered(header):
                 return _now(Answer())
         except FrameError as error:
@@ -144,7 +147,16 @@ class Partition:
             return
         for result in self._work.resume.recent(stream):
             self._dispatch.events(result)  # its events were published before: only the resulting state matters
+            self._work.missing.before(result.id)
         self._work.state_store.restore(stream)
+
+    def _miss(self, header: FrameHeader) -> None:
+        """Tell of frames that should have come before this one; nobody can answer them any more."""
+        count = self._work.missing.before(header.id)
+        if count:
+            place = f"stream {header.stream} run {header.run}: {count} before seq {header.seq}"
+            self._mishaps.note("frames never came; they get no result", place)
+            self._work.observer.frames_missing(header.stream, count)
 
     async def _finish(self, batch: Sequence[tuple[Message, Answer]]) -> None:
         """Publish results last: a worker that dies in between repeats the frame, with nothing lost."""

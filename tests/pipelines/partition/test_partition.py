@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError, TopicAuthorizationFailedError
 
+from operators.frames.codec import read_header
 from operators.frames.frame import Frame
+from operators.observer import UNOBSERVED, Observer
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.message import Message
@@ -32,6 +34,7 @@ class Bench:
     analyser: CountingAnalyser = field(default_factory=lambda: CountingAnalyser("query"))
     resume: NothingToResume = field(default_factory=NothingToResume)
     derive: Derive = field(default_factory=NoEvents)
+    observer: Observer = UNOBSERVED
     streams: set[str] = field(default_factory=set)
     open: asyncio.Event = field(default_factory=asyncio.Event)
     diary: list[tuple[str, int]] = field(default_factory=list)
@@ -39,7 +42,8 @@ class Bench:
 
     def partition(self) -> Partition:
         self.open.set()
-        work = SharedParts(self.analyser, Publisher(self.send, AT_ONCE), TOPICS, self.resume, self.derive)
+        publisher = Publisher(self.send, AT_ONCE)
+        work = SharedParts(self.analyser, publisher, TOPICS, self.resume, self.derive, observer=self.observer)
         valve = Valve(
             lambda message: self.diary.append(("ack", message.offset)),
             lambda: self.diary.append(("hold", 0)),
@@ -84,6 +88,32 @@ async def test_results_come_in_order_and_acks_behind_them() -> None:
     for offset in range(20):
         assert bench.diary.index(("result", offset)) < bench.diary.index(("ack", offset))
     assert bench.published[3].timestamp_s == 1003.0, "the frame's time, by which a successor finds it"
+
+
+async def test_frames_that_never_came_are_told_with_the_stream_and_the_next_frame(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Published(NothingToResume):
+        def recent(self, stream: str) -> list[Result]:
+            return [CountingAnalyser("query").unanalysed(read_header(message(2, stream).headers), "analysed", None)]
+
+    class Missed(Observer):
+        def frames_missing(self, stream: str, count: int) -> None:
+            told.append((stream, count))
+
+    told: list[tuple[str, int]] = []
+    bench = Bench(resume=Published(), observer=Missed())
+    partition = bench.partition()
+    offsets = [5, 6, 7, 10, 7, 8, 11]
+    for offset in offsets:
+        partition.take(message(offset))
+    await until(lambda: len(bench.of("ack")) == len(offsets))
+    await partition.stop(1)
+    assert told == [("camera", 2), ("camera", 2)]
+    assert bench.of("result") == offsets
+    (line,) = (record.getMessage() for record in caplog.records)
+    run = read_header(message(0).headers).run
+    assert line == f"frames never came; they get no result: stream camera run {run}: 2 before seq 5"
 
 
 async def test_nothing_is_acknowledged_while_the_broker_is_away() -> None:
