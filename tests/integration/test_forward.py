@@ -97,6 +97,11 @@ def forwarding(process: Sluice) -> None:
     until(lambda: "forwarding" in process.errors, "the sinks", process)
 
 
+def metrics_of(address: str) -> str:
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
 def test_both_kinds_of_sinks_are_told_all_and_garbage_costs_itself_alone(
     installation: Installation, hook: Hook, tmp_path: Path
 ) -> None:
@@ -117,8 +122,7 @@ def test_both_kinds_of_sinks_are_told_all_and_garbage_costs_itself_alone(
             until(lambda: len(hook.told) == 5, "the webhook", process)
             until(lambda: len([t for t, _ in heard.messages if t.endswith("/events")]) == 4, "MQTT", process)
             until(lambda: len(heard.on("sluice/streams/yard/state")) == 2, "the new state", process)
-            with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
-                metrics = answer.read().decode()
+            metrics = metrics_of(address)
             with urllib.request.urlopen(f"http://{address}/healthz", timeout=10) as answer:
                 assert answer.read() == b"ok\n"
             assert process.terminate() == 0
@@ -161,10 +165,11 @@ def test_a_restart_neither_loses_nor_repeats(installation: Installation, hook: H
     with installation.forward(sinks) as process:
         until(lambda: len(hook.told) == 2, "what came in between", process)
         process.kill()  # with no goodbye
-    hook.status = 503
+    hook.status, address = 503, f"127.0.0.1:{free_port()}"
     installation.tell("events", [to_json(event(seq=3))])
-    with installation.forward(sinks) as process:
+    with installation.forward(sinks, "--listen", address) as process:
         until(lambda: "the server answers 503; trying again" in process.errors, "an attempt in vain", process)
+        until(lambda: 'sluice_sink_waiting_messages{sink="hook"} 1.0' in metrics_of(address), "the lag", process)
         assert process.terminate() == 0
     hook.status = 204
     with installation.forward(sinks) as process:

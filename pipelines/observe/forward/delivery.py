@@ -11,6 +11,7 @@ from operators.observer import Observers
 from operators.wire.schema import Notification
 from pipelines.observe.forward.attempts import BACKOFF, Outcome, end_of
 from pipelines.observe.forward.sink import Away, Failed, Picture, Refused, Sink
+from pipelines.observe.forward.sinks_file import SinkSpec
 from pipelines.partition.mishaps import Mishaps
 from serving.common.clock import SYSTEM, Clock
 from serving.common.printable import printable
@@ -28,15 +29,9 @@ class Delivery:
     """The way to one sink."""
 
     def __init__(
-        self,
-        name: str,
-        sink: Sink,
-        max_age_s: float,
-        observers: Observers,
-        clock: Clock = SYSTEM,
-        sleep: Sleep = asyncio.sleep,
+        self, spec: SinkSpec, sink: Sink, observers: Observers, clock: Clock = SYSTEM, sleep: Sleep = asyncio.sleep
     ) -> None:
-        self._name, self._sink, self._max_age_s = name, sink, max_age_s
+        self._name, self._sink, self._max_age_s = spec.name, sink, spec.max_age_s
         self._observers, self._clock, self._sleep = observers, clock, sleep
         self._rng = random.Random()
         self._mishaps = Mishaps(log)
@@ -65,6 +60,10 @@ class Delivery:
         finally:
             self._under_way -= 1
 
+    def waits(self, notifications: int) -> None:
+        """Tell observers how many wait for the sink."""
+        self._observers.sink_checked(self._name, notifications)
+
     async def _deliver(self, notice: Notification, picture: Picture | None, age_s: float) -> None:
         began_s, failures, attempts = self._clock.monotonic_s() - max(0.0, age_s), 0, 0
         what = f"{notice.kind} of stream {notice.stream}"
@@ -72,6 +71,7 @@ class Delivery:
             self.ended("expired", what, f"it is {age_s:.0f} s old")
             return
         while True:
+            not_before_s = 0.0
             try:
                 await self._sink.deliver(notice, picture)
             except Refused as error:
@@ -82,7 +82,7 @@ class Delivery:
                 failures += 1
                 why = str(error)
             except Away as error:
-                why = str(error)
+                why, not_before_s = str(error), error.not_before_s
             except Exception as error:  # no library's surprise stops the others
                 failures += 1
                 why = f"{type(error).__name__}: {error}"
@@ -95,7 +95,7 @@ class Delivery:
             if (outcome := end_of(failures, self._clock.monotonic_s() - began_s, self._max_age_s)) is not None:
                 self.ended(outcome, what, why)
                 return
-            await self._sleep(BACKOFF.delay_s(attempts, self._rng))
+            await self._sleep(max(not_before_s, BACKOFF.delay_s(attempts, self._rng)))
             attempts += 1
 
     def _ill(self, why: str) -> None:

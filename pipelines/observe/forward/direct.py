@@ -69,6 +69,7 @@ class Queue:
         waiting = _Waiting(notice, frame, time.monotonic())
         self._waiting += 1
         self._bytes += waiting.bytes
+        self._way.waits(self._waiting)
         line = self._lines.setdefault(notice.stream, deque())
         line.append(waiting)
         if len(line) == 1:
@@ -96,6 +97,7 @@ class Queue:
                 gone = line.popleft()
                 self._waiting -= 1
                 self._bytes -= gone.bytes
+                self._way.waits(self._waiting)
         del self._lines[stream]
 
     async def _deliver(self, each: _Waiting) -> None:
@@ -142,7 +144,7 @@ class Direct(Observer):
     async def running(self, observers: Observers) -> AsyncIterator[None]:
         """Connect to the sinks and tell them while the block runs, and some seconds more where they are slow."""
         self._loop = asyncio.get_running_loop()
-        self._queues = [Queue(spec, Delivery(spec.name, sink, spec.max_age_s, observers)) for spec, sink in self._sinks]
+        self._queues = [Queue(spec, Delivery(spec, sink, observers)) for spec, sink in self._sinks]
         async with AsyncExitStack() as stack:
             for _, sink in self._sinks:
                 await stack.enter_async_context(meanwhile(sink.run()))

@@ -60,7 +60,7 @@ class Forwarder:
         self._config, self._sinks = config, sinks
         self._events, self._states, frames = (config.topics.name(kind) for kind in ("events", "streams", "frames"))
         self._finder = FrameFinder(config.settings, frames)
-        self._ways = [Delivery(spec.name, sink, spec.max_age_s, config.observers) for spec, sink in sinks]
+        self._ways = [Delivery(spec, sink, config.observers) for spec, sink in sinks]
         self._readers = [
             Reader(config.settings, [self._events, self._states], self._group(spec), partial(self._take, spec, way))
             for (spec, _), way in zip(sinks, self._ways, strict=True)
@@ -162,6 +162,9 @@ class Forwarder:
         else:
             heart.ail(problem)
         self._config.observers.worker_checked({}, 0.0, problem)
+        for reader, way in zip(self._readers, self._ways, strict=True):
+            if reader.waiting is not None:
+                way.waits(reader.waiting)
 
     def _group(self, spec: SinkSpec) -> str:
         return f"{self._config.topics.prefix}forward.{spec.name}"

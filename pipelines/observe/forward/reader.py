@@ -18,6 +18,7 @@ from operators.transports.unreadable_log import UnreadableLog
 from pipelines.kafka.options import client_options
 from pipelines.observe.forward.delivery import AT_ONCE
 from pipelines.observe.forward.offsets import Offsets
+from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import BROKER_BACKOFF
 from serving.common.clock import SYSTEM, Clock
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 MOST_TAKEN = 64
 """Messages that are worked on at once."""
 POLL_MS = 1000
+WAITING_S = 10.0
+"""How often the broker is asked how much waits."""
 COMMIT_S = 5.0
 DAY_MS = 86_400_000
 """A sink that is away for so long keeps its partitions: the group hears of its process by heartbeats."""
@@ -47,6 +50,9 @@ class Reader:
         self._unreadable = UnreadableLog()
         self._answered_s = clock.monotonic_s()
         self._is_dealing = False
+        self._offsets = Offsets[TopicPartition]()
+        self.waiting: int | None = None
+        """Messages that were not dealt with yet, as of some seconds ago; None: nobody knows yet."""
         self.begun = asyncio.Event()
         """Is set once it is known where to read on: whatever comes from then on is told."""
 
@@ -87,13 +93,28 @@ class Reader:
             await consumer.start()
             await _begin(consumer, at_end=True)
             self.begun.set()
-            while True:
-                taken = await self._poll(consumer)
-                self._answered_s = max(self._answered_s, fetches.answered_s)
-                if taken:
-                    await self.deal_with(consumer, taken)
+            async with meanwhile(self._count(consumer)):
+                while True:
+                    taken = await self._poll(consumer)
+                    self._answered_s = max(self._answered_s, fetches.answered_s)
+                    if taken:
+                        await self.deal_with(consumer, taken)
         finally:
             await consumer.stop()
+
+    async def _count(self, consumer: AIOKafkaConsumer) -> None:
+        while True:
+            with suppress(KafkaError, OSError, TimeoutError):
+                async with asyncio.timeout(WAITING_S):
+                    await self.count(consumer)
+            await asyncio.sleep(WAITING_S)
+
+    async def count(self, consumer: AIOKafkaConsumer) -> None:
+        """Find out how much waits: what is taken and not done does, too; raises what the client raises."""
+        mine = consumer.assignment()
+        ends = await consumer.end_offsets(mine) if mine else {}
+        nexts = {place: await consumer.position(place) for place in mine} | self._offsets.next()
+        self.waiting = sum(max(0, end - nexts.get(place, end)) for place, end in ends.items())
 
     async def _poll(self, consumer: AIOKafkaConsumer) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
         try:
@@ -113,7 +134,7 @@ class Reader:
         self, consumer: AIOKafkaConsumer, taken: Mapping[TopicPartition, Sequence[ConsumerRecord]]
     ) -> None:
         """Have all messages taken, those of a key in order, and commit what is done; also where it is cancelled."""
-        offsets = Offsets[TopicPartition]()
+        offsets = self._offsets = Offsets[TopicPartition]()
         by_key: dict[tuple[str, bytes | None], list[tuple[TopicPartition, ConsumerRecord]]] = {}
         for place, records in taken.items():
             for record in records:
@@ -135,6 +156,7 @@ class Reader:
                     group.create_task(in_order(several))
         finally:
             self._is_dealing, self._answered_s = False, self._clock.monotonic_s()
+            self._offsets = Offsets()
             with suppress(TimeoutError):
                 async with asyncio.timeout(COMMIT_S):
                     await self._commit(consumer, offsets.next())

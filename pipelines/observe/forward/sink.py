@@ -21,6 +21,11 @@ class Failed(Exception):
 class Away(Exception):
     """The sink cannot be reached, or says that it cannot work now: no notification would get through."""
 
+    def __init__(self, why: str, not_before_s: float = 0.0) -> None:
+        """``not_before_s``: for how long the sink has asked not to be asked again."""
+        super().__init__(why)
+        self.not_before_s = not_before_s
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:

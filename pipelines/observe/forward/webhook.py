@@ -14,7 +14,7 @@ import aiohttp
 from msgspec.structs import replace
 
 from operators.wire.schema import Notification, Snapshot, to_json
-from pipelines.observe.forward.attempts import meaning
+from pipelines.observe.forward.attempts import asked_for_s, meaning
 from pipelines.observe.forward.delivery import AT_ONCE
 from pipelines.observe.forward.signature import HEADER, signature
 from pipelines.observe.forward.sink import Away, Failed, Picture, Refused
@@ -71,7 +71,7 @@ class WebhookSink:
                 self._endpoint.url, data=body, headers=headers, allow_redirects=False
             ) as answer:
                 await answer.content.read(ANSWER_BYTES)
-                status = answer.status
+                status, retry_after = answer.status, answer.headers.get("Retry-After")
         except aiohttp.ConnectionTimeoutError:
             raise Away("no connection: nothing answers") from None
         except TimeoutError:
@@ -87,7 +87,7 @@ class WebhookSink:
             case "failed":
                 raise Failed(said)
             case "away":
-                raise Away(said)
+                raise Away(said, asked_for_s(retry_after, self._now_s()))
 
 
 def _with(notice: Notification, picture: Picture | None) -> Notification:

@@ -7,6 +7,7 @@ import asyncio
 from operators.observer import Observer, Observers
 from pipelines.observe.forward.delivery import Delivery
 from pipelines.observe.forward.sink import Sink
+from pipelines.observe.forward.sinks_file import SinkSpec
 from serving.common.fake_clock import FakeClock
 
 
@@ -15,10 +16,14 @@ class Outcomes(Observer):
 
     def __init__(self) -> None:
         self.ended: list[str] = []
+        self.waiting: list[int] = []
         self.slept = 0
 
     def notification_ended(self, sink: str, outcome: str) -> None:
         self.ended.append(outcome)
+
+    def sink_checked(self, sink: str, waiting: int) -> None:
+        self.waiting.append(waiting)
 
 
 def way(sink: Sink, clock: FakeClock, outcomes: Outcomes, max_age_s: float = 3600.0) -> Delivery:
@@ -29,4 +34,4 @@ def way(sink: Sink, clock: FakeClock, outcomes: Outcomes, max_age_s: float = 360
         clock.advance(seconds)
         await asyncio.sleep(0)
 
-    return Delivery("hook", sink, max_age_s, Observers([outcomes]), clock, sleep)
+    return Delivery(SinkSpec(name="hook", max_age_s=max_age_s), sink, Observers([outcomes]), clock, sleep)

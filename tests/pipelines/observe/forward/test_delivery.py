@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from email.utils import format_datetime
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from operators.wire.schema import Notification
-from pipelines.observe.forward.attempts import MOST_FAILURES, end_of, meaning
+from pipelines.observe.forward.attempts import MOST_FAILURES, MOST_PATIENCE_S, asked_for_s, end_of, meaning
 from pipelines.observe.forward.sink import Away, Failed, Picture, Refused
 from serving.common.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import event_note
@@ -53,6 +58,33 @@ async def test_a_sink_that_is_away_is_waited_for_until_the_notification_is_too_o
     await way(sink, clock, outcomes).deliver(event_note(), None, age_s=600.0)
     assert outcomes.ended == ["expired"]
     assert 3000.0 <= clock.monotonic_s() - began_s <= 3060.0
+
+
+async def test_a_sink_that_asks_for_time_gets_it_and_not_more_than_the_notification_has() -> None:
+    for asked_s, tried in ((600.0, 2), (0.0, 2), (3600.0, 2)):
+        sink, clock = Scripted(Away("the server answers 503", asked_s), None), FakeClock()
+        began_s = clock.monotonic_s()
+        await way(sink, clock, Outcomes()).deliver(event_note(), None, 0.0)
+        assert sink.tried == tried
+        assert asked_s <= clock.monotonic_s() - began_s <= max(asked_s, 1.0)
+    sink, outcomes = Scripted(Away("the server answers 503", 3600.0)), Outcomes()
+    await way(sink, FakeClock(), outcomes).deliver(event_note(), None, 0.0)
+    assert (outcomes.ended, sink.tried) == (["expired"], 2)
+
+
+def test_what_a_server_asks_for_is_seconds_or_a_date_and_has_a_bound() -> None:
+    now_s = 1_700_000_000.0
+    date = format_datetime(datetime.fromtimestamp(now_s + 90, UTC), usegmt=True)
+    assert asked_for_s(date, now_s) == 90.0
+    assert asked_for_s("Tue, 01 Jan 1980 00:00:00 GMT", now_s) == 0.0
+    assert [asked_for_s(said, now_s) for said in ("9" * 5000, "Fri, 31 Dec 9999 23:59:59 GMT")] == [MOST_PATIENCE_S] * 2
+    for odd in ("", "1e9", "inf", "nan", "\u0663", "-5", "0x10", "Mon, 99 Foo 2026", "Thu, 01 Jan 0000 00:00:00 GMT"):
+        assert asked_for_s(odd, now_s) == 0.0
+
+
+@given(st.text(max_size=40))
+def test_whatever_a_server_says_asks_for_a_time_within_the_bound(said: str) -> None:
+    assert 0.0 <= asked_for_s(said, 1_700_000_000.0) <= MOST_PATIENCE_S
 
 
 async def test_what_is_too_old_is_not_sent_and_a_time_to_come_counts_as_now() -> None:

@@ -98,9 +98,11 @@ async def test_what_waits_for_a_sink_that_is_away_is_bounded(monkeypatch: pytest
         for _ in range(9):
             teller.event_found(event(seq=7))
         assert outcomes.ended == ["expired"] * 4
+        assert outcomes.waiting == [1, 2, 3, 4, 5]
         sink.open.set()
     assert [notice.snapshot_missing for notice, _ in sink.taken] == [None, None, "gone", "gone", "gone"]
     assert outcomes.ended == ["expired"] * 4 + ["delivered"] * 5
+    assert outcomes.waiting[5:] == [4, 3, 2, 1, 0]
 
 
 async def test_what_could_not_be_delivered_by_the_end_is_given_up_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ async def broken(*_: object) -> Picture:
 async def test_each_message_ends_in_one_way(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     sink, outcomes = Taking(), Outcomes()
     config = ForwardConfig(BrokerSettings(("127.0.0.1:1",)), TopicsConfig())
-    way = Delivery("hook", sink, 3600.0, Observers([outcomes]))
+    way = Delivery(SPEC, sink, Observers([outcomes]))
     take = partial(Forwarder(config, [(SPEC, sink)])._take, SPEC, way)
     for value in (b"{", to_json(event(captured_at=None)), to_json(event(type="end"))):
         await take(record(value))

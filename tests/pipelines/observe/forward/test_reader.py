@@ -105,6 +105,29 @@ async def test_a_broker_that_nobody_asks_is_not_silent() -> None:
     assert reading.silent_s == 0.0
 
 
+async def test_what_is_taken_and_not_done_waits_like_what_lies_on_the_topic() -> None:
+    class Counted(Consumer):
+        async def end_offsets(self, places: set[TopicPartition]) -> dict[TopicPartition, int]:
+            return dict.fromkeys(places, 9)
+
+        async def position(self, place: TopicPartition) -> int:
+            return 5
+
+    consumer: Any = Counted()
+    seen: list[int | None] = []
+
+    async def take(each: Any) -> None:
+        await reading.count(consumer)
+        seen.append(reading.waiting)
+
+    reading = reader(take)
+    assert reading.waiting is None
+    await reading.deal_with(consumer, {PLACE: [record(offset, "a") for offset in (2, 3, 4)]})
+    assert seen == [7, 6, 5]
+    await reading.count(consumer)
+    assert reading.waiting == 4
+
+
 async def test_a_partition_that_came_later_is_told_from_its_first_message_on() -> None:
     class Growing:
         def __init__(self) -> None:

@@ -36,6 +36,8 @@ class Receiver:
 
     url: str = ""
     statuses: list[int] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)
+    """Headers of every answer."""
     bodies: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -54,7 +56,8 @@ class Receiver:
         if self.poison is not None and json.loads(body)["stream"] == self.poison:
             return web.Response(status=500)
         status = self.statuses.pop(0) if self.statuses else 204
-        return web.Response(status=status, headers={"Location": f"{self.url}/elsewhere"} if status == 302 else {})
+        elsewhere = {"Location": f"{self.url}/elsewhere"} if status == 302 else {}
+        return web.Response(status=status, headers=self.answers | elsewhere)
 
 
 @asynccontextmanager
@@ -114,6 +117,15 @@ async def test_statuses_say_what_they_mean(status: int, error: type[Exception]) 
     async with served(Receiver(statuses=[status])) as receiver, sink_for(Endpoint(receiver.url)) as sink:
         with pytest.raises(error, match=f"the server answers {status}"):
             await sink.deliver(event_note(), None)
+
+
+@pytest.mark.parametrize(("said", "asked_s"), [("30", 30.0), ("Tue, 14 Nov 2023 22:14:20 GMT", 59.5), ("soon", 0.0)])
+async def test_a_server_that_is_busy_says_for_how_long(said: str, asked_s: float) -> None:
+    receiver = Receiver(statuses=[503], answers={"Retry-After": said})
+    async with served(receiver), sink_for(Endpoint(receiver.url)) as sink:
+        with pytest.raises(Away) as caught:
+            await sink.deliver(event_note(), None)
+    assert caught.value.not_before_s == asked_s
 
 
 async def test_redirects_are_not_followed() -> None:
