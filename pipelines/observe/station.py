@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 from operators.observer import Observer
 from pipelines.observe.live.page import Page
+from pipelines.observe.metrics.evidence import Kept
 from pipelines.observe.web.condition import Condition
 from pipelines.observe.web.in_thread import in_thread
 from pipelines.observe.web.listen import Listen
@@ -39,6 +40,10 @@ class Station:
         self._scrape.find_plans = find_plans
         if self.page is not None:
             self.page.find_plans = find_plans
+
+    def evidence(self, kept: Kept) -> None:
+        """What is kept as evidence is shown, too."""
+        self._scrape.evidence(kept)
 
     def never_late(self, unhurried: Collection[str]) -> None:
         """The frames of these streams wait for the analysis, so that their age says nothing."""

@@ -1,4 +1,5 @@
 """Figures for Prometheus: an observer that counts what happens, and what is looked up only when somebody asks.
 
-Read in this order: ``families``, ``causes``, ``stream_names``, ``tallies``, ``recorder``, ``standing``.
+Read in this order: ``families``, ``causes``, ``stream_names``, ``tallies``, ``recorder``, ``standing``,
+``evidence``.
 """

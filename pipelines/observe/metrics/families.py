@@ -37,6 +37,9 @@ STATE = Family(
     "1 for the state that a source is in; reason is empty while all is well.",
 )
 FRAMES = Family("sluice_frames", "counter", (STREAM, "outcome", "cause"), "Results, by how the frame ended and why.")
+MISSING = Family(
+    "sluice_frames_missing", "counter", (STREAM,), "Frames that capture has numbered and that never came: no result."
+)
 LATE = Family("sluice_frames_late", "counter", (STREAM,), "Analysed frames whose result came after the deadline.")
 LATENCY = Family(
     "sluice_frame_latency_seconds", "histogram", (STREAM,), "From capture until the result was ready; analysed frames."
@@ -74,6 +77,7 @@ HEALTHY = Family("sluice_healthy", "gauge", (), "1 while the process makes progr
 NOTIFICATIONS = Family(
     "sluice_notifications", "counter", ("sink", "outcome"), "Notifications, by sink and by how their delivery ended."
 )
+SINK_WAITING = Family("sluice_sink_waiting_messages", "gauge", ("sink",), "Events and states that wait for a sink.")
 LEFT_OUT = Family(
     "sluice_metrics_left_out",
     "counter",
@@ -101,10 +105,25 @@ SAVED_S = Family(
     "The same less all that was spent on heads; below 0 where they cost more than they spare.",
 )
 
+EVIDENCE_FRAMES = Family("sluice_evidence_frames", "counter", (), "Frames that were kept as evidence.")
+EVIDENCE_LOST = Family(
+    "sluice_evidence_lost", "counter", (), "Frames and causes that were not kept, because the disk is too slow."
+)
+EVIDENCE_PASSED_OVER = Family(
+    "sluice_evidence_passed_over",
+    "counter",
+    (),
+    "Tracks' events that were not kept, because recording had taken its share of the processor.",
+)
+EVIDENCE_BYTES = Family("sluice_evidence_bytes", "gauge", (), "What the folder of evidence takes on the disk.")
+EVIDENCE_WORKS = Family("sluice_evidence_works", "gauge", (), "0 once recording has ended for the disk's sake, else 1.")
+
 RECORDED = (
-    *(CAPTURED, REPLACED, STATE, FRAMES, LATE, LATENCY, STAGE, SLO, DETECTIONS, ANSWERS, AUDITS, TRAININGS),
-    *(NETWORK_S, NETWORK_ITEMS, NETWORK_BATCHES, MODEL_MEMORY, LAG, QUEUE_AGE, NOTIFICATIONS, HEALTHY, LEFT_OUT, BUILD),
+    *(CAPTURED, REPLACED, STATE, FRAMES, MISSING, LATE, LATENCY, STAGE, SLO, DETECTIONS, ANSWERS, AUDITS, TRAININGS),
+    *(NETWORK_S, NETWORK_ITEMS, NETWORK_BATCHES, MODEL_MEMORY, LAG, QUEUE_AGE, NOTIFICATIONS, SINK_WAITING),
+    *(HEALTHY, LEFT_OUT, BUILD),
 )
 """Kept up to date as things happen."""
 STANDING = (AGREEMENT, AGREEMENT_LOW, AGREEMENT_HIGH, WANTED, PHASE, SPARED_S, SAVED_S)
-"""Looked up when somebody asks."""
+EVIDENCE = (EVIDENCE_FRAMES, EVIDENCE_LOST, EVIDENCE_PASSED_OVER, EVIDENCE_BYTES, EVIDENCE_WORKS)
+"""Both are looked up when somebody asks; evidence only where some is kept."""

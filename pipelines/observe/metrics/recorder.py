@@ -1,4 +1,4 @@
-"""The observer that counts for Prometheus. A hook costs some microseconds; without an observer nothing is counted."""
+"""The observer that counts for Prometheus. Without an observer nothing is counted."""
 
 from __future__ import annotations
 
@@ -96,6 +96,10 @@ class Recorder(Observer):
         """See ``Observer``."""
         self._count(result)
 
+    def frames_missing(self, stream: str, count: int) -> None:
+        """See ``Observer``."""
+        self._of(stream, families.MISSING).value += count
+
     def audit_done(self, stream: str, node: str, kind: ShortcutKind, agrees: bool) -> None:
         """See ``Observer``."""
         self._of(stream, families.AUDITS, node, kind, _word(agrees)).value += 1
@@ -136,6 +140,10 @@ class Recorder(Observer):
     def notification_ended(self, sink: str, outcome: str) -> None:
         """See ``Observer``. Sinks and outcomes are few: none is named by a message."""
         self._tallies.at(families.NOTIFICATIONS, sink, outcome).value += 1
+
+    def sink_checked(self, sink: str, waiting: int) -> None:
+        """See ``Observer``."""
+        self._tallies.at(families.SINK_WAITING, sink).value = waiting
 
     def stream_dropped(self, stream: str) -> None:
         """See ``Observer``."""

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from pipelines.observe.record.layout import Manifest
+from serving.common.versions import versions_of
 from serving.errors import BadInput
 
 PACKAGES = ("sluice-video", "onnxruntime", "openvino", "numpy", "opencv-python-headless")
@@ -32,15 +32,5 @@ def manifest_of(name: str, file: Path, models: Mapping[str, str], now: datetime)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
         raise BadInput(f"{file}: cannot be read ({error.strerror})") from None
-    versions = {**_packages(), **{f"model {model}": version for model, version in models.items()}}
+    versions = {**versions_of(PACKAGES), **{f"model {model}": version for model, version in models.items()}}
     return Manifest(query=name, query_sha256=digest, begun_at=now, versions=versions)
-
-
-def _packages() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

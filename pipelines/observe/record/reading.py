@@ -6,9 +6,10 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
-from operators.wire.schema import Result, from_json
+from operators.wire.schema import FrameHeader, Result, from_json
 from pipelines.observe.record.layout import (
     LARGEST_PICTURE,
     LARGEST_RESULTS,
@@ -42,6 +43,20 @@ class RecordedFrame:
     def where(self) -> str:
         """The picture's file."""
         return f"{episode_name(self.episode)}/{picture_name(self.place)}"
+
+
+def header_of(result: Result, captured_at: datetime) -> FrameHeader:
+    """The header of a frame whose picture was kept with this result."""
+    return FrameHeader(
+        stream=result.stream,
+        run=result.run,
+        seq=result.seq,
+        width=result.frame.width,
+        height=result.frame.height,
+        media_time_s=result.frame.media_time_s,
+        captured_at=captured_at,
+        encoding="jpeg",
+    )
 
 
 def read_manifest(directory: Path) -> Manifest:

@@ -109,6 +109,16 @@ class Recorder(Observer):
         self._windows.pop(stream, None)
         self._preroll.take(stream)
 
+    @property
+    def bytes(self) -> int:
+        """What the folder takes on the disk."""
+        return self._folder.bytes
+
+    @property
+    def works(self) -> bool:
+        """Whether recording goes on: a disk that is full ends it."""
+        return not self._broken
+
     def close(self) -> None:
         """Write what waits, and say what was kept."""
         self._queue.put(None)

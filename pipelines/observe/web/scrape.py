@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from operators.wire.schema import StreamPlan
+from pipelines.observe.metrics.evidence import Evidence, Kept
 from pipelines.observe.metrics.recorder import Recorder
 from pipelines.observe.metrics.standing import Standing
 
@@ -29,6 +30,10 @@ class Scrape:
         self.find_plans: FindPlans = lambda now: ()
         """How streams stand with their shortcuts; called on the event loop for each scrape."""
 
+    def evidence(self, kept: Kept) -> None:
+        """Show what is kept as evidence, too."""
+        self._registry.register(Evidence(kept))
+
     @property
     def routes(self) -> list[web.RouteDef]:
         """``/metrics``."""
@@ -36,6 +41,6 @@ class Scrape:
 
     async def _answer(self, request: web.Request) -> web.Response:
         self._standing.plans = self.find_plans(datetime.now(UTC))
-        # Thousands of lines take tens of milliseconds, which frames should not wait for.
+        # There may be thousands of lines: frames should not wait until they are written.
         text = await asyncio.to_thread(generate_latest, self._registry)
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})

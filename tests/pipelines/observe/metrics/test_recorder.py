@@ -175,3 +175,17 @@ def test_notifications_are_counted_by_sink_and_outcome() -> None:
         seen.notification_ended("hook", outcome)
     assert seen.value(families.NOTIFICATIONS, sink="hook", outcome="delivered") == 2
     assert seen.value(families.NOTIFICATIONS, sink="hook", outcome="expired") == 1
+
+
+def test_frames_that_never_came_are_counted() -> None:
+    seen = Watched()
+    seen.frames_missing("gate", 3)
+    seen.frames_missing("gate", 4)
+    assert seen.value(families.MISSING, stream="gate") == 7
+
+
+def test_what_waits_for_a_sink_is_shown_as_it_was_last() -> None:
+    seen = Watched()
+    seen.sink_checked("hook", 12)
+    seen.sink_checked("hook", 3)
+    assert seen.value(families.SINK_WAITING, sink="hook") == 3
