@@ -3,5 +3,5 @@ they come.
 
 Read in this order: ``run_counts``, ``tracks``, ``looks``, ``static_objects``, ``percentiles``,
 ``run_report``, ``text``, ``result_lines``, ``one_frame``, ``watch_view``, ``minute``, ``timelines``,
-``specialization_text``, ``timeline_columns``, ``timeline_plot``, ``plan_plot``, ``pareto_plot``, ``cache_plot``.
+``specialization_text``, ``plots``.
 """

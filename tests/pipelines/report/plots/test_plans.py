@@ -10,10 +10,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from operators.wire.schema import Result, from_json
-from pipelines.report.plan_plot import MOST_NODES, MOST_POINTS, PlanHistory, Point, Series, draw
+from pipelines.report.plots.plans import MOST_NODES, MOST_POINTS, PlanHistory, Point, Series, draw
 from serving.errors import BadInput
 
-RESULT = from_json((Path(__file__).parents[2] / "golden" / "result-replanned.json").read_bytes(), Result)
+RESULT = from_json((Path(__file__).parents[3] / "golden" / "result-replanned.json").read_bytes(), Result)
 
 
 def a_result(seq: int, stream: str = "cam", **changes: object) -> Result:

@@ -78,7 +78,7 @@ class PlanHistory:
 
 
 def _saved(path: Path, nodes: Mapping[str, Sequence[Point]]) -> Path:
-    from matplotlib.figure import Figure  # half a second, which others need not wait for
+    from matplotlib.figure import Figure  # heavy: others need not wait for it
 
     figure = Figure(figsize=(WIDTH_IN, NODE_IN * len(nodes)), layout="constrained", facecolor="white")
     draw(figure, nodes)

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from pipelines.report.timeline_columns import COLUMNS, ROWS, agreement, rows, shares
-from pipelines.report.timeline_plot import clock
+from pipelines.report.plots.timeline import clock
+from pipelines.report.plots.timeline_columns import COLUMNS, ROWS, agreement, rows, shares
 from specialization.timeline import Timeline
 from tests.pipelines.report.timeline_story import timeline
 

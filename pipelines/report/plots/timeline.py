@@ -13,8 +13,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from operators.wire.schema import NodePlan, StreamPlan
-from pipelines.report import timeline_columns
-from pipelines.report.timeline_columns import Who
+from pipelines.report.plots import timeline_columns
+from pipelines.report.plots.timeline_columns import Who
 from pipelines.report.timelines import NodeTimeline
 from serving.errors import BadInput
 from specialization.timeline import Timeline

@@ -7,7 +7,7 @@ from pathlib import Path
 import cv2
 import pytest
 
-from pipelines.report.timeline_plot import save_all
+from pipelines.report.plots.timeline import save_all
 from serving.errors import BadInput
 from specialization.timeline import Timeline
 from tests.pipelines.report import timeline_story
