@@ -21,6 +21,7 @@ from serving.common.tensors import Array
 from serving.common.threads import ThreadTime
 from serving.engines.exits import Exits
 from serving.errors import ModelError
+from serving.loading.bounds import NetworkBounds
 from serving.loading.loader import Loader, Opener
 from serving.loading.opening import open_group
 from serving.scheduling.device import DeviceStats
@@ -29,11 +30,10 @@ from serving.scheduling.requests import Request
 from serving.scheduling.urgency import Urgency
 from serving.variants import profiles
 from serving.variants.artefacts import ResolvedModel, folder, resolve, user_cache
-from serving.variants.fingerprint import fingerprint, usable_cores
+from serving.variants.fingerprint import fingerprint
 from serving.variants.sizes import sized
 from serving.variants.timings import Measured, measured, store
 from serving.variants.variant import parse
-from serving.watchdog.patience import TimeLimits
 
 log = logging.getLogger(__name__)
 
@@ -45,21 +45,18 @@ class Backend:
         self,
         catalogue: Catalogue,
         *,
+        bounds: NetworkBounds | None = None,
         artefacts_dir: Path | None = None,
-        threads: int | None = None,
-        max_batch: int = 16,
-        memory_bytes: int | None = None,
-        limits: TimeLimits = TimeLimits(),  # noqa: B008  it is frozen
         opener: Opener = open_group,
         clock: Clock = SYSTEM,
         observer: EngineObserver = UNOBSERVED,
     ) -> None:
-        """``artefacts_dir``: where variants lie; ``memory_bytes``: bound of all loaded networks; None: no bound."""
+        """``artefacts_dir``: where variants lie; None: the user's cache."""
         self._catalogue, self._artefacts_dir = catalogue, artefacts_dir or user_cache()
         self._cards: dict[str, ModelCard] = {}
         self._exits: dict[str, tuple[str, Exits]] = {}
         """By name: models that are run with exits."""
-        self._loader = Loader(limits, memory_bytes, threads or usable_cores(), max_batch, opener, clock, observer)
+        self._loader = Loader(bounds or NetworkBounds(), opener, clock, observer)
         self._clock = clock
         self._device = self._loader.device
 
@@ -130,7 +127,7 @@ class Backend:
         store(tail_s, self._catalogue.find(variant.model), variant, self._artefacts_dir)
 
     def health(self, model: str) -> Health:
-        """A model's health, looked at every 2 s and read by the planner; ``UNLOADED`` where it is not loaded."""
+        """A model's health, looked at every 2 s at most; ``UNLOADED`` where it is not loaded."""
         session = self._loader.session(model)
         return UNLOADED if session is None else session.health(self._clock.monotonic_s())
 
@@ -141,7 +138,7 @@ class Backend:
         return None if meter is None else meter.item_s
 
     def stats(self) -> DeviceStats:
-        """A snapshot of the device's counters; read by the planner."""
+        """A snapshot of the device's counters."""
         return self._device.stats
 
     def _resolved(self, model: str) -> ResolvedModel:

@@ -92,7 +92,7 @@ def _middle(size: ImageInput, image: Pixels, placement: Placement) -> Pixels:
 
 
 def _scale(image: Pixels, target: Pixels) -> None:
-    # Area averaging keeps small things visible where the image shrinks a lot; it is slower, so only there.
+    # Area averaging keeps small things visible where the image shrinks a lot; elsewhere two neighbours are enough.
     height, width = target.shape[:2]
     shrinks = width * 2 < image.shape[1] and height * 2 < image.shape[0]
     cv2.resize(

@@ -17,7 +17,7 @@ from serving.errors import ModelError
 
 CARD_FILE = "model.yaml"
 SAFE_LOADER: type[yaml.SafeLoader] | type[yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's, which parses several times faster than Python, where PyYAML was built with it."""
+"""libyaml's, written in C, where PyYAML was built with it."""
 
 Task = Literal["detect", "classify", "embed"]
 Triple = tuple[float, float, float]

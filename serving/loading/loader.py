@@ -14,6 +14,7 @@ from serving.common.threads import ThreadTime
 from serving.engines.groups import Group
 from serving.errors import OutOfService, SluiceError
 from serving.loading import eviction
+from serving.loading.bounds import NetworkBounds
 from serving.loading.opening import partners
 from serving.loading.residency import UNBOUNDED, NoRoom, Residency, TooLarge
 from serving.scheduling.device import Device
@@ -22,7 +23,6 @@ from serving.scheduling.monitor import Monitor
 from serving.scheduling.requests import Request, settle
 from serving.scheduling.schedule import Schedule, Session
 from serving.variants.artefacts import ResolvedModel
-from serving.watchdog.patience import TimeLimits
 from serving.watchdog.watched import Overran, watched
 
 log = logging.getLogger(__name__)
@@ -36,20 +36,12 @@ class Loader:
     """Keeps the sessions of the loaded groups. Loads one at a time, so that the memory of each can be measured."""
 
     def __init__(
-        self,
-        limits: TimeLimits,
-        memory_bytes: int | None,
-        threads: int,
-        max_batch: int,
-        opener: Opener,
-        clock: Clock = SYSTEM,
-        observer: EngineObserver = UNOBSERVED,
+        self, bounds: NetworkBounds, opener: Opener, clock: Clock = SYSTEM, observer: EngineObserver = UNOBSERVED
     ) -> None:
-        """``memory_bytes``: what all may take together; None: no bound."""
-        self.device, self._clock = Device(limits, self._overran, clock, observer), clock
+        self.device, self._clock = Device(bounds.time, self._overran, clock, observer), clock
         self._observer = observer
-        self._limits, self._threads, self._max_batch, self._opener = limits, threads, max_batch, opener
-        self._residency = Residency(memory_bytes or UNBOUNDED, eviction.default())
+        self._bounds, self._opener = bounds, opener
+        self._residency = Residency(bounds.memory_bytes or UNBOUNDED, eviction.default())
         self._members: dict[str, Members] = {}
         self._sessions: dict[str, Session] = {}
         """By key, of the loaded groups."""
@@ -114,7 +106,7 @@ class Loader:
         """A batch took too long: its models are not run again, and who waits for them or beside them is told."""
         models = list(dict.fromkeys(request.model for request in requests))
         items = sum(request.items for request in requests)
-        error = self._take_out(models, f"a batch of {items}", self._limits.batch_s)
+        error = self._take_out(models, f"a batch of {items}", self._bounds.time.batch_s)
         log.error("%s", error)
         waiting = [*requests]
         for session in {session for model in models if (session := self.session(model)) is not None}:
@@ -155,9 +147,9 @@ class Loader:
             return self._observer.model_loaded(key, took_s, memory_bytes)
 
     async def _opened(self, members: Members) -> Group:
-        limit_s = self._limits.load_s
+        limit_s = self._bounds.time.load_s
         try:
-            opening = self._took.of(partial(self._opener, members, self._threads))
+            opening = self._took.of(partial(self._opener, members, self._bounds.threads))
             return await watched(opening, limit_s, "loading")
         except BaseException as error:
             self._residency.released(key_of(members))
@@ -188,7 +180,7 @@ class Loader:
 
     async def _enter(self, members: Members, group: Group) -> None:
         """The group takes its place on the device, and that of the smaller group it grew from."""
-        limit = min(self._max_batch, group.batch_limit or self._max_batch)
+        limit = min(self._bounds.max_batch, group.batch_limit or self._bounds.max_batch)
         # What was measured holds for a network by itself, not for several that share one.
         known = members[0].latency_s if len(members) == 1 else {}
         monitor = Monitor(LatencyTable(known) if known else None, limit, self._clock.monotonic_s())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from serving.common.child_process import ChildProcess, Closed, Silent
 from serving.common.precision import Precision
+from serving.common.processes.child import ChildProcess, Closed, Silent
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError, OutOfService, SluiceError
 from serving.variants.variant import EngineName, Variant

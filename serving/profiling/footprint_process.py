@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from onnx import TensorProto, helper
 
-from serving.common.parent_process import ParentProcess
+from serving.common.processes.parent import ParentProcess
 from serving.common.untrusted import decode
 from serving.engines.memory import give_back, resident_bytes
 from serving.errors import ModelError, SluiceError

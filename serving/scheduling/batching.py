@@ -78,19 +78,19 @@ def _riders(line: Line[R], first: int, end: int, late: Sequence[R]) -> tuple[int
     """
     if not late:
         return end, []
-    shorter = (cut for cut in range(end, first, -1) if _beside(line, first, cut, late[0].items))
+    shorter = (cut for cut in range(end, first, -1) if _fit_together(line, first, cut, late[0].items))
     end_with_rider = next(shorter, None)
     if end_with_rider is None:
         return end, []
     riders, places = [late[0]], late[0].items
     for request in late[1:]:
         places += request.items
-        if not _beside(line, first, end_with_rider, places):
+        if not _fit_together(line, first, end_with_rider, places):
             break
         riders.append(request)
     return end_with_rider, riders
 
 
-def _beside(line: Line[R], first: int, end: int, places: int) -> bool:
+def _fit_together(line: Line[R], first: int, end: int, places: int) -> bool:
     """Whether so many places fit beside a window, within the limit and its time."""
     return line.places[end] - line.places[first] + places <= line.limit and line.in_time(first, end, places)

@@ -28,7 +28,7 @@ SWITCH_INTERVAL_S = 0.0002
 
 @dataclass(frozen=True, slots=True)
 class DeviceStats:
-    """Counters since the device was started; read by the planner."""
+    """Counters since the device was started."""
 
     batches: int = 0
     items: int = 0

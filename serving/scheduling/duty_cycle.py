@@ -18,7 +18,7 @@ from serving.scheduling.waiting_line import TOLERANCE_S, Latency, Waiting
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The work that waits in one session; ``load_of`` makes it from a queue."""
+    """The work that waits in one session."""
 
     name: str
     latency: Latency

@@ -13,7 +13,7 @@ LOOK_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The state and load at the last look; read by the planner."""
+    """The state and load at the last look."""
 
     state: State
     load: float = 0.0

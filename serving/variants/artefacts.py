@@ -101,29 +101,39 @@ def artefact(entry: Entry, variant: Variant, artefacts_dir: Path) -> Path:
     return path
 
 
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What int8 is calibrated on."""
+
+    items: Array
+    """Prepared pictures (N × …)."""
+    sha256: str
+    """The digest of the data that they come from."""
+
+
 def build(
-    entry: Entry, variant: Variant, artefacts_dir: Path, items: Array, data_sha256: str, again: bool = False
+    entry: Entry, variant: Variant, artefacts_dir: Path, calibration: Calibration | None = None, again: bool = False
 ) -> Path:
     """The file a variant runs from, made where it is missing, damaged or calibrated on other data.
 
-    ``items``: prepared pictures (N × …) for int8. ModelError where the network cannot be changed so, BadInput where the
-    artefacts cannot be written.
+    ``calibration``: for int8, which cannot do without. ModelError where the network cannot be changed so, BadInput
+    where the artefacts cannot be written.
     """
     path = _path(entry, variant, artefacts_dir)
     if path == entry.path:
         verify(entry)
         return path
-    depends_on = data_sha256 if variant.precision == "int8" else None
+    depends_on = calibration.sha256 if calibration is not None and variant.precision == "int8" else None
     note = _note(path)
     whole = note is not None and path.is_file() and file_sha256(path) == note.sha256
     if again or note is None or not whole or note.data_sha256 != depends_on:
         verify(entry)
-        atomic.write(path, _made(entry, variant, items).SerializeToString())
+        atomic.write(path, _made(entry, variant, calibration).SerializeToString())
         atomic.write(_note_path(path), msgspec.json.encode(Note(file_sha256(path), depends_on)))
     return path
 
 
-def _made(entry: Entry, variant: Variant, items: Array) -> onnx.ModelProto:
+def _made(entry: Entry, variant: Variant, calibration: Calibration | None) -> onnx.ModelProto:
     model = read_weights(entry.path, entry.card)
     if variant.size is not None:
         model = _resized(model, sized(entry.card, variant), variant)
@@ -134,7 +144,9 @@ def _made(entry: Entry, variant: Variant, items: Array) -> onnx.ModelProto:
     if variant.precision == "int8":
         from serving.graphs.quantise import quantised
 
-        model = quantised(variant.model, model, items)
+        if calibration is None:
+            raise ModelError(f"variant {variant.id!r}: int8 needs pictures to be calibrated on")
+        model = quantised(variant.model, model, calibration.items)
     return model
 
 

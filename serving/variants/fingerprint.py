@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
 import psutil
 
+from serving.common.versions import versions_of
 from serving.variants.variant import EngineName
 
 PACKAGES: dict[EngineName, tuple[str, ...]] = {
@@ -55,12 +55,7 @@ def usable_cores() -> int:
 
 def _engine(engine: EngineName) -> str:
     """Name and version; the bare name where it is not installed."""
-    for package in PACKAGES[engine]:
-        try:
-            return f"{package} {version(package)}"
-        except PackageNotFoundError:
-            continue
-    return engine
+    return next((f"{package} {version}" for package, version in versions_of(PACKAGES[engine]).items()), engine)
 
 
 def _processor() -> str:

@@ -6,8 +6,8 @@ import os
 import sys
 import time
 
-from serving.common.parent_process import ParentProcess
-from serving.common.pipe_messages import LENGTH
+from serving.common.processes.messages import LENGTH
+from serving.common.processes.parent import ParentProcess
 
 parent = ParentProcess(1000)
 while message := parent.receive():

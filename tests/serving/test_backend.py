@@ -21,6 +21,7 @@ from serving.engines.groups import Group, Solo
 from serving.errors import ModelError, SluiceError, TooLate
 from serving.graphs.segments import cut_points
 from serving.graphs.taps import tap_grid
+from serving.loading.bounds import NetworkBounds
 from serving.scheduling.health import State
 from serving.scheduling.urgency import BACKGROUND, Urgency
 from serving.variants.artefacts import ResolvedModel, folder
@@ -82,8 +83,8 @@ async def running(
         return Solo(open_one(source))
 
     catalogue = Catalogue([tmp_path])
-    room = {"max_batch": max_batch, "memory_bytes": memory_bytes}
-    backend = Backend(catalogue, threads=1, **room, opener=opener, clock=clock, observer=observer)  # type: ignore[arg-type]
+    room = NetworkBounds(memory_bytes, 1, max_batch)
+    backend = Backend(catalogue, bounds=room, opener=opener, clock=clock, observer=observer)
     await backend.start()
     try:
         yield backend
@@ -256,7 +257,7 @@ async def test_a_card_is_known_without_loading(tmp_path: Path) -> None:
 
 
 async def test_a_real_network_answers_like_itself(tmp_path: Path) -> None:
-    backend = Backend(mean_model(tmp_path), threads=1, max_batch=4)
+    backend = Backend(mean_model(tmp_path), bounds=NetworkBounds(threads=1, max_batch=4))
     await backend.start()
     rng = np.random.default_rng(1)
     batches = [rng.random((n, 3, 4, 4)).astype(np.float32) for n in (1, 3, 2, 5, 1)]
@@ -269,7 +270,7 @@ async def test_a_real_network_answers_like_itself(tmp_path: Path) -> None:
 
 async def test_what_an_item_costs_is_known_by_model_once_it_has_run(tmp_path: Path) -> None:
     names = ["first", "second"]
-    backend = Backend(relatives(tmp_path, names), artefacts_dir=tmp_path, threads=1)
+    backend = Backend(relatives(tmp_path, names), artefacts_dir=tmp_path, bounds=NetworkBounds(threads=1))
     await backend.start()
     item = np.zeros((1, *backend.card("first").input.item_shape), np.dtype(backend.card("first").input.dtype))
     await backend.load("first")
@@ -364,7 +365,7 @@ async def test_networks_that_begin_alike_run_their_common_layers_as_one_batch(tm
     catalogue = relatives(tmp_path, names)
     batch = np.random.default_rng(1).random((2, 3, 48, 48), np.float32)
     alone = [await _alone(catalogue, name, batch) for name in names]
-    backend = Backend(catalogue, threads=1)
+    backend = Backend(catalogue, bounds=NetworkBounds(threads=1))
     await backend.start()
     try:
         for name in names:
@@ -384,7 +385,7 @@ async def test_networks_that_begin_alike_run_their_common_layers_as_one_batch(tm
 
 async def test_requests_that_wait_while_their_network_joins_another_are_answered(tmp_path: Path) -> None:
     catalogue = relatives(tmp_path, ["left", "right"])
-    backend = Backend(catalogue, threads=1)
+    backend = Backend(catalogue, bounds=NetworkBounds(threads=1))
     await backend.start()
     batch = np.zeros((1, 3, 48, 48), np.float32)
     try:
@@ -437,7 +438,7 @@ async def growing(
         group.opened.set()
         return group
 
-    backend = Backend(catalogue, threads=1, memory_bytes=memory << 20, opener=opener)
+    backend = Backend(catalogue, bounds=NetworkBounds(memory << 20, 1), opener=opener)
     await backend.start()
     try:
         yield backend, groups
@@ -496,7 +497,7 @@ async def test_models_that_fit_only_one_at_a_time_are_not_joined(tmp_path: Path)
 
 async def test_a_partners_weights_are_verified_before_they_are_compared(tmp_path: Path) -> None:
     catalogue = relatives(tmp_path, ["left", "right"])
-    backend = Backend(catalogue, threads=1)
+    backend = Backend(catalogue, bounds=NetworkBounds(threads=1))
     await backend.start()
     try:
         await backend.load("left")
@@ -529,7 +530,7 @@ async def test_a_damaged_profile_is_told_of_and_not_used(tmp_path: Path, caplog:
     path = path_of(folder(tmp_path / "cache", entry), parse("one"))
     path.parent.mkdir(parents=True)
     path.write_text("{")
-    backend = Backend(catalogue, artefacts_dir=tmp_path / "cache", threads=1)
+    backend = Backend(catalogue, artefacts_dir=tmp_path / "cache", bounds=NetworkBounds(threads=1))
     await backend.start()
     try:
         await backend.load("one")
@@ -540,7 +541,7 @@ async def test_a_damaged_profile_is_told_of_and_not_used(tmp_path: Path, caplog:
 
 
 async def _alone(catalogue: Catalogue, name: str, batch: Array) -> Array:
-    backend = Backend(catalogue, threads=1)
+    backend = Backend(catalogue, bounds=NetworkBounds(threads=1))
     await backend.start()
     try:
         return (await backend.infer(name, batch, SOON))[0]
@@ -565,7 +566,7 @@ async def test_a_models_state_follows_its_life(tmp_path: Path) -> None:
 
 async def test_a_variant_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     mean_model(tmp_path, "one")
-    backend = Backend(Catalogue([tmp_path]), artefacts_dir=tmp_path / "cache", threads=1)
+    backend = Backend(Catalogue([tmp_path]), artefacts_dir=tmp_path / "cache", bounds=NetworkBounds(threads=1))
     await backend.start()
     try:
         assert backend.card("one@onnxruntime-int8").name == "one"
@@ -578,7 +579,7 @@ async def test_a_variant_that_is_not_built_says_how_to_build_it(tmp_path: Path) 
 
 
 async def test_a_model_runs_in_the_engine_that_its_name_says(tmp_path: Path) -> None:
-    backend = Backend(mean_model(tmp_path), threads=1)
+    backend = Backend(mean_model(tmp_path), bounds=NetworkBounds(threads=1))
     await backend.start()
     batch = np.random.default_rng(1).random((3, 3, 4, 4)).astype(np.float32)
     try:
@@ -593,7 +594,7 @@ async def test_a_model_with_exits_is_a_session_of_its_own_beside_the_model() -> 
     network = onnx.load(catalogue.find("street-kind").path)
     point = next(point for point in cut_points(network) if tap_grid(point))
     exits = Exits([point.tensor])
-    backend = Backend(catalogue, threads=1)
+    backend = Backend(catalogue, bounds=NetworkBounds(threads=1))
     await backend.start()
     try:
         name = backend.add_exits("street-kind", exits)
@@ -611,6 +612,6 @@ async def test_a_model_with_exits_is_a_session_of_its_own_beside_the_model() -> 
 
 
 async def test_exits_where_a_network_cannot_be_cut_are_refused_when_it_is_loaded() -> None:
-    backend = Backend(Catalogue([SHIPPED]), threads=1)
+    backend = Backend(Catalogue([SHIPPED]), bounds=NetworkBounds(threads=1))
     with pytest.raises(ModelError, match="there can be no exit at 'nowhere'"):
         await backend.load(backend.add_exits("street-kind", Exits(["nowhere"])))

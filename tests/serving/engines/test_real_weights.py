@@ -16,6 +16,7 @@ from operators.testing import call, make_frame, make_region
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.catalogue.public import public_model
+from serving.loading.bounds import NetworkBounds
 from tests.models import write_card
 
 pytestmark = pytest.mark.data
@@ -37,7 +38,7 @@ async def test_yolox_finds_what_is_on_the_clip(tmp_path: Path, data_dir: Path, i
     shutil.copy(data_dir / "weights" / "yolox_nano.onnx", directory / "net.onnx")
     public = public_model("yolox-nano")
     write_card(directory, **public.card, classes=public.class_names())
-    engine = Backend(Catalogue([tmp_path]), threads=1)
+    engine = Backend(Catalogue([tmp_path]), bounds=NetworkBounds(threads=1))
     await engine.start()
     detector = OnnxDetector(engine, "detect", ["yolox-nano"], Reported(["person", "bicycle", "car"]))
     image = frame_at(data_dir / "videos" / "person-bicycle-car-detection.mp4", index)
@@ -59,7 +60,7 @@ async def test_an_embedder_knows_a_picture_again_in_poorer_light(tmp_path: Path,
     for path in pictures:
         (tmp_path / "gallery" / path.parent.name).mkdir(parents=True)
         shutil.copy(path, tmp_path / "gallery" / path.parent.name)
-    engine = Backend(Catalogue([tmp_path]), threads=1)
+    engine = Backend(Catalogue([tmp_path]), bounds=NetworkBounds(threads=1))
     await engine.start()
     recogniser = GalleryRecogniser(
         engine, Roles.of(["mobilefacenet"], engine.card), "who", tmp_path / "gallery", min_similarity=0.7

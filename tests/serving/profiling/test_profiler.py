@@ -15,7 +15,7 @@ from serving.profiling.agreement import right_class, same_class
 from serving.profiling.footprint import Footprint, footprint
 from serving.profiling.profiler import Pictures, Profiler
 from serving.profiling.spread import spread
-from serving.variants.artefacts import build
+from serving.variants.artefacts import Calibration, build
 from serving.variants.fingerprint import fingerprint
 from serving.variants.variant import Variant, reference
 from tests.serving.graphs.onnx_graphs import classifier, entry, graph, pictures, run
@@ -35,7 +35,7 @@ def comparison(items: Array = ITEMS) -> Pictures:
 
 
 def files(small: Entry, cache: Path, *variants: Variant) -> dict[Variant, Path]:
-    return {each: build(small, each, cache, pictures(16), "f" * 64) for each in variants}
+    return {each: build(small, each, cache, Calibration(pictures(16), "f" * 64)) for each in variants}
 
 
 def test_variants_are_measured_and_compared_with_the_reference(small: Entry, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_network_that_is_bound_to_its_size_is_refused(tmp_path: Path) -> None:
     save_graph(folder / "net.onnx", [flat], {"rows": [1, 1536, 8]}, [1, 3, 64, 64], constants)
     card = detector(width=64, height=64).model_copy(update={"sha256": _sha256(folder / "net.onnx")})
     with pytest.raises(ModelError, match="bound to the size that it was exported with"):
-        build(Entry(card, folder), Variant("d", "onnxruntime", "fp32", size=32), tmp_path, np.zeros(0), "")
+        build(Entry(card, folder), Variant("d", "onnxruntime", "fp32", size=32), tmp_path)
 
 
 def _sha256(path: Path) -> str:
@@ -78,7 +78,7 @@ async def test_a_real_detector_on_smaller_pictures_finds_the_same_things_in_the_
 
     known = yolox_nano(tmp_path / "models", data_dir)
     entry, cache = known.find("yolox-nano"), tmp_path / "cache"
-    build(entry, SMALL, cache, np.zeros(0), "")
+    build(entry, SMALL, cache)
     found = resolve(SMALL.id, known, cache)
     assert found.card.input.item_shape == (3, 384, 384)
     video = cv2.VideoCapture(str(data_dir / "videos" / "street-level.mp4"))

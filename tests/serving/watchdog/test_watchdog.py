@@ -17,6 +17,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
 from serving.engines.groups import Group, Solo
 from serving.errors import OutOfService
+from serving.loading.bounds import NetworkBounds
 from serving.loading.opening import open_group
 from serving.scheduling.urgency import Urgency
 from serving.variants.artefacts import ResolvedModel
@@ -41,7 +42,7 @@ OUT = r"model 'endless' did not return from a batch of 2 within 0.5 s and is out
 
 @asynccontextmanager
 async def serving(catalogue: Catalogue, **given: object) -> AsyncIterator[Backend]:
-    backend = Backend(catalogue, threads=1, limits=LIMITS, **given)  # type: ignore[arg-type]
+    backend = Backend(catalogue, bounds=NetworkBounds(threads=1, time=LIMITS), **given)  # type: ignore[arg-type]
     await backend.start()
     try:
         yield backend

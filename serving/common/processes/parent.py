@@ -1,4 +1,4 @@
-"""The child's side of ``child_process``: it takes messages of its parent, answers, and ends with it."""
+"""The child's side of ``child``: it takes messages of its parent, answers, and ends with it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from queue import SimpleQueue
 from typing import BinaryIO
 
-from serving.common.pipe_messages import LENGTH, body_bytes, framed
+from serving.common.processes.messages import LENGTH, body_bytes, framed
 
 
 class ParentProcess:

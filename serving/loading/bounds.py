@@ -1,0 +1,20 @@
+"""What the networks of a process may take of its machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from serving.variants.fingerprint import usable_cores
+from serving.watchdog.patience import TimeLimits
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkBounds:
+    """Memory and time, and how much may run at once."""
+
+    memory_bytes: int | None = None
+    """What all loaded networks may take together; None: no bound."""
+    threads: int = field(default_factory=usable_cores)
+    """Cores that one network may use."""
+    max_batch: int = 16
+    time: TimeLimits = field(default_factory=TimeLimits)
