@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from operators.frames.frame import Frame, Region
 from operators.plan import Decision
@@ -70,3 +70,18 @@ class Operator(Protocol):
     def forget(self, stream: str) -> None:
         """Drop the state kept for a stream: it ended, or its partition moved away."""
         ...
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """An operator with something to load before the first frame."""
+
+    async def prepare(self) -> None:
+        """Load it; raises BadInput if that is not possible."""
+        ...
+
+
+async def make_ready(operator: Operator) -> None:
+    """Load what an operator needs before its first frame, if it needs anything."""
+    if isinstance(operator, Prepares):
+        await operator.prepare()

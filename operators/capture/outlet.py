@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Protocol
 
+from operators.capture.consumer import Drop, Emit
 from operators.frames.codec import dropped_header
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader
-
-Emit = Callable[[Frame], None]
-Drop = Callable[[FrameHeader], None]
 
 OVERRUN = "capture_overrun"
 """The cause of frames that a newer one replaced before anybody took them."""

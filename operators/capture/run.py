@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from uuid import uuid4
 
+from operators.capture.consumer import Consumer
 from operators.capture.motion_gate import MotionGate
-from operators.capture.outlet import Blocking, Drop, Emit, Newest, Outlet
+from operators.capture.outlet import Blocking, Newest, Outlet
 from operators.capture.picture import Picture, thumbnail
 from operators.capture.reasons import Reason
 from operators.capture.sources.pieces import Pieces
@@ -23,15 +23,7 @@ from serving.common.printable import shortened
 class CaptureRun:
     """The run's counters. Used by one thread; only ``stopped`` may be set from another."""
 
-    def __init__(
-        self,
-        spec: CaptureSpec,
-        emit: Emit,
-        status: Callable[[StreamStatus], None],
-        drop: Drop,
-        clock: Clock,
-        observer: Observer = UNOBSERVED,
-    ) -> None:
+    def __init__(self, spec: CaptureSpec, consumer: Consumer, clock: Clock, observer: Observer = UNOBSERVED) -> None:
         self.spec = spec
         self.id = uuid4().hex[:12]
         self.stopped = threading.Event()
@@ -39,9 +31,7 @@ class CaptureRun:
         self.waits = not (spec.uri.live or spec.realtime)
         """Whether a slow consumer makes the source wait instead of losing frames; the first frame decides it."""
         self._clock = clock
-        self._status = status
-        self._emit = emit
-        self._drop = drop
+        self._consumer = consumer
         self._observer = observer
         self._outlet: Outlet | None = None
         self._gate = MotionGate() if spec.motion_gate else None
@@ -73,7 +63,8 @@ class CaptureRun:
         self._frames += 1
         self._observer.frame_captured(frame.stream, frame.seq)
         if self._outlet is None:
-            self._outlet = Blocking(self._emit) if self.waits else Newest(self._emit, self._replaced)
+            emit = self._consumer.emit
+            self._outlet = Blocking(emit) if self.waits else Newest(emit, self._replaced)
         self._outlet.put(frame)
 
     def rewound(self, gap_s: float) -> None:
@@ -97,7 +88,7 @@ class CaptureRun:
             frames=self._frames,
             restarts=self.restarts,
         )
-        self._status(status)
+        self._consumer.status(status)
         self._observer.stream_state_changed(status)
 
     def close(self) -> None:
@@ -107,7 +98,7 @@ class CaptureRun:
 
     def _replaced(self, header: FrameHeader) -> None:
         self._observer.frame_replaced(header)
-        self._drop(header)
+        self._consumer.drop(header)
 
     def _place(self, picture: Picture) -> float:
         if self._last_captured_s is not None and not self._running:

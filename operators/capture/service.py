@@ -1,53 +1,39 @@
 """Captures one stream: opens its source, hands on its frames, reports its states.
 
-capture = Capture(CaptureSpec(stream="gate", uri=SourceUri("rtsp://…")), emit=print, status=print)
+capture = Capture(CaptureSpec(stream="gate", uri=SourceUri("rtsp://…")), Consumer(emit=print, status=print))
 capture.run()  # in a thread of its own; capture.stop() from anywhere
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import cast
 
+from operators.capture.consumer import Consumer
 from operators.capture.live.reader import LiveReader
 from operators.capture.local import read_local
-from operators.capture.outlet import Drop, Emit
 from operators.capture.reasons import Reason
 from operators.capture.run import CaptureRun
 from operators.capture.spec import CaptureSpec
 from operators.observer import UNOBSERVED, Observer
-from operators.wire.schema import FrameHeader, StreamStatus
 from serving.common.clock import SYSTEM, Clock
 from serving.errors import SourceError
 
-__all__ = ["Capture", "CaptureSpec"]
-
-
-def _ignore(change: FrameHeader | StreamStatus) -> None:
-    """Ignore a dropped frame or a change of state, for consumers that do not follow them."""
+__all__ = ["Capture", "CaptureSpec", "Consumer"]
 
 
 class Capture:
-    """One capture run.
-
-    ``emit`` takes the frames in order and may block. A file then waits; a live source goes on, and of the frames that
-    come meanwhile ``emit`` gets the newest and ``drop`` the headers of the others, so that ``seq`` stays unbroken. Both
-    are called from one thread (for live sources not the one of ``run``) and must return in the end after ``stop``.
-    ``status`` is called from the thread of ``run``, in the order of the changes.
-    """
+    """One capture run."""
 
     def __init__(
         self,
         spec: CaptureSpec,
-        emit: Emit,
-        status: Callable[[StreamStatus], None] = _ignore,
-        drop: Drop = _ignore,
+        consumer: Consumer,
         rng: random.Random | None = None,
         clock: Clock = SYSTEM,
         observer: Observer = UNOBSERVED,
     ) -> None:
-        self._run = CaptureRun(spec, emit, status, drop, clock, observer)
+        self._run = CaptureRun(spec, consumer, clock, observer)
         self._live = LiveReader(self._run, rng or random.Random()) if spec.uri.live else None
 
     def run(self) -> None:

@@ -1,4 +1,5 @@
-"""Operators that find regions in a frame: one by motion, one by a network.
+"""Operators that find regions in a frame, by motion or by a network, and what is put around them: masks, zones,
+detection only where it is needed, a choice between several models.
 
 Read in this order: ``motion``, ``onnx``, ``detections``, ``decoding``, ``yolo``, ``ssd``, ``centerface``,
 ``masked``, ``zoned``, ``agreement``, ``opinions``, ``needed``, ``variants``.

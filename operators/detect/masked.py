@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from operators.base import Call, Operator
+from operators.base import Call, Operator, make_ready
 from operators.frames.frame import Frame, Region
 from operators.frames.mask import Mask, kept, masks_of
 from serving.common.threads import in_thread
 
 FEW = 5_000
-"""Pairs of a region and a corner that are looked at on the event loop, in less than a millisecond."""
+"""Pairs of a region and a corner that are looked at on the event loop; more in a thread."""
 
 
 class Masked:
@@ -24,8 +24,7 @@ class Masked:
 
     async def prepare(self) -> None:
         """Make the detector ready."""
-        if (prepare := getattr(self._detector, "prepare", None)) is not None:
-            await prepare()
+        await make_ready(self._detector)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Return the regions that count."""

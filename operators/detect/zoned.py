@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from operators.base import Call, Operator
+from operators.base import Call, Operator, make_ready
 from operators.frames.frame import Frame, Region
 from operators.zones.layout import Zone, zones_at
 
@@ -18,8 +18,7 @@ class Zoned:
 
     async def prepare(self) -> None:
         """Make the detector ready."""
-        if (prepare := getattr(self._detector, "prepare", None)) is not None:
-            await prepare()
+        await make_ready(self._detector)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Return the regions; they say nothing where the stream has no zones."""

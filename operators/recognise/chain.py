@@ -13,6 +13,7 @@ from cache_adapt.audit.self_agreement import SelfAgreement
 from operators.audits.audit_report import Audited, node_plan
 from operators.audits.snapshot import Snapshot, from_json
 from operators.audits.stream_audits import DECLINED, StreamAudits
+from operators.audits.streams import Streams
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
@@ -20,7 +21,7 @@ from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.disagreeing import disagreement
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
-from operators.recognise.shortcuts.node_stream import NodeStream, NodeStreams
+from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.settling import Settling
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
@@ -49,10 +50,10 @@ class Chain:
         """``objects``: the node answers for tracks; None: every look is an answer."""
         self.node, self.links = node, links
         self._oracle, self._rule, self._objects = oracle, terms.rule, objects
-        self._observer, self._changed = terms.told.observer, terms.told.changed
+        self._observer, self._changed = terms.listeners.observer, terms.listeners.changed
         self.books = terms.books or Books(oracle.name)
         self._auditor = Auditor(node, oracle, self._on_outcome, self.books, objects)
-        self._streams = NodeStreams(self._fresh)
+        self._streams = Streams(self._fresh)
         self._settling = Settling(links)
 
     async def prepare(self) -> None:
@@ -208,7 +209,7 @@ class Chain:
         if (evidence := outcome.evidence) is not None:
             of = next(self._audited(link) for link in self.links if link.key == outcome.audit)
             self._observer.audit_disagreed(disagreement(of, outcome, evidence, stream.at_s), evidence.picture)
-        if self._streams.is_here(stream):
+        if self._streams.is_here(stream.name, stream):
             keys = [link.key for link in self.links]
             for link in self.links[: keys.index(outcome.audit) + 1]:
                 link.audited(outcome)
@@ -251,7 +252,7 @@ class Chain:
 
     def _bar(self, stream: NodeStream, key: str) -> None:
         for link in self.links:
-            if link.key == key and self._streams.is_here(stream):
+            if link.key == key and self._streams.is_here(stream.name, stream):
                 link.barred(stream.name)
 
     def _plans(self, stream: NodeStream) -> list[NodePlan]:
@@ -264,7 +265,7 @@ class Chain:
 
     def _plan(self, link: Shortcut, stream: NodeStream, audit: Audit) -> NodePlan:
         plan = node_plan(self._audited(link), audit, stream.audits.self_agreement)
-        here = self._streams.is_here(stream)
+        here = self._streams.is_here(stream.name, stream)
         standing = link.standing(stream.name) if here else stream.standings.get(link.key)
         return plan if standing is None or stream.timeline is None else link.describe(plan, stream.timeline, standing)
 

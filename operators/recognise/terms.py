@@ -15,7 +15,7 @@ def _ignored(stream: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Listeners:
     """Who hears of changes on a stream."""
 
     changed: Callable[[str], None] = _ignored
@@ -29,6 +29,6 @@ class Terms:
 
     rule: Rule
     """What audits demand."""
-    told: Told = field(default_factory=Told)
+    listeners: Listeners = field(default_factory=Listeners)
     books: Books | None = None
     """None: everything may be spent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from operators.base import Call, Operator
+from operators.base import Call, Operator, make_ready
 from operators.frames.frame import WHOLE, Frame, Region
 from operators.wire.labels import FRAME
 
@@ -18,8 +18,7 @@ class WholeFrame:
 
     async def prepare(self) -> None:
         """Make the models ready."""
-        if (prepare := getattr(self._recogniser, "prepare", None)) is not None:
-            await prepare()
+        await make_ready(self._recogniser)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Return the frame as a region that has been recognised."""

@@ -20,7 +20,7 @@ OTHER_LABEL = 0.1
 ALONE = 1.5
 """Cost of a track and a box that stay without each other."""
 SMALL_CONFLICT = 8
-"""Up to so many tracks or boxes in conflict are assigned here, in a tenth of a millisecond; more by SciPy's solver."""
+"""Up to so many tracks or boxes in conflict are assigned by ``least_cost``; more by SciPy's solver."""
 
 Pairs = list[tuple[int, int]]
 
@@ -45,7 +45,7 @@ def distances_and_costs(tracks: Motion, shapes: Array, other_label: NDArray[np.b
 
 
 def solver_loaded() -> bool:
-    """Whether ``assign`` answers without loading the solver of large conflicts, which takes 0.3 s once per process."""
+    """Whether ``assign`` answers without importing the solver of large conflicts first, once per process."""
     return "scipy.optimize" in sys.modules
 
 

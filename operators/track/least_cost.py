@@ -1,8 +1,8 @@
 """The assignment of least cost for a few rows and columns, by shortest augmenting paths. Pure.
 
 Rows are entered one by one. Each takes the column at the end of the shortest path that leads through columns taken
-already, whose rows move on by one (Jonker & Volgenant, 1987, without their initialisation). ``scipy`` is faster,
-but takes longer to import than a run needs for its first frames.
+already, whose rows move on by one (Jonker & Volgenant, 1987, without their initialisation). ``scipy`` has the same,
+for any size; a run without large conflicts need not import it.
 """
 
 from __future__ import annotations

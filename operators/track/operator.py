@@ -19,7 +19,7 @@ __all__ = ["IDS_PER_FRAME", "Track", "TrackSettings", "Tracker"]
 IDS_PER_FRAME = 1000
 """A track's id is ``seq of birth × IDS_PER_FRAME + k``: unique in a run with no counter to lose in a restart."""
 FEW = 40
-"""Up to this many regions are tracked on the event loop, in less than a millisecond; more in a thread."""
+"""Up to this many regions are tracked on the event loop (``benchmarks/tracking.py`` times it); more in a thread."""
 
 
 class Tracker(Protocol):

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from operators.capture.live import protocol as wire
-from serving.common.child_process import ChildProcess, Closed, Silent
+from serving.common.processes.child import ChildProcess, Closed, Silent
 from serving.common.tensors import Image
 from serving.errors import Malformed
 

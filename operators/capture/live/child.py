@@ -12,7 +12,7 @@ from operators.capture.live import protocol as wire
 from operators.capture.sources.decode import VideoReader
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
-from serving.common.parent_process import ParentProcess
+from serving.common.processes.parent import ParentProcess
 from serving.common.untrusted import decode
 from serving.errors import SourceError
 

@@ -8,7 +8,7 @@ import msgspec
 
 from operators.wire.bounds import Label, Side
 from serving.common import untrusted
-from serving.common.parent_process import ParentProcess
+from serving.common.processes.parent import ParentProcess
 from serving.common.tensors import Image
 
 MAX_MESSAGE_BYTES: Final = 65_536

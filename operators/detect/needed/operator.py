@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cache_adapt.audit.coin import coin
-from operators.base import Call, Operator
+from operators.audits.streams import Streams
+from operators.base import Call, Operator, make_ready
 from operators.detect.needed import snapshot
 from operators.detect.needed.ahead import LookAhead
 from operators.detect.needed.audits import Audits, Before
@@ -29,14 +30,14 @@ from serving.common.threads import in_thread
 from specialization.timeline import Timeline
 
 KIND: AuditedKind = "propagated"
-REMEMBERED_STREAMS = 1000
-"""Number of gone streams that are kept for the report."""
 FEWEST_LOOKS = 50
 """Looks at frames by which it is judged whether looking is cheap enough."""
 DEAREST_LOOK = 0.5
 """The detector runs on every frame where a look takes more than this share of its time: little could be saved."""
 
 
+NO_RUN = ""
+"""The run of a stream before its first frame."""
 UNSURE = 0.15
 """So far above the least confidence objects still come and go from frame to frame."""
 
@@ -55,13 +56,16 @@ class _Stream:
 
 
 @dataclass(frozen=True)
-class Demand:
-    """How good the regions of skipped frames must be."""
+class Terms:
+    """How good the regions of skipped frames must be, and who hears of those that were not."""
 
     accuracy: float
     """How far they must agree with the detector's, relative to its agreement with itself, 0…1."""
     least: float
     """The confidence from which the detector reports an object."""
+    engine: Inference
+    """Knows what the detector costs."""
+    observer: Observer = UNOBSERVED
 
     @property
     def sure(self) -> float:
@@ -73,30 +77,20 @@ class DetectWhenNeeded:
     """Operator around a detector of whole frames."""
 
     def __init__(
-        self,
-        node: str,
-        detector: Operator,
-        engine: Inference,
-        model: str,
-        demand: Demand,
-        reference: Operator | None = None,
-        observer: Observer = UNOBSERVED,
+        self, node: str, detector: Operator, model: str, terms: Terms, reference: Operator | None = None
     ) -> None:
         """``reference``: runs the ``model`` that audits ask, where the detector itself may run another one."""
         self.node = node
-        self._detector, self._engine, self._model, self._demand = detector, engine, model, demand
-        self._audits = Audits(node, reference or detector, model, demand.sure, observer)
-        self._ahead = LookAhead(detector, demand.sure)
-        self._here: dict[str, _Stream] = {}
-        self._gone: dict[str, _Stream] = {}
+        self._detector, self._model, self._terms = detector, model, terms
+        self._audits = Audits(node, reference or detector, model, terms.sure, terms.observer)
+        self._ahead = LookAhead(detector, terms.sure)
+        self._streams = Streams(self._fresh)
         self._restored: dict[str, Pace] = {}
         """The paces of streams whose first frame is still to come."""
 
     async def prepare(self) -> None:
         """Make the detector ready."""
-        prepare = getattr(self._detector, "prepare", None)
-        if prepare is not None:
-            await prepare()
+        await make_ready(self._detector)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Return the regions of the frame, found by the detector or moved from where it found them."""
@@ -127,12 +121,9 @@ class DetectWhenNeeded:
         """Drop a stream; its figures stay for the report."""
         self._audits.discard(stream)
         self._restored.pop(stream, None)
-        known = self._here.pop(stream, None)
-        if known is not None:
+        if (known := self._streams.here(stream)) is not None:
             known.before = None
-            self._gone[stream] = known
-        while len(self._gone) > REMEMBERED_STREAMS:
-            del self._gone[next(iter(self._gone))]
+        self._streams.leave(stream)
         self._detector.forget(stream)
 
     async def close(self, within_s: float) -> None:
@@ -141,10 +132,9 @@ class DetectWhenNeeded:
 
     def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
         """How each stream stands; with ``gone`` also those that ended or moved away."""
-        known = {**self._gone, **self._here} if gone else self._here
         return {
-            name: [node_plan(self.node, self._model, self._demand.accuracy, stream.pace, stream.tally)]
-            for name, stream in known.items()
+            name: [node_plan(self.node, self._model, self._terms.accuracy, stream.pace, stream.tally)]
+            for name, stream in self._streams.known(gone).items()
         }
 
     def timelines(self) -> Mapping[str, Timeline]:
@@ -153,23 +143,24 @@ class DetectWhenNeeded:
 
     def snapshot(self, stream: str) -> bytes | None:
         """Return the stream's pace and what audits found of it, as JSON; None for an unknown stream."""
-        known = self._here.get(stream)
-        return None if known is None else snapshot.to_json(known.pace.learnt, self._model, self._demand.accuracy)
+        known = self._streams.here(stream)
+        return None if known is None else snapshot.to_json(known.pace.learnt, self._model, self._terms.accuracy)
 
     def restore(self, stream: str, data: bytes) -> None:
         """Go on at the pace that another worker has found; an unusable snapshot is logged and ignored."""
-        learnt = snapshot.from_json(data, self._model, self._demand.accuracy, f"stream {stream}, node {self.node}")
+        learnt = snapshot.from_json(data, self._model, self._terms.accuracy, f"stream {stream}, node {self.node}")
         if learnt is not None:
-            self._restored[stream] = Pace.after(1 - self._demand.accuracy, learnt)
+            self._restored[stream] = Pace.after(1 - self._terms.accuracy, learnt)
 
     def _stream(self, frame: Frame) -> _Stream:
-        known = self._here.get(frame.stream)
-        if known is None:
-            pace = self._restored.pop(frame.stream, None) or Pace(1 - self._demand.accuracy)
-            known = self._here[frame.stream] = _Stream(pace, StreamView(frame.run))
-        elif known.view.run != frame.run:
+        known = self._streams.enter(frame.stream)
+        if known.view.run != frame.run:
             known.view, known.before = StreamView(frame.run), None
         return known
+
+    def _fresh(self, stream: str) -> _Stream:
+        pace = self._restored.pop(stream, None) or Pace(1 - self._terms.accuracy)
+        return _Stream(pace, StreamView(NO_RUN))
 
     def _may_skip(self, stream: _Stream, call: Call) -> bool:
         if not call.plan.allows(KIND):
@@ -210,7 +201,7 @@ class DetectWhenNeeded:
         return coin(self.node, KIND, frame.stream, frame.run, seq)
 
     def _is_too_dear(self, stream: _Stream) -> bool:
-        tally, detector_s = stream.tally, self._engine.processor_s(stream.ran or self._model)
+        tally, detector_s = stream.tally, self._terms.engine.processor_s(stream.ran or self._model)
         return (
             detector_s is not None
             and tally.looks >= FEWEST_LOOKS

@@ -21,8 +21,8 @@ from learning.purse import Expense, Purse
 from operators.audits.unit_costs import UnitCosts
 from operators.detect.needed.matching import agreement
 from operators.detect.opinions import opinion
+from operators.detect.variants.audited_stream import AuditedStream
 from operators.detect.variants.second_looks import Look, SecondLooks
-from operators.detect.variants.stream import NodeStream
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.bounds import LONGEST_MEDIA_S, limited
@@ -65,7 +65,7 @@ class Answer:
 class _Drawn:
     """A frame for an audit."""
 
-    stream: NodeStream
+    stream: AuditedStream
     audit: Audit
     ticket: Ticket | None
     """None: it was not drawn."""
@@ -86,10 +86,10 @@ class Audits:
     """The keys of the audits, by the model that each is about."""
     looks: SecondLooks
     terms: Terms
-    told: Callable[[NodeStream], None]
+    on_outcome: Callable[[AuditedStream], None]
     """Called after each outcome."""
 
-    def account(self, stream: NodeStream, frame: Frame, answer: Answer) -> None:
+    def account(self, stream: AuditedStream, frame: Frame, answer: Answer) -> None:
         """Count who answered for a frame, and draw some frames."""
         asked = self._in_turn(stream, answer) if answer.model == self.oracle else None
         for model, key in self.keys.items():
@@ -104,7 +104,7 @@ class Audits:
                 ticket = self._in_shadow(audit, frame, model)
                 self._hold(frame, answer, _Drawn(stream, audit, ticket, model, model, "shadow"))
 
-    def _in_turn(self, stream: NodeStream, answer: Answer) -> str | None:
+    def _in_turn(self, stream: AuditedStream, answer: Answer) -> str | None:
         """The model that has looked least of those in the shadow: else the cheapest would take all that is paid."""
         audits = {model: stream.audits.of(self.keys[model]) for model in self.keys if model in answer.proving}
         shadows = [model for model, audit in audits.items() if audit.phase == "shadow"]
@@ -123,22 +123,15 @@ class Audits:
         if drawn.ticket is None:
             return
         published = [replace(each) for each in answer.regions]
-        place = self._coin(frame, "object", drawn.model)
-        compare = partial(self._compare, drawn, drawn.ticket, place, frame, published)
+        compare = partial(self._compare, drawn, drawn.ticket, frame, published)
         self.terms.purse.spend(drawn.expense, self._look_s(drawn.looks))
         self.looks.hold(frame, Look(drawn.looks, compare, partial(self._give_up, drawn, self._look_s(drawn.looks))))
 
     def _compare(
-        self,
-        drawn: _Drawn,
-        ticket: Ticket,
-        place: float,
-        frame: Frame,
-        published: Sequence[Region],
-        found: Sequence[Region],
+        self, drawn: _Drawn, ticket: Ticket, frame: Frame, published: Sequence[Region], found: Sequence[Region]
     ) -> None:
-        """``place``: the object that is drawn, as a share of all, 0…1."""
-        sure = self.terms.sure
+        """One object is drawn; its place is a share of all, 0…1."""
+        sure, place = self.terms.sure, self._coin(frame, "object", drawn.model)
         seen = any(each.confidence >= sure for each in [*published, *found])
         agrees = place < agreement(published, found, sure) if seen else None
         drawn.audit.tell(ticket, agrees)
@@ -146,7 +139,7 @@ class Audits:
             by_oracle = found if drawn.looks == self.oracle else published
             by_model = published if drawn.looks == self.oracle else found
             self.terms.observer.audit_disagreed(self._disagreement(drawn, frame, by_model, by_oracle), frame.image)
-        self.told(drawn.stream)
+        self.on_outcome(drawn.stream)
 
     def _disagreement(
         self, drawn: _Drawn, frame: Frame, by_model: Sequence[Region], by_oracle: Sequence[Region]

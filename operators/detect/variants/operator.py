@@ -10,11 +10,12 @@ from functools import partial
 from operators.audits.audit_report import Audited, node_plan
 from operators.audits.roles import Roles
 from operators.audits.snapshot import Snapshot, from_json
-from operators.audits.stream_audits import DECLINED
-from operators.base import Call, Operator
+from operators.audits.stream_audits import DECLINED, StreamAudits
+from operators.audits.streams import Streams
+from operators.base import Call, Operator, make_ready
+from operators.detect.variants.audited_stream import AuditedStream
 from operators.detect.variants.audits import KIND, Answer, Audits, Terms
 from operators.detect.variants.second_looks import SecondLooks
-from operators.detect.variants.stream import NodeStream, Streams
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import NodePlan
 from serving.errors import ModelError, OutOfService
@@ -34,15 +35,14 @@ class DetectVariants:
         self._detector, self._oracle, self._terms = detector, roles.oracle, terms
         several = len(roles.listed_shortcuts) > 1
         self._keys = {model: f"{KIND} {model}" if several else KIND for model in roles.listed_shortcuts}
-        self._streams = Streams(terms.rule)
+        self._streams = Streams(self._fresh)
         self._looks = SecondLooks(detector, [roles.oracle, *self._keys])
         self._audits = Audits(node, roles.oracle, self._keys, self._looks, terms, self._announce)
         self._absent: set[str] = set()
 
     async def prepare(self) -> None:
         """Make all models ready."""
-        if (prepare := getattr(self._detector, "prepare", None)) is not None:
-            await prepare()
+        await make_ready(self._detector)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Return the regions that the planned model finds, or the oracle in its place."""
@@ -92,7 +92,10 @@ class DetectVariants:
             audits = self._streams.renew(stream).audits
             audits.restore({key: found.audits[key] for key in self._keys.values() if key in found.audits})
 
-    def _settle(self, stream: NodeStream, call: Call) -> frozenset[str]:
+    def _fresh(self, stream: str) -> AuditedStream:
+        return AuditedStream(stream, StreamAudits(self._terms.rule))
+
+    def _settle(self, stream: AuditedStream, call: Call) -> frozenset[str]:
         """Decide which model runs; returns those that are to prove themselves."""
         if not call.plan.allows(KIND):
             call.plan = replace(call.plan, variant=self._oracle, ladder=())
@@ -120,10 +123,10 @@ class DetectVariants:
             call.decline(KIND, f"{call.model}: {ABSENT}")
             return None
 
-    def _may_answer(self, stream: NodeStream, model: str) -> bool:
+    def _may_answer(self, stream: AuditedStream, model: str) -> bool:
         return model not in self._keys or not self._barred_by(stream, model)
 
-    def _barred_by(self, stream: NodeStream, model: str) -> str:
+    def _barred_by(self, stream: AuditedStream, model: str) -> str:
         """Return why a model may not answer; empty where it may."""
         if model in self._absent:
             return ABSENT
@@ -132,7 +135,7 @@ class DetectVariants:
             return DECLINED[phase]
         return "" if self._terms.purse.may_spend(self._terms.cost_s(self._oracle)) else UNPAID
 
-    def _announce(self, stream: NodeStream) -> None:
+    def _announce(self, stream: AuditedStream) -> None:
         """Log each audit that has changed its phase, once."""
         for key, audit in stream.audits.changes():
             where = self._where(stream.name)
@@ -143,7 +146,7 @@ class DetectVariants:
                 log.info("%s: %s answers: %d audits show at least %.3f", where, key, found.audits, found.sequential.low)
             self._terms.changed(stream.name)
 
-    def _plans(self, stream: NodeStream) -> list[NodePlan]:
+    def _plans(self, stream: AuditedStream) -> list[NodePlan]:
         opened = stream.audits.opened
         return [
             node_plan(Audited(self.node, KIND, self._oracle, [model]), opened[key])

@@ -63,7 +63,7 @@ class LookAudits:
                 self._draw(stream, frame, link, turn.token, drawn)
             if said and is_in_shadow(stream, link, call) and self._bench.can_shadow(frame, link):
                 shown = [_Shown(stream, link, frame, each, each.attributes[-1]) for each in said]
-                asked = [Question(each.region, partial(self._beside, each)) for each in shown]
+                asked = [Question(each.region, partial(self._said_in_shadow, each)) for each in shown]
                 self._bench.shadow.hold(link, frame, asked, call)
 
     def _draw(
@@ -87,7 +87,7 @@ class LookAudits:
         audit = drawn.stream.audits.of(drawn.link.key)
         return PendingLook(drawn.crop, partial(self._again, drawn), partial(audit.give_up, 1))
 
-    def _beside(self, shown: _Shown, said: Attribute | None, token: object) -> None:
+    def _said_in_shadow(self, shown: _Shown, said: Attribute | None, token: object) -> None:
         """In the shadow: the shortcut has answered, unseen; what it passes on is no evidence."""
         stream, link = shown.stream, shown.link
         ticket = stream.audits.of(link.key).in_shadow() if said is not None else None

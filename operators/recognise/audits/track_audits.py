@@ -132,12 +132,12 @@ class TrackAudits:
     def _ask(self, asked: _Asked, frame: Frame, region: Region, link: Shortcut, call: Call) -> None:
         crop = asked.trial.crop = self._bench.oracle.crops(frame, [region])[0].copy()
         if asked.trial.shadow:
-            self._bench.shadow.hold(link, frame, [Question(region, partial(self._beside, asked))], call)
+            self._bench.shadow.hold(link, frame, [Question(region, partial(self._said_in_shadow, asked))], call)
             return
         look: PendingLook[Attribute] = PendingLook(crop, partial(self._seen, asked), partial(self._seen, asked, None))
         self._bench.backlog.hold(asked.stream.name, [look])
 
-    def _beside(self, asked: _Asked, said: Attribute | None, token: object) -> None:
+    def _said_in_shadow(self, asked: _Asked, said: Attribute | None, token: object) -> None:
         """In the shadow: what the shortcut passes on is no look of its own."""
         trial = asked.trial
         if said is not None and trial.ticket is None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from pathlib import Path
 
 from operators.recognise.account.books import Books
 from operators.recognise.account.estimate import Estimate
 from operators.recognise.cached.building import BUILDING_S, Network, Runner, answer_of, job
 from operators.recognise.cached.cache_network import CacheNetwork
+from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.makers import CacheMaker
 from operators.recognise.cached.own_samples import OwnTaps
 from serving.engines.exits import ExitOutputs
@@ -25,18 +24,9 @@ LEAST_SAMPLES, MOST_SAMPLES = 500, 16_000
 class MadeHere(CacheMaker):
     """Builds caches where there are none, there are enough samples, and it can be paid."""
 
-    def __init__(
-        self,
-        wanted: Network,
-        network: CacheNetwork,
-        agreement: float,
-        books: Books,
-        samples: Path,
-        runner: Callable[[], Runner],
-    ) -> None:
-        """``runner``: makes who builds; called once, when the first caches are due."""
-        self._wanted, self._network, self._agreement, self._books = wanted, network, agreement, books
-        self._samples, self._make_runner = OwnTaps(samples, len(wanted.cuts)), runner
+    def __init__(self, wanted: Network, network: CacheNetwork, source: CacheSource, books: Books) -> None:
+        self._wanted, self._network, self._source, self._books = wanted, network, source, books
+        self._samples = OwnTaps(source.samples, len(wanted.cuts))
         self._runner: Runner | None = None
         self._building: asyncio.Task[None] | None = None
         self._building_s, self._due = Estimate(BUILDING_S), LEAST_SAMPLES
@@ -82,9 +72,9 @@ class MadeHere(CacheMaker):
 
     async def _build(self, estimate_s: float) -> None:
         seconds, network, samples = 0.0, self._network, self._samples
-        wanted = job(self._wanted, self._books.oracle_s, samples.directory, self._agreement, samples.taken)
+        wanted = job(self._wanted, self._books.oracle_s, samples.directory, self._source.agreement, samples.taken)
         try:
-            self._runner = self._runner or self._make_runner()
+            self._runner = self._runner or self._source.runner()
             answer = await answer_of(self._runner, wanted)
             seconds = max(answer.processor_s, 0.0)
             built = answer.built()

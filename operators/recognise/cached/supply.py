@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from cache_adapt.adaptation.elsewhere import Elsewhere
 from operators.inference import Inference
 from operators.recognise.account.books import Books
-from operators.recognise.cached.building import CutPlan, Network, Runner
+from operators.recognise.cached.building import CutPlan, Network
 from operators.recognise.cached.cache_network import CacheNetwork
+from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.made_elsewhere import MadeElsewhere, Order
 from operators.recognise.cached.made_here import MadeHere
 from operators.recognise.cached.makers import CacheMaker
 from operators.recognise.cached.sampled_engine import SampledEngine
-from serving.common.clock import SYSTEM, Clock
 from serving.common.threads import in_thread
 from serving.engines.exits import ExitOutputs
 from serving.errors import SluiceError
-
-if TYPE_CHECKING:
-    from cache_adapt.caches.store import BuiltCaches
 
 log = logging.getLogger(__name__)
 
@@ -36,26 +29,6 @@ PATIENCE = 60.0
 """Caches are left when they have cost more than they saved by so many looks of the oracle."""
 SILENT_EVERY = 32
 """While caches answer, at most every so-manieth frame's looks go through as a whole, to be samples."""
-
-
-@dataclass(frozen=True)
-class CacheSource:
-    """Where the caches of a node come from."""
-
-    built: BuiltCaches | None
-    """Caches from a file; None: they are made from looks."""
-    plan: Callable[[], Sequence[CutPlan]]
-    """Chooses places in the oracle, in a thread; ModelError where it cannot be cut. Not called for built caches."""
-    runner: Callable[[], Runner]
-    """Makes who builds; called once, when the first caches are due."""
-    samples: Path
-    """The directory of the node's samples."""
-    agreement: float
-    """What the audit demands."""
-    node: str = ""
-    elsewhere: Elsewhere | None = None
-    """Makes the caches in place of this process."""
-    clock: Clock = SYSTEM
 
 
 class CacheSupply:
@@ -187,7 +160,7 @@ class CacheSupply:
         source, card = self._source, self._engine.card(self._oracle)
         if source.elsewhere is None:
             wanted = Network(card.name, card.identity, len(card.classes), plan)
-            return MadeHere(wanted, network, source.agreement, self._books, source.samples, source.runner)
+            return MadeHere(wanted, network, source, self._books)
         order = Order.of(source.node, self._oracle, card, plan, source.agreement)
         return MadeElsewhere(order, network, self._books, source.elsewhere, source.clock)
 

@@ -70,10 +70,9 @@ class Samples:
         return found
 
 
-class HeadKind:
-    """Heads: a ``Trainable``."""
+class _OnTemplates:
+    """What both kinds have in common: they are trained on samples of templates."""
 
-    kind = HEAD
     least_samples = 0
 
     def __init__(self, samples: Samples, trainer: Specializer) -> None:
@@ -82,6 +81,12 @@ class HeadKind:
     def why_foreign(self, subject: Subject) -> str | None:
         """See ``Trainable``."""
         return self._samples.why_foreign(subject)
+
+
+class HeadKind(_OnTemplates):
+    """Heads: a ``Trainable``."""
+
+    kind = HEAD
 
     def why_not(self, target: Target) -> str | None:
         """See ``Trainable``."""
@@ -117,18 +122,10 @@ class HeadKind:
         return Judgement(worth)
 
 
-class RatesKind:
+class RatesKind(_OnTemplates):
     """How well heads do that are trained on the window: a ``Trainable`` for templates without a set of their own."""
 
     kind = RATES
-    least_samples = 0
-
-    def __init__(self, samples: Samples, trainer: Specializer) -> None:
-        self._samples, self._trainer = samples, trainer
-
-    def why_foreign(self, subject: Subject) -> str | None:
-        """See ``Trainable``."""
-        return self._samples.why_foreign(subject)
 
     def why_not(self, target: Target) -> str | None:
         """See ``Trainable``."""

@@ -29,7 +29,7 @@ AUDITED = 0.04
 PROVABLE = 0.75
 """Share of the allowed disagreement up to which a proof is to be had in reasonable time."""
 SOUGHT_EVERY = 10
-"""Objects: a search takes a tenth of a millisecond."""
+"""Objects of a stream from one search for a better head to the next."""
 GROWTH = 2.0
 """A profile is made of twice as many samples as the one before."""
 

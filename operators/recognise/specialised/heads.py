@@ -19,7 +19,7 @@ from operators.recognise.specialised.cascade_state import CascadeState
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.own_samples import NOTHING, Computed
 from operators.recognise.specialised.report import specialization
-from operators.recognise.terms import Told
+from operators.recognise.terms import Listeners
 from operators.wire.schema import Model, NodePlan, ShortcutKind
 from serving.common.untrusted import decode
 from specialization.heads.head import OTHER
@@ -92,16 +92,16 @@ class Heads(Shortcut):
         node: str,
         recogniser: Recogniser,
         supply: HeadSupply,
-        told: Told,
+        listeners: Listeners,
         per_track: bool = False,
     ) -> None:
-        """``told.changed`` is called with a stream whose head began or ceased to answer.
+        """``listeners.changed`` is called with a stream whose head began or ceased to answer.
 
         ``per_track``: WEG hears of a tracked object once, when the looks at it are ``concluded``, else of every look.
         """
         self.models = supply.features.networks
         self._node, self._recogniser, self._supply = node, recogniser, supply
-        self._told, self._per_track = told, per_track
+        self._listeners, self._per_track = listeners, per_track
         self._streams: dict[str, HeadStream] = {}
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
@@ -226,8 +226,8 @@ class Heads(Shortcut):
         """Return the cascade of a stream; a new one for a new stream."""
         if stream not in self._streams:
             where = f"stream {stream}, node {self._node}"
-            trained = partial(self._told.observer.head_trained, stream, self._node)
-            cascade = Cascade(where, stream, self._supply, lambda: self._told.changed(stream), trained)
+            trained = partial(self._listeners.observer.head_trained, stream, self._node)
+            cascade = Cascade(where, stream, self._supply, lambda: self._listeners.changed(stream), trained)
             self._streams[stream] = HeadStream(cascade)
         return self._streams[stream].cascade
 

@@ -13,6 +13,7 @@ from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
+from serving.loading.bounds import NetworkBounds
 from tests.models import save_graph, write_card
 
 CARD = {"task": "detect", "classes": ["cat", "dog"], "decoding": {"kind": "ssd"}}
@@ -173,7 +174,7 @@ async def test_a_real_ssd_graph_whose_outputs_are_known(tmp_path: Path) -> None:
     size = {"width": 4, "height": 4, "scale": 1 / 255}
     rule = {"kind": "ssd", "background": 0, "box_order": "yxyx"}
     write_card(directory, task="detect", classes=["lamp"], outputs=["boxes", "scores"], input=size, decoding=rule)
-    engine = Backend(Catalogue([tmp_path]), threads=1)
+    engine = Backend(Catalogue([tmp_path]), bounds=NetworkBounds(threads=1))
     await engine.start()
     detector = OnnxDetector(engine, "detect", ["bright"])
     bright, dark = np.full((10, 20, 3), 230, np.uint8), np.zeros((10, 20, 3), np.uint8)

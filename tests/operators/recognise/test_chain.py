@@ -18,7 +18,7 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Terms, Told
+from operators.recognise.terms import Listeners, Terms
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import NodePlan
 from serving.errors import SluiceError
@@ -49,7 +49,7 @@ class Scene:
         self._put_up_a_gate()
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint")
         links = [Variant(recogniser, *recogniser.roles.shortcuts)]
-        self.node = Chain("type", links, Oracle(recogniser), Terms(rule, Told(self.changed.append)))
+        self.node = Chain("type", links, Oracle(recogniser), Terms(rule, Listeners(self.changed.append)))
         for stream in in_service:
             self.node.restore(stream, IN_SERVICE)
 
@@ -263,7 +263,7 @@ async def test_audits_of_a_stream_that_is_gone_are_still_finished() -> None:
 
 
 async def test_streams_that_are_gone_are_forgotten_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("operators.recognise.shortcuts.node_stream.REMEMBERED_STREAMS", 2)
+    monkeypatch.setattr("operators.audits.streams.REMEMBERED_STREAMS", 2)
     scene = Scene()
     for name in "abc":
         await scene.frame(0, stream=name)

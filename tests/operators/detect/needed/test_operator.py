@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.operator import FEWEST_LOOKS, Demand, DetectWhenNeeded
+from operators.detect.needed.operator import FEWEST_LOOKS, DetectWhenNeeded, Terms
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import call, make_frame
 from operators.testing.engine import FakeEngine
@@ -59,7 +59,7 @@ class Finder:
 def needed(finder: Finder, accuracy: float = 0.95, cost_s: float = 10.0) -> DetectWhenNeeded:
     engine = FakeEngine()
     engine.costs_s["finder"] = cost_s
-    return DetectWhenNeeded("find", finder, engine, "finder", Demand(accuracy, 0.3))
+    return DetectWhenNeeded("find", finder, "finder", Terms(accuracy, 0.3, engine))
 
 
 async def play(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.detect.needed.operator import Demand, DetectWhenNeeded
+from operators.detect.needed.operator import DetectWhenNeeded, Terms
 from operators.detect.needed.pace import FIRST_REST, LONGEST_REST, PACES, Pace
 from operators.detect.needed.snapshot import LARGEST_BYTES, from_json, to_json
 from operators.testing.builders import CALL, make_frame
@@ -30,12 +30,12 @@ class Nothing:
 
 
 def needed(model: str = "finder", accuracy: float = ACCURACY) -> DetectWhenNeeded:
-    return DetectWhenNeeded("find", Nothing(), FakeEngine(), model, Demand(accuracy, 0.3))
+    return DetectWhenNeeded("find", Nothing(), model, Terms(accuracy, 0.3, FakeEngine()))
 
 
 async def after_a_frame(operator: DetectWhenNeeded) -> Pace:
     await operator.process(make_frame(), (), CALL)
-    return operator._here["cam"].pace
+    return operator._streams.here("cam").pace
 
 
 def proven(pace: Pace) -> Pace:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.operator import FEWEST_LOOKS, Demand, DetectWhenNeeded
+from operators.detect.needed.operator import FEWEST_LOOKS, DetectWhenNeeded, Terms
 from operators.frames.frame import Frame, Region
 from operators.testing.builders import call, make_frame
 from operators.testing.engine import FakeEngine
@@ -28,7 +28,7 @@ async def test_audits_ask_the_reference_and_not_the_model_that_ran() -> None:
     planned, reference = Finder(), Finder()
     engine = FakeEngine()
     engine.costs_s["finder"] = 10.0
-    operator = DetectWhenNeeded("find", planned, engine, "finder", Demand(0.95, 0.3), reference)
+    operator = DetectWhenNeeded("find", planned, "finder", Terms(0.95, 0.3, engine), reference)
     reference.drifts = True
     await play(operator, [100] * 600)
     await operator.close(10.0)
@@ -43,7 +43,7 @@ async def test_audits_ask_the_reference_and_not_the_model_that_ran() -> None:
 async def test_what_another_model_found_is_not_taken_for_the_references(model: str, always_two: bool) -> None:
     reference, engine = Reference(), FakeEngine()
     engine.costs_s["finder"] = 10.0
-    operator = DetectWhenNeeded("find", Finder(), engine, "finder", Demand(0.95, 0.3), reference)
+    operator = DetectWhenNeeded("find", Finder(), "finder", Terms(0.95, 0.3, engine), reference)
     for number in range(400):
         frame = make_frame(number, number / FPS, picture(40 + number % 100), "cam", "run-1")
         await operator.process(frame, (), call(model))
@@ -57,7 +57,7 @@ async def test_what_another_model_found_is_not_taken_for_the_references(model: s
 async def test_a_look_that_costs_more_than_the_model_that_runs_is_not_made() -> None:
     engine = FakeEngine()
     engine.costs_s.update({"finder": 10.0, "another": 1e-9})
-    operator = DetectWhenNeeded("find", Finder(), engine, "finder", Demand(0.95, 0.3), Finder())
+    operator = DetectWhenNeeded("find", Finder(), "finder", Terms(0.95, 0.3, engine), Finder())
     declined = {}
     for model in ("finder", "another"):
         for number in range(FEWEST_LOOKS + 30):

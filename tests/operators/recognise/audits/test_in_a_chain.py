@@ -20,7 +20,7 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Terms, Told
+from operators.recognise.terms import Listeners, Terms
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.disagreement import Disagreement
 from operators.wire.schema import NodePlan
@@ -60,7 +60,7 @@ class Street:
             "type",
             [Variant(recogniser, *recogniser.roles.shortcuts)],
             Oracle(recogniser),
-            Terms(rule or Rule(0.9), Told(observer=self.heard)),
+            Terms(rule or Rule(0.9), Listeners(observer=self.heard)),
             objects,
         )
         if served:

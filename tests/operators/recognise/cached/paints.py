@@ -20,9 +20,10 @@ from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
 from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.sampled_engine import SampledEngine
-from operators.recognise.cached.supply import CacheSource, CacheSupply
+from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region

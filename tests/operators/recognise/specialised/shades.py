@@ -33,7 +33,7 @@ from operators.recognise.specialised.labels import Labels
 from operators.recognise.specialised.made_elsewhere import MadeElsewhere
 from operators.recognise.specialised.makers import MadeHere
 from operators.recognise.specialised.own_samples import NodeSamples
-from operators.recognise.terms import Terms, Told
+from operators.recognise.terms import Listeners, Terms
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import NodePlan, ShortcutKind
 from specialization.rates import Measured, Rates
@@ -116,12 +116,12 @@ class Scene:
         self.supply = self._supply(recogniser, template(directory / "tiny", store), trainer, rule)
         self.trained = TrainedHeads()
         observers = Observers([self.trained])
-        self.heads = Heads("type", recogniser, self.supply, Told(self.changed.append, observers), per_track)
+        self.heads = Heads("type", recogniser, self.supply, Listeners(self.changed.append, observers), per_track)
         links: list[Shortcut] = [self.heads] if specialize else []
         links += [Variant(recogniser, *recogniser.roles.shortcuts, self.supply.books.costs)] if variant else []
         self.oracle = Oracle(recogniser)
         objects = Objects(recogniser) if per_track else None
-        terms = Terms(rule, Told(self.changed.append), self.supply.books)
+        terms = Terms(rule, Listeners(self.changed.append), self.supply.books)
         self.node = Chain("type", links, self.oracle, terms, objects)
         self.seq = 0
         self.leaves = True
