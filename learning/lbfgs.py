@@ -1,7 +1,7 @@
 """Finds where a smooth convex function is least: L-BFGS (Liu and Nocedal, 1989, algorithm 2.1). Pure.
 
 The step along a direction is found by bisection until it meets the weak Wolfe conditions (Lewis and Overton, 2013,
-algorithm 2.6). SciPy has the same; to import its optimisers takes twenty times as long as to train a head.
+algorithm 2.6). SciPy has the same; whoever trains a head need not import its optimisers.
 """
 
 from __future__ import annotations

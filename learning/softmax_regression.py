@@ -1,6 +1,6 @@
 """Multinomial logistic regression on weighted rows: a convex problem, solved by L-BFGS.
 
-As fast as scikit-learn's, whose import alone takes longer than training.
+scikit-learn has the same; whoever trains a head need not import it.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from cache_adapt.caches.calibrate import calibrated
 from cache_adapt.caches.explore import Cut, Explored, Wanted, held_at, problem, trained_at
 from cache_adapt.caches.held import Held
-from cache_adapt.caches.learned_cache import LearnedCache
-from cache_adapt.caches.store import MOST_CACHES, BuiltCaches, Card, cards
+from cache_adapt.caches.store import MOST_CACHES, BuiltCaches, CacheCard, Card, cards
+from cache_adapt.caches.training import Lessons
 from cache_adapt.compose.compose import compose
 from cache_adapt.compose.problem import WORTH
-from cache_adapt.exits.certify import Certified
+from cache_adapt.exits.certify import Certified, Constraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,7 @@ def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -
     leave_s = latencies([(each.cut, each.explored) for each in chosen], network.whole_s)
     scores = [each.held.errors[each.explored.selector] for each in chosen]
     right = [each.held.right for each in chosen]
-    how = wanted.of, wanted.independent, wanted.proven_later
-    thresholds, found = calibrated(scores, right, leave_s, wanted.agreement, *how)
+    thresholds, found = calibrated(scores, right, leave_s, wanted.constraint)
     idle = [not count for count in found.effect.answered.tolist()]
     if any(idle):
         kept = [each for each, out in zip(chosen, idle, strict=True) if not out]
@@ -90,28 +89,22 @@ def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -
         )
         for each, t in zip(chosen, thresholds, strict=True)
     ]
-    return Built(_built(network, trained, found, wanted, latency_s, chosen), latency_s, found, tuple(leave_s))
-
-
-def _built(
-    network: Network,
-    trained: Sequence[LearnedCache],
-    found: Certified,
-    wanted: Wanted,
-    latency_s: float,
-    chosen: Sequence[_Chosen],
-) -> BuiltCaches:
-    lessons = chosen[0].cut.lessons
     rates = (found.effect.answered / max(found.inputs, 1)).tolist()
-    card = Card(
+    card = _card(network, wanted.constraint, chosen[0].cut.lessons, cards(trained, rates), latency_s)
+    return Built(BuiltCaches(card, tuple(trained)), latency_s, found, tuple(leave_s))
+
+
+def _card(
+    network: Network, constraint: Constraint, lessons: Lessons, caches: tuple[CacheCard, ...], latency_s: float
+) -> Card:
+    return Card(
         schema="sluice.caches/1",
         model=network.model,
         model_identity=network.identity,
         classes=lessons.classes,
-        agreement=wanted.agreement,
-        of=wanted.of,
+        agreement=constraint.agreement,
+        of=constraint.of,
         samples=len(lessons.features),
         speedup=network.whole_s / latency_s,
-        caches=cards(trained, rates),
+        caches=caches,
     )
-    return BuiltCaches(card, tuple(trained))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.caches.held import Held
-from cache_adapt.exits.certify import Certified, Share, certified
+from cache_adapt.exits.certify import Certified, Constraint, certified
 from cache_adapt.exits.record import Record
 
 
@@ -27,10 +27,7 @@ def calibrated(
     scores: Sequence[NDArray[np.float32]],
     right: Sequence[NDArray[np.bool_]],
     latency: Sequence[float],
-    agreement: float,
-    of: Share = "inputs",
-    independent: float = 1.0,
-    proven_later: bool = False,
+    constraint: Constraint,
 ) -> tuple[list[float], Certified]:
     """Thresholds on the error scores of caches that are asked one after the other, and what they do.
 
@@ -40,33 +37,24 @@ def calibrated(
     ordered = [np.sort(each) for each in scores]
     count = max(len(ordered[0]), 1)
     ranks = np.stack([np.searchsorted(line, each) / count for line, each in zip(ordered, scores, strict=True)])
-    found = certified(Record.of(ranks, np.stack(right), latency), agreement, of, independent, proven_later)
+    found = certified(Record.of(ranks, np.stack(right), latency), constraint)
     return [_value(line, share) for line, share in zip(ordered, found.thresholds.tolist(), strict=True)], found
 
 
-def best_score(
-    held: Held, agreement: float, of: Share = "inputs", independent: float = 1.0, proven_later: bool = False
-) -> tuple[bool, Operating]:
-    """Whether selectors or the largest probability answer more at this agreement, and how much."""
-    found = {rival: operating(held, rival, agreement, of, independent, proven_later) for rival in (False, True)}
+def best_score(held: Held, constraint: Constraint) -> tuple[bool, Operating]:
+    """Whether selectors or the largest probability answer more within the constraint, and how much."""
+    found = {rival: operating(held, rival, constraint) for rival in (False, True)}
     best = max(found, key=lambda rival: found[rival].hit_rate)  # the simpler one where they are equal
     return best, found[best]
 
 
-def operating(
-    held: Held,
-    selector: bool,
-    agreement: float,
-    of: Share = "inputs",
-    independent: float = 1.0,
-    proven_later: bool = False,
-) -> Operating:
+def operating(held: Held, selector: bool, constraint: Constraint) -> Operating:
     """What a cache by itself answers, and how well."""
     errors = held.errors[selector]
-    _, found = calibrated([errors], [held.right], [1.0, 2.0], agreement, of, independent, proven_later)
+    _, found = calibrated([errors], [held.right], [1.0, 2.0], constraint)
     answered = int(found.effect.answered.sum())
     accuracy = 1 - found.effect.wrong / answered if answered else 1.0
-    return Operating(agreement, answered / max(found.inputs, 1), accuracy)
+    return Operating(constraint.agreement, answered / max(found.inputs, 1), accuracy)
 
 
 def _value(ordered: NDArray[np.float32], share: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated
 from zlib import crc32
@@ -17,7 +17,7 @@ from cache_adapt.caches.held import Held, held
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.training import Lessons, train_predictor, train_selector
 from cache_adapt.compose.problem import Cache, Problem
-from cache_adapt.exits.certify import Share
+from cache_adapt.exits.certify import Constraint
 
 BUDGETS = (1.0, 0.5, 0.25)
 """Parts of what may be answered wrongly that one cache may use up by itself; composition chooses."""
@@ -44,21 +44,16 @@ class Cut:
 class Wanted:
     """What caches are built for."""
 
-    agreement: float
-    of: Share = "inputs"
-    """Among what at most 1 − ``agreement`` may be wrong."""
+    constraint: Constraint
     architectures: Sequence[str] = EXPLORED
     memory_bytes: float = float("inf")
     seed: int = 0
-    independent: float = 1.0
-    """As how many inputs each one counts: less than 1 where several show the same object."""
-    proven_later: bool = False
-    """Whether each stream demands a proof before caches answer there, so that weaker evidence will do."""
 
     @property
-    def levels(self) -> list[float]:
-        """The agreements at which a cache is looked at by itself."""
-        return [1 - (1 - self.agreement) * share for share in (BUDGETS if self.of == "inputs" else (1.0,))]
+    def levels(self) -> list[Constraint]:
+        """The constraints under which a cache is looked at by itself."""
+        whole, shares = self.constraint, BUDGETS if self.constraint.of == "inputs" else (1.0,)
+        return [replace(whole, agreement=1 - (1 - whole.agreement) * share) for share in shares]
 
 
 class Explored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,7 +100,9 @@ def problem(cuts: Sequence[Cut], whole_s: float, explored: Sequence[Explored], w
         for point in each.points
         if point.hit_rate > 0
     ]
-    return Problem(layers, sorted(caches, key=lambda cache: cache.layer), wanted.agreement, wanted.memory_bytes)
+    return Problem(
+        layers, sorted(caches, key=lambda cache: cache.layer), wanted.constraint.agreement, wanted.memory_bytes
+    )
 
 
 def held_at(cut: Cut, name: str, wanted: Wanted) -> Held:
@@ -123,9 +120,8 @@ def trained_at(cut: Cut, name: str, found: Held, selector: bool, wanted: Wanted)
 
 def _explored(cut: Cut, name: str, wanted: Wanted, timed: Timed) -> Explored:
     found = held_at(cut, name, wanted)
-    how = wanted.of, wanted.independent, wanted.proven_later
-    selector, _ = best_score(found, wanted.agreement, *how)
-    points = tuple(operating(found, selector, level, *how) for level in wanted.levels)
+    selector, _ = best_score(found, wanted.constraint)
+    points = tuple(operating(found, selector, level) for level in wanted.levels)
     rng, few = _rng(wanted, cut.tensor, name, "time"), slice(TIMED_ROWS)
     blank = LearnedCache(  # the clock does not care for its weights
         cut.tensor,

@@ -75,6 +75,7 @@ def answered(job: CachesJob) -> CachesAnswer:
     from cache_adapt.caches.build import Network, build
     from cache_adapt.caches.explore import Cut, Wanted, explore
     from cache_adapt.caches.training import Lessons
+    from cache_adapt.exits.certify import Constraint
     from learning.store import FeatureStore
 
     try:
@@ -89,7 +90,8 @@ def answered(job: CachesJob) -> CachesAnswer:
             for each, tap in zip(job.cuts, taps, strict=True)
         ]
         most = float("inf") if job.memory_bytes is None else job.memory_bytes
-        wanted = Wanted(job.agreement, "answers", job.architectures, most, job.seed, job.independent, proven_later=True)
+        constraint = Constraint(job.agreement, "answers", job.independent, proven_later=True)
+        wanted = Wanted(constraint, job.architectures, most, job.seed)
         explored = list(explore(cuts, wanted, lookup_s))
         found = build(Network(job.model, job.model_identity, job.whole_s), cuts, explored, wanted)
     except SluiceError as error:

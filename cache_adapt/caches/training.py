@@ -1,7 +1,7 @@
 """Trains predictors and selectors: two small layers, Adam (Kingma and Ba, 2015), in numpy.
 
-The networks are a hidden layer and an output layer, whose gradients are a few products of matrices. PyTorch computes
-them no faster at this size, and importing it takes a training process two seconds and 200 MB.
+The networks are a hidden layer and an output layer, whose gradients are a few products of matrices: no reason for a
+training process to import PyTorch.
 """
 
 from __future__ import annotations

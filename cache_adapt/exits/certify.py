@@ -40,6 +40,20 @@ Share = Literal["inputs", "answers"]
 
 
 @dataclass(frozen=True, slots=True)
+class Constraint:
+    """What thresholds have to keep, and by what evidence that is judged."""
+
+    agreement: float
+    """At most 1 − ``agreement`` may be wrong."""
+    of: Share = "inputs"
+    """Among what at most 1 − ``agreement`` may be wrong."""
+    independent: float = 1.0
+    """As how many inputs each one counts: less than 1 where several show the same object."""
+    proven_later: bool = False
+    """Whether each stream demands a proof before anything is answered there, so that weaker evidence will do."""
+
+
+@dataclass(frozen=True, slots=True)
 class Certified:
     """Thresholds, and what they did to the inputs that they were judged on."""
 
@@ -51,16 +65,13 @@ class Certified:
     """How many they were judged on."""
 
 
-def certified(
-    record: Record, agreement: float, of: Share = "inputs", independent: float = 1.0, proven_later: bool = False
-) -> Certified:
-    """The highest thresholds on the climb at which at most 1 − ``agreement`` is wrong of the inputs, or answers.
+def certified(record: Record, constraint: Constraint) -> Certified:
+    """The highest thresholds on the climb that keep the constraint.
 
-    ``independent``: as how many inputs each one counts, less than 1 where several show the same object.
-    ``proven_later``: whether weaker evidence will do. Where not even the first step can be certified all thresholds are
-    0: no input leaves.
+    Where not even the first step can be certified all thresholds are 0: no input leaves.
     """
-    tuning, judging = (record, record) if proven_later else halves(record)
+    agreement, of, independent = constraint.agreement, constraint.of, constraint.independent
+    tuning, judging = (record, record) if constraint.proven_later else halves(record)
     kept = Certified(np.zeros(record.exits), effect(judging, np.zeros(record.exits)), 0.0, judging.inputs)
     for thresholds in _finely(climb(tuning, agreement)):
         found = effect(judging, thresholds)

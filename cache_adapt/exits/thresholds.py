@@ -3,7 +3,8 @@
 From thresholds of 0, each round tries to raise every threshold by its own step, the others left alone, and carries out
 the one that saves most latency for each further wrong answer. A step that would break the constraint is halved, down to
 ``LEAST_STEP``; that of the threshold which was raised is doubled. A higher threshold lets more inputs leave, so that
-wherever a step is refused further ones are too. Inputs are bits, so that a candidate is evaluated in microseconds.
+wherever a step is refused further ones are too. Inputs are bits, so that a candidate is
+evaluated by counting them (``benchmarks/tuning.py`` times it).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class JobAnswer(msgspec.Struct, frozen=True):
 
 
 class ProcessSpecializer:
-    """A ``Specializer`` whose jobs run in a ``JobRunner``: a head takes a second, a profile a minute."""
+    """A ``Specializer`` whose jobs run in a ``JobRunner``."""
 
     def __init__(self, longest_s: float = LONGEST_S) -> None:
         self._runner = JobRunner(CHILD, NAME, longest_s)

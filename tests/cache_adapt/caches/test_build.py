@@ -12,10 +12,11 @@ from cache_adapt.caches.calibrate import best_score, calibrated
 from cache_adapt.caches.explore import Explored, Wanted, explore, problem
 from cache_adapt.caches.held import Held, folds, held
 from cache_adapt.caches.selector import largest
+from cache_adapt.exits.certify import Constraint
 from tests.cache_adapt.caches.made import SHA, cuts, lessons
 
 NETWORK = Network("vehicle", SHA, 8e-3)
-WANTED = Wanted(0.95, architectures=("FC(64)", "Pool(128)"))
+WANTED = Wanted(Constraint(0.95), architectures=("FC(64)", "Pool(128)"))
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +98,13 @@ def test_folds_are_runs_of_neighbours():
 def test_the_better_score_is_taken():
     known = held("FC(64)", lessons(2.6), np.random.default_rng(0))
     worthless = Held(known.distribution, known.right, known.errors | {True: np.full(900, 0.5, np.float32)})
-    assert best_score(worthless, 0.95)[0] is False
+    assert best_score(worthless, Constraint(0.95))[0] is False
     clear = np.where(known.right, 0.1, 0.9).astype(np.float32)
-    assert best_score(replace(known, errors=known.errors | {True: clear}), 0.95)[0] is True
+    assert best_score(replace(known, errors=known.errors | {True: clear}), Constraint(0.95))[0] is True
 
 
 def test_thresholds_are_on_the_scores_themselves():
     known = held("FC(64)", lessons(1.8), np.random.default_rng(0))
     errors = largest(known.distribution)
-    (threshold,), found = calibrated([errors], [known.right], [1.0, 2.0], 0.95)
+    (threshold,), found = calibrated([errors], [known.right], [1.0, 2.0], Constraint(0.95))
     assert abs((errors < threshold).mean() - found.thresholds[0]) < 0.01
