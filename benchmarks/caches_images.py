@@ -28,7 +28,7 @@ from cache_adapt.caches.explore import Cut, Wanted, explore, problem
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.caches.training import Lessons
 from cache_adapt.compose.rivals import Variant, planned
-from cache_adapt.exits.certify import upper_bound
+from cache_adapt.exits.certify import Constraint, upper_bound
 from pipelines.measure.tapped_pictures import cut_costs, forward_tapped
 from serving.common.softmax import softmax
 from serving.common.tensors import Array
@@ -129,7 +129,7 @@ def _built(case: Case, int8: float, ratio: float) -> Iterator[tuple[float, ExitN
     """For each target: the network with the best caches, or None, and what composition would run."""
     cuts, whole_s = _cuts(case)
     for target in TARGETS:
-        wanted = Wanted(target, "inputs", ARCHITECTURES)
+        wanted = Wanted(Constraint(target), ARCHITECTURES)
         explored = list(explore(cuts, wanted, lookup_s))
         whole = problem(cuts, whole_s, explored, wanted)
         least = 1 - upper_bound(round((1 - int8) * COMPARED), COMPARED)

@@ -44,6 +44,7 @@ from serving.catalogue.lookup import file_sha256
 from serving.catalogue.public import public_model
 from serving.common.tensors import Image
 from serving.errors import BadInput
+from serving.loading.bounds import NetworkBounds
 from serving.scheduling.urgency import Urgency
 
 DATA = Path(os.environ.get("SLUICE_DATA", "../shared/data"))
@@ -93,7 +94,7 @@ def measure(quick: bool) -> harness.Outcome:
 
 
 async def _measured(folder: Path, limit: int | None) -> list[harness.Row]:
-    engine = Backend(catalogue([_models(folder / "models")]), threads=1)
+    engine = Backend(catalogue([_models(folder / "models")]), bounds=NetworkBounds(threads=1))
     await engine.start()
     try:
         detectors = {name: OnnxDetector(engine, "detect", [name]) for name in DETECTORS}

@@ -25,7 +25,7 @@ from pipelines.observe.live import pictures
 from pipelines.observe.live.page import Page
 from pipelines.observe.station import Station
 from pipelines.observe.web.listen import Listen
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
@@ -116,7 +116,7 @@ async def _play(folder: Path, rounds: int) -> list[Turn]:
     setting = Setting(ThreadSpecializer(), [show], observers=watching)
     run = EmbeddedRun("observed", capture_specs(query, realtime=True, loop=True), [], watching)
     stop, turns = asyncio.Event(), list[Turn]()
-    async with station.open(), assembled(query, compile_dag(query), catalogue([]), setting) as parts:
+    async with station.open(), assembled(compiled(query, catalogue([])), setting) as parts:
         station.knows(parts.shortcuts.plans)
         running = asyncio.create_task(run.run(parts.executor, stop))
         await asyncio.sleep(3 * CLIP_S)

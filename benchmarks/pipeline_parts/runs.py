@@ -30,7 +30,8 @@ from operators.publish.track_events import TrackMessage
 from operators.wire.schema import Result, from_json
 from pipelines.assembly.build import build_executor
 from pipelines.partition.dispatch import TopicNames
-from pipelines.query.dag import STAGES, compile_dag
+from pipelines.query.compiled import compiled
+from pipelines.query.dag import STAGES
 from pipelines.query.query_file import Events, Query
 from pipelines.report.run_counts import RunCounts
 from pipelines.run.capture_specs import capture_specs
@@ -38,7 +39,7 @@ from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.progress import RunProgress
 from pipelines.settings import BrokerSettings
 from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from serving.backend import Backend
 
 P = ParamSpec("P")
@@ -150,7 +151,7 @@ async def _run_local(load: Load) -> Measured:
     engine = Backend(models())
     await engine.start()
     with closing(JsonLines(os.devnull)) as lines, RunProgress(specs, Console(stderr=True)) as progress:
-        executor = await build_executor(wanted, compile_dag(wanted), engine)
+        executor = await build_executor(compiled(wanted, models()), engine)
         observers = Observers([RunCounts(), progress])
         await EmbeddedRun(wanted.name, specs, [lines, meter], observers).run(executor, asyncio.Event())
     await engine.stop()
@@ -169,13 +170,14 @@ async def _run_worker(load: Load, place: Kafka, ready: Path | None) -> Marks:
     wanted, meter = query(load.clip, load.streams), Meter(load)
     engine = Backend(models())
     await engine.start()
-    executor = await build_executor(wanted, compile_dag(wanted), engine)
+    executor = await build_executor(compiled(wanted, models()), engine)
     config = WorkerConfig(
         KafkaTransport(BrokerSettings((place.bootstrap,))), f"run-{uuid.uuid4().hex[:8]}", place.topics(wanted)
     )
     begun = asyncio.Event()
     telling = asyncio.create_task(_tell(begun, ready))
-    await run_worker(config, executor, MeteredEvents(meter, wanted.publish.events), stop=meter.done, ready=begun)
+    duties = Duties(executor, MeteredEvents(meter, wanted.publish.events))
+    await run_worker(config, duties, stop=meter.done, ready=begun)
     await telling
     await engine.stop()
     return meter.marks

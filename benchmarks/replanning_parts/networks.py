@@ -49,7 +49,7 @@ class Network:
     def opened(cls, model: str, known: Catalogue, cache: Path) -> Network:
         """Build the variant where it must be, and open it."""
         variant = parse(model)
-        build(known.find(variant.model), variant, cache, np.zeros(0), "")
+        build(known.find(variant.model), variant, cache)
         found = resolve(model, known, cache)
         engine = engine_for(variant, 1)
         engine.load([read_weights(found.path, found.card).SerializeToString()])

@@ -19,6 +19,7 @@ from operators.plan import Decision
 from operators.wire.schema import FrameId
 from pipelines.environment import catalogue
 from serving.backend import Backend
+from serving.loading.bounds import NetworkBounds
 from serving.scheduling.urgency import Urgency
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,7 +37,7 @@ def frames(clip: Path, most: int | None) -> Iterator[Frame]:
 
 async def recorded(clip: Path, most: int | None, models: Path, model: str) -> tuple[Found, float]:
     """Return what the detector finds on each frame, and its processor seconds for one."""
-    engine = Backend(catalogue([models]), threads=1)
+    engine = Backend(catalogue([models]), bounds=NetworkBounds(threads=1))
     await engine.start()
     try:
         detector = OnnxDetector(engine, "detect", [model])

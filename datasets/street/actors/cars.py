@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from datasets.street.drawing.mesh import GLASS, HalfWidth, Mesh, MeshBuilder, Profile, straight
@@ -44,10 +46,10 @@ def car(rng: Rng) -> Mesh:
     mesh = MeshBuilder()
     mesh.section(0.0)
     nose = belt - between(rng, 0.1, 0.2)
-    outline = lower_body(rear, front, clear, belt, cowl, nose)
+    lower = LowerBody(rear, front, clear, belt, cowl, nose)
     half = cabin_width(width, belt, height, between(rng, 0.1, 0.2))
-    mesh.extrude(outline, half, body)
-    trim_body(mesh, rng, outline, half, (rear, front), clear, body)
+    mesh.extrude(lower.outline, half, body)
+    trim_body(mesh, rng, lower, half, body)
     cabin = [(tail, belt), (roof_rear, height), (roof_front, height), (cowl, belt)]
     mesh.extrude(cabin, half, body)
     glaze(mesh, rng, cabin, half, pillars=2 if kind in ("estate", "offroad", "kombi") else 1)
@@ -59,31 +61,35 @@ def car(rng: Rng) -> Mesh:
     return mesh.build()
 
 
-def lower_body(rear: float, front: float, clear: float, belt: float, cowl: float, nose: float) -> Profile:
-    """The side view below the windows, from the tail clockwise."""
-    return [
-        (rear + 0.08, clear),
-        (rear, clear + 0.3),
-        (rear + 0.06, belt),
-        (cowl, belt + 0.01),
-        (front - 0.2, nose),
-        (front, nose - 0.22),
-        (front - 0.06, clear),
-    ]
+class LowerBody(NamedTuple):
+    """A light vehicle below its windows: where it ends, and heights, metres."""
+
+    rear: float
+    front: float
+    clear: float
+    belt: float
+    cowl: float
+    nose: float
+
+    @property
+    def outline(self) -> Profile:
+        """The side view, from the tail clockwise."""
+        rear, front, clear, belt, cowl, nose = self
+        return [
+            (rear + 0.08, clear),
+            (rear, clear + 0.3),
+            (rear + 0.06, belt),
+            (cowl, belt + 0.01),
+            (front - 0.2, nose),
+            (front, nose - 0.22),
+            (front - 0.06, clear),
+        ]
 
 
-def trim_body(
-    mesh: MeshBuilder,
-    rng: Rng,
-    outline: Profile,
-    half: HalfWidth,
-    ends: tuple[float, float],
-    clear: float,
-    body: Colour,
-) -> None:
+def trim_body(mesh: MeshBuilder, rng: Rng, lower: LowerBody, half: HalfWidth, body: Colour) -> None:
     """Sills, door lines, handles, lamps, grille and number plates of a light vehicle's lower body."""
-    rear, front = ends
-    belt = outline[2][1]
+    rear, front, clear, belt = lower.rear, lower.front, lower.clear, lower.belt
+    outline = lower.outline
     mesh.stripe((rear + 0.1, front - 0.1), (clear, clear + 0.1), half, DARK)
     middle = (rear + front) / 2
     for x in (middle - 0.75, middle + 0.15, middle + 0.95)[: int(rng.integers(2, 4))]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from datasets.street.drawing.mesh import HalfWidth, MeshBuilder
@@ -19,14 +21,17 @@ LETTERS: tuple[tuple[tuple[float, float, float, float], ...], ...] = (
 )
 
 
-def decal(
-    mesh: MeshBuilder,
-    rng: np.random.Generator,
-    x: tuple[float, float],
-    z: tuple[float, float],
-    half_width: HalfWidth,
-) -> None:
-    """A field with lettering on both flanks, somewhere within x and z."""
+class Flanks(NamedTuple):
+    """A part of both flanks of a vehicle."""
+
+    x: tuple[float, float]
+    z: tuple[float, float]
+    half_width: HalfWidth
+
+
+def decal(mesh: MeshBuilder, rng: np.random.Generator, where: Flanks) -> None:
+    """A field with lettering on both flanks, somewhere in this part."""
+    x, z, half_width = where
     field, ink = varied(rng, weighted(rng, PAINTS)), varied(rng, weighted(rng, PAINTS))
     low = z[0] + (z[1] - z[0]) * between(rng, 0.0, 0.35)
     high = z[1] - (z[1] - z[0]) * between(rng, 0.0, 0.3)
@@ -34,20 +39,13 @@ def decal(
     if chance(rng, 0.6):
         slant = between(rng, -0.3, 0.3)
         mesh.both_sides([(left, low), (left + slant, high), (right, high), (right - slant, low)], half_width, field)
-    lettering(
-        mesh, rng, (left + 0.15, right - 0.15), (low + (high - low) * 0.3, low + (high - low) * 0.75), half_width, ink
-    )
+    across, along = (left + 0.15, right - 0.15), (low + (high - low) * 0.3, low + (high - low) * 0.75)
+    lettering(mesh, rng, Flanks(across, along, half_width), ink)
 
 
-def lettering(
-    mesh: MeshBuilder,
-    rng: np.random.Generator,
-    x: tuple[float, float],
-    z: tuple[float, float],
-    half_width: HalfWidth,
-    ink: Colour,
-) -> None:
-    """A word of block letters that fills the height ``z`` and at most the length ``x``."""
+def lettering(mesh: MeshBuilder, rng: np.random.Generator, where: Flanks, ink: Colour) -> None:
+    """A word of block letters that fills the part's height and at most its length."""
+    x, z, half_width = where
     size = z[1] - z[0]
     count = min(int((x[1] - x[0]) / max(size, 0.05)), int(rng.integers(3, 9)))
     start = x[0] + max(x[1] - x[0] - count * size, 0) * rng.random()

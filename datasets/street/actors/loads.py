@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from datasets.street.actors.cars import DARK, cabin_width, paint_of
-from datasets.street.actors.decals import decal
+from datasets.street.actors.decals import Flanks, decal
 from datasets.street.drawing.mesh import MeshBuilder, straight
 from datasets.street.drawing.palette import between, chance, pick, scaled, varied
 from datasets.street.drawing.sprite import Colour
@@ -25,22 +26,32 @@ CARGO: tuple[Colour, ...] = (
 )
 
 
-def body(mesh: MeshBuilder, rng: Rng, what: str, x: tuple[float, float], width: float, deck: float, top: float) -> None:
+class Bed(NamedTuple):
+    """What a load stands on."""
+
+    x: tuple[float, float]
+    """Rear and front."""
+    width: float
+    """Half of it, as everywhere."""
+    deck: float
+    """Height."""
+
+
+def body(mesh: MeshBuilder, rng: Rng, what: str, bed: Bed, top: float) -> None:
     """The load on the frame: ``box``, ``container``, ``refuse``, ``sides``, ``tipper`` or ``tank``."""
     if what == "sides":
-        open_body(mesh, rng, x, width, deck, between(rng, 0.5, 0.62) * top, slats=True)
+        open_body(mesh, rng, bed, between(rng, 0.5, 0.62) * top, slats=True)
     elif what == "tipper":
-        open_body(mesh, rng, x, width, deck, between(rng, 0.55, 0.72) * top, slats=False)
+        open_body(mesh, rng, bed, between(rng, 0.55, 0.72) * top, slats=False)
     elif what == "tank":
-        tank_body(mesh, rng, x, width, deck, top * 0.9)
+        tank_body(mesh, rng, bed, top * 0.9)
     else:
-        box_body(mesh, rng, x, width, deck, top * (1.0 if what == "box" else 0.93), ribs=what != "box")
+        box_body(mesh, rng, bed, top * (1.0 if what == "box" else 0.93), ribs=what != "box")
 
 
-def box_body(
-    mesh: MeshBuilder, rng: Rng, x: tuple[float, float], width: float, deck: float, top: float, ribs: bool
-) -> None:
+def box_body(mesh: MeshBuilder, rng: Rng, bed: Bed, top: float, ribs: bool) -> None:
     """A closed box or curtain sides, plain, ribbed or lettered."""
+    x, width, deck = bed
     colour = varied(rng, (224, 224, 222)) if chance(rng, 0.45) else paint_of(rng)
     mesh.box(x, width, (deck, top), colour)
     half = straight(width)
@@ -51,13 +62,12 @@ def box_body(
         for at in np.arange(x[0] + 0.3, x[1], 0.6):
             mesh.stripe((at, at + 0.12), (deck + 0.14, top - 0.08), half, scaled(colour, 0.82))
     if chance(rng, 0.65):
-        decal(mesh, rng, (x[0] + 0.3, x[1] - 0.3), (deck + 0.3, top - 0.2), half)
+        decal(mesh, rng, Flanks((x[0] + 0.3, x[1] - 0.3), (deck + 0.3, top - 0.2), half))
 
 
-def open_body(
-    mesh: MeshBuilder, rng: Rng, x: tuple[float, float], width: float, deck: float, rim: float, slats: bool
-) -> None:
+def open_body(mesh: MeshBuilder, rng: Rng, bed: Bed, rim: float, slats: bool) -> None:
     """An open body seen from above: boards or steel sides, and the load inside."""
+    x, width, deck = bed
     colour = varied(rng, (96, 128, 156)) if slats and chance(rng, 0.4) else paint_of(rng)
     half = straight(width)
     mesh.box(x, width, (deck, rim), colour)
@@ -69,11 +79,12 @@ def open_body(
     if slats:
         for z in np.arange(deck + 0.2, rim - 0.05, 0.24):
             mesh.stripe((x[0], x[1]), (z, z + 0.05), half, scaled(colour, 0.55))
-    cargo(mesh, rng, x, width, rim)
+    cargo(mesh, rng, bed, rim)
 
 
-def cargo(mesh: MeshBuilder, rng: Rng, x: tuple[float, float], width: float, rim: float) -> None:
+def cargo(mesh: MeshBuilder, rng: Rng, bed: Bed, rim: float) -> None:
     """A heap of bulk goods, stacked boxes, or an empty bed."""
+    x, width, _ = bed
     colour = varied(rng, pick(rng, CARGO))
     what = pick(rng, ("heap", "boxes", "empty"), (3, 2, 2))
     if what == "heap":
@@ -95,8 +106,9 @@ def cargo(mesh: MeshBuilder, rng: Rng, x: tuple[float, float], width: float, rim
             at += size + between(rng, 0.05, 0.5)
 
 
-def tank_body(mesh: MeshBuilder, rng: Rng, x: tuple[float, float], width: float, deck: float, top: float) -> None:
+def tank_body(mesh: MeshBuilder, rng: Rng, bed: Bed, top: float) -> None:
     """A tank of elliptic section with a walkway on top."""
+    x, width, deck = bed
     colour = varied(rng, (214, 214, 212)) if chance(rng, 0.6) else paint_of(rng)
     middle, radius = (deck + top) / 2, (top - deck) / 2
     heights = np.linspace(deck, top, 7).tolist()

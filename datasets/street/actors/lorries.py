@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from datasets.street.actors.cars import DARK, LAMP, TAIL, cabin_width, paint_of
-from datasets.street.actors.loads import STEEL, body
+from datasets.street.actors.loads import STEEL, Bed, body
 from datasets.street.drawing.mesh import GLASS, Mesh, MeshBuilder, straight
 from datasets.street.drawing.palette import between, chance, pick, scaled, varied
 
@@ -26,9 +26,10 @@ def truck(rng: Rng) -> Mesh:
         if length > 7.4 and chance(rng, 0.6)
         else (rear + length * 0.2,)
     )
-    chassis(mesh, (rear, cab_rear), width, deck, axles, rng)
+    bed = Bed((rear, cab_rear), width, deck)
+    chassis(mesh, rng, bed, axles)
     what = pick(rng, ("box", "sides", "tipper", "refuse"), (4, 4, 2, 1))
-    body(mesh, rng, what, (rear, cab_rear - 0.12), width, deck, between(rng, 2.7, 3.6))
+    body(mesh, rng, what, bed._replace(x=(rear, cab_rear - 0.12)), between(rng, 2.7, 3.6))
     mesh.section(front)
     cab(mesh, rng, (cab_rear, front), width * 0.96, (0.42, cab_top), sleeper=False)
     heavy_wheels(mesh, rng, (front - cab_length * 0.55,), width, between(rng, 0.4, 0.48))
@@ -46,9 +47,10 @@ def juggernaut(rng: Rng) -> Mesh:
     mesh.section(rear + trailer / 2)
     first = rear + between(rng, 1.0, 1.8)
     axles = tuple(first + 1.25 * index for index in range(int(rng.integers(2, 4))))
-    chassis(mesh, (rear, trailer_front), width, deck, axles, rng)
+    bed = Bed((rear, trailer_front), width, deck)
+    chassis(mesh, rng, bed, axles)
     what = pick(rng, ("box", "sides", "tipper", "tank", "container"), (4, 4, 3, 1.5, 2))
-    body(mesh, rng, what, (rear, trailer_front), width, deck, between(rng, 3.4, 4.0))
+    body(mesh, rng, what, bed, between(rng, 3.4, 4.0))
     mesh.section(front - cab_length)
     drive = (cab_rear - 0.35,) if chance(rng, 0.6) else (cab_rear - 0.5, cab_rear + 0.7)
     mesh.box((cab_rear - 1.3, cab_rear), width * 0.5, (0.6, 0.95), DARK)
@@ -59,11 +61,9 @@ def juggernaut(rng: Rng) -> Mesh:
     return mesh.build()
 
 
-def chassis(
-    mesh: MeshBuilder, x: tuple[float, float], width: float, deck: float, axles: tuple[float, ...], rng: Rng
-) -> None:
+def chassis(mesh: MeshBuilder, rng: Rng, bed: Bed, axles: tuple[float, ...]) -> None:
     """The frame with its wheels, mudguards, guard rail and rear lamps."""
-    rear, front = x
+    (rear, front), width, deck = bed
     mesh.box((rear + 0.1, front), width * 0.6, (0.55, deck), (54, 54, 56))
     heavy_wheels(mesh, rng, axles, width, between(rng, 0.44, 0.5))
     clear = max(axles) + 0.7

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from datasets.street.actors.cars import DARK, cabin_width, glaze, lower_body, paint_of, trim_body, wheels
+from datasets.street.actors.cars import DARK, LowerBody, cabin_width, glaze, paint_of, trim_body, wheels
 from datasets.street.drawing.mesh import HalfWidth, Mesh, MeshBuilder, straight
 from datasets.street.drawing.palette import PAINTS, between, chance, pick, scaled, varied, weighted
 from datasets.street.drawing.sprite import Colour
@@ -23,10 +23,10 @@ def pickup(rng: Rng) -> Mesh:
     cab_rear = cowl - (between(rng, 2.0, 2.3) if double else between(rng, 1.15, 1.4))
     half = cabin_width(width, belt, height, between(rng, 0.1, 0.18))
     mesh = MeshBuilder()
-    outline = lower_body(rear, front, clear, belt, cowl, belt - between(rng, 0.06, 0.14))
+    lower = LowerBody(rear, front, clear, belt, cowl, belt - between(rng, 0.06, 0.14))
     mesh.section(0.0)
-    mesh.extrude(outline, half, body)
-    trim_body(mesh, rng, outline, half, (rear, front), clear, body)
+    mesh.extrude(lower.outline, half, body)
+    trim_body(mesh, rng, lower, half, body)
     bed(mesh, (rear + 0.1, cab_rear - 0.05), belt, half, body)
     load(mesh, rng, (rear + 0.12, cab_rear - 0.08), belt, width, body)
     mesh.section(front)

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from datasets.street.actors.cars import DARK, LAMP, TAIL, cabin_width, paint_of, wheels
-from datasets.street.actors.decals import decal
+from datasets.street.actors.decals import Flanks, decal
 from datasets.street.drawing.mesh import GLASS, HalfWidth, Mesh, MeshBuilder
 from datasets.street.drawing.palette import between, chance, scaled, varied
 from datasets.street.drawing.sprite import Colour
 
 Rng = np.random.Generator
+
+
+class Shell(NamedTuple):
+    """The outline of a one-box vehicle: places from the tail to the nose, then heights, metres."""
+
+    rear: float
+    roof_front: float
+    cowl: float
+    front: float
+    clear: float
+    belt: float
+    height: float
+    half: HalfWidth
 
 
 def minibus(rng: Rng) -> Mesh:
@@ -27,10 +42,11 @@ def minibus(rng: Rng) -> Mesh:
     nose = [(cowl, belt), (front - 0.08, belt - between(rng, 0.15, 0.3)), (front, 0.6), (front - 0.05, clear)]
     outline = [(rear + 0.05, clear), (rear, 0.7), (rear + 0.03, height - 0.12), (rear + 0.16, height)]
     mesh.extrude([*outline, (roof_front, height), *nose], half, body)
-    windscreen(mesh, (cowl, belt), (roof_front, height), half, rng)
-    flank(mesh, rng, (rear, roof_front, cowl), (belt, height), half, body)
-    ends(mesh, rng, (rear, front), (belt, height, clear), half, nose[1])
-    roof(mesh, rng, (rear, roof_front), height, half)
+    shell = Shell(rear, roof_front, cowl, front, clear, belt, height, half)
+    windscreen(mesh, rng, shell)
+    flank(mesh, rng, shell, body)
+    ends(mesh, rng, shell, nose[1])
+    roof(mesh, rng, shell)
     if chance(rng, 0.4):
         stripe = paint_of(rng)
         z = between(rng, 0.65, 0.95)
@@ -39,21 +55,18 @@ def minibus(rng: Rng) -> Mesh:
     return mesh.build()
 
 
-def windscreen(
-    mesh: MeshBuilder, foot: tuple[float, float], top: tuple[float, float], half: HalfWidth, rng: Rng
-) -> None:
+def windscreen(mesh: MeshBuilder, rng: Rng, shell: Shell) -> None:
     """The sloping front window with a reflection."""
+    foot, top, half = (shell.cowl, shell.belt), (shell.roof_front, shell.height), shell.half
     tint = varied(rng, GLASS, 10)
     mesh.panel(foot, top, half, (-0.92, 0.92), (0.06, 0.8), tint, (1, 0, 0.4))
     mesh.panel(foot, top, half, (-0.6, 0.0), (0.25, 0.8), scaled(tint, 1.6), (1, 0, 0.4))
 
 
-def flank(
-    mesh: MeshBuilder, rng: Rng, x: tuple[float, float, float], z: tuple[float, float], half: HalfWidth, body: Colour
-) -> None:
+def flank(mesh: MeshBuilder, rng: Rng, shell: Shell, body: Colour) -> None:
     """Side windows: the driver's, then either a row for passengers or a closed panel."""
-    rear, roof_front, cowl = x
-    belt, height = z
+    rear, roof_front, cowl = shell.rear, shell.roof_front, shell.cowl
+    belt, height, half = shell.belt, shell.height, shell.half
     low, high = belt + 0.06, belt + (height - belt) * between(rng, 0.55, 0.7)
     tint = varied(rng, GLASS, 10)
     slope = (cowl - roof_front) * (high - belt) / (height - belt)
@@ -74,20 +87,13 @@ def flank(
                 [(a, (low + high) / 2), (a, high), (b, high), ((a + b) / 2, (low + high) / 2)], half, scaled(tint, 1.5)
             )
     elif chance(rng, 0.7):
-        decal(mesh, rng, (rear + 0.5, end - 0.4), (0.75, high), half)
+        decal(mesh, rng, Flanks((rear + 0.5, end - 0.4), (0.75, high), half))
 
 
-def ends(
-    mesh: MeshBuilder,
-    rng: Rng,
-    x: tuple[float, float],
-    z: tuple[float, float, float],
-    half: HalfWidth,
-    bonnet: tuple[float, float],
-) -> None:
+def ends(mesh: MeshBuilder, rng: Rng, shell: Shell, bonnet: tuple[float, float]) -> None:
     """Lamps, grille, bumpers, rear doors and their windows."""
-    rear, front = x
-    belt, height, clear = z
+    rear, front, half = shell.rear, shell.front, shell.half
+    belt, height, clear = shell.belt, shell.height, shell.clear
     for u in ((-0.97, -0.62), (0.62, 0.97)):
         mesh.panel(bonnet, (front, 0.6), half, u, (0.05, 0.6), LAMP, (1, 0, 0.1))
     mesh.panel(bonnet, (front, 0.6), half, (-0.55, 0.55), (0.3, 0.9), DARK, (1, 0, 0.1))
@@ -103,9 +109,9 @@ def ends(
     mesh.stripe((rear + 0.06, front - 0.06), (clear, clear + 0.12), half, DARK)
 
 
-def roof(mesh: MeshBuilder, rng: Rng, x: tuple[float, float], height: float, half: HalfWidth) -> None:
+def roof(mesh: MeshBuilder, rng: Rng, shell: Shell) -> None:
     """Air conditioning, hatches and ribs."""
-    rear, front = x
+    rear, front, height, half = shell.rear, shell.roof_front, shell.height, shell.half
     for share in np.linspace(0.1, 0.95, 6):
         at = rear + (front - rear) * share
         mesh.panel((at, height), (at + 0.04, height), half, (-0.9, 0.9), (0, 1), (176, 178, 178), (0, 0, 1))

@@ -210,7 +210,7 @@ class MeshBuilder:
 
 
 def normal_of(corners: Sequence[tuple[float, float, float]], outward: Sequence[float]) -> tuple[float, float, float]:
-    """Unit normal of a flat polygon on the side of ``outward``, by Newell's sum; plain floats are faster here."""
+    """Unit normal of a flat polygon on the side of ``outward``, by Newell's sum, in plain floats."""
     nx = ny = nz = 0.0
     for (ax, ay, az), (bx, by, bz) in zip(corners, (*corners[1:], corners[0]), strict=True):
         nx += (ay - by) * (az + bz)

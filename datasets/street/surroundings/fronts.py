@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -66,25 +67,36 @@ def draw_fronts(rng: Rng, style: str, x: tuple[float, float]) -> Fronts:
     return fronts
 
 
+class House(NamedTuple):
+    """A building of a row."""
+
+    style: str
+    x: tuple[float, float]
+    storey: float
+    """The height of one."""
+    wall: Colour
+
+
 def draw_house(fronts: Fronts, rng: Rng, style: str, x: tuple[float, float]) -> None:
     """One building: wall, floors of windows, ground floor, roof edge."""
     storey = between(rng, 2.9, 3.4)
     floors = int(rng.integers(*{"terrace": (2, 3), "town": (2, 4), "offices": (3, 5)}.get(style, (1, 3))))
     top = min(storey * floors + between(rng, 0.3, 1.0), TOP_M - 1)
     wall = varied(rng, pick(rng, WALLS[style]), 18)
+    house = House(style, x, storey, wall)
     fronts.fill(x, (0, top), wall)
     if style == "terrace" or (style == "town" and chance(rng, 0.4)):
         for course in np.arange(0.3, top, 0.3).tolist():
             fronts.fill(x, (course, course + 0.05), scaled(wall, 0.93))
     for floor in range(1 if style != "works" else 0, floors):
-        window_row(fronts, rng, style, x, (floor * storey + 0.75, floor * storey + storey - 0.55), wall)
+        window_row(fronts, rng, house, (floor * storey + 0.75, floor * storey + storey - 0.55))
     if style == "works":
         for at in np.arange(x[0], x[1], 0.5).tolist():
             fronts.fill((at, at + 0.06), (0, top), scaled(wall, 0.9))
         door = between(rng, x[0] + 1, max(x[1] - 5, x[0] + 1.1))
         fronts.fill((door, min(door + 3.6, x[1])), (0, 3.4), varied(rng, (110, 96, 80), 30))
     else:
-        ground_floor(fronts, rng, style, x, storey, wall)
+        ground_floor(fronts, rng, house)
     fronts.fill((x[0], x[1]), (top - 0.3, top), scaled(wall, 0.75))
     if style == "terrace":
         fronts.fill(x, (top, top + 1.3), varied(rng, (70, 76, 96)))
@@ -93,10 +105,9 @@ def draw_house(fronts: Fronts, rng: Rng, style: str, x: tuple[float, float]) -> 
     fronts.fill((x[1] - 0.08, x[1]), (0, top), scaled(wall, 0.7))
 
 
-def window_row(
-    fronts: Fronts, rng: Rng, style: str, x: tuple[float, float], z: tuple[float, float], wall: Colour
-) -> None:
+def window_row(fronts: Fronts, rng: Rng, house: House, z: tuple[float, float]) -> None:
     """One floor's windows with frames, sills and here and there a light."""
+    style, x, _, wall = house
     pitch = between(rng, 1.5, 2.0) if style == "offices" else between(rng, 1.9, 2.8)
     count = max(int((x[1] - x[0]) / pitch), 1)
     wide = (x[1] - x[0]) / count
@@ -114,10 +125,11 @@ def window_row(
         fronts.fill((left - 0.15, right + 0.15), (z[0] - 0.18, z[0] - 0.08), scaled(wall, 0.8))
 
 
-def ground_floor(fronts: Fronts, rng: Rng, style: str, x: tuple[float, float], storey: float, wall: Colour) -> None:
+def ground_floor(fronts: Fronts, rng: Rng, house: House) -> None:
     """Shop window with awning, or a front door with a window."""
+    style, x, storey, _ = house
     if style == "terrace" or chance(rng, 0.25):
-        window_row(fronts, rng, "terrace", (x[0] + 1.6, x[1]), (0.9, storey - 0.6), wall)
+        window_row(fronts, rng, house._replace(style="terrace", x=(x[0] + 1.6, x[1])), (0.9, storey - 0.6))
         door = varied(rng, pick(rng, ((60, 50, 130), (100, 70, 40), (60, 90, 50), (50, 50, 52))))
         fronts.fill((x[0] + 0.4, x[0] + 1.6), (0, 2.4), (220, 222, 222))
         fronts.fill((x[0] + 0.5, x[0] + 1.5), (0, 2.15), door)
