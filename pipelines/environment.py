@@ -45,8 +45,8 @@ def measured(known: Catalogue) -> Callable[[str], Measured | None]:
 def backend(known: Catalogue, observer: EngineObserver = UNOBSERVED) -> Backend:
     """What runs them, and the feature networks of templates, as the environment says; not yet started."""
     from serving.backend import Backend  # brings the runtimes, which most commands do without
+    from serving.loading.bounds import NetworkBounds
 
     networks = Catalogue([*known.directories, *template_dirs()])
-    return Backend(
-        networks, artefacts_dir=cache_dir(), memory_bytes=model_memory(), limits=time_limits(), observer=observer
-    )
+    bounds = NetworkBounds(model_memory(), time=time_limits())
+    return Backend(networks, bounds=bounds, artefacts_dir=cache_dir(), observer=observer)

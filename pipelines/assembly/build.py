@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from operators.audits.roles import Roles
-from operators.base import Operator
+from operators.base import Operator, make_ready
 from operators.detect.zoned import Zoned
 from operators.frames.mask import Mask
 from operators.inference import Inference
@@ -23,6 +23,7 @@ from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import FrameRoom
 from pipelines.execute.surroundings import ALONE, Limits, Surroundings
 from pipelines.planning.planner import FirstListed, Planner
+from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import Dag
 from pipelines.query.look_ahead import streams_ahead
 from pipelines.query.nodes import takes_frame
@@ -31,15 +32,6 @@ from pipelines.settings import decoded_memory
 
 if TYPE_CHECKING:
     from pipelines.assembly.chains import Chains
-
-
-@runtime_checkable
-class Prepares(Protocol):
-    """An operator with something to load before the first frame."""
-
-    async def prepare(self) -> None:
-        """Load it; raises BadInput if that is not possible."""
-        ...
 
 
 def build_operators(
@@ -72,31 +64,30 @@ def build_operator(
 async def prepare(operators: Iterable[Operator]) -> None:
     """Load every model now: a wrong one ends the command with one line, and the first frame need not wait."""
     for operator in operators:
-        if isinstance(operator, Prepares):
-            await operator.prepare()
+        await make_ready(operator)
 
 
 async def build_executor(
-    query: Query,
-    dag: Dag,
+    wanted: CompiledQuery,
     engine: Inference,
     chains: Chains | None = None,
     surroundings: Surroundings = ALONE,
     planner: Planner | None = None,
 ) -> Executor:
-    """An executor that is ready for frames; ``dag`` is the query's, and ``engine`` must have been started.
+    """An executor that is ready for frames; ``engine`` must have been started.
 
     Without ``chains`` the first listed model answers whether it agrees with the oracle or not; without ``planner`` it
     is planned for every frame.
     """
-    operators = build_operators(dag, engine, chains, [each.mask for each in query.masks], query.layout.zones)
+    query = wanted.query
+    operators = build_operators(wanted.dag, engine, chains, [each.mask for each in query.masks], query.layout.zones)
     await prepare(operators.values())
     policies = {stream.id: stream.overload_policy for stream in query.streams}
     if chains is not None and chains.shortcuts.nodes:
         steps = (*surroundings.final_steps, chains.shortcuts.frame_done)
         surroundings = replace(surroundings, final_steps=steps)
     limits = Limits(policies, frame_room(query), streams_ahead(query))
-    return Executor(dag, operators, planner or FirstListed(), limits, surroundings)
+    return Executor(wanted.dag, operators, planner or FirstListed(), limits, surroundings)
 
 
 def frame_room(query: Query) -> FrameRoom:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from learning.job_runner import JobRunner
 from operators.recognise.cached.building import CutPlan
-from operators.recognise.cached.supply import CacheSource
+from operators.recognise.cached.cache_source import CacheSource
 from pipelines.measure.cache_files import built_caches
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Catalogue, Entry, verify

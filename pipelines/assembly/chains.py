@@ -20,7 +20,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Terms, Told
+from operators.recognise.terms import Listeners, Terms
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.query.nodes import RecogniseNode
 
@@ -49,7 +49,7 @@ class Chains:
         objects = Objects(recogniser) if spec.answer == "track" else None
         if not links and objects is None:
             return recogniser
-        chain = Chain(spec.name, links, Oracle(recogniser), Terms(self.rule, self._told(), books), objects)
+        chain = Chain(spec.name, links, Oracle(recogniser), Terms(self.rule, self._listeners(), books), objects)
         self.shortcuts.add(chain)
         return chain
 
@@ -67,7 +67,7 @@ class Chains:
 
         assert self.training is not None
         supply = self.training.supply(spec, engine, recogniser, self.rule, books)
-        return Heads(spec.name, recogniser, supply, self._told(), spec.answer == "track")
+        return Heads(spec.name, recogniser, supply, self._listeners(), spec.answer == "track")
 
     def _caches(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Shortcut:
         from operators.recognise.cached.caches import Caches
@@ -84,8 +84,8 @@ class Chains:
         source = replace(source, node=spec.name, elsewhere=self.training.elsewhere)
         return Caches(recogniser, CacheSupply(engine, engine, oracle, source, books))
 
-    def _told(self) -> Told:
-        return Told(self.changed, self.observer)
+    def _listeners(self) -> Listeners:
+        return Listeners(self.changed, self.observer)
 
     def changed(self, stream: str) -> None:
         """Note that a phase has changed on a stream."""

@@ -35,18 +35,18 @@ def _where_needed(spec: DetectNode, engine: Inference, chains: Chains | None) ->
         return _unmasked(spec, engine, spec.model)
     if spec.when == "always" and not is_planned(spec):
         return _unmasked(spec, engine, spec.model)
-    from operators.detect.needed.operator import Demand, DetectWhenNeeded  # optical flow, which few queries need
+    from operators.detect.needed.operator import DetectWhenNeeded, Terms  # optical flow, which few queries need
 
     roles = Roles.of(spec.model, engine.card)
     decoding = engine.card(roles.oracle).decoding
     least = spec.min_confidence if spec.min_confidence is not None else decoding.min_score if decoding else 0.0
-    demand = Demand(chains.rule.accuracy, least)
+    terms = Terms(chains.rule.accuracy, least, engine, chains.observer)
     plain = _unmasked(spec, engine, roles.models if is_planned(spec) else spec.model)
-    always = _planned(spec, plain, demand.sure, engine, chains) if is_planned(spec) else plain
+    always = _planned(spec, plain, terms.sure, engine, chains) if is_planned(spec) else plain
     if spec.when == "always":
         return always
     model = roles.oracle if is_planned(spec) else spec.model[0]
-    needed = DetectWhenNeeded(spec.name, always, engine, model, demand, plain, chains.observer)
+    needed = DetectWhenNeeded(spec.name, always, model, terms, plain)
     chains.shortcuts.add(needed)
     return needed
 

@@ -15,10 +15,9 @@ from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.environment import backend
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import FinalStep, Surroundings
-from pipelines.query.dag import Dag
+from pipelines.query.compiled import CompiledQuery
 from pipelines.query.nodes import is_planned, learns
-from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode
-from serving.catalogue.lookup import Catalogue
+from pipelines.query.query_file import DetectNode, NodeSpec, RecogniseNode
 from serving.common.clock import SYSTEM, Clock
 from specialization.trainer.trainer import Specializer
 
@@ -53,45 +52,47 @@ class Setting:
 
 
 @asynccontextmanager
-async def assembled(query: Query, dag: Dag, catalogue: Catalogue, setting: Setting) -> AsyncIterator[Parts]:
+async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Parts]:
     """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
-    shortcuts, engine = Shortcuts(query.name), backend(catalogue, setting.observers)
+    shortcuts, engine = Shortcuts(wanted.query.name), backend(wanted.catalogue, setting.observers)
     surroundings = Surroundings(setting.final_steps, setting.clock, setting.observers)
-    async with _chains(query, dag, catalogue, setting, shortcuts) as chains:
+    async with _chains(wanted, setting, shortcuts) as chains:
         await engine.start()
         try:
-            async with planner(dag, engine, setting.clock) as plans:
-                yield Parts(await build_executor(query, dag, engine, chains, surroundings, plans), shortcuts)
+            async with planner(wanted.dag, engine, setting.clock) as plans:
+                yield Parts(await build_executor(wanted, engine, chains, surroundings, plans), shortcuts)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()
 
 
 @asynccontextmanager
-async def _chains(
-    query: Query, dag: Dag, catalogue: Catalogue, setting: Setting, shortcuts: Shortcuts
-) -> AsyncIterator[Chains | None]:
+async def _chains(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts) -> AsyncIterator[Chains | None]:
     """What makes operators that are audited, and None where the query has no node for them; closes the trainer."""
-    if not any(learns(node.spec) for node in dag.nodes):
+    if not any(learns(node.spec) for node in wanted.dag.nodes):
         try:
-            yield _audited_only(query, dag, setting, shortcuts)
+            yield _audited_only(wanted, setting, shortcuts)
         finally:
             await setting.trainer.close()
         return
     from pipelines.assembly.chains import Chains
     from pipelines.assembly.head_training import head_training  # brings heads and caches, and what makes them
 
-    async with head_training(catalogue, setting.trainer, setting.elsewhere) as training:
-        yield Chains(shortcuts, setting.rule or Rule(query.accuracy), training, setting.observers)
+    async with head_training(wanted.catalogue, setting.trainer, setting.elsewhere) as training:
+        yield Chains(shortcuts, _rule(wanted, setting), training, setting.observers)
 
 
-def _audited_only(query: Query, dag: Dag, setting: Setting, shortcuts: Shortcuts) -> Chains | None:
+def _audited_only(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts) -> Chains | None:
     """For nodes of which none learns."""
-    if not any(_is_audited(node.spec) for node in dag.nodes):
+    if not any(_is_audited(node.spec) for node in wanted.dag.nodes):
         return None
     from pipelines.assembly.chains import Chains  # brings statistics: not for those who only detect and track
 
-    return Chains(shortcuts, setting.rule or Rule(query.accuracy), observer=setting.observers)
+    return Chains(shortcuts, _rule(wanted, setting), observer=setting.observers)
+
+
+def _rule(wanted: CompiledQuery, setting: Setting) -> Rule:
+    return setting.rule or Rule(wanted.query.accuracy)
 
 
 def _is_audited(spec: NodeSpec) -> bool:

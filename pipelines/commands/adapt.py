@@ -48,12 +48,13 @@ def command(
     """
     settings = broker_settings(broker)
     listening = options.listening(serve, listen, secret_file)
-    known = catalogue(models)
-    wanted, dag = open_query(query, known)
+    opened = open_query(query, catalogue(models))
+    wanted = opened.query
     # Statistics and clients, which a wrong query need not wait for.
     from pipelines.worker.adapt.nodes import adapted
     from pipelines.worker.adapt.process import adapt
     from pipelines.worker.adapt.service import ServiceConfig
 
     config = ServiceConfig(settings, wanted.name, wanted.publish.topics.with_prefix(prefix), broker_timeout_s, alive)
-    asyncio.run(adapt(config, adapted(dag, known, template_dirs()), wanted.accuracy, share, listening))
+    what = adapted(opened.dag, opened.catalogue, template_dirs())
+    asyncio.run(adapt(config, what, wanted.accuracy, share, listening))

@@ -35,14 +35,13 @@ def command(out: Path, limit: int | None) -> None:
     except OSError as error:
         raise BadInput(f"cannot make the directory {out}: {error.strerror}; choose another with --out") from None
     results, video, report = out / "results.jsonl", out / "street.mp4", out / "report.json"
-    known = catalogue([])
-    query, dag = open_query(QUERY, known)
+    wanted = open_query(QUERY, catalogue([]))
     from operators.transports.faust_import import import_faust
 
     import_faust()
     from pipelines.run.outputs import Outputs
     from pipelines.run.run_query import run_query  # the engines
 
-    say(f"analysing {query.streams[0].uri}")
-    run_query(query, dag, known, Outputs(str(results), video, report), limit)
+    say(f"analysing {wanted.query.streams[0].uri}")
+    run_query(wanted, Outputs(str(results), video, report), limit)
     say(f"look at {video}; results are in {results}, the report in {report}")

@@ -17,9 +17,8 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
-from pipelines.query.dag import Dag
+from pipelines.query.compiled import CompiledQuery
 from pipelines.query.proposal import Words, finder, has_secrets, query_name, query_text
-from pipelines.query.query_file import Query
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
 from serving.catalogue.public import public_models
@@ -58,11 +57,7 @@ def command(
     """
     asking = not yes and sys.stdin.isatty()
     known = catalogue(models)
-    if not sources and asking:
-        sources = (click.prompt("Camera or clip (rtsp://…, v4l2:0, a file)"),)
-    if not sources:
-        raise BadInput("no camera and no clip: give --source URI, or --source-file FILE where it has a password")
-    uris = [_absolute(SourceUri(each)) for each in sources]
+    uris = _sources(sources, asking)
     if not find and asking:
         find = tuple(click.prompt("What to find, such as: car person", default=MOVING).replace(",", " ").split())
     if recognise is not None:
@@ -70,18 +65,17 @@ def command(
     found = finder(find, _words(known), recognise)
     text = query_text(query_name(query.stem), uris, found)
     secret = query.with_suffix(".sources") if any(map(has_secrets, uris)) else None
-    wanted, dag = _query(text, known, uris)
-    pictures = [query.with_name(f"{query.stem}-{stream.id}.jpg") for stream in wanted.streams]
-    for path in (query, secret, *pictures):
-        if path is not None and path.exists() and not force:
-            raise BadInput(f"{path} is there already: choose another name, or overwrite it with --force")
-    say(f"trying {', '.join(str(stream.uri) for stream in wanted.streams)}")
+    wanted = _query(text, known, uris)
+    pictures = [query.with_name(f"{query.stem}-{stream.id}.jpg") for stream in wanted.query.streams]
+    if not force:
+        _refuse_to_overwrite([query, *pictures] if secret is None else [query, secret, *pictures])
+    say(f"trying {', '.join(str(stream.uri) for stream in wanted.query.streams)}")
     from operators.transports.faust_import import import_faust
 
     import_faust()
     from pipelines.run.first_look import first_look  # the engines, which a mistyped word need not wait for
 
-    seen = first_look(wanted, dag, known, wait_s)
+    seen = first_look(wanted, wait_s)
     if secret is not None:
         _write_sources(secret, uris)
     files.write(query, text.encode())
@@ -92,6 +86,20 @@ def command(
     if secret is not None:
         say(f"wrote {secret}, which holds the password: keep it to yourself")
     say(f"next: sluice run {query}{option} --serve    # and look at it in a browser")
+
+
+def _sources(given: Sequence[str], asking: bool) -> list[SourceUri]:
+    if not given and asking:
+        given = (click.prompt("Camera or clip (rtsp://…, v4l2:0, a file)"),)
+    if not given:
+        raise BadInput("no camera and no clip: give --source URI, or --source-file FILE where it has a password")
+    return [_absolute(SourceUri(each)) for each in given]
+
+
+def _refuse_to_overwrite(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if path.exists():
+            raise BadInput(f"{path} is there already: choose another name, or overwrite it with --force")
 
 
 def _absolute(uri: SourceUri) -> SourceUri:
@@ -117,7 +125,7 @@ def _named(card: ModelCard) -> list[str]:
     return [word for word in card.classes if word != card.other_label]
 
 
-def _query(text: str, known: Catalogue, uris: Sequence[SourceUri]) -> tuple[Query, Dag]:
+def _query(text: str, known: Catalogue, uris: Sequence[SourceUri]) -> CompiledQuery:
     """The query as `sluice check` sees it, on the sources with their passwords."""
     with tempfile.TemporaryDirectory(prefix="sluice-init-") as folder:
         path = Path(folder) / "query.yaml"

@@ -19,8 +19,7 @@ from serving.errors import BadInput
 if TYPE_CHECKING:
     from pipelines.observe.record.layout import Manifest
     from pipelines.observe.record.manifest import Recording
-    from pipelines.query.dag import Dag
-    from serving.catalogue.lookup import Catalogue
+    from pipelines.query.compiled import CompiledQuery
 
 log = logging.getLogger(__name__)
 
@@ -155,9 +154,7 @@ def recorded(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def recording(
-    directory: Path | None, megabytes: int | None, file: Path, dag: Dag, known: Catalogue
-) -> Recording | None:
+def recording(directory: Path | None, megabytes: int | None, file: Path, wanted: CompiledQuery) -> Recording | None:
     """What to record, None where nobody asked for it; ``file``: where the query stands. Raises ``BadInput``."""
     if directory is None:
         if megabytes is not None:
@@ -165,16 +162,17 @@ def recording(
         return None
     from pipelines.observe.record.manifest import Recording
 
-    return Recording(directory, manifest(file, dag, known), (megabytes or RECORD_MB) * 1_000_000)
+    return Recording(directory, manifest(file, wanted), (megabytes or RECORD_MB) * 1_000_000)
 
 
-def manifest(file: Path, dag: Dag, known: Catalogue) -> Manifest:
+def manifest(file: Path, wanted: CompiledQuery) -> Manifest:
     """Describe a query and what runs it; ``file``: where it stands. Raises ``BadInput``."""
     from pipelines.observe.record.manifest import manifest_of
 
-    models = {name for node in dag.nodes for name in node.models if name in known.names()}
+    known = wanted.catalogue
+    models = {name for node in wanted.dag.nodes for name in node.models if name in known.names()}
     versions = {name: known.find(name).card.version for name in sorted(models)}
-    return manifest_of(dag.query, file, versions, SYSTEM.now())
+    return manifest_of(wanted.dag.query, file, versions, SYSTEM.now())
 
 
 def listening(serve: bool, listen: str | None, secret_file: Path | None) -> Listen | None:

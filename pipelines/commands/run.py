@@ -49,20 +49,19 @@ def command(
 ) -> None:
     """Analyse the streams of QUERY in this process, without a broker."""
     listening = options.listening(serve, listen, secret_file)
-    known = catalogue(models)
-    wanted, dag = open_query(query, known, sources)
+    wanted = open_query(query, catalogue(models), sources)
     sinks = None if forward is None else load_sinks(forward)
-    recording = options.recording(record, record_mb, query, dag, known)
+    recording = options.recording(record, record_mb, query, wanted)
     from operators.transports.faust_import import import_faust
 
     import_faust()
     from pipelines.run.outputs import Outputs
     from pipelines.run.run_query import run_query  # the engines, which a wrong query need not wait for
 
-    told: Sinks = ()
+    listeners: Sinks = ()
     if sinks is not None and forward is not None:
         from pipelines.observe.forward.opening import open_sinks  # clients of MQTT and HTTP
 
-        told = open_sinks(sinks, forward.parent)
-    outputs = Outputs(out, annotate, report, plots, listening, events, recording, told)
-    run_query(wanted, dag, known, outputs, limit, give_up_s)
+        listeners = open_sinks(sinks, forward.parent)
+    outputs = Outputs(out, annotate, report, plots, listening, events, recording, listeners)
+    run_query(wanted, outputs, limit, give_up_s)

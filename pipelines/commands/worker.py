@@ -70,12 +70,11 @@ def command(
     """
     settings = broker_settings(broker)
     listening = options.listening(serve, listen, secret_file)
-    known = catalogue(models)
-    wanted, dag = open_query(query, known, sources)
-    if adapt and not any(map(learns, wanted.nodes)):
+    wanted = open_query(query, catalogue(models), sources)
+    if adapt and not any(map(learns, wanted.query.nodes)):
         raise BadInput(f"--adapt: {NOTHING_LEARNS}, or leave --adapt out")
-    topics = wanted.publish.topics.with_prefix(prefix)
-    recording = options.recording(record, record_mb, query, dag, known)
+    topics = wanted.query.publish.topics.with_prefix(prefix)
+    recording = options.recording(record, record_mb, query, wanted)
     # Engines and Faust, which a wrong query need not wait for.
     from operators.transports.faust_import import import_faust
 
@@ -88,7 +87,7 @@ def command(
 
     config = WorkerConfig(
         transport=KafkaTransport(settings),
-        query=wanted.name,
+        query=wanted.query.name,
         topics=TopicNames(*(topics.name(kind) for kind in ("frames", "results", "events", "dlq"))),
         start="earliest" if start == "earliest" else "latest",
         give_up_s=broker_timeout_s,
@@ -99,4 +98,4 @@ def command(
         record=recording,
     )
     few_arenas()
-    asyncio.run(work(config, wanted, dag, known, topics, listening, settings if adapt else None))
+    asyncio.run(work(config, wanted, topics, listening, settings if adapt else None))

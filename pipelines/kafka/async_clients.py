@@ -59,7 +59,7 @@ async def topics_at(settings: BrokerSettings) -> set[str]:
 
 def _missing(settings: BrokerSettings, wanted: Needs) -> str | None:
     """What keeps us from the broker for now, None if nothing does; raises ``BadInput`` where waiting cannot help."""
-    from kafka.admin import KafkaAdminClient  # a fifth of a second, which runs without a broker need not spend
+    from kafka.admin import KafkaAdminClient  # a second client: runs without a broker need none
     from kafka.errors import KafkaError
 
     from pipelines.kafka.sync_clients import ATTEMPT_S, attempt, demand

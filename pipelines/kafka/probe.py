@@ -60,7 +60,7 @@ def _entered(raw: socket.socket, server: str, settings: BrokerSettings, timeout_
 
 
 def _logged_in(line: _Line, settings: BrokerSettings) -> Seen:
-    from kafka.net.sasl import get_sasl_mechanism  # a fifth of a second, which a server that is away need not cost
+    from kafka.net.sasl import get_sasl_mechanism  # all of the client: not for a server that is away
 
     assert settings.sasl_mechanism is not None
     code, known = _handshake(line, settings.sasl_mechanism)

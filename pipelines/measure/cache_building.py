@@ -16,7 +16,7 @@ from cache_adapt.caches.explore import Explored, Wanted, explore, problem
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.compose.problem import Problem
 from cache_adapt.compose.rivals import Plan, Variant, planned
-from cache_adapt.exits.certify import upper_bound
+from cache_adapt.exits.certify import Constraint, upper_bound
 from pipelines.measure.cache_files import EXPLORED, caches_file
 from pipelines.measure.tapped_pictures import OnProgress, Tapped, graph_of, item_s, tapped_pictures
 from pipelines.measure.template_data import Shown
@@ -27,8 +27,8 @@ from serving.common.untrusted import decode
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import Malformed, ModelError
+from serving.variants.artefacts import Calibration, folder
 from serving.variants.artefacts import build as build_variant
-from serving.variants.artefacts import folder
 from serving.variants.variant import Variant as WayToRun
 
 CALIBRATION = 200
@@ -76,7 +76,7 @@ def build_caches(entry: Entry, order: Order, report: OnProgress) -> CacheReport:
     """
     shown, artefacts_dir = order.shown, order.artefacts_dir
     found = tapped_pictures(entry, shown, report)
-    wanted = Wanted(order.target, "answers")
+    wanted = Wanted(Constraint(order.target, "answers"))
     notes = folder(artefacts_dir, entry) / EXPLORED
     kept = _Notes(notes, shown.sha256, order.target)
     explored = _explored(found, wanted, () if order.again else kept.read(), kept, report)
@@ -136,7 +136,7 @@ def _int8(entry: Entry, found: Tapped, whole: Problem, artefacts_dir: Path, show
     name = entry.card.name
     variant = WayToRun(name, "onnxruntime", "int8")
     try:
-        path = build_variant(entry, variant, artefacts_dir, found.items[:CALIBRATION], shown.sha256)
+        path = build_variant(entry, variant, artefacts_dir, Calibration(found.items[:CALIBRATION], shown.sha256))
         engine = OnnxRuntimeEngine(name, threads=1, precision="int8")
         quick = EngineNetwork(name, read_weights(path, entry.card), engine)
     except ModelError:

@@ -6,12 +6,12 @@ import os
 import platform
 import shutil
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from pipelines.measure.findings import CODECS, Machine
 from pipelines.process.machine_memory import machine_memory_bytes
 from serving.catalogue.lookup import Catalogue
+from serving.common.versions import versions_of
 from serving.errors import ModelError
 
 PACKAGES = ("onnxruntime", "onnxruntime-gpu", "openvino")
@@ -28,7 +28,7 @@ def this_machine(known: Catalogue, broker: str | None = None, refusal: str | Non
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         memory_bytes=machine_memory_bytes(),
         flags=flags,
-        versions=_versions(),
+        versions=versions_of(PACKAGES),
         providers=_providers(),
         gpu=_gpu(),
         codecs=_codecs(),
@@ -48,16 +48,6 @@ def _processor(info: Path = Path("/proc/cpuinfo")) -> tuple[str, frozenset[str]]
     said = {key.strip().lower(): value.strip() for key, _, value in lines}
     flags = said.get("flags") or said.get("features") or ""
     return said.get("model name") or platform.machine(), frozenset(flags.split())
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def _providers() -> tuple[str, ...]:

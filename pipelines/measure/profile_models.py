@@ -11,7 +11,7 @@ from serving.catalogue.lookup import Entry
 from serving.common.precision import Precision
 from serving.errors import ModelError
 from serving.profiling.profiler import OnProgress, Profiler
-from serving.variants.artefacts import build, folder
+from serving.variants.artefacts import Calibration, build, folder
 from serving.variants.fingerprint import fingerprint, installed
 from serving.variants.pareto import pareto
 from serving.variants.profiles import Profile, read, store
@@ -141,7 +141,8 @@ class _Shelf:
 
     def _file(self, variant: Variant, again: bool) -> Path:
         data = self.data
-        return build(self.entry, variant, self.artefacts_dir, data.calibration, data.pictures.data_sha256, again)
+        calibration = Calibration(data.calibration, data.pictures.data_sha256)
+        return build(self.entry, variant, self.artefacts_dir, calibration, again)
 
 
 def _changed(before: str, now: str) -> str:

@@ -15,9 +15,8 @@ from pipelines.process.garbage import collect_often
 def tuned() -> Iterator[None]:
     """No long pauses for garbage, and no threads of OpenCV's own; afterwards both are as before.
 
-    What is loaded by now stays, so garbage collection need not look at it: a full one stopped the event loop for 80 ms.
-    OpenCV's threads wait for work in a loop, on cores that other streams and the networks need: a tenth of all
-    processor time.
+    What is loaded by now stays, so garbage collection need not look at it while the event loop stands still. OpenCV's
+    threads wait for work in a loop, on cores that other streams and the networks need.
     """
     opencv_threads = cv2.getNumThreads()
     cv2.setNumThreads(1)

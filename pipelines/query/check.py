@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from pipelines.environment import measured
+from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import Dag, compile_dag, node_problems
 from pipelines.query.model_check import model_problems
 from pipelines.query.needs import needs_of
@@ -57,12 +58,12 @@ def _models(draft: Draft) -> Iterator[Sequence[str]]:
     return (node.model for node in draft.nodes.values() if isinstance(node, DetectNode | RecogniseNode))
 
 
-def open_query(path: Path, catalogue: Catalogue | None = None, sources: Sequence[str] = ()) -> tuple[Query, Dag]:
-    """The query and its DAG, on other sources where given; raises QueryError or SourceError."""
-    query, dag = examine(path, catalogue).require()
+def open_query(path: Path, catalogue: Catalogue, sources: Sequence[str] = ()) -> CompiledQuery:
+    """The query, ready to run, on other sources where given; raises QueryError or SourceError."""
+    found = CompiledQuery(*examine(path, catalogue).require(), catalogue)
     if not sources:
-        return query, dag
-    query = query.with_sources(sources)
+        return found
+    query = found.query.with_sources(sources)
     for problem in stream_problems(query.shapes, [stream.id for stream in query.streams]):
         log.warning("%s: it lies on none of the sources that were given", problem)
-    return query, dag
+    return replace(found, query=query)

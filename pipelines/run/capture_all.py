@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from operators.capture.service import Capture, CaptureSpec
+from operators.capture.service import Capture, CaptureSpec, Consumer
 from operators.observer import UNOBSERVED, Observers
 from operators.publish.kafka_frames import KafkaFrames
 
@@ -29,9 +29,7 @@ class Capturing:
         self.errors: dict[str, Exception] = {}
         """By stream, once ``run`` has returned."""
         self._captures = {
-            spec.stream: Capture(
-                spec, partial(sink.emit, droppable=may_drop), sink.status, sink.dropped, observer=observers
-            )
+            spec.stream: Capture(spec, _consumer(sink, may_drop), observer=observers)
             for spec, may_drop in zip(specs, droppable, strict=True)
         }
 
@@ -68,3 +66,7 @@ class Capturing:
             capture.run()
         except Exception as error:  # it ends this stream only, and is raised when the others have ended
             self.errors[stream] = error
+
+
+def _consumer(sink: KafkaFrames, droppable: bool) -> Consumer:
+    return Consumer(partial(sink.emit, droppable=droppable), sink.status, sink.dropped)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
-from operators.capture.service import Capture
+from operators.capture.service import Capture, Consumer
 from operators.capture.spec import CaptureSpec
 from operators.observer import UNOBSERVED, Observers
 from operators.transports.local_broker import LocalBroker
@@ -20,7 +20,7 @@ from pipelines.process.tasks import in_own_thread
 from pipelines.run.feed import FRAMES_IN_FLIGHT, MAX_BYTES, Feed
 from pipelines.settings import decoded_memory
 from pipelines.worker.local_transport import LocalTransport
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from serving.common.clock import Clock
 from serving.errors import SourceError
 
@@ -70,7 +70,7 @@ class EmbeddedRun:
             self._broker.create_topic(topic, min(len(self._specs), MAX_PARTITIONS), max_bytes=max_bytes)
         ready, worker_stop = asyncio.Event(), asyncio.Event()
         config = WorkerConfig(self._transport, self._query, TOPICS, observers=self._observers, window=self._window)
-        worker = asyncio.create_task(run_worker(config, executor, stop=worker_stop, ready=ready))
+        worker = asyncio.create_task(run_worker(config, Duties(executor), stop=worker_stop, ready=ready))
         deliver = asyncio.create_task(self._deliver())
         sources = asyncio.create_task(self._sources(ready, stop, executor.clock))
         try:
@@ -91,7 +91,7 @@ class EmbeddedRun:
         """Capture in threads until all sources have ended, then wait for the results of their frames."""
         await ready.wait()
         captures = [
-            Capture(spec, self._feed.emit, drop=self._feed.drop, clock=clock, observer=self._observers)
+            Capture(spec, Consumer(self._feed.emit, drop=self._feed.drop), clock=clock, observer=self._observers)
             for spec in self._specs
         ]
         stopping = asyncio.create_task(_stop_all(captures, stop))

@@ -12,11 +12,9 @@ from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.process.early_stop import Stopped
 from pipelines.process.signals import stop_loop_on_signals
-from pipelines.query.dag import Dag
-from pipelines.query.query_file import Query
+from pipelines.query.compiled import CompiledQuery
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
-from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SteadyClock
 from serving.common.tensors import Image
 from specialization.trainer.trainer import ThreadSpecializer
@@ -40,11 +38,12 @@ class Seen:
     """Annotated; the first one with most objects."""
 
 
-def first_look(query: Query, dag: Dag, catalogue: Catalogue, wait_s: float) -> dict[str, Seen]:
+def first_look(wanted: CompiledQuery, wait_s: float) -> dict[str, Seen]:
     """What the query sees, by stream; raises SourceError where a source gives no frame for ``wait_s``.
 
     Raises ``Stopped`` after a signal.
     """
+    query = wanted.query
     seen = {stream.id: Seen() for stream in query.streams}
 
     async def take(frame: Frame, result: Result) -> None:
@@ -58,7 +57,7 @@ def first_look(query: Query, dag: Dag, catalogue: Catalogue, wait_s: float) -> d
     async def look() -> None:
         setting = Setting(ThreadSpecializer(), [take], clock=SteadyClock())
         run = EmbeddedRun(query.name, capture_specs(query, limit=FRAMES, give_up_s=wait_s), [])
-        async with assembled(query, dag, catalogue, setting) as parts:
+        async with assembled(wanted, setting) as parts:
             with stop_loop_on_signals() as stop:
                 await run.run(parts.executor, stop)
                 if stop.is_set():

@@ -21,7 +21,7 @@ from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.manifest import Recording
 from pipelines.observe.web.listen import Listen
 from pipelines.query.query_file import Query
-from pipelines.report.plan_plot import PlanHistory
+from pipelines.report.plots.plans import PlanHistory
 from pipelines.report.timelines import NodeTimeline
 from pipelines.run.embedded import Sink
 from pipelines.run.event_log import EventLog
@@ -107,7 +107,7 @@ def _drawn_by(annotator: Annotator) -> FinalStep:
 
 def plot(directory: Path, timelines: Sequence[NodeTimeline], plans: Sequence[StreamPlan], history: PlanHistory) -> None:
     """Draw what was planned, and what specialization did."""
-    from pipelines.report.timeline_plot import save_all  # half a second, which others need not wait for
+    from pipelines.report.plots.timeline import save_all  # heavy: others need not wait for it
 
     drawn = [*save_all(directory, timelines, plans), *history.save_all(directory)]
     if not drawn:

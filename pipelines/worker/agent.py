@@ -1,4 +1,4 @@
-"""The thin adapter between Faust and the partitions of the frames topic. Nothing else of the worker knows Faust."""
+"""The thin adapter between Faust and the partitions of the frames topic, which know nothing of it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FrameAgent:
 
     def __init__(self, app: faust.App, work: SharedParts, ready: asyncio.Event) -> None:
         """``ready`` is set once the app has been assigned its partitions."""
-        self._app = app
+        self.app = app
         self._ready = ready
         self._work = work
         self._partitions: dict[TP, Partition] = {}
@@ -79,6 +79,7 @@ class FrameAgent:
         self._work.analyser.forget(stream)
         self._work.derive.forget(stream)
         self._work.state_store.forget(stream)
+        self._work.missing.forget(stream)
 
     async def _consume(self, stream: Any) -> None:
         async for event in stream.noack().events():
@@ -101,7 +102,7 @@ class FrameAgent:
         self._ready.set()
 
     def _open(self, tp: TP) -> Partition:
-        consumer = self._app.consumer
+        consumer = self.app.consumer
         valve = Valve(
             acknowledge=lambda message: message.receipt.ack(),  # type: ignore[attr-defined]
             hold=lambda: consumer.on_buffer_full(tp),

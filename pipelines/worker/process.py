@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,15 @@ from operators.observer import Observers
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.zone_rules import lifecycles
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.observe.record.recorder import recorders
+from pipelines.observe.record.recorder import Recorder, recorders
 from pipelines.observe.web.listen import Listen
 from pipelines.partition.stream_state import StateConfig
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
-from pipelines.query.dag import Dag
+from pipelines.query.compiled import CompiledQuery
 from pipelines.query.query_file import Query
 from pipelines.settings import BrokerSettings
 from pipelines.worker.plan_publisher import PlanPublisher
-from pipelines.worker.worker import WorkerConfig, run_worker
-from serving.catalogue.lookup import Catalogue
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from specialization.trainer.trainer import ProcessSpecializer
 
 if TYPE_CHECKING:
@@ -30,23 +29,37 @@ if TYPE_CHECKING:
 
 async def work(
     config: WorkerConfig,
-    query: Query,
-    dag: Dag,
-    known: Catalogue,
+    wanted: CompiledQuery,
     topics: TopicsConfig,
     listen: Listen | None = None,
     adapted_at: BrokerSettings | None = None,
 ) -> None:
-    """Analyse the frames topic until a signal comes; ``dag`` is the query's, ``topics`` where its messages go.
+    """Analyse the frames topic until a signal comes; ``topics``: where its messages go.
 
     ``listen``: where metrics and health are served; None: nowhere. ``adapted_at``: the broker of the adaptation worker
     that trains for this one; None: this one trains itself.
     """
     with recorders(config.record) as recording:
-        observers, final_steps = Observers([config.observers, *recording]), [each.take for each in recording]
-        config = replace(config, observers=observers, final_steps=final_steps)
-        async with _linked(config, query, topics, adapted_at) as link:
-            await _observed(config, query, dag, known, topics, listen, link)
+        station = _station(listen, recording)
+        observers = Observers([config.observers, *recording, *(station.observers if station else ())])
+        config = replace(config, observers=observers, final_steps=[each.take for each in recording])
+        async with (
+            _linked(config, wanted.query, topics, adapted_at) as link,
+            station.open() if station else nullcontext(),
+        ):
+            await _work(config, wanted, topics, link, station)
+
+
+def _station(listen: Listen | None, recording: Sequence[Recorder]) -> Station | None:
+    """Who serves metrics and health; nobody where nothing is to be served."""
+    if listen is None:
+        return None
+    from pipelines.observe.station import Station  # aiohttp and Prometheus
+
+    station = Station(listen)
+    for recorder in recording:
+        station.evidence(recorder)
+    return station
 
 
 @asynccontextmanager
@@ -65,42 +78,17 @@ async def _linked(
         yield link
 
 
-async def _observed(
-    config: WorkerConfig,
-    query: Query,
-    dag: Dag,
-    known: Catalogue,
-    topics: TopicsConfig,
-    listen: Listen | None,
-    link: Link | None,
-) -> None:
-    if listen is None:
-        await _work(config, query, dag, known, topics, link)
-        return
-    from pipelines.observe.station import Station  # aiohttp and Prometheus
-
-    station = Station(listen)
-    async with station.open():
-        watched = replace(config, observers=Observers([config.observers, *station.observers]))
-        await _work(watched, query, dag, known, topics, link, station)
-
-
 async def _work(
-    config: WorkerConfig,
-    query: Query,
-    dag: Dag,
-    known: Catalogue,
-    topics: TopicsConfig,
-    link: Link | None,
-    station: Station | None = None,
+    config: WorkerConfig, wanted: CompiledQuery, topics: TopicsConfig, link: Link | None, station: Station | None
 ) -> None:
     # Audits that wait at the end are given up: nobody would hear what they find.
     setting = Setting(ProcessSpecializer(), config.final_steps, observers=config.observers, elsewhere=link)
-    async with assembled(query, dag, known, setting) as parts:
+    async with assembled(wanted, setting) as parts:
         if station is not None:
             station.knows(parts.shortcuts.plans)
         with stop_loop_on_signals() as stop:
             plans = PlanPublisher(parts.shortcuts, topics.name("plans"))
             state = StateConfig(topics.name("state"), parts.shortcuts.nodes, parts.shortcuts.news.listen())
+            duties = Duties(parts.executor, lifecycles(wanted.query, config.observers), plans, state)
             async with stop_when_threads_are_lost(stop):
-                await run_worker(config, parts.executor, lifecycles(query, config.observers), plans, state, stop=stop)
+                await run_worker(config, duties, stop=stop)

@@ -89,20 +89,25 @@ class WorkerConfig:
         return f"{self.prefix}{self.query}"
 
 
+@dataclass(frozen=True)
+class Duties:
+    """What a worker does with every frame, and what it publishes beside results."""
+
+    analyser: Analyser
+    derive: Derive = field(default_factory=NoEvents)
+    """Makes events of results."""
+    plans: PlanPublisher | None = None
+    """Publishes how streams stand with their shortcuts."""
+    state: StateConfig | None = None
+    """What is learnt of streams and must not be lost; nothing is kept on ``local://``."""
+
+
 async def run_worker(
-    config: WorkerConfig,
-    analyser: Analyser,
-    derive: Derive | None = None,
-    plans: PlanPublisher | None = None,
-    state: StateConfig | None = None,
-    *,
-    stop: asyncio.Event,
-    ready: asyncio.Event | None = None,
+    config: WorkerConfig, duties: Duties, *, stop: asyncio.Event, ready: asyncio.Event | None = None
 ) -> None:
     """Work until ``stop``; then finish the frames in flight, publish, commit and return. ``ready``: set when it begins.
 
-    ``state``: what is learnt of streams and must not be lost; nothing is kept on ``local://``. A broker that goes
-    away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
+    A broker that goes away is waited for; raises ``Unavailable`` where it stays away for ``config.give_up_s``.
     """
     quiet()
     tally = Tally()
@@ -111,7 +116,7 @@ async def run_worker(
         async with meanwhile(giving_back()):
             while not stop.is_set():
                 health.waits(f"waiting for {config.transport.url} and its topics")
-                if not await _unless(stop, _reach(config, plans)):
+                if not await _unless(stop, _reach(config, duties.plans)):
                     return
                 app = make_app(
                     config.group,
@@ -120,9 +125,9 @@ async def run_worker(
                     datadir=Path(scratch),
                     session_s=config.session_s,
                 )
-                work = _work(config, app, analyser, derive or NoEvents(), state, tally)
+                work = _work(config, app, duties, tally)
                 agent = FrameAgent(app, work, ready or asyncio.Event())
-                cause = await _live(app, agent, config, plans, stop, health)
+                cause = await _live(agent, config, duties.plans, stop, health)
                 if cause is not None:
                     await _unless(stop, asyncio.sleep(health.restarted(cause)))
 
@@ -135,14 +140,10 @@ async def _reach(config: WorkerConfig, plans: PlanPublisher | None) -> None:
 
 
 async def _live(
-    app: faust.App,
-    agent: FrameAgent,
-    config: WorkerConfig,
-    plans: PlanPublisher | None,
-    stop: asyncio.Event,
-    health: WorkerHealth,
+    agent: FrameAgent, config: WorkerConfig, plans: PlanPublisher | None, stop: asyncio.Event, health: WorkerHealth
 ) -> str | None:
     """The life of a Faust app: until ``stop``, or until it gives up, which a new one makes good; why it gave up."""
+    app = agent.app
     starting = asyncio.create_task(app.start())
     cause = None
     try:
@@ -152,7 +153,7 @@ async def _live(
                 config.transport.begun(config.topics.frames)
                 publishing = plans.publishing(Publisher(sender(app))) if plans else nullcontext()
                 async with publishing, agent.state_store.saving():
-                    await _until_done(app, agent, stop)
+                    await _until_done(agent, stop)
     except Exception as error:
         if agent.failed.done():
             raise
@@ -162,27 +163,22 @@ async def _live(
         cause = str(error) if lost else f"the connection to the broker broke ({error})"
         log.warning("%s: starting again", cause)
     finally:
-        await _stop(app, agent, starting)
+        await _stop(agent, starting)
     return cause
 
 
-def _work(
-    config: WorkerConfig,
-    app: faust.App,
-    analyser: Analyser,
-    derive: Derive,
-    state: StateConfig | None,
-    tally: Tally,
-) -> SharedParts:
-    publisher = Publisher(sender(app))
+def _work(config: WorkerConfig, app: faust.App, duties: Duties, tally: Tally) -> SharedParts:
+    state, publisher = duties.state, Publisher(sender(app))
     resume = config.transport.resume(config.query, config.topics.results, lambda: app.producer.flush())
     store = NoStateStore() if state is None else config.transport.state(config.query, state, publisher)
     bounds, observers, window = config.bounds, config.observers, config.window
-    return SharedParts(analyser, publisher, config.topics, resume, derive, store, bounds, tally, observers, window)
+    parts = duties.analyser, publisher, config.topics, resume, duties.derive, store
+    return SharedParts(*parts, bounds, tally, observers, window)
 
 
-async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event) -> None:
+async def _until_done(agent: FrameAgent, stop: asyncio.Event) -> None:
     """Return on ``stop``; raise what ended the agent or the app."""
+    app = agent.app
     crashed = asyncio.create_task(app.wait_until_stopped())
     try:
         stopping = asyncio.create_task(stop.wait())
@@ -197,7 +193,7 @@ async def _until_done(app: faust.App, agent: FrameAgent, stop: asyncio.Event) ->
         raise app.crash_reason
 
 
-async def _stop(app: faust.App, agent: FrameAgent, starting: asyncio.Task[None]) -> None:
+async def _stop(agent: FrameAgent, starting: asyncio.Task[None]) -> None:
     """Frames in flight first, so that the commit of the app's end covers them."""
     starting.cancel()
     with suppress(asyncio.CancelledError, Exception):
@@ -207,7 +203,7 @@ async def _stop(app: faust.App, agent: FrameAgent, starting: asyncio.Task[None])
     finally:
         try:
             async with asyncio.timeout(STOP_TIMEOUT_S):
-                await app.stop()
+                await agent.app.stop()
         except TimeoutError:
             log.warning("the broker did not answer while stopping: frames may be analysed again")
 

@@ -71,7 +71,7 @@ def build(
     with work_bar(model) as report:
         found = build_caches(entry, order, report)
     if plot is not None:
-        from pipelines.report.cache_plot import save
+        from pipelines.report.plots.caches import save
 
         save(plot, found)
     if as_json:

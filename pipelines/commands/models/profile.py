@@ -101,7 +101,7 @@ def command(
     for note in (note for each in found for note in each.notes):
         say(note, err=True)
     if plot is not None:
-        from pipelines.report.pareto_plot import save
+        from pipelines.report.plots.pareto import save
 
         save(plot, found)
     if as_json:

@@ -13,9 +13,8 @@ from pipelines.observe.record.layout import Manifest
 from pipelines.observe.record.reading import read_manifest
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
-from pipelines.query.dag import Dag
+from pipelines.query.compiled import CompiledQuery
 from pipelines.query.nodes import MOTION
-from serving.catalogue.lookup import Catalogue
 from serving.common.printable import printable
 from serving.errors import SluiceError
 
@@ -54,8 +53,7 @@ def command(
     Ends with 1 where more has changed than --tolerance allows: a regression test of your own cameras.
     """
     manifest = read_manifest(directory)
-    known = catalogue(models)
-    wanted, dag = open_query(query, known)
+    wanted = open_query(query, catalogue(models))
     from operators.transports.faust_import import import_faust
 
     import_faust()
@@ -64,23 +62,23 @@ def command(
 
     if output is not None:
         pictures.check_writable(output)
-    found = replay(directory, wanted, known)
+    found = replay(directory, wanted)
     if not found.compared:
         raise SluiceError(
             f"{directory}: no frame can be compared: {found.seen} were recorded, {found.lead_in} of them lead in to an "
             f"episode, and {found.unreadable} cannot be read; record for longer"
         )
-    about = words.About(tolerance, notes(manifest, query, dag, known))
+    about = words.About(tolerance, notes(manifest, query, wanted))
     say(json.dumps(words.as_json(found, about), indent=2) if as_json else "\n".join(words.lines(found, about)))
     if output is not None:
-        made = pictures.save_all(output, directory, found.worst, wanted)
+        made = pictures.save_all(output, directory, found.worst, wanted.query)
         say(f"{len(made)} pictures in {output}", err=as_json)
     ctx.exit(1 if words.is_too_much(found, about) else 0)
 
 
-def notes(manifest: Manifest, query: Path, dag: Dag, known: Catalogue) -> list[str]:
+def notes(manifest: Manifest, query: Path, wanted: CompiledQuery) -> list[str]:
     """What is not as it was when the recording was made."""
-    now = options.manifest(query, dag, known)
+    now = options.manifest(query, wanted)
     said = []
     if now.query_sha256 != manifest.query_sha256:
         said.append(f"the query is not the one that was recorded, {printable(manifest.query, 60)}")
@@ -88,6 +86,6 @@ def notes(manifest: Manifest, query: Path, dag: Dag, known: Catalogue) -> list[s
         was, is_now = (printable(each.versions.get(name, "none"), 40) for each in (manifest, now))
         if was != is_now:
             said.append(f"{printable(name, 60)} was {was}, and is {is_now} now")
-    if any(MOTION in node.models for node in dag.nodes):
+    if any(MOTION in node.models for node in wanted.dag.nodes):
         said.append(f"{MOTION} depends on all frames that came before, and not all were kept: expect differences")
     return said

@@ -11,8 +11,8 @@ import numpy as np
 from operators.annotate.drawing import draw
 from operators.frames.codec import FrameError, decode_frame
 from operators.frames.frame import Box
-from operators.wire.schema import FrameHeader, Result
-from pipelines.observe.record.reading import picture_of
+from operators.wire.schema import Result
+from pipelines.observe.record.reading import header_of, picture_of
 from pipelines.query.query_file import Query
 from pipelines.run.replay.comparison import Worst
 from serving.common import files
@@ -54,17 +54,7 @@ def check_writable(directory: Path) -> None:
 
 def _image(recording: Path, worst: Worst) -> Image | None:
     """The frame, read once more; None where it is gone meanwhile."""
-    was = worst.after
-    header = FrameHeader(
-        stream=was.stream,
-        run=was.run,
-        seq=was.seq,
-        width=was.frame.width,
-        height=was.frame.height,
-        media_time_s=was.frame.media_time_s,
-        captured_at=was.frame.captured_at,
-        encoding="jpeg",
-    )
+    header = header_of(worst.after, worst.after.frame.captured_at)
     data = picture_of(recording, worst.frame)
     try:
         return None if data is None else decode_frame(header, data).image

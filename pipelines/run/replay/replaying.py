@@ -11,16 +11,14 @@ from functools import partial
 from pathlib import Path
 
 from operators.frames.codec import FrameError, decode_frame
-from operators.wire.schema import FrameHeader, Result
+from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.execute.executor import Executor
-from pipelines.observe.record.reading import RecordedFrame, episodes, frames
+from pipelines.observe.record.reading import RecordedFrame, episodes, frames, header_of
 from pipelines.process.early_stop import Stopped
 from pipelines.process.signals import stop_loop_on_signals
-from pipelines.query.dag import compile_dag
-from pipelines.query.query_file import Query
+from pipelines.query.compiled import CompiledQuery, compiled
 from pipelines.run.replay.comparison import Comparison
-from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SteadyClock
 from serving.common.threads import in_thread
 from specialization.trainer.trainer import ThreadSpecializer
@@ -31,15 +29,16 @@ INTERRUPTED = 130
 """Status of a command that Ctrl-C has ended."""
 
 
-def replay(directory: Path, query: Query, catalogue: Catalogue) -> Comparison:
+def replay(directory: Path, wanted: CompiledQuery) -> Comparison:
     """Compare all episodes; raises BadInput where the folder is no recording, and ``Stopped`` after a signal."""
-    return asyncio.run(_replay(directory, query.model_copy(update={"slo_ms": SLO_MS}), catalogue))
+    unhurried = wanted.query.model_copy(update={"slo_ms": SLO_MS})
+    return asyncio.run(_replay(directory, compiled(unhurried, wanted.catalogue)))
 
 
-async def _replay(directory: Path, query: Query, catalogue: Catalogue) -> Comparison:
+async def _replay(directory: Path, wanted: CompiledQuery) -> Comparison:
     found = Comparison()
     setting = Setting(ThreadSpecializer(), clock=SteadyClock())
-    async with assembled(query, compile_dag(query), catalogue, setting) as parts:
+    async with assembled(wanted, setting) as parts:
         with stop_loop_on_signals() as stop:
             for episode in episodes(directory):
                 reading = frames(directory, episode)
@@ -54,17 +53,7 @@ async def _again(frame: RecordedFrame, executor: Executor) -> Result | None:
     """The frame's new result; None where it cannot be read."""
     if frame.result is None:
         return None
-    was = frame.result
-    header = FrameHeader(
-        stream=was.stream,
-        run=was.run,
-        seq=was.seq,
-        width=was.frame.width,
-        height=was.frame.height,
-        media_time_s=was.frame.media_time_s,
-        captured_at=executor.clock.now(),
-        encoding="jpeg",
-    )
+    header = header_of(frame.result, executor.clock.now())
     try:
         return await executor.submit(header, partial(decode_frame, header, frame.jpeg))
     except FrameError:

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from serving.backend import Backend
 from serving.errors import ModelError
 from specialization.trainer.trainer import ThreadSpecializer
@@ -44,7 +44,7 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 async def test_a_node_with_all_shortcuts_has_one_chain_and_is_closed(closed: list[str]) -> None:
     wanted = query(DETECT, TRACK, ALL)
-    async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))) as parts:
+    async with assembled(compiled(wanted, catalogue([])), Setting(Trainer(closed))) as parts:
         assert list(parts.shortcuts.nodes) == ["type"]
         assert closed == []
     assert sorted(closed) == ["engine", "trainer"]
@@ -52,21 +52,21 @@ async def test_a_node_with_all_shortcuts_has_one_chain_and_is_closed(closed: lis
 
 async def test_a_node_that_answers_for_tracks_is_registered_without_shortcuts_too(closed: list[str]) -> None:
     wanted = query(DETECT, TRACK, TYPE)
-    async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))) as parts:
+    async with assembled(compiled(wanted, catalogue([])), Setting(Trainer(closed))) as parts:
         assert list(parts.shortcuts.nodes) == ["type"]
 
 
 @pytest.mark.parametrize("change", [{"input": "detect"}, {"answer": "look"}])
 async def test_a_node_of_looks_without_shortcuts_is_not_registered(closed: list[str], change: dict[str, str]) -> None:
     wanted = query(DETECT, TRACK, TYPE | change)
-    async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))) as parts:
+    async with assembled(compiled(wanted, catalogue([])), Setting(Trainer(closed))) as parts:
         assert parts.shortcuts.nodes == {}
 
 
 async def test_what_fails_inside_is_raised_when_all_is_closed(closed: list[str]) -> None:
     wanted = query(DETECT, TRACK, ALL)
     with pytest.raises(asyncio.CancelledError):
-        async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))):
+        async with assembled(compiled(wanted, catalogue([])), Setting(Trainer(closed))):
             raise asyncio.CancelledError
     assert sorted(closed) == ["engine", "trainer"]
 
@@ -74,6 +74,6 @@ async def test_what_fails_inside_is_raised_when_all_is_closed(closed: list[str])
 async def test_a_model_that_is_not_there_is_an_error_and_leaves_nothing_open(closed: list[str]) -> None:
     wanted = query(DETECT, TRACK, TYPE | {"model": "no-such-model"})
     with pytest.raises(ModelError, match="no-such-model"):
-        async with assembled(wanted, compile_dag(wanted), catalogue([]), Setting(Trainer(closed))):
+        async with assembled(compiled(wanted, catalogue([])), Setting(Trainer(closed))):
             pass
     assert sorted(closed) == ["engine", "trainer"]

@@ -18,7 +18,7 @@ from operators.frames.frame import Frame, Region
 from operators.testing import call, make_frame
 from operators.wire.schema import Object, Result, from_json
 from pipelines.commands.check import command
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import load_query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
@@ -27,6 +27,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.catalogue.public import public_model
 from serving.common.tensors import Image
 from serving.errors import QueryError
+from serving.loading.bounds import NetworkBounds
 from tests.models import write_card
 from tests.pipelines.queries import write
 
@@ -79,7 +80,7 @@ def upright(models: Path, centerface: Path) -> Path:
 
 async def faces(models: Path, data_dir: Path) -> list[tuple[Frame, Region]]:
     """The largest face of each picture."""
-    engine = Backend(Catalogue([models]), threads=1)
+    engine = Backend(Catalogue([models]), bounds=NetworkBounds(threads=1))
     await engine.start()
     detector = OnnxDetector(engine, "detect", ["ultraface"])
     found = []
@@ -127,7 +128,7 @@ def test_faces_enrolled_with_hair_and_background_or_cut_closely_get_the_same_ans
 def answers_of(path: Path, models: Path) -> list[str]:
     """Who the largest face of each frame is."""
     wanted, out = load_query(path), path.with_suffix(".jsonl")
-    run_query(wanted, compile_dag(wanted), Catalogue([models]), Outputs(str(out)))
+    run_query(compiled(wanted, Catalogue([models])), Outputs(str(out)))
     results = [from_json(line, Result) for line in out.read_bytes().splitlines()]
     return [max(each.objects, key=_area).attributes[0].label for each in results]
 

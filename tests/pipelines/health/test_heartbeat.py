@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from pipelines.commands.health import command
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat, ailment
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from serving.errors import BadInput, Unavailable
 from tests.integration.worker_parts import CountingAnalyser, LocalWire
 
@@ -162,7 +162,7 @@ async def test_the_worker_beats_only_while_its_loop_turns_and_its_app_runs(tmp_p
     path, stop = tmp_path / "alive", asyncio.Event()
     wire = LocalWire()
     config = WorkerConfig(wire.transport, "test", wire.topics, alive=path)
-    worker = asyncio.create_task(run_worker(config, CountingAnalyser("test"), stop=stop))
+    worker = asyncio.create_task(run_worker(config, Duties(CountingAnalyser("test")), stop=stop))
     await _exists(path)
 
     path.unlink()

@@ -34,9 +34,9 @@ def test_a_good_query_opens_with_its_dag_on_the_sources_given(tmp_path: Path, ca
     path = write(
         tmp_path / "q.yaml", HEAD + CARS + "  - {name: type, task: recognise, input: detect, model: vehicle-type}"
     )
-    query, dag = open_query(path, catalogue, ["v4l2:0"])
-    assert [stream.id for stream in query.streams] == ["v4l2-0"]
-    assert [node.name for node in dag.nodes] == ["detect", "type"]
+    found = open_query(path, catalogue, ["v4l2:0"])
+    assert [stream.id for stream in found.query.streams] == ["v4l2-0"]
+    assert [node.name for node in found.dag.nodes] == ["detect", "type"]
 
 
 def test_form_nodes_and_models_are_checked_at_once(tmp_path: Path, catalogue: Catalogue) -> None:

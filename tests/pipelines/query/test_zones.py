@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.environment import catalogue
 from pipelines.query.check import examine, open_query
 from pipelines.query.filter_parser import parse_selection
 from pipelines.query.query_file import load_query
@@ -123,10 +124,10 @@ def test_an_object_in_no_zone_is_not_in_any() -> None:
 
 def test_zones_that_lie_on_none_of_the_sources_given_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write(tmp_path / "q.yaml", QUERY)
-    open_query(path, sources=["yard.mp4"])
+    open_query(path, catalogue([]), sources=["yard.mp4"])
     assert [record.getMessage() for record in caplog.records] == [
         "zones[1].streams: no stream is called 'gate-*'; allowed: yard: it lies on none of the sources that were given"
     ]
     caplog.clear()
-    open_query(path)
+    open_query(path, catalogue([]))
     assert caplog.records == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines.environment import catalogue
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
@@ -41,7 +41,7 @@ def run(folder: Path, slo_ms: int) -> list[dict[str, Any]]:
     """The results of all frames."""
     streams = [{"id": "cam", "uri": STREET}]
     query = Query.model_validate({"version": 1, "name": "q", "slo_ms": slo_ms, "streams": streams, "nodes": NODES})
-    run_query(query, compile_dag(query), catalogue([]), Outputs(str(folder / "out.jsonl")))
+    run_query(compiled(query, catalogue([])), Outputs(str(folder / "out.jsonl")))
     return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
 
 

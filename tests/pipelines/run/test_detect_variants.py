@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cache_adapt.audit.state import AuditState, Rule
@@ -22,6 +21,7 @@ from pipelines.assembly.build import build_operators
 from pipelines.assembly.chains import Chains
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.environment import backend
+from pipelines.query.compiled import compiled
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from pipelines.run.outputs import Outputs
@@ -47,7 +47,7 @@ def models(tmp_path_factory: pytest.TempPathFactory, data_dir: Path) -> Catalogu
     cache, entry = cache_dir(), known.find(LARGE)
     assert cache is not None
     for model, seconds in ((LARGE, 5.0), (SMALL, 0.5), (BLIND, 0.1)):
-        build(entry, parse(model), cache, np.zeros(0), "")
+        build(entry, parse(model), cache)
         store({1: seconds}, entry, parse(model), cache)  # as on a machine that is so slow
     return known
 
@@ -92,7 +92,7 @@ async def test_a_variant_whose_file_vanishes_while_frames_come_gives_way_to_the_
     gone = "yolox-nano@onnxruntime-fp32-size352"
     cache, entry = cache_dir(), models.find(LARGE)
     assert cache is not None
-    file = build(entry, parse(gone), cache, np.zeros(0), "")
+    file = build(entry, parse(gone), cache)
     query = wanted(data_dir / "videos" / CLIP, nodes=[DETECT | {"model": [LARGE, gone]}, TRACK])
     engine, shortcuts = backend(models), Shortcuts("test")
     chains = Chains(shortcuts, Rule(0.7, probation_rate=1.0), purse=unlimited())
@@ -122,7 +122,7 @@ def test_a_run_plans_its_detector_and_says_why(
 ) -> None:
     out, report = tmp_path / "out.jsonl", tmp_path / "report.json"
     query = wanted(data_dir / "videos" / CLIP, fps, nodes=[DETECT | {"when": when}, TRACK])
-    run_query(query, compile_dag(query), models, Outputs(str(out), report=report))
+    run_query(compiled(query, models), Outputs(str(out), report=report))
     results = [json.loads(line) for line in out.read_text().splitlines()]
     assert {each["outcome"] for each in results} == {"analysed"}
     plans = [each["plan"]["nodes"]["detect"] for each in results]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines.environment import catalogue
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
@@ -35,7 +35,7 @@ def found(out: Path, models: Path, clip: Path, when: str, **keys: Any) -> list[d
     """The results of a run over the clip."""
     given = {"version": 1, "name": "test", "slo_ms": 60_000, "nodes": [DETECT | {"when": when}, TRACK], **keys}
     wanted = Query.model_validate({**given, "streams": [{"id": "park", "uri": str(clip), "sample": {"fps": 4}}]})
-    run_query(wanted, compile_dag(wanted), catalogue([models]), Outputs(str(out), report=out.with_suffix(".json")))
+    run_query(compiled(wanted, catalogue([models])), Outputs(str(out), report=out.with_suffix(".json")))
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 

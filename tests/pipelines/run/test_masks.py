@@ -13,7 +13,7 @@ import pytest
 from operators.frames.frame import Box, Region
 from operators.frames.mask import kept
 from pipelines.environment import catalogue
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
@@ -40,7 +40,7 @@ def found(clip: Path, out: Path, **keys: Any) -> list[dict[str, Any]]:
     """The results of a run over the clip."""
     given = {"version": 1, "name": "test", "slo_ms": 60_000, "nodes": [DETECT, TRACK], **keys}
     wanted = Query.model_validate({**given, "streams": [{"id": "yard", "uri": str(clip)}]})
-    run_query(wanted, compile_dag(wanted), catalogue([]), Outputs(str(out), out.with_suffix(".mp4")))
+    run_query(compiled(wanted, catalogue([])), Outputs(str(out), out.with_suffix(".mp4")))
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 

@@ -17,7 +17,7 @@ from operators.wire.schema import Result
 from pipelines.assembly.build import build_executor
 from pipelines.environment import catalogue
 from pipelines.execute.surroundings import Surroundings
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
@@ -68,7 +68,7 @@ def test_a_run_is_heard_of_and_observers_that_raise_cost_it_only_lines_in_the_lo
     heard, out = Recording(raises=True), tmp_path / "results.jsonl"
     wanted = query(DETECT, TRACK, KIND, duration_s=8)
     outputs = Outputs(str(out), record=recording(tmp_path / "kept"))
-    report = run_query(wanted, compile_dag(wanted), catalogue([]), outputs, observers=[heard])
+    report = run_query(compiled(wanted, catalogue([])), outputs, observers=[heard])
     results = [json.loads(line) for line in out.read_text().splitlines()]
     count = len(results)
     calls = heard.calls
@@ -109,7 +109,7 @@ def test_a_run_is_heard_of_and_observers_that_raise_cost_it_only_lines_in_the_lo
         for hook in sorted(calls)
     ]
     assert set(HOOKS) - set(calls) - {"model_unloaded", "audit_disagreed"} == {
-        *("frame_dropped", "frame_replaced", "head_trained", "notification_ended"),
+        *("frame_dropped", "frame_replaced", "frames_missing", "head_trained", "notification_ended", "sink_checked"),
     }
     threads = {hook: heard.threads[hook] for hook in calls}
     assert threads.pop("network_ran") == {"device"}
@@ -126,7 +126,7 @@ async def test_frames_that_nobody_had_time_for_are_heard_of(caplog: pytest.LogCa
 
     engine = Backend(catalogue([]))
     await engine.start()
-    executor = await build_executor(wanted, compile_dag(wanted), engine, surroundings=Surroundings([waits]))
+    executor = await build_executor(compiled(wanted, catalogue([])), engine, surroundings=Surroundings([waits]))
     run = EmbeddedRun("test", capture_specs(wanted, realtime=True), [], Observers([heard, behind]))
     async with asyncio.timeout(60):
         await run.run(executor, asyncio.Event())

@@ -23,7 +23,7 @@ from operators.wire.schema import StreamStatus
 from pipelines.assembly.build import build_executor
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.environment import catalogue
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
@@ -48,7 +48,7 @@ def query(*uris: str, **more: object) -> Query:
 
 
 def run(wanted: Query, **outputs: object) -> dict:
-    report = run_query(wanted, compile_dag(wanted), catalogue([]), Outputs(**outputs))  # type: ignore[arg-type]
+    report = run_query(compiled(wanted, catalogue([])), Outputs(**outputs))  # type: ignore[arg-type]
     return report.to_builtins()
 
 
@@ -221,7 +221,7 @@ async def test_stop_ends_an_endless_source_and_every_frame_sampled_has_its_resul
     engine = Backend(catalogue([]))
     await engine.start()
     run = EmbeddedRun("test", [spec], [Stopping()], Observers([states]))
-    await run.run(await build_executor(wanted, compile_dag(wanted), engine), stop)
+    await run.run(await build_executor(compiled(wanted, catalogue([])), engine), stop)
     await engine.stop()
     assert seen == list(range(states.seen[-1].frames))
     assert states.seen[-1].state == "ended"

@@ -9,7 +9,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
@@ -45,7 +45,7 @@ def query(folder: Path, *more: dict[str, Any]) -> Query:
 def test_each_picture_has_one_answer(tmp_path: Path) -> None:
     shown = write_pictures(tmp_path / "album")
     wanted, out = query(tmp_path / "album"), tmp_path / "out.jsonl"
-    report = run_query(wanted, compile_dag(wanted), mean_model(tmp_path / "models"), Outputs(str(out)))
+    report = run_query(compiled(wanted, mean_model(tmp_path / "models")), Outputs(str(out)))
     results = [json.loads(line) for line in out.read_text().splitlines()]
     assert [[each["label"] for each in result["objects"]] for result in results] == [[word] for word in shown]
     assert [round(result["frame"]["media_time_s"] * 10) for result in results] == list(range(PICTURES))
@@ -59,7 +59,7 @@ def test_a_second_recogniser_answers_for_the_same_object(tmp_path: Path) -> None
     shown = write_pictures(tmp_path / "album")
     again = {"name": "again", "task": "recognise", "input": "colour[colour == red]", "model": "means"}
     wanted, out = query(tmp_path / "album", again), tmp_path / "out.jsonl"
-    run_query(wanted, compile_dag(wanted), mean_model(tmp_path / "models"), Outputs(str(out)))
+    run_query(compiled(wanted, mean_model(tmp_path / "models")), Outputs(str(out)))
     for line, word in zip(out.read_text().splitlines(), shown, strict=True):
         (found,) = json.loads(line)["objects"]
         assert [each["name"] for each in found["attributes"]] == ["colour", *(["again"] if word == "red" else [])]
@@ -70,5 +70,5 @@ def test_pictures_are_masked_neither_inside_nor_outside(tmp_path: Path) -> None:
     wanted, out = query(tmp_path / "album"), tmp_path / "out.jsonl"
     everything = {"ignore": [[0, 0], [1, 0], [1, 1], [0, 1]]}
     masked = Query.model_validate({**wanted.model_dump(), "masks": [everything]})
-    run_query(masked, compile_dag(masked), mean_model(tmp_path / "models"), Outputs(str(out)))
+    run_query(compiled(masked, mean_model(tmp_path / "models")), Outputs(str(out)))
     assert all(json.loads(line)["objects"] for line in out.read_text().splitlines())

@@ -12,7 +12,7 @@ from operators.zones.totals import LineReport
 from pipelines.environment import catalogue
 from pipelines.observe.forward.opening import open_sinks
 from pipelines.observe.forward.sinks_file import SinksFile
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.report.run_report import RunReport
 from pipelines.run.outputs import Outputs
@@ -31,7 +31,7 @@ def run(clip: Path, out: Path, *nodes: dict[str, Any]) -> tuple[RunReport, list[
     given |= {"zones": [LOW], "lines": [WAIST], "publish": {"events": {"settle_s": 0.2}}}
     wanted = Query.model_validate({**given, "streams": [{"id": "yard", "uri": str(clip)}]})
     outputs = Outputs(str(out / "results"), events=str(out / "events"))
-    report = run_query(wanted, compile_dag(wanted), catalogue([]), outputs)
+    report = run_query(compiled(wanted, catalogue([])), outputs)
     results, events = (
         [json.loads(line) for line in (out / name).read_text().splitlines()] for name in ("results", "events")
     )
@@ -57,7 +57,7 @@ def test_a_web_server_is_told_of_all_of_it_without_a_broker(tmp_path: Path) -> N
         sink = {"name": "hook", "to": "webhook", "url": hook.url, "snapshot": {"max_width": 64}}
         told = open_sinks(SinksFile.model_validate({"version": 1, "sinks": [sink]}), tmp_path)
         outputs = Outputs(str(tmp_path / "results"), events=str(tmp_path / "events"), forward=told)
-        run_query(wanted, compile_dag(wanted), catalogue([]), outputs)
+        run_query(compiled(wanted, catalogue([])), outputs)
     events = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
     notes = hook.of("yard")
     assert [note["event"] or note["count"] for note in notes if note["kind"] != "state"] == events
@@ -71,7 +71,7 @@ def test_a_tracker_may_be_given_what_is_in_a_zone_only(tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "clip.mp4")
     given = {"version": 1, "name": "test", "slo_ms": 60_000, "nodes": [DETECT, low], "zones": [LOW]}
     wanted = Query.model_validate({**given, "streams": [{"id": "yard", "uri": str(clip)}]})
-    run_query(wanted, compile_dag(wanted), catalogue([]), Outputs(str(tmp_path / "results")))
+    run_query(compiled(wanted, catalogue([])), Outputs(str(tmp_path / "results")))
     results = [json.loads(line) for line in (tmp_path / "results").read_text().splitlines()]
     tracked = [found for one in results for found in one["objects"] if found["track_id"] is not None]
     assert tracked

@@ -1,0 +1,109 @@
+"""Who takes what a run yields: files, pictures, sinks, the page, the recording, and the counts for its report."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from operators.capture.spec import CaptureSpec
+from operators.observer import Observer, Observers
+from operators.zones.totals import Totals
+from pipelines.execute.surroundings import FinalStep
+from pipelines.observe.forward.sink import Sinks
+from pipelines.observe.record.recorder import recorders
+from pipelines.observe.web.listen import Listen
+from pipelines.process.safe_console import SafeConsole
+from pipelines.query.query_file import Query
+from pipelines.report.plots.plans import PlanHistory
+from pipelines.report.run_counts import RunCounts
+from pipelines.run.embedded import Sink
+from pipelines.run.event_log import EventLog
+from pipelines.run.outputs import Outputs, event_log, open_files
+from pipelines.run.progress import RunProgress
+
+if TYPE_CHECKING:
+    from pipelines.observe.forward.direct import Direct
+    from pipelines.observe.record.recorder import Recorder
+    from pipelines.observe.station import Station
+
+
+@dataclass
+class Audience:
+    """Everybody who listens to one run."""
+
+    counts: RunCounts
+    observers: Observers
+    sinks: list[Sink]
+    """Who takes results."""
+    final_steps: list[FinalStep]
+    """Who takes frames with their results."""
+    tellers: Sequence[Direct]
+    station: Station | None
+    events: EventLog | None = None
+    totals: Totals = field(default_factory=Totals)
+    """What events add up to."""
+    history: PlanHistory = field(default_factory=PlanHistory)
+
+    @asynccontextmanager
+    async def attending(self) -> AsyncIterator[None]:
+        """Serve and tell while the block runs; at its end all tracks end."""
+        async with AsyncExitStack() as stack:
+            for each in self.tellers:
+                await stack.enter_async_context(each.running(self.observers))
+            if self.events is not None:
+                stack.callback(self.events.finish)
+            if self.station is not None:
+                await stack.enter_async_context(self.station.open())
+            yield
+
+
+def audience(
+    query: Query, specs: Sequence[CaptureSpec], outputs: Outputs, observers: Sequence[Observer], files: ExitStack
+) -> Audience:
+    """Open what a run writes to, and call together who takes it; ``files`` closes all that is opened."""
+    unhurried = {stream.id for stream in query.streams if not stream.uri.live and stream.overload_policy == "block"}
+    counts, (sinks, final_steps) = RunCounts(unhurried), open_files(outputs, query, unhurried, files)
+    progress = files.enter_context(RunProgress(specs, SafeConsole(stderr=True)))
+    recording, tellers = files.enter_context(recorders(outputs.record)), _tellers(outputs.forward)
+    station = _station(outputs.listen, query, unhurried)
+    if station is not None:
+        for recorder in recording:
+            station.evidence(recorder)
+        if station.page is not None:
+            final_steps.append(station.page.pictures.take)
+    curious: list[Recorder | Direct] = [*recording, *tellers]
+    final_steps += [each.take for each in curious]
+    watching = [counts, progress, *(station.observers if station else ()), *curious, *observers]
+    found = Audience(counts, Observers(watching), sinks, final_steps, tellers, station)
+    if outputs.events is not None or query.layout or curious:
+        found.events = event_log(query, outputs.events, found.totals, found.observers, files)
+        sinks.append(found.events)
+    if outputs.plots is not None:
+        sinks.append(found.history)
+    return found
+
+
+def _tellers(sinks: Sinks) -> list[Direct]:
+    """Who tells sinks; nobody where there are none."""
+    if not sinks:
+        return []
+    from pipelines.observe.forward.direct import Direct  # the clients, which other runs do without
+
+    return [Direct(sinks)]
+
+
+def _station(listen: Listen | None, query: Query, unhurried: set[str]) -> Station | None:
+    """Who serves page and metrics."""
+    if listen is None:
+        return None
+    # aiohttp and Prometheus, which a run that nobody asks does without.
+    from pipelines.observe.live.page import Page
+    from pipelines.observe.station import Station
+
+    page = Page(query.name)
+    page.board.layout = query.layout
+    station = Station(listen, page)
+    station.never_late(unhurried)
+    return station
