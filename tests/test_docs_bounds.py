@@ -12,6 +12,7 @@ from cache_adapt.audit import confidence
 from cache_adapt.caches import store
 from learning.ring import SampleRing
 from operators import background as backlog
+from operators.audits import streams
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
 from operators.capture.spec import CaptureSpec
 from operators.detect import decoding
@@ -32,7 +33,6 @@ from operators.recognise.cached import cache_kind, cache_seen, own_samples, send
 from operators.recognise.cached import made_elsewhere as caches_elsewhere
 from operators.recognise.cached import supply as cache_supply
 from operators.recognise.objects import look_rule, pool
-from operators.recognise.shortcuts import node_stream
 from operators.recognise.specialised import heads, made_elsewhere
 from operators.recognise.specialised.own_samples import FIRST_PROFILE
 from operators.transports.record_sets import MAX_SET_BYTES
@@ -150,7 +150,7 @@ SAID = {
         f"| frames that wait for a shortcut in the shadow | *{shadow.MOST_FRAMES}, {mib(shadow.MOST_BYTES)} in all* |",
         f"| objects of a stream that are being audited | *{open_trials.MOST_TRIALS} for each node* |",
         f"second conclusion is waited for | *{second_thoughts.REMEMBERED} for each node* |",
-        f"| *{node_stream.REMEMBERED_STREAMS} for each node that saves work* |",
+        f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{books.REMEMBERED_STREAMS}* |",
         f"of which it is known that a head was asked | *{heads.REMEMBERED}* for each stream |",
         f"for learned caches | *{own_samples.CAPACITY}*, of *{taps.MOST_VALUES}* values at each of "

@@ -12,6 +12,7 @@ from specialization.weg.adaptive import Adaptive
 
 NAMES: dict[str, dict[str, object]] = {
     "cache_adapt.audit.audit": {},
+    "operators.audits.streams": {},
     "pipelines.report.percentiles": {},
     "serving.common.backoff": {},
     "serving.scheduling.latency": {},

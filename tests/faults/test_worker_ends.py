@@ -24,6 +24,7 @@ def test_killed_and_started_again_leaves_no_frame_without_result(site: Site, cli
         with site.worker(query) as successor:
             site.wait_for_results(capture, successor)
             site.finish(capture, successor)
+            assert "never came" not in successor.errors
     results = assert_accounted(site.topics)
     assert any(result.objects for result in results)
 
@@ -49,6 +50,7 @@ def test_of_two_workers_the_one_that_is_left_takes_over(site: Site, clip: Path) 
         until(lambda: busy_members(site) == 1, "word of the death", capture, second)
         site.wait_for_results(capture, second)
         site.finish(capture, second)
+        assert "never came" not in second.errors
     results = assert_accounted(site.topics)
     assert {result.stream for result in results} == {f"s{number}" for number in range(6)}
 

@@ -17,7 +17,7 @@ from kafka.structs import OffsetAndMetadata
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, Result
 from pipelines.health.heartbeat import MAX_AGE_S, ailment
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from tests.integration.test_worker import results_of
 from tests.integration.worker_parts import PARTITIONS, CountingAnalyser, KafkaWire, frame_message, plain
 from tests.real.kafka import KafkaBroker, RemoteBroker
@@ -51,7 +51,7 @@ async def watched(wire: KafkaWire, analyser: CountingAnalyser, alive: Path) -> A
     config = WorkerConfig(
         wire.transport, wire.query, wire.topics, give_up_s=60, alive=alive, stalled_after_s=STALLED_AFTER_S
     )
-    task = asyncio.create_task(run_worker(config, analyser, stop=stop))
+    task = asyncio.create_task(run_worker(config, Duties(analyser), stop=stop))
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from pipelines.settings import BrokerSettings
 from pipelines.worker import state_topic
 from pipelines.worker.app import SESSION_TIMEOUT_S
 from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from tests.integration.notebook import Notebook
 from tests.integration.worker_parts import names, query_name
 
@@ -24,7 +24,7 @@ async def _work(config: WorkerConfig, work_s: float, state_name: str) -> None:
     notebook = Notebook(config.query, work_s)
     state = notebook.state(state_name) if state_name else None
     with stop_loop_on_signals() as stop:
-        await run_worker(config, notebook, state=state, stop=stop)
+        await run_worker(config, Duties(notebook, state=state), stop=stop)
 
 
 def main(

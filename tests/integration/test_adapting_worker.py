@@ -18,13 +18,14 @@ from operators.wire.schema import Attribute
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue, template_dirs
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.query.compiled import compiled
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.nodes import adapted
 from pipelines.worker.adapt.running_link import running
 from pipelines.worker.adapt.service import Service, ServiceConfig
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from specialization.trainer.trainer import ProcessSpecializer
 from tests.integration.kafka_side import create_topic
 from tests.integration.test_specialising_worker import (
@@ -53,14 +54,14 @@ def topics(wire: KafkaWire) -> TopicsConfig:
 @asynccontextmanager
 async def working(wire: KafkaWire, query: Query = QUERY) -> AsyncIterator[None]:
     """A worker that must not train."""
-    stop, link, dag = asyncio.Event(), Link(query.name), compile_dag(query)
+    stop, link = asyncio.Event(), Link(query.name)
     setting = Setting(Untrained(), elsewhere=link)
     async with (
         running(link, wire.broker, topics(wire), 20),
-        assembled(query, dag, catalogue([]), setting) as parts,
+        assembled(compiled(query, catalogue([])), setting) as parts,
     ):
         config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
-        worker = asyncio.create_task(run_worker(config, parts.executor, stop=stop))
+        worker = asyncio.create_task(run_worker(config, Duties(parts.executor), stop=stop))
         try:
             yield
         finally:

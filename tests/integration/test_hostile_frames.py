@@ -13,8 +13,9 @@ import pytest
 from operators.publish.lifecycles import Lifecycles
 from operators.wire.schema import DeadLetter, Event, Result, from_json
 from pipelines.assembly.build import build_executor
-from pipelines.query.dag import compile_dag
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.environment import catalogue
+from pipelines.query.compiled import compiled
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from tests.integration.hostile import good, odd, pills
 from tests.integration.test_worker import messages_of
 from tests.integration.worker_parts import Wire
@@ -29,10 +30,10 @@ async def analysing(wire: Wire) -> AsyncIterator[None]:
     """A worker with the real executor, detector and tracker; it must live to the end of the block."""
     unused: Any = None  # the motion detector needs no engine
     wanted = query(DETECT, TRACK, name=wire.query)
-    executor = await build_executor(wanted, compile_dag(wanted), unused)
+    executor = await build_executor(compiled(wanted, catalogue([])), unused)
     stop = asyncio.Event()
     config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
-    task = asyncio.create_task(run_worker(config, executor, Lifecycles(10.0, 3.0), stop=stop))
+    task = asyncio.create_task(run_worker(config, Duties(executor, Lifecycles(10.0, 3.0)), stop=stop))
     try:
         yield
         assert not task.done(), "the worker ended"

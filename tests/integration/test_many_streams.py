@@ -10,7 +10,7 @@ import pytest
 
 from operators.wire.schema import Result, from_json
 from pipelines.settings import StreamBounds
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from tests.integration.worker_parts import CountingAnalyser, Wire, frame_message
 
 NAMES = 400
@@ -25,7 +25,7 @@ async def test_every_frame_is_answered_and_most_streams_are_forgotten(
     await wire.send(frame_message(f"camera-{number}", 0, wire.encoding) for number in range(NAMES))
     analyser, stop = CountingAnalyser(wire.query), asyncio.Event()
     config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20, bounds=StreamBounds(BOUND))
-    task = asyncio.create_task(run_worker(config, analyser, stop=stop))
+    task = asyncio.create_task(run_worker(config, Duties(analyser), stop=stop))
     try:
         async with asyncio.timeout(180):
             results = await wire.all_of(wire.topics.results)

@@ -13,10 +13,10 @@ from operators.testing import make_region
 from operators.wire.schema import Result, StreamPlan, from_json
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.plan_publisher import PlanPublisher
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.integration.worker_parts import Wire, frame_message
 
@@ -53,11 +53,11 @@ def one_object_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_plans_are_published_while_the_worker_works(wire: Wire) -> None:
     await wire.send([frame_message("cam", seq, wire.encoding) for seq in range(12)])
     stop, setting = asyncio.Event(), Setting(ThreadSpecializer(), rule=UNDECIDED)
-    async with assembled(QUERY, compile_dag(QUERY), catalogue([]), setting) as parts:
+    async with assembled(compiled(QUERY, catalogue([])), setting) as parts:
         # The events topic exists on either transport, and nothing else is written to it here.
         plans = PlanPublisher(parts.shortcuts, wire.topics.events, every_s=0.2)
         config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
-        worker = asyncio.create_task(run_worker(config, parts.executor, None, plans, stop=stop))
+        worker = asyncio.create_task(run_worker(config, Duties(parts.executor, plans=plans), stop=stop))
         try:
             await all_audits(wire, 12)
         finally:

@@ -87,8 +87,9 @@ def test_keyframes_only(rtsp_server: MakeServer, tmp_path: Path) -> None:
 
 
 def test_sampled_rarely(rtsp_server: MakeServer, clip: Path) -> None:
-    with Recorder(spec(rtsp_server(clip).uri, sampling=Sampling("fps", 0.5), stall_timeout_s=1)) as recorder:
-        recorder.until(lambda: len(recorder.frames) >= 3)
+    # the same for frames that are wanted less often than the patience lasts
+    with Recorder(spec(rtsp_server(clip).uri, sampling=Sampling("fps", 0.25), stall_timeout_s=3)) as recorder:
+        recorder.until(lambda: len(recorder.frames) >= 2)
     assert ("stalled", "stalled") not in recorder.states
 
 

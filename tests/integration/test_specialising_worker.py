@@ -17,10 +17,10 @@ from operators.frames.frame import Box, Frame, Region, frame_of
 from operators.wire.schema import FRAME_HEADER_KEY, Attribute, FrameId, Result, StreamPlan, from_json, to_json
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
-from pipelines.query.dag import compile_dag
+from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.worker.plan_publisher import PlanPublisher
-from pipelines.worker.worker import WorkerConfig, run_worker
+from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from serving.common.tensors import Image
 from specialization.trainer.trainer import ProcessSpecializer
 from tests.integration.worker_parts import Sent, Wire
@@ -61,10 +61,10 @@ async def test_heads_of_a_process_answer_for_what_dominates(
     rare = [photo for photo, name in photos if name == "juggernaut"][:JUGGERNAUTS]
 
     stop = asyncio.Event()
-    async with assembled(QUERY, compile_dag(QUERY), catalogue([]), Setting(ProcessSpecializer())) as parts:
+    async with assembled(compiled(QUERY, catalogue([])), Setting(ProcessSpecializer())) as parts:
         plans = PlanPublisher(parts.shortcuts, wire.topics.events, every_s=0.2)
         config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
-        worker = asyncio.create_task(run_worker(config, parts.executor, None, plans, stop=stop))
+        worker = asyncio.create_task(run_worker(config, Duties(parts.executor, plans=plans), stop=stop))
         try:
             camera = Camera(wire, common)
             async with asyncio.timeout(200):  # a process that gives way to all others trains the head
