@@ -45,6 +45,27 @@ class ThreadTime:
             self.seconds += time.thread_time() - started_s
 
 
+class TimeBeside:
+    """Processor time of the process but for one thread's: the one that creates it, which does other work meanwhile."""
+
+    def __init__(self) -> None:
+        clock_of = getattr(time, "pthread_getcpuclockid", None)  # macOS has none
+        self._clock = clock_of(threading.get_ident()) if clock_of else None
+
+    @property
+    def seconds(self) -> float:
+        """So far; once that thread is over, all of the process."""
+        return time.process_time() - self._thread_s()
+
+    def _thread_s(self) -> float:
+        if self._clock is None:
+            return 0.0
+        try:
+            return time.clock_gettime(self._clock)
+        except OSError:
+            return 0.0
+
+
 def in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     """Do the work in a thread; the future belongs to the running loop. Work is done even if nobody awaits it any more.
 

@@ -1,4 +1,4 @@
 """Which networks are in memory: loaded when they are asked for, evicted where others need their memory.
 
-Read in this order: ``bounds``, ``loader``, ``opening``, ``residency``, ``eviction``.
+Read in this order: ``bounds``, ``loader``, ``opening``, ``thread_choice``, ``residency``, ``eviction``.
 """

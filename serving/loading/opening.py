@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from serving.engines.groups import Group, SharedPrefix, Solo
 from serving.engines.network import EngineNetwork, Network
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
+from serving.loading.thread_choice import chosen
 from serving.variants.artefacts import ResolvedModel
 from serving.variants.variant import Variant, reference
 
@@ -70,7 +72,7 @@ def _graph(source: ResolvedModel) -> onnx.ModelProto:
 
 
 def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> EngineNetwork:
-    card = source.card
+    card, threads = source.card, _threads(source, model, threads)
     network = EngineNetwork(card.name, model, engine_for(source.variant, threads), _limit(source))
     network.check(np.empty((1, *card.input.item_shape), np.dtype(card.input.dtype)))
     return network
@@ -85,10 +87,17 @@ def _with_exits(source: ResolvedModel, exits: Exits, model: onnx.ModelProto, thr
     if variant.engine != "onnxruntime":
         raise ModelError(f"variant {variant.id!r}: exits need ONNX Runtime")
     sized = with_item_size(model, source.card.input.item_shape)
+    threads = _threads(source, model, threads)
     engine = OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)
     network = ExitNetwork(source.card.name, tapped(sized, tap_points(sized, exits.cuts)), exits, engine, _limit(source))
     network.check(np.empty((1, *source.card.input.item_shape), np.dtype(source.card.input.dtype)))
     return network
+
+
+def _threads(source: ResolvedModel, model: onnx.ModelProto, allowed: int) -> int:
+    """Those of the allowed that run a network well; with exits as without, since most items pass most of it."""
+    graph = [model.SerializeToString()]
+    return chosen(source.directory, source.variant, graph, partial(engine_for, source.variant), allowed)
 
 
 def _limit(source: ResolvedModel) -> int | None:
@@ -101,6 +110,7 @@ def _shared(sources: Sequence[ResolvedModel], models: Sequence[onnx.ModelProto],
 
     cuts = _worthwhile_prefix(models)
     assert cuts is not None, "only networks that share a prefix are opened together"
+    threads = max(_threads(source, model, threads) for source, model in zip(sources, models, strict=True))
     pieces = [split(model, [cut]) for model, cut in zip(models, cuts, strict=True)]
     names = " + ".join(source.name for source in sources)
     limit = min((limit for source in sources if (limit := _limit(source)) is not None), default=None)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.common.threads import TimeBeside
 from serving.engines.interrupt import interrupt
 from serving.errors import SluiceError, TooLate
 from serving.scheduling.requests import Answer, Request, settle
@@ -69,11 +69,13 @@ class Device:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watch: asyncio.Task[None] | None = None
+        self._used = TimeBeside()
 
     def start(self) -> None:
         """Start the thread; shortens the interpreter's switch interval for the whole process."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._loop, self._open = asyncio.get_running_loop(), True
+        self._used = TimeBeside()  # what the loop does while a batch runs is not the network's
         self._serve_anew()
         self._watch = asyncio.create_task(self._watched())
 
@@ -183,7 +185,7 @@ class Device:
     def _run(self, session: Session, requests: list[Request]) -> Answer:
         """The outputs for every request, or why the batch failed."""
         items = sum(request.items for request in requests)
-        started_s, used_s = self._clock.monotonic_s(), time.process_time()
+        started_s, used_s = self._clock.monotonic_s(), self._used.seconds
         try:
             answer = session.group.run([(each.model, each.batch) for each in requests], session.max_batch)
         except Exception as error:  # whatever a network raises, the thread must serve the next batch
@@ -194,7 +196,7 @@ class Device:
         took_s = self._clock.monotonic_s() - started_s
         session.latency.observe(items, took_s)
         session.monitor.ran(items, took_s)
-        session.used(requests, time.process_time() - used_s)
+        session.used(requests, self._used.seconds - used_s)
         was = self.stats
         self.stats = replace(was, batches=was.batches + 1, items=was.items + items, busy_s=was.busy_s + took_s)
         self._observer.network_ran(session.name, items, took_s)

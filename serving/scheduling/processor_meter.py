@@ -1,7 +1,7 @@
 """How much processor time one item of a network takes, all threads together. Pure.
 
-The clock is the process's, so whatever runs beside a batch is in its figure too. It can only add to it: the least of
-the newest figures is nearest to the network's own.
+The clock is the process's without its event loop, so whatever else runs beside a batch, decoders above all, is in its
+figure too. It can only add to it: the least of the newest figures is nearest to the network's own.
 """
 
 from __future__ import annotations

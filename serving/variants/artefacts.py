@@ -50,6 +50,8 @@ class ResolvedModel:
     """The ONNX file to run."""
     latency_s: Mapping[int, float] = field(default_factory=dict, compare=False)
     """Latency by batch size, as far as it was measured on this machine."""
+    directory: Path | None = field(default=None, compare=False)
+    """Where what is known of the model on this machine is kept; None: nowhere."""
     exits: Exits | None = field(default=None, compare=False)
     """Where the network is cut for exits, and who answers there; None: it is run whole."""
 
@@ -81,7 +83,8 @@ def resolve(name: str, catalogue: Catalogue, artefacts_dir: Path) -> ResolvedMod
     variant = parse(name)
     entry = catalogue.find(variant.model)
     sized(entry.card, variant)  # raises where the model cannot take it
-    return ResolvedModel(name, entry, variant, artefact(entry, variant, artefacts_dir))
+    path = artefact(entry, variant, artefacts_dir)
+    return ResolvedModel(name, entry, variant, path, directory=folder(artefacts_dir, entry))
 
 
 def artefact(entry: Entry, variant: Variant, artefacts_dir: Path) -> Path:

@@ -6,10 +6,11 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
-from serving.common.threads import in_thread
+from serving.common.threads import TimeBeside, in_thread
 
 
 async def test_work_is_done_in_another_thread() -> None:
@@ -92,3 +93,29 @@ asyncio.run(main())
 def test_a_process_that_ends_while_there_is_work_ends_well() -> None:
     ended = subprocess.run([sys.executable, "-c", LEAVES_EARLY], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def burn(seconds: float) -> None:
+    """Use so much processor time of the thread that calls."""
+    end_s = time.thread_time() + seconds
+    while time.thread_time() < end_s:
+        pass
+
+
+def test_the_time_beside_a_thread_is_that_of_all_others() -> None:
+    beside = TimeBeside()
+    started_s = beside.seconds
+    burn(0.2)
+    assert beside.seconds - started_s < 0.1, "what this thread has used is left out"
+    other = threading.Thread(target=burn, args=(0.2,))
+    other.start()
+    other.join()
+    assert beside.seconds - started_s >= 0.2
+
+
+def test_once_its_thread_is_over_the_time_beside_is_that_of_the_process() -> None:
+    found: list[TimeBeside] = []
+    other = threading.Thread(target=lambda: found.append(TimeBeside()))
+    other.start()
+    other.join()
+    assert found[0].seconds == pytest.approx(time.process_time(), abs=0.1)

@@ -1,0 +1,117 @@
+"""How many threads run a network: one, unless all cores together are much quicker.
+
+Threads that wait for each other at every operator cost processor time, and many networks made of many small operators
+gain nothing from them (``benchmarks/spinning.py``). So both are tried when a network is first loaded on a machine, and
+what is found is kept beside its artefacts, for as long as processor, cores and engine stay the same.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from serving.common import files as atomic
+from serving.common.untrusted import decode
+from serving.engines.base import Engine
+from serving.errors import Malformed, SluiceError
+from serving.variants.fingerprint import Fingerprint, fingerprint
+from serving.variants.variant import Variant
+
+log = logging.getLogger(__name__)
+
+Open = Callable[[int], Engine[bytes]]
+"""Makes an engine for so many threads, with nothing loaded."""
+
+SPEED_UP = 1.5
+"""All cores are used where one takes at least so many times as long."""
+SMALL_S = 0.0015
+"""A run that takes no longer is not worth more threads: handing its answer on takes as long."""
+TRIED, TRIED_S = 10, 0.3
+"""Runs of one item, of which the quickest counts, and the time after which no further one begins."""
+
+
+LARGEST = 4096
+"""Bytes of what is kept."""
+
+
+class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was found, and where it holds."""
+
+    threads: int
+    allowed: int
+    """As many might have been used."""
+    fingerprint: Fingerprint
+
+
+def all_pay(one_s: float, all_s: float) -> bool:
+    """Whether all cores run a network, of which one thread takes ``one_s`` for an item and they ``all_s``.
+
+    >>> all_pay(one_s=0.013, all_s=0.012), all_pay(one_s=0.007, all_s=0.004), all_pay(one_s=0.0009, all_s=0.0005)
+    (False, True, False)
+    """
+    return one_s > SMALL_S and one_s >= SPEED_UP * all_s
+
+
+def fewest(segments: Sequence[bytes], open_with: Open, allowed: int, clock: Callable[[], float]) -> int:
+    """How many threads of those allowed run a network, found by running it; SluiceError where it fails.
+
+    One after the other, so that its weights are in memory once. All, where an input leaves its size open.
+    """
+    one_s = _quickest_s(segments, open_with(1), clock)
+    if one_s is None:
+        return allowed
+    if one_s <= SMALL_S:
+        return 1
+    all_s = _quickest_s(segments, open_with(allowed), clock)
+    return allowed if all_s is None or all_pay(one_s, all_s) else 1
+
+
+def chosen(directory: Path | None, variant: Variant, segments: Sequence[bytes], open_with: Open, allowed: int) -> int:
+    """The threads that run a variant of a network: as was found before, or found now and kept in its directory.
+
+    Without a directory all that are allowed. SluiceError where the network fails.
+    """
+    if directory is None or allowed == 1:
+        return allowed
+    path, machine = directory / f"{variant.profiled.id.partition('@')[2]}.threads.json", fingerprint(variant.engine)
+    known = _read(path)
+    if known is not None and (known.allowed, known.fingerprint) == (allowed, machine) and known.threads in (1, allowed):
+        return known.threads
+    found = Choice(fewest(segments, open_with, allowed, time.perf_counter), allowed, machine)
+    try:
+        atomic.write(path, msgspec.json.encode(found))
+    except SluiceError as error:
+        log.info("%s: how many threads are best is tried at every start: %s", variant.id, error)
+    return found.threads
+
+
+def _read(path: Path) -> Choice | None:
+    """None where there is none that can be read: it is found anew then."""
+    try:
+        return decode(path.read_bytes(), Choice, LARGEST)
+    except (OSError, Malformed):
+        return None
+
+
+def _quickest_s(segments: Sequence[bytes], engine: Engine[bytes], clock: Callable[[], float]) -> float | None:
+    """Seconds of one item through all segments, in the best of a few runs; None where an input leaves its size open."""
+    try:
+        engine.load(segments)
+        sizes = [(spec.shape[1:], spec.dtype) for spec in engine.inputs]
+        if any(dim is None for shape, _ in sizes for dim in shape):
+            return None
+        items = [np.zeros((1, *(dim or 1 for dim in shape)), dtype) for shape, dtype in sizes]
+        times = [clock()]
+        while len(times) <= TRIED and times[-1] - times[0] < TRIED_S:
+            for index, item in enumerate(items):
+                engine.run(index, item)
+            times.append(clock())
+        return min(after - before for before, after in pairwise(times))
+    finally:
+        engine.close()

@@ -1,0 +1,163 @@
+"""How many threads run a network: tried on an engine whose time is known, kept, and found anew where it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from serving.common.tensors import Array, TensorSpec
+from serving.errors import ModelError
+from serving.loading import thread_choice
+from serving.loading.opening import open_group
+from serving.loading.thread_choice import LARGEST, SMALL_S, SPEED_UP, TRIED, Choice, all_pay, chosen, fewest
+from serving.variants.artefacts import resolve
+from serving.variants.fingerprint import Fingerprint, fingerprint
+from serving.variants.variant import parse
+from tests.models import mean_model
+
+VARIANT = parse("net")
+ALLOWED = 4
+
+
+class Machine:
+    """Runs networks that take so many seconds with one thread and with all; its clock stands still meanwhile."""
+
+    def __init__(self, one_s: float, all_s: float, shape: tuple[int | None, ...] = (None, 3, 4, 4)) -> None:
+        self.now_s, self.shape = 0.0, shape
+        self.seconds = {1: one_s, ALLOWED: all_s}
+        self.opened: list[int] = []
+        self.in_memory = 0
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def open(self, threads: int) -> FakeEngine:
+        self.opened.append(threads)
+        return FakeEngine(self, threads)
+
+
+class FakeEngine:
+    """Takes the machine's time."""
+
+    def __init__(self, machine: Machine, threads: int) -> None:
+        self._machine, self._threads = machine, threads
+        self.inputs: Sequence[TensorSpec] = ()
+        self.runs = 0
+
+    def load(self, segments: Sequence[bytes]) -> None:
+        assert not self._machine.in_memory, "one after the other"
+        self._machine.in_memory += 1
+        self.inputs = [TensorSpec(np.dtype(np.float32), self._machine.shape)]
+
+    def run(self, segment: int, batch: Array) -> list[Array]:
+        self._machine.now_s += self._machine.seconds[self._threads]
+        self.runs += 1
+        return [batch]
+
+    def memory_bytes(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        self._machine.in_memory -= 1
+
+
+def test_all_cores_run_what_they_make_much_quicker() -> None:
+    assert all_pay(0.010, 0.010 / SPEED_UP)
+    assert not all_pay(0.010, 0.011 / SPEED_UP)
+    assert not all_pay(SMALL_S, SMALL_S / 100), "however quick"
+
+
+@pytest.mark.parametrize(
+    ("one_s", "all_s", "threads"), [(0.02, 0.01, ALLOWED), (0.013, 0.0125, 1), (0.02, 0.03, 1), (0.001, 0.0001, 1)]
+)
+def test_both_are_tried(one_s: float, all_s: float, threads: int) -> None:
+    machine = Machine(one_s, all_s)
+    assert fewest([b""], machine.open, ALLOWED, machine.clock) == threads
+    assert machine.opened == ([1, ALLOWED] if one_s > SMALL_S else [1])
+    assert not machine.in_memory, "given back"
+
+
+def test_a_slow_network_is_not_tried_often() -> None:
+    machine = Machine(100.0, 90.0)
+    assert fewest([b""], machine.open, ALLOWED, machine.clock) == 1
+    assert machine.now_s == 190.0
+    quick = Machine(0.01, 0.002)
+    fewest([b""], quick.open, ALLOWED, quick.clock)
+    assert quick.now_s == pytest.approx(TRIED * 0.012)
+
+
+def test_what_cannot_be_tried_has_all_that_are_allowed() -> None:
+    machine = Machine(0.02, 0.03, (None, 3, None, None))
+    assert fewest([b""], machine.open, ALLOWED, machine.clock) == ALLOWED
+    assert not machine.in_memory
+
+
+def test_a_choice_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(0.013, 0.0125)
+    monkeypatch.setattr(thread_choice.time, "perf_counter", machine.clock)
+    for _ in range(3):
+        assert chosen(tmp_path / "net", VARIANT, [b""], machine.open, ALLOWED) == 1
+    assert machine.opened == [1, ALLOWED], "once"
+    (path,) = (tmp_path / "net").iterdir()
+    assert path.name == "onnxruntime-fp32.threads.json"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        b"no JSON",
+        b"{" * (LARGEST + 1),
+        msgspec.json.encode({"threads": 1}),
+        msgspec.json.encode(Choice(3, ALLOWED, fingerprint("onnxruntime"))),
+        msgspec.json.encode(Choice(1, 2, fingerprint("onnxruntime"))),
+        msgspec.json.encode(Choice(1, ALLOWED, Fingerprint("another", 2, 4, "onnxruntime 1"))),
+    ],
+    ids=["garbage", "huge", "half", "impossible", "fewer allowed", "another machine"],
+)
+def test_what_does_not_hold_here_is_found_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: bytes) -> None:
+    (tmp_path / "onnxruntime-fp32.threads.json").write_bytes(found)
+    machine = Machine(0.02, 0.01)
+    monkeypatch.setattr(thread_choice.time, "perf_counter", machine.clock)
+    assert chosen(tmp_path, VARIANT, [b""], machine.open, ALLOWED) == ALLOWED
+    assert machine.opened == [1, ALLOWED]
+
+
+def test_a_place_that_cannot_be_written_costs_a_try_at_every_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    machine = Machine(0.02, 0.02)
+    monkeypatch.setattr(thread_choice.time, "perf_counter", machine.clock)
+    with caplog.at_level("INFO"):
+        assert chosen(tmp_path / "file" / "net", VARIANT, [b""], machine.open, ALLOWED) == 1
+    assert "tried at every start" in caplog.text
+
+
+def test_nothing_is_tried_where_there_is_no_choice(tmp_path: Path) -> None:
+    machine = Machine(0.02, 0.01)
+    assert chosen(None, VARIANT, [b""], machine.open, ALLOWED) == ALLOWED
+    assert chosen(tmp_path, VARIANT, [b""], machine.open, 1) == 1
+    assert not machine.opened
+
+
+def test_a_model_is_opened_with_the_threads_that_were_found(tmp_path: Path) -> None:
+    source = resolve("means", mean_model(tmp_path / "models"), tmp_path / "cache")
+    group = open_group([source], 2)
+    (means,) = group.run([("means", np.ones((2, 3, 4, 4), np.float32))], 8)[0]
+    assert means.tolist() == [[1, 1, 1]] * 2
+    (path,) = (tmp_path / "cache").rglob("*.threads.json")
+    assert msgspec.json.decode(path.read_bytes(), type=Choice).threads == 1, "it takes microseconds"
+    group.close()
+
+
+def test_a_model_that_fails_says_so_as_ever(tmp_path: Path) -> None:
+    def fails(threads: int) -> FakeEngine:
+        raise ModelError("model 'net' cannot be opened: no")
+
+    with pytest.raises(ModelError, match="cannot be opened: no"):
+        chosen(tmp_path, VARIANT, [b""], fails, ALLOWED)
+    assert not list(tmp_path.iterdir())
