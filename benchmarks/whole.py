@@ -1,8 +1,8 @@
 """What a whole pipeline costs: a plain loop, Sluice with nothing on, each saving alone, and all of them together.
 
 Each video is analysed by ``sluice run`` (``yolox-nano``, a tracker, ``vehicle-type``), in a process of its own, at its
-own rate and some at 5 frames a second, for ``--frames`` frames; short clips are shown again and again. ``cpu_s`` is
-processor time of the whole process, ``start_s`` that of a run over one frame, and ``cpu_ms`` what each further frame
+own rate and some at 5 frames a second, for ``--frames`` frames; short clips are shown again and again, at 5 frames a
+second also for ten minutes, as a camera that sees the same for hours. ``cpu_s`` is processor time of the whole process, ``start_s`` that of a run over one frame, and ``cpu_ms`` what each further frame
 takes, decoding of frames that are not analysed included. ``ratio`` is how many times less ``cpu_ms`` is than the plain
 loop's, ``run_ratio`` the same of ``cpu_s``; ``detected`` the share of the frames on which the detector ran. The runs:
 
@@ -55,6 +55,8 @@ MODES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 }
 """What is added to the node that detects, and to the one that recognises."""
 PLAIN, OFF, TRACKED, ALL = "plain", "nothing on", "per track", "all on"
+LONG_MODES = (OFF, TRACKED, ALL)
+LONG_S = 600.0
 SLOW_FPS, SLOW = 5.0, ("persons one by one", "street level")
 """At which rate some videos are shown again, and which."""
 STREETS = {"street day": (31, "day"), "street night": (41, "night")}
@@ -68,9 +70,12 @@ class Case:
     name: str
     video: Path
     fps: float
+    frames: int
+    """So many are analysed."""
     truth: Sequence[Sequence[BoxTuple]] | None = None
     sampled: bool = False
     """Whether the video has more frames than are analysed."""
+    modes: Sequence[str] = tuple(MODES)
 
 
 def measure(quick: bool, frames: int = FRAMES) -> harness.Outcome:
@@ -80,9 +85,11 @@ def measure(quick: bool, frames: int = FRAMES) -> harness.Outcome:
         folder = Path(scratch)
         models(DETECTOR, folder / "models")
         cases = (
-            _clips(folder, frames, SLOW[:1]) if quick else [*_clips(folder, frames, CLIPS), *_streets(folder, frames)]
+            _clips(folder, frames, SLOW[:1])
+            if quick
+            else [*_clips(folder, frames, CLIPS), *_streets(folder, frames), *_long(folder)]
         )
-        rows = [row for case in cases for row in _rows(case, frames, folder)]
+        rows = [row for case in cases for row in _rows(case, folder)]
     return harness.Outcome(rows, headline(rows), partial(_draw, rows))
 
 
@@ -105,8 +112,14 @@ def _clips(folder: Path, frames: int, names: Iterable[str]) -> Iterable[Case]:
     for name in names:
         rate = _rate(VIDEOS / CLIPS[name])
         if name in SLOW:
-            yield Case(name, looped(folder, VIDEOS / CLIPS[name], frames / SLOW_FPS), SLOW_FPS, sampled=True)
-        yield Case(name, looped(folder, VIDEOS / CLIPS[name], frames / rate), rate)
+            yield Case(name, looped(folder, VIDEOS / CLIPS[name], frames / SLOW_FPS), SLOW_FPS, frames, sampled=True)
+        yield Case(name, looped(folder, VIDEOS / CLIPS[name], frames / rate), rate, frames)
+
+
+def _long(folder: Path) -> Iterable[Case]:
+    for name, clip in CLIPS.items():
+        video, frames = looped(folder, VIDEOS / clip, LONG_S), round(LONG_S * SLOW_FPS)
+        yield Case(f"{name}, ten minutes", video, SLOW_FPS, frames, sampled=True, modes=LONG_MODES)
 
 
 def _streets(folder: Path, frames: int) -> Iterable[Case]:
@@ -114,11 +127,11 @@ def _streets(folder: Path, frames: int) -> Iterable[Case]:
         video, truth = street(folder, seed, light, frames / STREET_FPS)
         lines = [json.loads(line) for line in truth.read_text(encoding="utf-8").splitlines()]
         boxes = [[tuple(one["box"]) for one in line["objects"]] for line in lines]
-        yield Case(name, video, STREET_FPS, boxes)
+        yield Case(name, video, STREET_FPS, frames, boxes)
 
 
-def _rows(case: Case, frames: int, folder: Path) -> Iterable[harness.Row]:
-    found = {mode: runs[0] for mode, runs in harness.interleaved(_variants(case, frames, folder), 1).items()}
+def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:
+    found = {mode: runs[0] for mode, runs in harness.interleaved(_variants(case, folder), 1).items()}
     plain, lines = found[PLAIN], {mode: run["lines"] for mode, run in found.items() if mode != PLAIN}
     for mode, run in found.items():
         row = _row(case, mode, len(lines[OFF]), run, plain)
@@ -167,23 +180,22 @@ def _agreements(case: Case, mode: str, lines: Mapping[str, Lines]) -> dict[str, 
     }
 
 
-def _variants(case: Case, frames: int, folder: Path) -> Mapping[str, Any]:
-    modes = {mode: partial(_run, case, mode, frames, folder) for mode in MODES}
-    return {PLAIN: partial(_plain, case, frames, folder), **modes}
+def _variants(case: Case, folder: Path) -> Mapping[str, Any]:
+    return {PLAIN: partial(_plain, case, folder), **{mode: partial(_run, case, mode, folder) for mode in case.modes}}
 
 
-def _plain(case: Case, frames: int, folder: Path) -> Mapping[str, Any]:
+def _plain(case: Case, folder: Path) -> Mapping[str, Any]:
     command = [sys.executable, "-m", "benchmarks.whole_parts.plain", str(case.video), str(case.fps)]
-    start_s, cpu_s = (_processor_s([*command, str(folder / "models"), str(limit)]) for limit in (1, frames))
+    start_s, cpu_s = (_processor_s([*command, str(folder / "models"), str(limit)]) for limit in (1, case.frames))
     return {"start_s": start_s, "cpu_s": cpu_s, "skipped": 0.0}
 
 
-def _run(case: Case, mode: str, frames: int, folder: Path) -> Mapping[str, Any]:
+def _run(case: Case, mode: str, folder: Path) -> Mapping[str, Any]:
     query, results, report = folder / "query.yaml", folder / "results.jsonl", folder / "report.json"
     query.write_text(yaml.safe_dump(_query(case, mode)), encoding="utf-8")
     command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--models", str(folder / "models")]
     command += ["--out", str(results), "--report", str(report)]
-    start_s, cpu_s = (_processor_s([*command, "--limit", str(limit)]) for limit in (1, frames))
+    start_s, cpu_s = (_processor_s([*command, "--limit", str(limit)]) for limit in (1, case.frames))
     lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
     told = json.loads(report.read_text(encoding="utf-8"))["audits"]
     return {
