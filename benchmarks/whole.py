@@ -2,9 +2,11 @@
 
 Each video is analysed by ``sluice run`` (``yolox-nano``, a tracker, ``vehicle-type``), in a process of its own, at its
 own rate and some at 5 frames a second, for ``--frames`` frames; short clips are shown again and again, at 5 frames a
-second also for ten minutes, as a camera that sees the same for hours. ``cpu_s`` is processor time of the whole process, ``start_s`` that of a run over one frame, and ``cpu_ms`` what each further frame
-takes, decoding of frames that are not analysed included. ``ratio`` is how many times less ``cpu_ms`` is than the plain
-loop's, ``run_ratio`` the same of ``cpu_s``; ``detected`` the share of the frames on which the detector ran. The runs:
+second also for ten minutes, as a camera that sees the same for hours. ``cpu_s`` is processor time of the whole process,
+``start_s`` that of a run over one frame, and ``cpu_ms`` what each further frame takes, decoding of frames that are not
+analysed included. ``ratio`` is how many times less ``cpu_ms`` is than the plain loop's, ``run_ratio`` the same of
+``cpu_s``; ``detected`` the share of the frames on which the detector ran.
+The runs:
 
 ``plain``        a loop over decoder, networks and tracker: every frame, every object
 ``nothing on``   the same by Sluice: ``when: always``, ``answer: look``
