@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any
 
+import av
+import numpy as np
 import pytest
 
+from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS
 from benchmarks.whole import ALL, MODES, OFF, headline
 from benchmarks.whole_parts.compared import attribute_agreement, object_agreement, truth_f1
+from benchmarks.whole_parts.later import begun_later
+from benchmarks.whole_parts.looped import looped
 
 LEFT, RIGHT = (0.1, 0.1, 0.3, 0.5), (0.6, 0.2, 0.9, 0.6)
 
@@ -59,10 +66,39 @@ def test_boxes_match_true_ones_once() -> None:
 
 def test_the_headline_is_of_all_savings_together() -> None:
     rows = [
-        {"video": "people", "fps": 5.0, "mode": mode, "ratio": ratio, "objects": 0.99, "attributes": ""}
+        {
+            "video": "people",
+            "fps": 5.0,
+            "mode": mode,
+            "ratio": ratio,
+            "objects": 0.99,
+            "attributes": 0.9,
+            "ceiling": 0.91,
+        }
         for mode, ratio in zip(MODES, (0.9, 2.0, 0.8, 1.2, 4.0), strict=True)
     ]
     said = headline(rows)
-    assert said["clips"] == {"people, 5.0": {"cpu_ratio": 4.0, "object_agreement": 0.99, "attribute_agreement": ""}}
+    agreements = {"object_agreement": 0.99, "attribute_agreement": 0.9, "attribute_ceiling": 0.91}
+    assert said["clips"] == {"people, 5.0": {"cpu_ratio": 4.0, **agreements}}
     assert (said["geomean"], said["nothing_on"]) == (4.0, 0.9)
     assert {ALL, OFF} <= set(MODES)
+
+
+def test_a_video_that_begins_later_has_the_same_pixels(tmp_path: Path) -> None:
+    clip = VIDEOS / CLIPS["car park"]
+    later = begun_later(tmp_path, clip, skipped=3, frames=5)
+    with av.open(str(clip)) as one, av.open(str(later)) as other:
+        wanted = [frame.to_ndarray() for frame in islice(one.decode(video=0), 3, 8)]
+        found = list(other.decode(video=0))
+    assert [frame.pts for frame in found][:1] == [0]
+    assert len(found) == 5
+    for expected, frame in zip(wanted, found, strict=True):
+        np.testing.assert_array_equal(frame.to_ndarray(), expected)
+
+
+def test_a_clip_goes_on_without_a_gap(tmp_path: Path) -> None:
+    clip = VIDEOS / CLIPS["persons, bicycles, cars"]  # with frames that are shown in another order than decoded
+    with av.open(str(looped(tmp_path, clip, 80.0))) as video:
+        times = [float(frame.time) for frame in video.decode(video=0)]
+    assert times[-1] >= 79
+    assert max(after - before for before, after in pairwise(times)) < 0.1
