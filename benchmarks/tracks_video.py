@@ -12,8 +12,8 @@ they are, ``stated`` the mean confidence of these answers; ``agreement`` that wi
 (per look, or for specialised runs per track). All answers are counted as they are (``min_confidence: 0``); in the
 columns with ``sure`` those below .8, which the recogniser's card has as its default, are ``unknown``: how often they
 differ, how many are named, and how many of these rightly. ``node_s`` is the time that frames spent in the node,
-``cpu_s`` the processor time of the whole process. ``--long`` shows all clips and twelve streets for ten minutes each,
-with the boxes of both detectors.
+``cpu_s`` the processor time of the whole process. Clips are shown once, and again and again for ten minutes, five
+frames a second.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ import yaml
 
 from benchmarks import harness
 from benchmarks.tracking_parts.recordings import models
-from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS, Case, looped, street
+from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS, Case, street
+from benchmarks.tracks_video_parts.looped import looped
 from benchmarks.tracks_video_parts.scores import accepted, agreement, answers, flicker, looks_per_track, right
 
 NODE, AREA = "type", "area >= 0.002"
@@ -49,21 +50,21 @@ DETECTORS: Mapping[str, Mapping[str, Any]] = {
     "motion": {"model": "motion"},
     "yolox-nano": {"model": "yolox-nano", "min_confidence": 0.3},
 }
-LIGHTS = {"day": (31, 32), "night": (41,)}
-LONG_LIGHTS = {"day": tuple(range(31, 38)), "night": tuple(range(41, 46))}
-STREET_S, LONG_S = 20.0, 600.0
+LIGHTS = {"day": tuple(range(31, 38)), "night": tuple(range(41, 46))}
+STREET_S = 20.0
+LONG_S, LONG_FPS = 600.0, 5.0
 FRAMES = 200
 """So many of a clip are shown, unless all are."""
 BOTH = ("street level", "street day 31")
-"""What is shown with the boxes of both detectors, unless everything is."""
+"""What is shown with the boxes of both detectors."""
 QUICK_FRAMES = 60
 
 
-def measure(quick: bool, long: bool = False) -> harness.Outcome:
-    """All cases in all modes by turns; ``quick``: the beginning of a clip; ``long``: ten minutes of each."""
+def measure(quick: bool) -> harness.Outcome:
+    """All cases in all modes by turns; ``quick``: the beginning of a clip."""
     with tempfile.TemporaryDirectory(prefix="sluice-tracks-") as scratch:
         folder = Path(scratch)
-        shown = _cases(folder, quick, long)
+        shown = _cases(folder, quick)
         if not quick:
             models("yolox-nano", folder / "models")
         rows = [row for case in shown for row in _rows(case, folder)]
@@ -84,26 +85,30 @@ def headline(rows: Sequence[harness.Row]) -> Mapping[str, Any]:
     }
 
 
-def _cases(folder: Path, quick: bool, long: bool) -> list[Case]:
+def _cases(folder: Path, quick: bool) -> Sequence[Case]:
     clips = {name: VIDEOS / file for name, file in CLIPS.items()}
     if quick:
         return [Case("persons, bicycles, cars", "motion", clips["persons, bicycles, cars"], limit=QUICK_FRAMES)]
-    videos = {name: looped(folder, clip, LONG_S) for name, clip in clips.items()} if long else clips
-    limit = None if long else FRAMES
     streets = {
-        f"street {light} {seed}": street(folder, seed, light, LONG_S if long else STREET_S)
-        for light, seeds in (LONG_LIGHTS if long else LIGHTS).items()
+        f"street {light} {seed}": street(folder, seed, light, STREET_S)
+        for light, seeds in LIGHTS.items()
         for seed in seeds
     }
     return [
-        *(Case(name, boxes, video, limit=limit) for name, video in videos.items() for boxes in _boxes(name, long)),
-        *(Case(name, boxes, *files) for name, files in streets.items() for boxes in _boxes(name, long)),
+        *(Case(name, boxes, video, limit=FRAMES) for name, video in clips.items() for boxes in _boxes(name)),
+        *(Case(name, boxes, *files) for name, files in streets.items() for boxes in _boxes(name)),
+        *(Case(f"{name}, ten minutes", "yolox-nano", *_long(folder, clip)) for name, clip in clips.items()),
     ]
 
 
-def _boxes(name: str, long: bool) -> Sequence[str]:
+def _long(folder: Path, clip: Path) -> tuple[Path, None, int, float]:
+    """The rest of a case that shows a clip for ten minutes."""
+    return looped(folder, clip, LONG_S), None, round(LONG_S * LONG_FPS), LONG_FPS
+
+
+def _boxes(name: str) -> Sequence[str]:
     """Which detectors' boxes a video is shown with."""
-    return list(DETECTORS) if long or name in BOTH else ["motion"]
+    return list(DETECTORS) if name in BOTH else ["motion"]
 
 
 def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:
@@ -145,9 +150,8 @@ def _variants(case: Case, folder: Path) -> Mapping[str, Any]:
 
 def _run(case: Case, mode: str, folder: Path) -> Mapping[str, Any]:
     query, results = folder / "query.yaml", folder / "results.jsonl"
-    query.write_text(yaml.safe_dump(_query(case.boxes, mode)), encoding="utf-8")
-    command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--source", str(case.video)]
-    command += ["--out", str(results)]
+    query.write_text(yaml.safe_dump(_query(case, mode)), encoding="utf-8")
+    command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--out", str(results)]
     command += ["--models", str(folder / "models")] if case.boxes != "motion" else []
     command += ["--limit", str(case.limit)] if case.limit else []
     before = _cpu_s()
@@ -156,13 +160,15 @@ def _run(case: Case, mode: str, folder: Path) -> Mapping[str, Any]:
     return {"cpu_s": _cpu_s() - before, "lines": lines}
 
 
-def _query(boxes: str, mode: str) -> Mapping[str, Any]:
+def _query(case: Case, mode: str) -> Mapping[str, Any]:
+    stream = {"id": "camera", "uri": str(case.video.resolve())}
     return {
         "version": 1,
         "name": "tracks-video",
         "slo_ms": 60_000,
+        "streams": [stream if case.fps is None else {**stream, "sample": {"fps": case.fps}}],
         "nodes": [
-            {"name": "detect", "task": "detect", **DETECTORS[boxes]},
+            {"name": "detect", "task": "detect", **DETECTORS[case.boxes]},
             {"name": "track", "task": "track", "input": "detect"},
             {
                 **MODES[mode],
@@ -208,6 +214,4 @@ def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
 
 
 if __name__ == "__main__":
-    long = "--long" in sys.argv
-    sys.argv = [each for each in sys.argv if each != "--long"]
-    harness.run("tracks_video", partial(measure, long=long), __doc__ or "")
+    harness.run("tracks_video", measure, __doc__ or "")

@@ -44,9 +44,9 @@ from benchmarks import harness
 from benchmarks.tracking_parts.recordings import BoxTuple, models
 from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS, street
 from benchmarks.tracks_video_parts.cases import FPS as STREET_FPS
+from benchmarks.tracks_video_parts.looped import looped
 from benchmarks.whole_parts.compared import Lines, attribute_agreement, object_agreement, truth_f1
 from benchmarks.whole_parts.later import begun_later
-from benchmarks.whole_parts.looped import looped
 from benchmarks.whole_parts.plain import DETECTOR, LEAST, LEAST_AREA, RECOGNISER
 from operators.detect.needed.operator import UNSURE
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,8 @@ class Case:
     """The street's objects, a JSON line per frame."""
     limit: int | None = None
     """So many frames are analysed; None: all."""
+    fps: float | None = None
+    """So many of a second are analysed; None: all."""
 
     def read_truth(self) -> Truth | None:
         """Return the truth; None for a clip, which has none."""
@@ -57,26 +58,6 @@ def street(folder: Path, seed: int, light: str, duration_s: float) -> tuple[Path
     with truth.open("w", encoding="utf-8") as lines:
         write_mp4(video, told(open_street(options), lines), FPS, 20)
     return video, truth
-
-
-def looped(folder: Path, clip: Path, duration_s: float) -> Path:
-    """Play a clip again and again for so long; returns the video, which is encoded anew."""
-    import av
-
-    with av.open(str(clip)) as source:
-        rate = float(source.streams.video[0].average_rate or FPS)
-    video = folder / f"{clip.stem}-looped.mp4"
-    write_mp4(video, islice(_again(clip), round(rate * duration_s)), rate, 20)
-    return video
-
-
-def _again(clip: Path) -> Iterator[Any]:
-    import av
-
-    for name in cycle([str(clip)]):
-        with av.open(name) as source:
-            for frame in source.decode(video=0):
-                yield frame.to_ndarray(format="bgr24")
 
 
 def _true(one: Mapping[str, Any]) -> tuple[str, BoxTuple]:

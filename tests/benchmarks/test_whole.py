@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS
+from benchmarks.tracks_video_parts.looped import looped
 from benchmarks.whole import ALL, MODES, OFF, headline
 from benchmarks.whole_parts.compared import attribute_agreement, object_agreement, truth_f1
 from benchmarks.whole_parts.later import begun_later
-from benchmarks.whole_parts.looped import looped
 
 LEFT, RIGHT = (0.1, 0.1, 0.3, 0.5), (0.6, 0.2, 0.9, 0.6)
 
