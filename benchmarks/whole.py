@@ -17,9 +17,9 @@ The runs:
 
 ``objects`` is the agreement of the objects with those of ``nothing on`` (in each frame: matched / all; unmatched
 objects within .15 of the least confidence are left out, and in ``objects_raw`` they are not); ``attributes`` that of
-what they are called with the run that answers in the same manner and has nothing else on; ``ceiling`` is how far ``per
-track`` agrees with itself in the latter, begun three frames later, over 300 frames at most; ``truth_f1`` compares boxes
-with the street's true ones.
+what they are called with the run that answers in the same manner and has nothing else on, where that is sure enough to
+name them (in ``attributes_raw`` the others count too); ``ceiling`` is how far ``per track`` agrees with itself in that,
+begun three frames later, over 300 frames at most; ``truth_f1`` compares boxes with the street's true ones.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _ceiling(case: Case, lines: Lines, folder: Path) -> float | str:
     video = begun_later(folder, case.video, round(LATER * step), round((frames - LATER) * step) + 1)
     run = _run(replace(case, video=video, frames=frames - LATER), TRACKED, folder)
     count = min(len(run["lines"]), len(lines) - LATER)
-    found = attribute_agreement(lines[LATER : LATER + count], run["lines"][:count])
+    found = attribute_agreement(lines[LATER : LATER + count], run["lines"][:count], sure=True)
     return "" if found is None else round(found, 4)
 
 
@@ -181,6 +181,7 @@ def _row(case: Case, mode: str, frames: int, run: Mapping[str, Any], plain: Mapp
         "objects": "",
         "objects_raw": "",
         "attributes": "",
+        "attributes_raw": "",
         "ceiling": "",
         "truth_f1": "",
     }
@@ -193,11 +194,12 @@ def _cpu_ms(run: Mapping[str, Any], frames: int) -> float:
 
 def _agreements(case: Case, mode: str, lines: Mapping[str, Lines]) -> dict[str, Any]:
     base = TRACKED if MODES[mode][1]["answer"] == "track" else OFF
-    same = attribute_agreement(lines[base], lines[mode])
+    sure, raw = (attribute_agreement(lines[base], lines[mode], sure) for sure in (True, False))
     return {
         "objects": round(object_agreement(lines[OFF], lines[mode], LEAST + UNSURE), 4),
         "objects_raw": round(object_agreement(lines[OFF], lines[mode], 0.0), 4),
-        "attributes": "" if same is None else round(same, 4),
+        "attributes": "" if sure is None else round(sure, 4),
+        "attributes_raw": "" if raw is None else round(raw, 4),
         "truth_f1": "" if case.truth is None else round(truth_f1(case.truth, lines[mode]), 4),
     }
 

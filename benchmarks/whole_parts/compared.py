@@ -11,6 +11,7 @@ from benchmarks.tracking_parts.scores import overlap
 from operators.detect.agreement import SAME_OBJECT
 from operators.detect.needed.matching import agreement
 from operators.frames.frame import Box, Region
+from operators.wire.labels import UNKNOWN
 
 Lines = Sequence[Mapping[str, Any]]
 """The results of a run, in the order of the frames."""
@@ -21,11 +22,13 @@ def object_agreement(wanted: Lines, found: Lines, sure: float) -> float:
     return fmean(agreement(_regions(one), _regions(other), sure) for one, other in zip(wanted, found, strict=True))
 
 
-def attribute_agreement(wanted: Lines, found: Lines) -> float | None:
-    """Share of the objects with an answer in both runs that are called the same; None without any."""
-    same = [
-        first == second for one, other in zip(wanted, found, strict=True) for first, second in _named_pairs(one, other)
-    ]
+def attribute_agreement(wanted: Lines, found: Lines, sure: bool) -> float | None:
+    """Share of the objects with an answer in both runs that are called the same; None without any.
+
+    ``sure``: of those that the wanted answers name at all.
+    """
+    pairs = [pair for one, other in zip(wanted, found, strict=True) for pair in _named_pairs(one, other)]
+    same = [first == second for first, second in pairs if not sure or first != UNKNOWN]
     return fmean(same) if same else None
 
 

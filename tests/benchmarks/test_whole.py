@@ -16,6 +16,7 @@ from benchmarks.tracks_video_parts.looped import looped
 from benchmarks.whole import ALL, MODES, OFF, headline
 from benchmarks.whole_parts.compared import attribute_agreement, object_agreement, truth_f1
 from benchmarks.whole_parts.later import begun_later
+from operators.wire.labels import UNKNOWN
 
 LEFT, RIGHT = (0.1, 0.1, 0.3, 0.5), (0.6, 0.2, 0.9, 0.6)
 
@@ -39,7 +40,7 @@ def line(*objects: tuple[Sequence[float], str, float, str | None]) -> Mapping[st
 def test_a_run_agrees_with_itself() -> None:
     lines = [line((LEFT, "car", 0.9, "suv"), (RIGHT, "person", 0.4, None)), line()]
     assert object_agreement(lines, lines, 0.5) == 1.0
-    assert attribute_agreement(lines, lines) == 1.0
+    assert attribute_agreement(lines, lines, sure=True) == 1.0
 
 
 def test_a_missing_object_counts_if_it_was_sure() -> None:
@@ -53,8 +54,16 @@ def test_a_missing_object_counts_if_it_was_sure() -> None:
 def test_attributes_are_compared_where_both_runs_answer() -> None:
     one = [line((LEFT, "car", 0.9, "suv"), (RIGHT, "car", 0.9, "van"))]
     other = [line((LEFT, "car", 0.9, "suv"), (RIGHT, "car", 0.9, "bus"))]
-    assert attribute_agreement(one, other) == 0.5
-    assert attribute_agreement(one, [line((LEFT, "car", 0.9, None))]) is None
+    assert attribute_agreement(one, other, sure=True) == 0.5
+    assert attribute_agreement(one, [line((LEFT, "car", 0.9, None))], sure=True) is None
+
+
+def test_where_the_wanted_answer_was_not_sure_another_one_is_not_wrong() -> None:
+    one = [line((LEFT, "car", 0.9, "suv"), (RIGHT, "car", 0.9, UNKNOWN))]
+    other = [line((LEFT, "car", 0.9, "suv"), (RIGHT, "car", 0.9, "bus"))]
+    assert attribute_agreement(one, other, sure=True) == 1.0
+    assert attribute_agreement(one, other, sure=False) == 0.5
+    assert attribute_agreement(other, one, sure=True) == 0.5, "silence where an answer was wanted"
 
 
 def test_boxes_match_true_ones_once() -> None:
