@@ -107,7 +107,7 @@ def _opened(case: Case) -> dict[Way, Runs]:
     if len(case.held_out):
         int8 = quantised(case.name, case.model, case.calibration)
         models |= {Variant(case.name, engine, "int8"): [int8] for engine in ("onnxruntime", "openvino")}
-    engines, refused = contenders.opened(models)
+    engines, refused = contenders.opened(models, None)
     for variant, reason in refused.items():
         print(f"{variant.id}: {reason}")
     ways: dict[Way, Runs] = {Way(variant.engine, variant.precision): engine for variant, engine in engines.items()}

@@ -69,7 +69,8 @@ def measure(entry: Entry, artefacts_dir: Path, data: Path | None, wanted: Wanted
     files = shelf.built([each for each in variants if each not in held], wanted.again, report)
     known.reused = len(held)
     if files:
-        outcome = Profiler(entry, pictures.pictures, max_batch, wanted.budget_s, report).measure(files)
+        profiler = Profiler(entry, pictures.pictures, max_batch, wanted.budget_s, report, shelf.directory)
+        outcome = profiler.measure(files)
         known.notes += list(dict.fromkeys(outcome.skipped.values()))
         for profile in outcome.profiles:
             store(profile, shelf.directory)

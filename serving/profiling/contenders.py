@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import onnx
 
@@ -14,6 +15,7 @@ from serving.engines.base import Engine
 from serving.engines.network import run_in_steps
 from serving.errors import SluiceError
 from serving.loading.opening import engine_for
+from serving.loading.thread_choice import chosen
 from serving.profiling.segment_times import timed
 from serving.profiling.timing import take_turns
 from serving.variants.fingerprint import usable_cores
@@ -25,14 +27,20 @@ Seconds = Mapping[tuple[Variant, int], Sequence[Sequence[float]]]
 TURN_S = 0.02
 
 
-def opened(chains: Mapping[Variant, Sequence[onnx.ModelProto]]) -> tuple[Engines, Mapping[Variant, str]]:
-    """Open an engine per variant with its segments in a row; also returned is why some cannot be opened here."""
+def opened(
+    chains: Mapping[Variant, Sequence[onnx.ModelProto]], directory: Path | None
+) -> tuple[Engines, Mapping[Variant, str]]:
+    """Open an engine per variant with its segments in a row; also returned is why some cannot be opened here.
+
+    ``directory``: where it is kept how many threads run each variant when it serves; None: all.
+    """
     engines: dict[Variant, Engine[bytes]] = {}
     refused: dict[Variant, str] = {}
     for variant, segments in chains.items():
         try:
-            engine = engine_for(variant, usable_cores())
-            engine.load([segment.SerializeToString() for segment in segments])
+            graphs, open_with = [segment.SerializeToString() for segment in segments], partial(engine_for, variant)
+            engine = open_with(chosen(directory, variant, graphs, open_with, usable_cores()))
+            engine.load(graphs)
             engines[variant] = engine
         except SluiceError as error:
             refused[variant] = str(error)

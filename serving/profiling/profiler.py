@@ -90,11 +90,13 @@ class Profiler:
     max_batch: int
     budget_s: float
     report: OnProgress = lambda what, share: None
+    directory: Path | None = None
+    """Where what is known of the model on this machine is kept; None: nowhere."""
 
     def measure(self, files: Mapping[Variant, Path]) -> Outcome:
         """Profiles of variants that run from these ONNX files; those that this machine cannot run are skipped."""
         models = {variant: read_weights(path, self.entry.card) for variant, path in files.items()}
-        engines, skipped = contenders.opened({variant: [model] for variant, model in models.items()})
+        engines, skipped = contenders.opened({variant: [model] for variant, model in models.items()}, self.directory)
         if not engines:
             return Outcome([], skipped)
         answers = self._answers(engines)
@@ -109,7 +111,7 @@ class Profiler:
 
     def _answers(self, engines: Engines) -> Mapping[Variant, Answers]:
         first = reference(self.entry.card.name)
-        chain, _ = contenders.opened({first: [read_weights(self.entry.path, self.entry.card)]})
+        chain, _ = contenders.opened({first: [read_weights(self.entry.path, self.entry.card)]}, self.directory)
         wanted = contenders.answers(chain[first], self.pictures.items, self.max_batch)
         contenders.close(chain)
         return {
@@ -125,7 +127,8 @@ class Profiler:
         """Latencies between cuts that are the same for all variants, as far as their graphs can be cut there."""
         points = cut_points(read_weights(self.entry.path, self.entry.card))
         cuts = {variant: _possible(model, spread(points, MOST_SEGMENTS)) for variant, model in models.items()}
-        engines, _ = contenders.opened({variant: split(model, cuts[variant]) for variant, model in models.items()})
+        chains = {variant: split(model, cuts[variant]) for variant, model in models.items()}
+        engines, _ = contenders.opened(chains, self.directory)
         seconds = self._timed("segments", engines, SEGMENTS_SHARE)
         contenders.close(engines)
         ends = {variant: [*cuts[variant], model.graph.output[0].name] for variant, model in models.items()}
