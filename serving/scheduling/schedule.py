@@ -15,6 +15,7 @@ from serving.scheduling.look_ahead import LookAhead
 from serving.scheduling.monitor import Health, Monitor
 from serving.scheduling.processor_meter import ProcessorMeter
 from serving.scheduling.requests import Request
+from serving.scheduling.waiting_line import TOLERANCE_S
 
 BACKGROUND_S = 0.02
 """A background batch is no longer than this, if that leaves it one item: so long a request may have to wait for it."""
@@ -52,6 +53,14 @@ class Session:
         decision = policy(self.waiting, now, self.latency.table, min(max_batch, self.max_batch))
         known.settled(len(decision.run), len(decision.drop))
         return decision
+
+    def decide_alone(self, now: float) -> Work:
+        """The same where one request is all that waits on the device: without looking for a better batch."""
+        (request,) = self.waiting
+        in_time = now + self.latency.table(request.items) <= request.deadline - request.downstream_s + TOLERANCE_S
+        self.waiting, run = [], in_time or not request.droppable
+        self.arrivals.settled(int(run), int(not run))
+        return Work(self, [request] if run else [], [] if run else [request])
 
     def used(self, run: Iterable[Request], processor_s: float) -> None:
         """A batch used so many processor seconds; one of several models at once tells nothing of either."""
@@ -121,6 +130,10 @@ class Schedule:
         for session in self._sessions.values():
             if gone := [each for each in (*session.waiting, *session.background) if each.answer.cancelled()]:
                 session.forget(gone)
+        waiting = [session for session in self._sessions.values() if session.waiting]
+        if len(waiting) == 1 and len(waiting[0].waiting) == 1:
+            self._last = waiting[0].name
+            return waiting[0].decide_alone(now)
         turn = next_turn([session.load(now) for session in self._sessions.values()], self._last, now, BACKGROUND_S)
         if turn is None:
             return None

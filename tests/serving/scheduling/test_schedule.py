@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from serving.common.tensors import Array
 from serving.scheduling.latency import LatencyEstimate
+from serving.scheduling.look_ahead import LookAhead
 from serving.scheduling.monitor import Monitor
 from serving.scheduling.requests import Request
 from serving.scheduling.schedule import BACKGROUND_S, Schedule, Session
@@ -146,3 +149,26 @@ def test_a_session_hands_its_queue_to_the_one_that_replaces_it(loop: asyncio.Abs
     assert work is not None
     assert (work.session, work.run) == (heir, [waiting])
     assert bench.next() == ([audit], [])
+
+
+@given(
+    deadline=st.one_of(st.just(math.inf), st.floats(-0.05, 0.2)),
+    downstream_s=st.sampled_from([0.0, 0.01, 0.05]),
+    droppable=st.booleans(),
+    items=st.integers(1, 9),
+    background=st.booleans(),
+)
+def test_a_request_that_waits_alone_is_decided_about_as_in_a_queue(
+    deadline: float, downstream_s: float, droppable: bool, items: int, background: bool
+) -> None:
+    loop = asyncio.new_event_loop()
+    bench = Bench(loop, "a", "b", max_batch=4)
+    request = bench.ask("b", Urgency(deadline, droppable=droppable, downstream_s=downstream_s), items)
+    if background:
+        bench.ask("a", BACKGROUND)
+    mine = bench.sessions["b"]
+    wanted = LookAhead(lambda _: 0.0, 0.0)([request], 0.0, mine.latency.table, mine.max_batch)
+    assert bench.next() == (list(wanted.run), list(wanted.drop))
+    assert not mine.waiting
+    assert mine.arrivals.lost == pytest.approx(0.001 * len(wanted.drop))
+    loop.close()
