@@ -185,7 +185,8 @@ class Device:
     def _run(self, session: Session, requests: list[Request]) -> Answer:
         """The outputs for every request, or why the batch failed."""
         items = sum(request.items for request in requests)
-        started_s, used_s = self._clock.monotonic_s(), self._used.seconds
+        meter = session.meter(requests)
+        started_s, used_s = self._clock.monotonic_s(), self._used.seconds if meter else 0.0
         try:
             answer = session.group.run([(each.model, each.batch) for each in requests], session.max_batch)
         except Exception as error:  # whatever a network raises, the thread must serve the next batch
@@ -196,7 +197,8 @@ class Device:
         took_s = self._clock.monotonic_s() - started_s
         session.latency.observe(items, took_s)
         session.monitor.ran(items, took_s)
-        session.used(requests, self._used.seconds - used_s)
+        if meter:
+            meter.ran(items, self._used.seconds - used_s)
         was = self.stats
         self.stats = replace(was, batches=was.batches + 1, items=was.items + items, busy_s=was.busy_s + took_s)
         self._observer.network_ran(session.name, items, took_s)

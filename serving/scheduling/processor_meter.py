@@ -10,6 +10,8 @@ from collections import deque
 
 ROUNDS = 16
 """Batches that are remembered: what a network takes may change, as when the machine's cores are shared anew."""
+SELDOM = 4
+"""After so many, only one batch in four is timed: asking for processor time is itself a call to the system."""
 
 
 class ProcessorMeter:
@@ -24,6 +26,12 @@ class ProcessorMeter:
 
     def __init__(self, rounds: int = ROUNDS) -> None:
         self._newest: deque[float] = deque(maxlen=rounds)
+        self._batches = 0
+
+    def is_due(self) -> bool:
+        """Whether the next batch is to be timed; called once for each."""
+        self._batches += 1
+        return self._batches <= ROUNDS or self._batches % SELDOM == 0
 
     @property
     def item_s(self) -> float | None:

@@ -62,11 +62,11 @@ class Session:
         self.arrivals.settled(int(run), int(not run))
         return Work(self, [request] if run else [], [] if run else [request])
 
-    def used(self, run: Iterable[Request], processor_s: float) -> None:
-        """A batch used so many processor seconds; one of several models at once tells nothing of either."""
-        models, items = {request.model for request in run}, sum(request.items for request in run)
-        if len(models) == 1:
-            self.processor.setdefault(models.pop(), ProcessorMeter()).ran(items, processor_s)
+    def meter(self, run: Iterable[Request]) -> ProcessorMeter | None:
+        """What a batch's processor time is to be told; None where it need not be known, or is of several models."""
+        models = {request.model for request in run}
+        meter = self.processor.setdefault(models.pop(), ProcessorMeter()) if len(models) == 1 else None
+        return meter if meter is not None and meter.is_due() else None
 
     def health(self, now: float) -> Health:
         """The session's health."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serving.scheduling.processor_meter import ProcessorMeter
+from serving.scheduling.processor_meter import ROUNDS, SELDOM, ProcessorMeter
 
 
 def test_nothing_is_known_before_the_first_batch() -> None:
@@ -27,3 +27,10 @@ def test_old_figures_leave() -> None:
     for _ in range(3):
         meter.ran(1, 0.04)
     assert meter.item_s == pytest.approx(0.04)
+
+
+def test_all_of_the_first_batches_are_timed_and_one_in_four_of_the_rest() -> None:
+    meter = ProcessorMeter()
+    due = [meter.is_due() for _ in range(ROUNDS + 4 * SELDOM)]
+    assert all(due[:ROUNDS])
+    assert sum(due[ROUNDS:]) == 4
