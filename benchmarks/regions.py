@@ -66,15 +66,10 @@ def measure(quick: bool) -> Outcome:
 
 
 def headline(rows: Sequence[Row]) -> Mapping[str, Any]:
-    """Runs for a frame on all videos; recall and precision on all streets."""
-    return {
-        way: {
-            "runs": _mean(rows, way, "runs"),
-            **{f"recall_{name}": _mean(rows, way, f"recall_{name}") for name in HEIGHTS},
-            "precision": _mean(rows, way, "precision"),
-        }
-        for way in WAYS
-    }
+    """Runs for a frame on all videos; recall and precision on all streets; None where nothing was to be found."""
+    keys = ("runs", *(f"recall_{name}" for name in HEIGHTS), "precision")
+    found = {way: {key: _mean(rows, way, key) for key in keys} for way in WAYS}
+    return {way: {key: None if math.isnan(mean) else mean for key, mean in of.items()} for way, of in found.items()}
 
 
 async def _rows(folder: Path, quick: bool) -> list[Row]:

@@ -122,7 +122,7 @@ def all_templates(directories: Sequence[Path]) -> Iterator[StoredTemplate | Mode
         try:
             yield open_template(directory)
         except ModelError as error:
-            yield error
+            yield ModelError(f"{error}; remove the folder, or make it again with: sluice specialize profile")
 
 
 def open_template(directory: Path) -> StoredTemplate:

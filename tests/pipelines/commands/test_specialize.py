@@ -136,6 +136,7 @@ def test_templates_are_listed(models: Path, photos: Path, tmp_path: Path) -> Non
     (tmp_path / "cache" / "templates" / "small-features" / "template.json").write_text("{")
     shown = sluice("list").stdout
     assert "not a template" in " ".join(shown.split())
+    assert "make it again with: sluice specialize profile" in " ".join(shown.split())
     assert "vehicle-type-compact-features" in shown
 
 
