@@ -96,8 +96,8 @@ def _with_exits(source: ResolvedModel, exits: Exits, model: onnx.ModelProto, thr
 
 def _threads(source: ResolvedModel, model: onnx.ModelProto, allowed: int) -> int:
     """Those of the allowed that run a network well; with exits as without, since most items pass most of it."""
-    graph = [model.SerializeToString()]
-    return chosen(source.directory, source.variant, graph, partial(engine_for, source.variant), allowed)
+    open_with = partial(engine_for, source.variant)
+    return chosen(source.directory, source.variant, lambda: [model.SerializeToString()], open_with, allowed)
 
 
 def _limit(source: ResolvedModel) -> int | None:

@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 Open = Callable[[int], Engine[bytes]]
 """Makes an engine for so many threads, with nothing loaded."""
 
+Segments = Callable[[], Sequence[bytes]]
+"""Gives a network's segments where they are wanted: they may be large."""
+
 SPEED_UP = 1.5
 """All cores are used where one takes at least so many times as long."""
 SMALL_S = 0.0015
@@ -72,7 +75,7 @@ def fewest(segments: Sequence[bytes], open_with: Open, allowed: int, clock: Call
     return allowed if all_s is None or all_pay(one_s, all_s) else 1
 
 
-def chosen(directory: Path | None, variant: Variant, segments: Sequence[bytes], open_with: Open, allowed: int) -> int:
+def chosen(directory: Path | None, variant: Variant, segments: Segments, open_with: Open, allowed: int) -> int:
     """The threads that run a variant of a network: as was found before, or found now and kept in its directory.
 
     Without a directory all that are allowed. SluiceError where the network fails.
@@ -83,7 +86,7 @@ def chosen(directory: Path | None, variant: Variant, segments: Sequence[bytes], 
     known = _read(path)
     if known is not None and (known.allowed, known.fingerprint) == (allowed, machine) and known.threads in (1, allowed):
         return known.threads
-    found = Choice(fewest(segments, open_with, allowed, time.perf_counter), allowed, machine)
+    found = Choice(fewest(segments(), open_with, allowed, time.perf_counter), allowed, machine)
     try:
         atomic.write(path, msgspec.json.encode(found))
     except SluiceError as error:

@@ -38,13 +38,17 @@ def opened(
     refused: dict[Variant, str] = {}
     for variant, segments in chains.items():
         try:
-            graphs, open_with = [segment.SerializeToString() for segment in segments], partial(engine_for, variant)
-            engine = open_with(chosen(directory, variant, graphs, open_with, usable_cores()))
-            engine.load(graphs)
-            engines[variant] = engine
+            engines[variant] = _opened(variant, segments, directory)
         except SluiceError as error:
             refused[variant] = str(error)
     return engines, refused
+
+
+def _opened(variant: Variant, segments: Sequence[onnx.ModelProto], directory: Path | None) -> Engine[bytes]:
+    graphs, open_with = [segment.SerializeToString() for segment in segments], partial(engine_for, variant)
+    engine = open_with(chosen(directory, variant, lambda: graphs, open_with, usable_cores()))
+    engine.load(graphs)
+    return engine
 
 
 def close(engines: Engines) -> None:

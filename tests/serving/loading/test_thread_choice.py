@@ -100,7 +100,7 @@ def test_a_choice_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     machine = Machine(0.013, 0.0125)
     monkeypatch.setattr(thread_choice.time, "perf_counter", machine.clock)
     for _ in range(3):
-        assert chosen(tmp_path / "net", VARIANT, [b""], machine.open, ALLOWED) == 1
+        assert chosen(tmp_path / "net", VARIANT, lambda: [b""], machine.open, ALLOWED) == 1
     assert machine.opened == [1, ALLOWED], "once"
     (path,) = (tmp_path / "net").iterdir()
     assert path.name == "onnxruntime-fp32.threads.json"
@@ -122,7 +122,7 @@ def test_what_does_not_hold_here_is_found_anew(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "onnxruntime-fp32.threads.json").write_bytes(found)
     machine = Machine(0.02, 0.01)
     monkeypatch.setattr(thread_choice.time, "perf_counter", machine.clock)
-    assert chosen(tmp_path, VARIANT, [b""], machine.open, ALLOWED) == ALLOWED
+    assert chosen(tmp_path, VARIANT, lambda: [b""], machine.open, ALLOWED) == ALLOWED
     assert machine.opened == [1, ALLOWED]
 
 
@@ -133,14 +133,14 @@ def test_a_place_that_cannot_be_written_costs_a_try_at_every_start(
     machine = Machine(0.02, 0.02)
     monkeypatch.setattr(thread_choice.time, "perf_counter", machine.clock)
     with caplog.at_level("INFO"):
-        assert chosen(tmp_path / "file" / "net", VARIANT, [b""], machine.open, ALLOWED) == 1
+        assert chosen(tmp_path / "file" / "net", VARIANT, lambda: [b""], machine.open, ALLOWED) == 1
     assert "tried at every start" in caplog.text
 
 
 def test_nothing_is_tried_where_there_is_no_choice(tmp_path: Path) -> None:
     machine = Machine(0.02, 0.01)
-    assert chosen(None, VARIANT, [b""], machine.open, ALLOWED) == ALLOWED
-    assert chosen(tmp_path, VARIANT, [b""], machine.open, 1) == 1
+    assert chosen(None, VARIANT, lambda: [b""], machine.open, ALLOWED) == ALLOWED
+    assert chosen(tmp_path, VARIANT, lambda: [b""], machine.open, 1) == 1
     assert not machine.opened
 
 
@@ -159,5 +159,5 @@ def test_a_model_that_fails_says_so_as_ever(tmp_path: Path) -> None:
         raise ModelError("model 'net' cannot be opened: no")
 
     with pytest.raises(ModelError, match="cannot be opened: no"):
-        chosen(tmp_path, VARIANT, [b""], fails, ALLOWED)
+        chosen(tmp_path, VARIANT, lambda: [b""], fails, ALLOWED)
     assert not list(tmp_path.iterdir())
