@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 from pipelines.measure.findings import CODECS, Machine
 from pipelines.process.machine_memory import machine_memory_bytes
 from serving.catalogue.lookup import Catalogue
+from serving.common.cores import usable_cores
 from serving.common.versions import versions_of
 from serving.errors import ModelError
 
@@ -25,7 +25,7 @@ def this_machine(known: Catalogue, broker: str | None = None, refusal: str | Non
     whole, faulty = _models(known)
     return Machine(
         processor=name,
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cores=usable_cores(),
         memory_bytes=machine_memory_bytes(),
         flags=flags,
         versions=versions_of(PACKAGES),

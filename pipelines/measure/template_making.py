@@ -11,8 +11,8 @@ from msgspec import structs
 from learning.store import FeatureStore
 from pipelines.measure.template_data import Shown
 from serving.catalogue.lookup import Entry
+from serving.common.cores import usable_cores
 from serving.errors import ModelError
-from serving.variants.fingerprint import usable_cores
 from specialization.templates.cost import latency_shares
 from specialization.templates.derive import compact, derived
 from specialization.templates.fill import PictureSource, fill, forward

@@ -2,6 +2,6 @@
 heard of networks, and the one way in for hostile bytes.
 
 Read in this order: ``clock``, ``fake_clock``, ``tensors``, ``softmax``, ``precision``, ``files``, ``versions``,
-``threads``, ``backoff``, ``retrying``, ``processes``, ``untrusted``, ``printable``, ``redaction``, ``strict``,
-``explain``, ``engine_observer``.
+``cores``, ``threads``, ``backoff``, ``retrying``, ``processes``, ``untrusted``, ``printable``, ``redaction``,
+``strict``, ``explain``, ``engine_observer``.
 """

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -16,11 +15,13 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from serving.common.cores import usable_cores
+
 T = TypeVar("T")
 
 LEAVE_S = 5.0
 """How long the end of the process waits for work under way."""
-_THREADS = (os.cpu_count() or 1) + 2
+_THREADS = usable_cores() + 2
 _jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
 _starting = threading.Lock()
 _threads: list[threading.Thread] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from serving.variants.fingerprint import usable_cores
+from serving.common.cores import usable_cores
 from serving.watchdog.patience import TimeLimits
 
 

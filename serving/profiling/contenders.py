@@ -10,6 +10,7 @@ from pathlib import Path
 
 import onnx
 
+from serving.common.cores import usable_cores
 from serving.common.tensors import Array
 from serving.engines.base import Engine
 from serving.engines.network import run_in_steps
@@ -18,7 +19,6 @@ from serving.loading.opening import engine_for
 from serving.loading.thread_choice import chosen
 from serving.profiling.segment_times import timed
 from serving.profiling.timing import take_turns
-from serving.variants.fingerprint import usable_cores
 from serving.variants.variant import Variant
 
 Engines = Mapping[Variant, Engine[bytes]]

@@ -11,6 +11,7 @@ import onnx
 
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry
+from serving.common.cores import usable_cores
 from serving.common.tensors import Array
 from serving.engines.base import Engine
 from serving.graphs.segments import all_cut_points, cut_points, split
@@ -20,7 +21,7 @@ from serving.profiling.contenders import Engines, Seconds
 from serving.profiling.footprint import footprint
 from serving.profiling.spread import spread
 from serving.profiling.timing import batch_sizes, median, p95
-from serving.variants.fingerprint import fingerprint, usable_cores
+from serving.variants.fingerprint import fingerprint
 from serving.variants.profiles import Profile, SegmentProfile
 from serving.variants.variant import Variant, reference
 

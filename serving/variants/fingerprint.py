@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from functools import cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from serving.common.cores import usable_cores
 from serving.common.versions import versions_of
 from serving.variants.variant import EngineName
 
@@ -46,11 +46,6 @@ def fingerprint(engine: EngineName) -> Fingerprint:
 def installed(engine: EngineName) -> bool:
     """Whether the engine's package is here."""
     return _engine(engine) != engine
-
-
-def usable_cores() -> int:
-    """Those this process may run on, where the system can say."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _engine(engine: EngineName) -> str:

@@ -80,8 +80,8 @@ def _read(model: str, models: tuple[Path, ...]) -> tuple[str, onnx.ModelProto]:
 
 
 def _report(name: str, points: Sequence[CutPoint], segments: Sequence[onnx.ModelProto]) -> dict[str, Any]:
+    from serving.common.cores import usable_cores
     from serving.profiling.segment_times import segment_times
-    from serving.variants.fingerprint import usable_cores
 
     threads = usable_cores()
     until = list(accumulate(segment_times(name, segments, threads, BUDGET_S)))
