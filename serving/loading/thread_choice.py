@@ -42,6 +42,9 @@ TRIED, TRIED_S = 10, 0.3
 LARGEST = 4096
 """Bytes of what is kept."""
 
+LOADING_S = 5.0
+"""A network that takes longer to load is run by all."""
+
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was found, and where it holds."""
@@ -64,7 +67,7 @@ def all_pay(one_s: float, all_s: float) -> bool:
 def fewest(segments: Sequence[bytes], open_with: Open, allowed: int, clock: Callable[[], float]) -> int:
     """How many threads of those allowed run a network, found by running it; SluiceError where it fails.
 
-    One after the other, so that its weights are in memory once. All, where an input leaves its size open.
+    One after the other, so that its weights are in memory once. All, where that cannot be known.
     """
     one_s = _quickest_s(segments, open_with(1), clock)
     if one_s is None:
@@ -103,9 +106,15 @@ def _read(path: Path) -> Choice | None:
 
 
 def _quickest_s(segments: Sequence[bytes], engine: Engine[bytes], clock: Callable[[], float]) -> float | None:
-    """Seconds of one item through all segments, in the best of a few runs; None where an input leaves its size open."""
+    """Seconds of one item through all segments, in the best of a few runs; None where that is not to be known.
+
+    An input may leave its size open, or the network take so long to load that it must not be loaded often.
+    """
+    started_s = clock()
     try:
         engine.load(segments)
+        if clock() - started_s > LOADING_S:
+            return None
         sizes = [(spec.shape[1:], spec.dtype) for spec in engine.inputs]
         if any(dim is None for shape, _ in sizes for dim in shape):
             return None

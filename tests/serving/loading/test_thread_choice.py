@@ -13,7 +13,7 @@ from serving.common.tensors import Array, TensorSpec
 from serving.errors import ModelError
 from serving.loading import thread_choice
 from serving.loading.opening import open_group
-from serving.loading.thread_choice import LARGEST, SMALL_S, SPEED_UP, TRIED, Choice, all_pay, chosen, fewest
+from serving.loading.thread_choice import LARGEST, LOADING_S, SMALL_S, SPEED_UP, TRIED, Choice, all_pay, chosen, fewest
 from serving.variants.artefacts import resolve
 from serving.variants.fingerprint import Fingerprint, fingerprint
 from serving.variants.variant import parse
@@ -26,8 +26,10 @@ ALLOWED = 4
 class Machine:
     """Runs networks that take so many seconds with one thread and with all; its clock stands still meanwhile."""
 
-    def __init__(self, one_s: float, all_s: float, shape: tuple[int | None, ...] = (None, 3, 4, 4)) -> None:
-        self.now_s, self.shape = 0.0, shape
+    def __init__(
+        self, one_s: float, all_s: float, shape: tuple[int | None, ...] = (None, 3, 4, 4), loading_s: float = 0.0
+    ) -> None:
+        self.now_s, self.shape, self.loading_s = 0.0, shape, loading_s
         self.seconds = {1: one_s, ALLOWED: all_s}
         self.opened: list[int] = []
         self.in_memory = 0
@@ -51,6 +53,7 @@ class FakeEngine:
     def load(self, segments: Sequence[bytes]) -> None:
         assert not self._machine.in_memory, "one after the other"
         self._machine.in_memory += 1
+        self._machine.now_s += self._machine.loading_s
         self.inputs = [TensorSpec(np.dtype(np.float32), self._machine.shape)]
 
     def run(self, segment: int, batch: Array) -> list[Array]:
@@ -93,6 +96,13 @@ def test_a_slow_network_is_not_tried_often() -> None:
 def test_what_cannot_be_tried_has_all_that_are_allowed() -> None:
     machine = Machine(0.02, 0.03, (None, 3, None, None))
     assert fewest([b""], machine.open, ALLOWED, machine.clock) == ALLOWED
+    assert not machine.in_memory
+
+
+def test_a_network_that_takes_long_to_load_is_loaded_once_more_only() -> None:
+    machine = Machine(0.02, 0.03, loading_s=LOADING_S + 1)
+    assert fewest([b""], machine.open, ALLOWED, machine.clock) == ALLOWED
+    assert machine.opened == [1]
     assert not machine.in_memory
 
 
