@@ -17,7 +17,7 @@ def usable_cores() -> int:
 
 
 def granted_cores(root: Path, own: Path) -> int:
-    """As many as the processor time that Linux grants to the process's groups is worth; very many without a bound.
+    """As many as the processor time that Linux grants to the process's groups is worth; without a bound all there are.
 
     ``root``: where control groups are mounted; ``own``: the file that names the process's groups.
     """
