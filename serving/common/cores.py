@@ -26,7 +26,7 @@ def granted_cores(root: Path, own: Path) -> int:
 
 
 def _folders(root: Path, own: Path) -> Iterator[Path]:
-    """Of the groups that bound processor time: the process's own and those around it."""
+    """The groups that bound processor time: the process's own and those around it."""
     try:
         lines = own.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):

@@ -33,6 +33,8 @@ class LookRule:
     """A box whose area is smaller than at the last look by this factor may hold another object: merged ones part."""
     jumped: float = 1.0
     """So may a box that lies this far, in shares of its size, from where its motion would have brought it."""
+    detected_s: float = 0.35
+    """How long a look that is due may wait for a frame in which the detector itself has found the object."""
     postponed_s: float = 2.0
     """How long the check of a known answer may wait for a frame that has time for it."""
     closed_after_s: float = 10.0

@@ -32,8 +32,7 @@ class Objects:
         """Return the regions to look at, those without a track among them, and what was found out of objects gone."""
         objects, gone = self._run(frame)
         gone += objects.frame(frame.media_time_s)
-        is_due = objects.is_due
-        return [each for each in regions if each.track_id is None or is_due(each.track_id, each.box)], gone
+        return [each for each in regions if each.track_id is None or _is_due(objects, each.track_id, each)], gone
 
     def can_wait(self, stream: str, region: Region) -> bool:
         """Whether a region of the stream's latest frame that is due may be looked at later."""
@@ -100,3 +99,7 @@ class Objects:
         pooled = msgspec.structs.replace(said, confidence=confidence, provenance="track", looks=known.pool.looks)
         known.published = self._recogniser.accepted(pooled)
         return msgspec.structs.replace(known.published, looked=looked)
+
+
+def _is_due(objects: RunObjects, track: int, region: Region) -> bool:
+    return objects.is_due(track, region.box, moved=region.age_s is not None)

@@ -27,14 +27,14 @@ class RunObjects:
         self._clock.move(media_time_s)
         return list(self._gone())
 
-    def is_due(self, track: int, box: Box) -> bool:
-        """Take an object of the frame; returns whether it should be looked at."""
+    def is_due(self, track: int, box: Box, moved: bool = False) -> bool:
+        """Take an object of the frame; returns whether it should be looked at. ``moved``: see ``TrackedObject``."""
         known = self._objects.get(track)
         if known is None:
             known = self._objects[track] = TrackedObject(box, self._clock.now_s, self._words, self._rule)
         else:
             self._objects.move_to_end(track)
-        return known.is_due(box, self._clock.now_s)
+        return known.is_due(box, self._clock.now_s, moved)
 
     def can_wait(self, track: int) -> bool:
         """Whether a look at an object of the frame, which is due, may be made later."""

@@ -55,8 +55,11 @@ class TrackedObject:
         """The answer that results give; set by the caller."""
         self.seen_s = at_s
 
-    def is_due(self, box: Box, at_s: float) -> bool:
-        """Take the object's box in a frame; returns whether the object should be looked at in it."""
+    def is_due(self, box: Box, at_s: float, moved: bool = False) -> bool:
+        """Take the object's box in a frame; returns whether the object should be looked at in it.
+
+        ``moved``: the box was not found in this frame, but moved into it.
+        """
         jumps, shrinks = self._motion.jumps(box, at_s, self._rule.jumped), self._shrinks(box.area)
         was_cut_off, self._cut_off = self._cut_off, cut_off(box)
         self.seen_s = at_s
@@ -66,10 +69,10 @@ class TrackedObject:
             if self._whole:
                 return False  # a part tells less than is known
         elif not self._whole:
-            return True
+            self._due_s = min(self._due_s, at_s)
         elif (jumps or shrinks) and not was_cut_off:
             self._due_s = min(self._due_s, self._looked_s + self._rule.doubt_every_s)
-        return at_s >= self._due_s
+        return at_s >= self._due_s + (self._rule.detected_s if moved else 0.0)
 
     def _shrinks(self, area: float) -> bool:
         """Whether the box is smaller than at the last look, now and in the frame before: a single one may be wrong."""

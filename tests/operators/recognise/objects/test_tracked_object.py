@@ -24,13 +24,19 @@ Said = Callable[[float], Look]
 class Life:
     """An object that is seen for some time; ``looks`` at (seconds), and what was ``shown`` at each frame."""
 
-    def __init__(self, says: Said, seconds: float, where: Callable[[float], Box] = lambda at_s: box()) -> None:
+    def __init__(
+        self,
+        says: Said,
+        seconds: float,
+        where: Callable[[float], Box] = lambda at_s: box(),
+        moved: Callable[[float], bool] = lambda at_s: False,
+    ) -> None:
         self.known = TrackedObject(where(0.0), 0.0, WORDS)
         self.looks: list[float] = []
         self.shown: list[tuple[float, str]] = []
         for number in range(round(seconds * FPS)):
             at_s = number / FPS
-            if self.known.is_due(where(at_s), at_s):
+            if self.known.is_due(where(at_s), at_s, moved(at_s)):
                 self.known.look(says(at_s), at_s)
                 self.looks.append(at_s)
             assert self.known.belief is not None
@@ -53,6 +59,25 @@ def test_an_unsure_object_has_four_looks_and_is_then_left_alone() -> None:
     assert life.looks == pytest.approx([0, 0.35, 0.7, 1.05, 1.55, 2.55, 4.55])
     assert life.known.conclusive
     assert not life.known.sure
+
+
+def test_looks_wait_for_the_detectors_own_boxes() -> None:
+    life = Life(lambda at_s: look(certainty=0.4), 4, moved=lambda at_s: round(at_s * FPS) % 8 != 0)
+    assert life.looks == pytest.approx([0, 0.4, 0.8, 1.2, 2.0, 3.2]), "on frames that are detected"
+
+
+def test_looks_do_not_wait_long_for_a_detector() -> None:
+    life = Life(lambda at_s: look(certainty=0.95), 9, moved=lambda at_s: True)
+    wait_s = LOOK_RULE.detected_s
+    assert life.looks[0] == 0, "an answer is wanted at once"
+    assert life.looks[1:] == pytest.approx([0.5 + wait_s, 1.85 + wait_s, 4.2 + wait_s, 8.55 + wait_s])
+
+
+def test_the_whole_object_is_waited_for_too() -> None:
+    life = Life(
+        lambda at_s: look(certainty=0.9), 2, lambda at_s: box() if at_s >= 1.05 else CUT, lambda at_s: at_s < 1.2
+    )
+    assert life.looks[-2:] == pytest.approx([1.2, 1.7])
 
 
 def test_checks_are_at_most_a_minute_apart() -> None:
