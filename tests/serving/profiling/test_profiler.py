@@ -77,14 +77,15 @@ def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     weights = np.random.default_rng(0).normal(0, 1, (192, 50_000)).astype(np.float32)
     nodes = [helper.make_node("Flatten", ["images"], ["x"]), helper.make_node("MatMul", ["x", "w"], ["y"])]
     heavy = entry(tmp_path / "models", graph(nodes, {"w": weights}, ["N", 3, 8, 8], "y"), "heavy")
-    grown = []
-    for _ in range(3):  # threads of earlier tests may take memory meanwhile
+    for _ in range(10):  # threads of earlier tests may take memory meanwhile
         before = resident_bytes()
         measured = footprint(reference("heavy"), heavy.path, 1, 2)
-        grown.append(resident_bytes() - before)
+        grown = resident_bytes() - before
+        if grown < 0.5 * weights.nbytes:
+            break
     assert 0.9 * weights.nbytes < measured.memory_bytes < 3 * weights.nbytes
     assert measured.load_s > 0
-    assert min(grown) < 0.5 * weights.nbytes
+    assert grown < 0.5 * weights.nbytes
 
 
 def test_cuts_are_spread_over_the_work() -> None:
