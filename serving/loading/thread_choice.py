@@ -38,7 +38,6 @@ SMALL_S = 0.0015
 TRIED, TRIED_S = 10, 0.3
 """Runs of one item, of which the quickest counts, and the time after which no further one begins."""
 
-
 LARGEST = 4096
 """Bytes of what is kept."""
 
