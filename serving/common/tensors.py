@@ -31,6 +31,15 @@ class TensorSpec:
             given = " × ".join(str(size) for size in batch.shape)
             raise ModelError(f"{what} takes {self}, was given {batch.dtype.name} {given}")
 
+    @property
+    def sizes_known(self) -> bool:
+        """Whether every size of an item is given."""
+        return None not in self.shape[1:]
+
+    def blank(self, items: int = 1) -> Array:
+        """Zeros for so many items; a size that may be any is 1."""
+        return np.zeros((items, *(dim or 1 for dim in self.shape[1:])), self.dtype)
+
     def __str__(self) -> str:
         return f"{self.dtype.name} " + " × ".join(
             ["N", *("any" if dim is None else str(dim) for dim in self.shape[1:])]

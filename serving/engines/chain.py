@@ -114,9 +114,8 @@ class Chain(ABC, Generic[S]):
 
     def _first_runs(self) -> None:
         for index, spec in enumerate(self.inputs):
-            shape = [dim for dim in spec.shape[1:] if dim is not None]
-            if len(shape) == len(spec.shape) - 1:
-                self.run(index, np.zeros((1, *shape), spec.dtype))
+            if spec.sizes_known:
+                self.run(index, spec.blank())
 
     def _what(self, index: int, count: int) -> str:
         return f"model {self._name!r}" + (f", segment {index}" if count > 1 else "")

@@ -128,8 +128,7 @@ class ExitNetwork:
 
     def _tried(self) -> tuple[list[Array], list[Array], Array]:
         """Run one item, to see how large the arrays must be."""
-        spec = self._engine.inputs[0]
-        handed = [np.zeros((1, *(dim or 1 for dim in spec.shape[1:])), spec.dtype)]
+        handed = [self._engine.inputs[0].blank()]
         taps = []
         for index in range(len(self._exits.cuts)):
             activation, tap = self._engine.run(index, handed[-1])

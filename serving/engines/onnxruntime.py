@@ -167,7 +167,7 @@ def _shapes(model: bytes, tensors: Sequence[str]) -> dict[str, Sequence[int]]:
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(network.SerializeToString(), options, providers=["CPUExecutionProvider"])
     first = OnnxRuntimeSegment(session)
-    item = np.zeros([1, *(dim or 1 for dim in first.input.shape[1:])], first.input.dtype)
+    item = first.input.blank()
     outputs = session.run(list(tensors), {session.get_inputs()[0].name: item})
     return {name: output.shape for name, output in zip(tensors, outputs, strict=True)}
 

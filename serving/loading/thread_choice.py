@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from serving.common import files as atomic
 from serving.common.untrusted import decode
@@ -35,7 +34,7 @@ SPEED_UP = 1.5
 """All cores are used where one takes at least so many times as long."""
 SMALL_S = 0.0015
 """A run that takes no longer is not worth more threads: handing its answer on takes as long."""
-TRIED, TRIED_S = 10, 0.3
+TRIED, TRIED_S = 4, 0.1
 """Runs of one item, of which the quickest counts, and the time after which no further one begins."""
 
 LARGEST = 4096
@@ -114,10 +113,9 @@ def _quickest_s(segments: Sequence[bytes], engine: Engine[bytes], clock: Callabl
         engine.load(segments)
         if clock() - started_s > LOADING_S:
             return None
-        sizes = [(spec.shape[1:], spec.dtype) for spec in engine.inputs]
-        if any(dim is None for shape, _ in sizes for dim in shape):
+        if not all(spec.sizes_known for spec in engine.inputs):
             return None
-        items = [np.zeros((1, *(dim or 1 for dim in shape)), dtype) for shape, dtype in sizes]
+        items = [spec.blank() for spec in engine.inputs]
         times = [clock()]
         while len(times) <= TRIED and times[-1] - times[0] < TRIED_S:
             for index, item in enumerate(items):

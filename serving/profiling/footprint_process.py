@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-import numpy as np
 from onnx import TensorProto, helper
 
 from serving.common.processes.parent import ParentProcess
@@ -47,8 +46,7 @@ def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprin
     engine = engine_for(variant, threads)
     engine.load([graph])
     load_s = time.perf_counter() - started
-    spec = engine.inputs[0]
-    outputs = engine.run(0, np.zeros((batch, *(dim or 1 for dim in spec.shape[1:])), spec.dtype))
+    outputs = engine.run(0, engine.inputs[0].blank(batch))
     del outputs
     give_back()
     return Footprint(load_s, max(resident_bytes() - before, 0))

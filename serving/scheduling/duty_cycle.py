@@ -46,12 +46,8 @@ class Turn:
 
 def most_urgent(queue: Sequence[Waiting], now: float, latency: Latency) -> tuple[float, int]:
     """When the most urgent request that can be in time is due, and its places; infinite and 0 where none can be."""
-    most = inf, 0
-    for each in queue:
-        due = each.deadline - each.downstream_s
-        if due <= most[0] and now + latency(each.items) <= due:
-            most = min(most, (due, each.items)) if most[1] else (due, each.items)
-    return most
+    able = ((each.deadline - each.downstream_s, each.items) for each in queue)
+    return min((each for each in able if now + latency(each[1]) <= each[0]), default=(inf, 0))
 
 
 def next_turn(loads: Sequence[Load], last: str | None, now: float, gap_s: float) -> Turn | None:
