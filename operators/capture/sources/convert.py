@@ -19,12 +19,12 @@ class Converter:
     """Converts frames of one stream; swscale honours each frame's pixel format, colour matrix and colour range.
 
     One pass converts and scales. OpenCV's conversion from the planes costs the same, and knows only BT.601 in limited
-    range and even sizes.
+    range and even sizes. A picture that a device decoded looks as one that software decoded.
     """
 
     def __init__(self, max_width: int | None) -> None:
         self._max_width = max_width
-        self._reformatter = VideoReformatter()
+        self._reformatter, self._separated = VideoReformatter(), VideoReformatter()
 
     def bgr(self, frame: av.VideoFrame) -> Image:
         """Convert a frame to a contiguous array of height × width × 3."""
@@ -33,6 +33,9 @@ class Converter:
         shown = (frame.height, frame.width) if sideways else (frame.width, frame.height)
         size = fitted(*shown, self._max_width)
         width, height = reversed(size) if sideways else size
+        if frame.format.name == "nv12" and (width, height) == (frame.width, frame.height):
+            # swscale has a fast way for three planes, which rounds and fills in colours differently
+            frame = self._separated.reformat(frame, format="yuv420p", threads=1)
         converted = self._reformatter.reformat(
             frame, width=width, height=height, format="bgr24", interpolation=Interpolation.AREA, threads=1
         )

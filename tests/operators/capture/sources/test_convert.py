@@ -58,6 +58,28 @@ def test_every_format_and_odd_sizes(pixel_format: str, width: int, height: int) 
     assert np.abs(image.astype(int) - 130).max() <= 4
 
 
+@pytest.mark.parametrize(("colorspace", "color_range"), [(1, LIMITED), (2, LIMITED), (5, FULL), (9, LIMITED)])
+@pytest.mark.parametrize("max_width", [None, 64, 320])
+@pytest.mark.parametrize(
+    ("planar", "of_a_device", "width", "height"),
+    [
+        *(("yuv420p", "nv12", *size) for size in [(640, 480), (98, 66), (37, 33), (101, 2)]),
+        *(("yuv420p10le", "p010le", *size) for size in [(640, 480), (98, 66)]),
+    ],
+)
+def test_what_a_device_decoded_looks_as_what_software_decodes(
+    planar: str, of_a_device: str, width: int, height: int, max_width: int | None, colorspace: int, color_range: int
+) -> None:
+    noise = np.random.default_rng(1).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    software = av.VideoFrame.from_ndarray(noise, format="bgr24").reformat(format=planar)
+    software.colorspace = colorspace  # type: ignore[assignment]
+    software.color_range = color_range  # type: ignore[assignment]
+    device = software.reformat(format=of_a_device)
+    assert device.format.name == of_a_device
+    images = [Converter(max_width).bgr(frame).astype(int) for frame in (software, device)]
+    assert np.abs(images[0] - images[1]).max() <= 1
+
+
 def test_scales_down_and_never_up() -> None:
     frame = encoded(patches(640, 480), 2, LIMITED, "yuv420p")
     assert Converter(320).bgr(frame).shape == (240, 320, 3)
