@@ -8,6 +8,7 @@
 | ``SLUICE_MODEL_MEMORY`` | what loaded models may take together, as ``2GiB``; without it they all stay loaded |
 | ``SLUICE_DECODED_MEMORY`` | what decoded frames may take together, as ``2GiB``; default: a quarter of the memory |
 | ``SLUICE_MODEL_TIMEOUT`` | seconds that a network may take for a batch (default 60), or a third of a load |
+| ``SLUICE_HWACCEL`` | what decodes video: ``none`` (software, default), ``auto``, or a device, as ``cuda`` |
 | ``SLUICE_MAX_STREAMS`` | streams whose state a worker holds; default: one for each 32 MiB of the memory |
 | ``SLUICE_SILENT_STREAM_S`` | seconds without a frame after which a worker may drop a stream's state (3600) |
 | ``SLUICE_METRICS_STREAMS`` | streams with metrics of their own (200); further ones share the series without a name |
@@ -28,6 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from operators.capture.sources.hardware import HWACCELS, SOFTWARE
 from pipelines.process.machine_memory import machine_memory_bytes
 from serving.common.redaction import SURE, hide
 from serving.errors import BadInput
@@ -138,6 +140,11 @@ def time_limits(environ: Mapping[str, str] = os.environ) -> TimeLimits:
     if match is None or float(match["seconds"]) == 0:
         raise BadInput(f"SLUICE_MODEL_TIMEOUT is {given!r}: give a number of seconds above 0, such as 60")
     return TimeLimits(float(match["seconds"]))
+
+
+def hwaccel(environ: Mapping[str, str] = os.environ) -> str:
+    """What decodes video, from ``SLUICE_HWACCEL``: one of ``HWACCELS``; raises ``BadInput``."""
+    return _choice(environ, "SLUICE_HWACCEL", HWACCELS, SOFTWARE)
 
 
 def metrics_streams(environ: Mapping[str, str] = os.environ) -> int:

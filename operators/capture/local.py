@@ -15,7 +15,7 @@ def read_local(run: CaptureRun) -> str | None:
     """
     spec = run.spec
     while True:
-        with closing(open_source(spec.uri, spec.sampling, spec.max_width)) as source:
+        with closing(open_source(spec.uri, spec.sampling, spec.max_width, run.hardware)) as source:
             empty = True
             for picture in source.pictures():
                 empty = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from operators.capture.motion_gate import MotionGate
 from operators.capture.outlet import Blocking, Newest, Outlet
 from operators.capture.picture import Picture, thumbnail
 from operators.capture.reasons import Reason
+from operators.capture.sources.hardware import Hardware
 from operators.capture.sources.pieces import Pieces
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import frame_of
@@ -18,6 +20,8 @@ from operators.wire.bounds import TEXT_CHARS
 from operators.wire.schema import FrameHeader, FrameId, StreamState, StreamStatus
 from serving.common.clock import Clock, day_time
 from serving.common.printable import shortened
+
+log = logging.getLogger(__name__)
 
 
 class CaptureRun:
@@ -30,6 +34,8 @@ class CaptureRun:
         self.restarts = 0
         self.waits = not (spec.uri.live or spec.realtime)
         """Whether a slow consumer makes the source wait instead of losing frames; the first frame decides it."""
+        self.hardware = Hardware(spec.hwaccel, self._decoded_in_software)
+        """What decodes the source's video, for the whole run."""
         self._clock = clock
         self._consumer = consumer
         self._observer = observer
@@ -95,6 +101,10 @@ class CaptureRun:
         """Return when all frames have been handed on; raises what the consumer raised."""
         if self._outlet is not None:
             self._outlet.close()
+
+    def _decoded_in_software(self, why: str) -> None:
+        wanted, reason = self.spec.hwaccel, shortened(self.spec.uri.redact(why), TEXT_CHARS)
+        log.warning("stream %s: decoded in software, although %s is wanted: %s", self.spec.stream, wanted, reason)
 
     def _replaced(self, header: FrameHeader) -> None:
         self._observer.frame_replaced(header)

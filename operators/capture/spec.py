@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from operators.capture.sources.hardware import HWACCELS, SOFTWARE
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.wire.bounds import ID_CHARS, is_id
@@ -24,6 +25,8 @@ class CaptureSpec:
     """Pixels; larger frames are scaled down."""
     limit: int | None = None
     """End after this many sampled frames."""
+    hwaccel: str = SOFTWARE
+    """The device that decodes video where it can, one of ``HWACCELS``."""
 
     realtime: bool = False
     """Make a file behave like a camera: paced by its media time, and not waiting for a slow consumer."""
@@ -43,6 +46,8 @@ class CaptureSpec:
         if not is_id(self.stream):
             name = printable(self.stream, 40)
             raise ValueError(f"stream {name!r} must have 1 to {ID_CHARS} characters, none of them a control character")
+        if self.hwaccel not in HWACCELS:
+            raise ValueError(f"hwaccel must be one of {', '.join(HWACCELS)}, not {printable(self.hwaccel, 40)!r}")
         for name in (
             "max_width",
             "limit",

@@ -21,7 +21,7 @@ from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import stop_on_signals
 from pipelines.query.query_file import load_query
 from pipelines.run.capture_specs import capture_specs
-from pipelines.settings import BrokerSettings, broker_settings
+from pipelines.settings import BrokerSettings, broker_settings, hwaccel
 from serving.errors import SourceError, Unavailable
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def command(
 
     A broker that goes away is waited for: frames are kept, then go without image, and none is left out.
     """
-    settings = broker_settings(broker)
+    settings, decoder = broker_settings(broker), hwaccel()
     listening = options.listening(serve, listen, secret_file)
     wanted = load_query(query).with_sources(sources)
     topics = wanted.publish.topics.with_prefix(prefix)
     heart = Heartbeat(alive)
-    specs = capture_specs(wanted, limit=limit, loop=loop, realtime=realtime, give_up_s=give_up_s)
+    specs = capture_specs(wanted, limit=limit, loop=loop, realtime=realtime, give_up_s=give_up_s, hwaccel=decoder)
     droppable = [realtime or stream.overload_policy != "block" for stream in wanted.streams]
     # Decoders and the broker's client, which a wrong query need not wait for.
     from operators.observer import Observers

@@ -11,6 +11,7 @@ from pipelines.environment import catalogue
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.forward.sinks_file import load_sinks
 from pipelines.query.check import open_query
+from pipelines.settings import hwaccel
 
 FILE = click.Path(path_type=Path)
 
@@ -48,7 +49,7 @@ def command(
     secret_file: Path | None,
 ) -> None:
     """Analyse the streams of QUERY in this process, without a broker."""
-    listening = options.listening(serve, listen, secret_file)
+    listening, decoder = options.listening(serve, listen, secret_file), hwaccel()
     wanted = open_query(query, catalogue(models), sources)
     sinks = None if forward is None else load_sinks(forward)
     recording = options.recording(record, record_mb, query, wanted)
@@ -64,4 +65,4 @@ def command(
 
         listeners = open_sinks(sinks, forward.parent)
     outputs = Outputs(out, annotate, report, plots, listening, events, recording, listeners)
-    run_query(wanted, outputs, limit, give_up_s)
+    run_query(wanted, outputs, limit, give_up_s, hwaccel=decoder)

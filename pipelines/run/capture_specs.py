@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operators.capture.sources.hardware import SOFTWARE
 from operators.capture.sources.sampling import Sampling
 from operators.capture.spec import CaptureSpec
 from pipelines.query.query_file import Fps, Query, Sample
@@ -15,6 +16,7 @@ def capture_specs(
     realtime: bool = False,
     loop: bool = False,
     give_up_s: float | None = None,
+    hwaccel: str = SOFTWARE,
 ) -> list[CaptureSpec]:
     """One per stream; ``limit`` is in sampled frames of each stream. Live streams fail after ``give_up_s`` without one.
 
@@ -32,6 +34,7 @@ def capture_specs(
             realtime=realtime,
             loop=loop,
             give_up_after_s=give_up_s,
+            hwaccel=hwaccel,
         )
         for stream in query.streams
     ]

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from operators.capture.sources.hardware import SOFTWARE
 from operators.capture.spec import CaptureSpec
 from operators.observer import Observer
 from pipelines.assembly.parts import Setting, assembled
@@ -39,9 +40,10 @@ def run_query(
     limit: int | None = None,
     give_up_s: float | None = None,
     observers: Sequence[Observer] = (),
+    hwaccel: str = SOFTWARE,
 ) -> RunReport:
     """Run until the sources end or a signal comes; prints and returns the report, and raises what went wrong."""
-    specs = capture_specs(wanted.query, limit=limit, give_up_s=give_up_s)
+    specs = capture_specs(wanted.query, limit=limit, give_up_s=give_up_s, hwaccel=hwaccel)
     with ExitStack() as files:
         check_writable(outputs)
         listening = audience(wanted.query, specs, outputs, observers, files)

@@ -11,6 +11,7 @@ from pipelines.settings import (
     broker_settings,
     cache_dir,
     decoded_memory,
+    hwaccel,
     model_dirs,
     model_memory,
     parse_servers,
@@ -155,6 +156,18 @@ def test_decoded_memory_is_given_or_a_share_of_the_machine() -> None:
     assert decoded_memory({}) == machine_memory_bytes() // 4
     with pytest.raises(BadInput, match=r"SLUICE_DECODED_MEMORY is .*: give a size such as 512MiB or 2GiB"):
         decoded_memory({"SLUICE_DECODED_MEMORY": "lots"})
+
+
+@pytest.mark.parametrize(("given", "word"), [(None, "none"), ("", "none"), ("auto", "auto"), ("vaapi", "vaapi")])
+def test_what_decodes_video(given: str | None, word: str) -> None:
+    assert hwaccel({} if given is None else {"SLUICE_HWACCEL": given}) == word
+
+
+@pytest.mark.parametrize("given", ["gpu", "CUDA", "qsv", "cuda:1"])
+def test_what_is_no_device_is_refused(given: str) -> None:
+    with pytest.raises(BadInput, match=r"SLUICE_HWACCEL is .*: allowed are none, auto, cuda, vaapi, ") as caught:
+        hwaccel({"SLUICE_HWACCEL": given})
+    assert "\n" not in str(caught.value)
 
 
 def test_what_it_is_given_in_secret_is_hidden_from_then_on(tmp_path: Path) -> None:

@@ -6,10 +6,15 @@ PyAV may hang for ever inside a call; a process can be killed, a thread cannot.
 from __future__ import annotations
 
 import time
+from contextlib import closing
+from functools import partial
 from typing import Final
 
 from operators.capture.live import protocol as wire
 from operators.capture.sources.decode import VideoReader
+from operators.capture.sources.devices import choose_device
+from operators.capture.sources.hardware import Hardware
+from operators.capture.sources.resumed import ResumedVideo
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from serving.common.processes.parent import ParentProcess
@@ -23,22 +28,25 @@ def main() -> None:
     """Decode what the parent asks for into messages."""
     parent = ParentProcess(wire.MAX_MESSAGE_BYTES)
     job = decode(parent.receive(), wire.DecodeJob)
+    hardware = Hardware(job.hwaccel, lambda why: wire.send(parent, wire.InSoftware(why)))
+    choose_device(hardware)  # before the time that the source is given begins
     wire.send(parent, wire.Started())
     try:
-        _decode(job, parent)
+        _decode(job, hardware, parent)
     except SourceError as error:
         wire.send(parent, wire.Failed(error.reason, str(error)))
 
 
-def _decode(job: wire.DecodeJob, parent: ParentProcess) -> None:
-    reader = VideoReader(
+def _decode(job: wire.DecodeJob, hardware: Hardware, parent: ParentProcess) -> None:
+    opens = partial(
+        VideoReader,
         SourceUri(job.uri),
         Sampling(job.mode, job.fps),
         job.max_width,
         connect_timeout_s=job.connect_timeout_s,
         read_timeout_s=job.read_timeout_s,
     )
-    with reader:
+    with closing(ResumedVideo(opens, hardware)) as reader:
         wire.send(parent, wire.Opened(duration_s=reader.duration_s))
         for picture in reader.pictures(on_progress=_Pulse(parent).beat):
             height, width = picture.image.shape[:2]

@@ -23,10 +23,17 @@ class DecodeJob(msgspec.Struct, kw_only=True, frozen=True):
     max_width: int | None
     connect_timeout_s: float
     read_timeout_s: float
+    hwaccel: str
 
 
 class Started(msgspec.Struct, tag=True, frozen=True):
     """The process is up and goes on to open the source."""
+
+
+class InSoftware(msgspec.Struct, tag=True, frozen=True):
+    """The device that was wanted does not decode, or no longer; the reason is for people."""
+
+    why: str
 
 
 class Opened(msgspec.Struct, tag=True, frozen=True, kw_only=True):
@@ -62,7 +69,7 @@ class Failed(msgspec.Struct, tag=True, frozen=True):
     message: str
 
 
-Message: TypeAlias = Started | Opened | Alive | PictureFollows | Ended | Failed
+Message: TypeAlias = Started | InSoftware | Opened | Alive | PictureFollows | Ended | Failed
 
 
 def send(parent: ParentProcess, message: Message, image: Image | None = None) -> None:

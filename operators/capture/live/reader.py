@@ -17,6 +17,7 @@ from operators.capture.run import CaptureRun
 from serving.common.tensors import Image
 from serving.errors import SourceError
 
+_STARTING: Final = "starting the decoder"
 _START_S: Final = 30.0
 """The time within which the decoder process loads its libraries, even on a busy machine."""
 _GRACE_S: Final = 3.0
@@ -121,6 +122,7 @@ class LiveReader:
             max_width=spec.max_width,
             connect_timeout_s=connect_timeout_s,
             read_timeout_s=spec.stall_timeout_s + _GRACE_S,
+            hwaccel=self._run.hardware.wanted,
         )
 
 
@@ -138,15 +140,19 @@ class _Connection:
 
     def relay(self) -> _Ending:
         """Hand pictures on until the connection ends, for whatever reason."""
-        timeout_s, phase = _START_S, "starting the decoder"
+        timeout_s, phase = _START_S, _STARTING
         while not self._run.done:
             try:
                 message, image = self._channel.receive(timeout_s)
             except Silent:
                 return self._silent(phase)
             except Closed as died:
+                if not self._run.done:
+                    self._run.hardware.give_up("the decoder process died")
                 return self._ending("crashed", self._spec.uri.redact(str(died)))
             match message:
+                case wire.InSoftware(why=why):
+                    self._run.hardware.give_up(why)
                 case wire.Started():
                     timeout_s, phase = self._connect_timeout_s + _GRACE_S, "connecting"
                 case wire.Opened(duration_s=duration_s):
@@ -178,6 +184,8 @@ class _Connection:
         return self._ending("frozen", message)
 
     def _silent(self, phase: str) -> _Ending:
+        if phase == _STARTING or (phase == "running" and self._first_s is None):
+            self._run.hardware.give_up(f"the decoder process hung, {phase}")
         if phase != "running":
             return self._ending("timeout", f"{self._spec.uri}: no answer in time, {phase}")
         message = f"{self._spec.uri}: no frame for {self._spec.stall_timeout_s:g} s"

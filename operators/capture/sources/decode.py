@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -16,8 +17,10 @@ import av.error
 
 from operators.capture.picture import Picture
 from operators.capture.sources.convert import Converter
+from operators.capture.sources.devices import Acceleration, opened
 from operators.capture.sources.failures import explained
 from operators.capture.sources.frame_times import FrameTimes
+from operators.capture.sources.hardware import Hardware
 from operators.capture.sources.sampling import Sampler, Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.frames.image_limits import MAX_PIXELS
@@ -29,6 +32,15 @@ _SPARE: Final = 32
 """More packets than any decoder holds back."""
 _BROKEN_PACKETS: Final = 250
 """A live stream with this many undecodable packets in a row is given up: ten seconds at 25 fps."""
+_DEVICE_FAILURES: Final = 12
+"""A device that fails at so many packets of a live stream in a row is given up: half a second at 25 fps.
+
+In a recording, whose frames must all come, the first failure is enough.
+"""
+
+
+class DeviceFailed(SourceError):
+    """A device stopped decoding in mid-stream. It has been given up, so the source can be opened anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,9 @@ class VideoReader:
         *,
         connect_timeout_s: float | None = None,
         read_timeout_s: float | None = None,
+        hardware: Hardware | None = None,
     ) -> None:
+        """``hardware``: a device that was tried (``choose_device``), to decode instead of software."""
         self._uri = uri
         self._sampling = sampling
         self._converter = Converter(max_width)
@@ -60,15 +74,21 @@ class VideoReader:
         # max_pixels binds the decoders themselves: probing decodes frames before we see their size
         options = {"max_pixels": str(MAX_PIXELS), **opening.options}
         with explained(uri, connect_timeout_s):
-            self._container: Any = av.open(
+            opens = partial(
+                av.open,
                 opening.location,
                 format=opening.format,
                 options=options,
                 timeout=(connect_timeout_s, read_timeout_s),
                 metadata_errors="replace",
             )
+            hardware = hardware or Hardware()
+            self._container: Any = opened(lambda hwaccel: opens(hwaccel=hwaccel), hardware)
         try:
             self._stream = self._choose_stream()
+            patience = 1 if self.finite else _DEVICE_FAILURES
+            self._acceleration = Acceleration(self._stream.codec_context, hardware, patience)
+            self._set_threads()
         except BaseException:
             self._container.close()
             raise
@@ -78,7 +98,7 @@ class VideoReader:
         self._times = FrameTimes(
             self._stream,
             keyframes=sampling.mode == "keyframes",
-            endless=uri.live and self.duration_s is None,
+            endless=not self.finite,
             fps=sampling.fps,
         )
         self._decode_s = 0.0
@@ -93,6 +113,11 @@ class VideoReader:
         """The duration that the header promises; None for a stream without end."""
         duration = self._container.duration
         return duration / av.time_base if duration and duration > 0 else None
+
+    @property
+    def finite(self) -> bool:
+        """Whether it is a recording, which has a beginning to go back to."""
+        return not self._uri.live or self.duration_s is not None
 
     @property
     def codec(self) -> str:
@@ -170,12 +195,14 @@ class VideoReader:
             size = f"{context.width}×{context.height}"
             raise SourceError(f"{self._uri}: frames of {size} exceed {MAX_PIXELS // 10**6} megapixels", "too_large")
         context.options = {"max_pixels": str(MAX_PIXELS)}
-        # frame threads hold frames back, which a camera's latency cannot afford
-        stream.thread_type = "SLICE" if self._uri.live else "AUTO"
-        context.thread_count = _THREADS
         if self._sampling.mode == "keyframes":
             context.skip_frame = "NONKEY"
         return stream
+
+    def _set_threads(self) -> None:
+        # frame threads hold frames back, which a camera's latency cannot afford, and give a device nothing to do
+        self._stream.thread_type = "SLICE" if self._uri.live or self._acceleration.on else "AUTO"
+        self._stream.codec_context.thread_count = _THREADS
 
     def _packets(self) -> Iterator[Any]:
         packets = self._container.demux(self._stream)
@@ -206,13 +233,17 @@ class VideoReader:
             frames: list[Any] = packet.decode()
         except av.error.DecoderNotFoundError:
             raise SourceError(f"{self._uri}: no decoder for its codec", "codec_unsupported") from None
-        except av.error.FFmpegError:
+        except av.error.FFmpegError as error:
+            if self._acceleration.failed(error):
+                raise DeviceFailed(f"{self._uri}: the device no longer decodes it", "decode_error") from None
             self._undecodable += 1  # its neighbours may well be sound
             if self._uri.live and self._undecodable >= _BROKEN_PACKETS:
                 raise SourceError(f"{self._uri}: its pictures cannot be decoded", "decode_error") from None
             return []
         finally:
             self._decode_s += time.perf_counter() - started
+        if frames:
+            self._acceleration.came()
         self._decoded += len(frames)
         self._damaged += sum(frame.is_corrupt for frame in frames)
         if frames and self._uri.live:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Protocol
 
 from operators.capture.picture import Picture
 from operators.capture.sources.convert import shrink
 from operators.capture.sources.decode import VideoReader
+from operators.capture.sources.devices import choose_device
+from operators.capture.sources.hardware import Hardware
 from operators.capture.sources.images import ImageReader, is_image
+from operators.capture.sources.resumed import ResumedVideo
 from operators.capture.sources.sampling import Sampler, Sampling
 from operators.capture.sources.uri import SourceUri
 from serving.errors import SourceError
@@ -36,13 +40,18 @@ class Source(Protocol):
         ...
 
 
-def open_source(uri: SourceUri, sampling: Sampling, max_width: int | None) -> Source:
-    """Open a source that is not live; ``SourceError`` says what is wrong with it."""
+def open_source(uri: SourceUri, sampling: Sampling, max_width: int | None, hardware: Hardware | None = None) -> Source:
+    """Open a source that is not live; ``SourceError`` says what is wrong with it.
+
+    ``hardware``: the device that is to decode videos instead of software.
+    """
     if uri.kind == "synthetic":
         return GeneratedSource(uri, sampling, max_width)
     if uri.path.is_dir() or (uri.path.is_file() and is_image(uri.path)):
         return ImageReader(uri, sampling, max_width)
-    return VideoReader(uri, sampling, max_width)
+    hardware = hardware or Hardware()
+    choose_device(hardware)
+    return ResumedVideo(partial(VideoReader, uri, sampling, max_width), hardware)
 
 
 class GeneratedSource:

@@ -141,6 +141,18 @@ def test_a_spec_refuses_nonsense(name: str) -> None:
         spec("v4l2:0", **{name: 0})
 
 
+def test_pictures_that_are_no_video_need_no_device(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cv2.imwrite(str(tmp_path / "0.png"), np.zeros((32, 48, 3), np.uint8))
+    for uri in (tmp_path, "synthetic:street?seed=1&fps=4&duration_s=1&width=320&height=180"):
+        assert record(spec(uri, hwaccel="vdpau")).error is None
+    assert caplog.messages == []
+
+
+def test_a_spec_refuses_devices_that_do_not_exist() -> None:
+    with pytest.raises(ValueError, match=r"hwaccel must be one of none, auto, cuda, .*, not 'gpu'"):
+        spec("v4l2:0", hwaccel="gpu")
+
+
 def test_runs_in_any_thread(tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "a.mp4", frames=6)
     recorders = [Recorder(spec(clip)) for _ in range(3)]

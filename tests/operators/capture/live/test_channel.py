@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from operators.capture.live import protocol as wire
@@ -17,7 +18,9 @@ PASSWORD = "hunter2hunter2"
 
 
 def job(uri: Path | str) -> wire.DecodeJob:
-    return wire.DecodeJob(uri=str(uri), mode="all", fps=None, max_width=None, connect_timeout_s=20, read_timeout_s=20)
+    return wire.DecodeJob(
+        uri=str(uri), mode="all", fps=None, max_width=None, connect_timeout_s=20, read_timeout_s=20, hwaccel="none"
+    )
 
 
 def test_pictures_come_whole(tmp_path: Path) -> None:
@@ -29,6 +32,19 @@ def test_pictures_come_whole(tmp_path: Path) -> None:
     for index, (_, image) in enumerate(received[2:7]):
         assert image is not None
         assert abs(image.astype(int) - moving(index)).mean() < 5
+
+
+def test_a_device_that_does_not_decode_is_told_and_software_goes_on(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mkv", frames=5, codec="ffv1")
+    with Channel(msgspec.structs.replace(job(clip), hwaccel="cuda")) as channel:
+        received = [channel.receive(30)[0] for _ in range(9)]
+    (told,) = [message for message in received if isinstance(message, wire.InSoftware)]
+    assert told.why.startswith(("cuda cannot be opened (", "cuda does not decode ffv1"))
+    assert [type(message) for message in received if message != told] == [
+        *(wire.Started, wire.Opened),
+        *[wire.PictureFollows] * 5,
+        wire.Ended,
+    ]
 
 
 def test_a_source_that_cannot_be_read_says_why(tmp_path: Path) -> None:
@@ -50,7 +66,7 @@ def test_silence_and_death_are_told_apart(silent_port: int) -> None:
 
 
 def test_the_last_words_of_a_process_that_fails() -> None:
-    broken = wire.DecodeJob(uri="x", mode="fps", fps=-1, max_width=None, connect_timeout_s=1, read_timeout_s=1)
+    broken = msgspec.structs.replace(job("x"), mode="fps", fps=-1)
     with Channel(broken) as channel:
         channel.receive(30)
         with pytest.raises(Closed, match=r"exit status 1\) ValueError: fps must be"):

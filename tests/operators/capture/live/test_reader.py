@@ -12,12 +12,15 @@ from typing import Any
 import cv2
 import pytest
 
+from operators.capture.live import channel, reader
 from operators.capture.service import CaptureSpec
 from operators.capture.sources.uri import SourceUri
 from operators.frames.frame import Frame
 from serving.common.backoff import Backoff
+from serving.common.processes.child import ChildProcess
 from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip, moving
+from tests.operators.capture.live import troubled_device
 from tests.operators.capture.recorder import Recorder, record
 from tests.real.rtsp import free_port
 
@@ -180,6 +183,64 @@ def test_a_web_camera_that_goes_and_comes_back(http_server: Callable[[Respond], 
     times_s = [frame.media_time_s for frame in recorder.frames]
     assert times_s == sorted(times_s)
     assert len({frame.run for frame in recorder.frames}) == 1
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        ("fails", "cuda failed in mid-stream (Generic error in an external library)"),
+        ("dies", "the decoder process died"),
+        ("hangs", "the decoder process hung, running"),
+        ("never starts", "the decoder process hung, starting the decoder"),
+    ],
+)
+def test_a_device_in_trouble_is_replaced_by_software_for_good(
+    http_server: Callable[[Respond], str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    trouble: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr(channel, "ChildProcess", lambda _, name: ChildProcess(troubled_device.__name__, name))
+    monkeypatch.setattr(reader, "_START_S", 6.0)
+    monkeypatch.setenv(troubled_device.TROUBLE, trouble)
+    address = http_server(motion_jpeg(frames=40))
+    with (
+        caplog.at_level("WARNING"),
+        Recorder(spec(f"http://{address}/stream", hwaccel="cuda", stall_timeout_s=2)) as recorder,
+    ):
+        recorder.until(lambda: recorder.states.count(("running", None)) >= 2 + (trouble == "fails"))
+    assert caplog.messages == [f"stream gate: decoded in software, although cuda is wanted: {said}"]
+    assert recorder.seqs == list(range(len(recorder.seqs)))
+
+
+def test_a_recording_on_the_web_comes_whole_though_its_device_fails(
+    tmp_path: Path,
+    http_server: Callable[[Respond], str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(channel, "ChildProcess", lambda _, name: ChildProcess(troubled_device.__name__, name))
+    monkeypatch.setenv(troubled_device.TROUBLE, "fails")
+    address = http_server(recording(make_clip(tmp_path / "a.mkv", frames=24)))
+    recorder = record(spec(f"http://{address}/a.mkv", hwaccel="auto"))
+    assert [frame.media_time_s for frame in recorder.frames] == pytest.approx([k / 12 for k in range(24)], abs=1e-3)
+    assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
+    assert caplog.messages == [
+        "stream gate: decoded in software, although auto is wanted: "
+        "vaapi failed in mid-stream (Generic error in an external library)"
+    ]
+
+
+def test_stopping_is_not_held_against_the_device(
+    http_server: Callable[[Respond], str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(channel, "ChildProcess", lambda _, name: ChildProcess(troubled_device.__name__, name))
+    address = http_server(motion_jpeg(frames=1000))
+    with Recorder(spec(f"http://{address}/stream", hwaccel="cuda")) as recorder:
+        recorder.until(lambda: len(recorder.frames) > 3)
+    assert recorder.states == [("starting", None), ("running", None), ("ended", None)]
+    assert caplog.messages == []
 
 
 def test_a_slow_consumer_gets_the_newest_and_the_headers_of_the_rest(http_server: Callable[[Respond], str]) -> None:

@@ -108,7 +108,9 @@ from serving.profiling.footprint import footprint
 from serving.variants.variant import reference
 from specialization.trainer.trainer import Job, ProcessSpecializer
 
-JOB = DecodeJob(uri="none.mp4", mode="all", fps=None, max_width=None, connect_timeout_s=9, read_timeout_s=9)
+JOB = DecodeJob(
+    uri="none.mp4", mode="all", fps=None, max_width=None, connect_timeout_s=9, read_timeout_s=9, hwaccel="none"
+)
 with Channel(JOB) as channel:
     channel.receive(60)
     print(channel.receive(60)[0].reason)
