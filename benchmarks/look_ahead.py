@@ -10,9 +10,6 @@ are left out.
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +18,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-import yaml
-
 from benchmarks.harness import Outcome, Row, interleaved, run
+from benchmarks.run_parts.sluice_run import sluice_run
 from benchmarks.skipping import CLIPS, LEAST, MODEL, VIDEOS
 from benchmarks.tracking_parts.recordings import models
 from benchmarks.whole_parts.compared import Lines, object_agreement
@@ -91,24 +87,17 @@ def _rows(name: str, folder: Path, frames: int, rounds: int, start_s: float) -> 
 
 
 def _ran(folder: Path, clip: Path, policy: str, frames: int) -> Ran:
-    query, results, report = folder / "query.yaml", folder / "results.jsonl", folder / "report.json"
     when, overload = POLICIES[policy]
     stream = {"id": "camera", "uri": str(clip.resolve()), "overload": overload}
     node = {"name": "detect", "task": "detect", "model": MODEL, "when": when}
     asked = {"version": 1, "name": "look-ahead", "slo_ms": 60_000, "streams": [stream], "nodes": [node]}
-    query.write_text(yaml.safe_dump(asked), encoding="utf-8")
-    command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--models", str(folder / "models")]
-    command += ["--out", str(results), "--report", str(report), "--limit", str(frames)]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = json.loads(report.read_text(encoding="utf-8"))["audits"]
-    lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    done = sluice_run(folder, asked, "--models", str(folder / "models"), "--limit", str(frames))
+    told = done.report["audits"]
     return Ran(
-        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        done.cpu_s,
         1 - sum(each["shortcut_share"] for each in told),
         sum(each["audits"] for each in told),
-        sorted(lines, key=lambda line: int(line["seq"])),
+        done.lines,
     )
 
 

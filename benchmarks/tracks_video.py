@@ -18,21 +18,17 @@ frames a second.
 
 from __future__ import annotations
 
-import json
 import math
-import resource
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import yaml
-
 from benchmarks import harness
+from benchmarks.run_parts.sluice_run import Run, sluice_run
 from benchmarks.tracking_parts.recordings import models
 from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS, Case, street
 from benchmarks.tracks_video_parts.looped import looped
@@ -113,7 +109,7 @@ def _boxes(name: str) -> Sequence[str]:
 
 def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:
     found = {mode: runs[0] for mode, runs in harness.interleaved(_variants(case, folder), 1).items()}
-    given = {mode: answers(run["lines"]) for mode, run in found.items()}
+    given = {mode: answers(run.lines) for mode, run in found.items()}
     truth, base = case.read_truth(), found["per look"]
     single = right(given["per look"], truth) if truth is not None else []
     for mode, run in found.items():
@@ -123,7 +119,7 @@ def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:
             "video": case.name,
             "boxes": case.boxes,
             "mode": mode,
-            "frames": len(run["lines"]),
+            "frames": len(run.lines),
             "objects": len(said),
             "tracks": len({each.track for each in said if each.track is not None}),
             "looks": sum(each.looked for each in said),
@@ -136,28 +132,22 @@ def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:
             "named_sure": _mean([accepted(each) is each for each, _ in known]),
             "right_sure": _mean([is_right for each, is_right in known if accepted(each) is each]),
             "agreement": round(agreement(said, given[REFERENCES[mode]]), 4),
-            "node_s": round(_node_s(run), 2),
-            "cpu_s": round(run["cpu_s"], 2),
-            "cpu_ratio": round(run["cpu_s"] / base["cpu_s"], 3),
+            "node_s": round(run.node_s(NODE), 2),
+            "cpu_s": round(run.cpu_s, 2),
+            "cpu_ratio": round(run.cpu_s / base.cpu_s, 3),
         }
         print(row, file=sys.stderr)
         yield row
 
 
-def _variants(case: Case, folder: Path) -> Mapping[str, Any]:
+def _variants(case: Case, folder: Path) -> Mapping[str, Callable[[], Run]]:
     return {mode: partial(_run, case, mode, folder) for mode in MODES}
 
 
-def _run(case: Case, mode: str, folder: Path) -> Mapping[str, Any]:
-    query, results = folder / "query.yaml", folder / "results.jsonl"
-    query.write_text(yaml.safe_dump(_query(case, mode)), encoding="utf-8")
-    command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--out", str(results)]
-    command += ["--models", str(folder / "models")] if case.boxes != "motion" else []
-    command += ["--limit", str(case.limit)] if case.limit else []
-    before = _cpu_s()
-    subprocess.run(command, check=True, capture_output=True)
-    lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    return {"cpu_s": _cpu_s() - before, "lines": lines}
+def _run(case: Case, mode: str, folder: Path) -> Run:
+    options = ["--models", str(folder / "models")] if case.boxes != "motion" else []
+    options += ["--limit", str(case.limit)] if case.limit else []
+    return sluice_run(folder, _query(case, mode), *options)
 
 
 def _query(case: Case, mode: str) -> Mapping[str, Any]:
@@ -184,15 +174,6 @@ def _query(case: Case, mode: str) -> Mapping[str, Any]:
 
 def _mean(values: Sequence[float]) -> float | str:
     return round(fmean(values), 4) if values else ""
-
-
-def _node_s(run: Mapping[str, Any]) -> float:
-    return sum(float(line["plan"]["stages_ms"].get(NODE, 0.0)) for line in run["lines"]) / 1000
-
-
-def _cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _draw(rows: Sequence[harness.Row], figure: Any) -> None:

@@ -12,22 +12,16 @@ counted on every object of every frame: the oracle's run has the same objects. T
 
 from __future__ import annotations
 
-import json
 import os
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import yaml
-
 from benchmarks import harness
+from benchmarks.run_parts.sluice_run import Run, sluice_run
 
 DATA = Path(os.environ.get("SLUICE_DATA", "../shared/data")) / "videos"
 CLIPS = {
@@ -83,17 +77,10 @@ def agreement(answers: Answers, oracle: Answers) -> float:
     return sum(label == oracle[key][1] for key, (_, label) in answers.items()) / len(answers) if answers else 1.0
 
 
-def _run(clip: str, mode: str, quick: bool) -> Mapping[str, Any]:
+def _run(clip: str, mode: str, quick: bool) -> Run:
+    limit = ["--limit", str(QUICK_FRAMES)] if quick else []
     with tempfile.TemporaryDirectory() as scratch:
-        query, results, report = (Path(scratch) / name for name in ("query.yaml", "results.jsonl", "report.json"))
-        query.write_text(yaml.safe_dump(_query(mode)))
-        command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--source", str(CLIPS[clip])]
-        command += ["--out", str(results), "--report", str(report)]
-        started, before = time.perf_counter(), _cpu_s()
-        subprocess.run(command + (["--limit", str(QUICK_FRAMES)] if quick else []), check=True, capture_output=True)
-        wall_s, cpu_s = time.perf_counter() - started, _cpu_s() - before
-        lines = [json.loads(line) for line in results.read_text().splitlines()]
-        return {"wall_s": wall_s, "cpu_s": cpu_s, "lines": lines, "report": json.loads(report.read_text())}
+        return sluice_run(Path(scratch), _query(mode), "--source", str(CLIPS[clip]), *limit)
 
 
 def _query(mode: str) -> Mapping[str, Any]:
@@ -111,21 +98,21 @@ def _query(mode: str) -> Mapping[str, Any]:
     }
 
 
-def _row(clip: str, mode: str, number: int, run: Mapping[str, Any], oracle: Mapping[str, Any]) -> harness.Row:
-    said = _answers(run["lines"])
-    done: Mapping[str, Any] = next(iter(run["report"]["specialization"]), {})
+def _row(clip: str, mode: str, number: int, run: Run, oracle: Run) -> harness.Row:
+    said, spent_s = _answers(run.lines), run.node_s(NODE)
+    done: Mapping[str, Any] = next(iter(run.report["specialization"]), {})
     return {
         "clip": clip,
         "mode": mode,
         "round": number,
-        "frames": len(run["lines"]),
+        "frames": len(run.lines),
         "objects": len(said),
-        "recognition_s": round(_recognition_s(run), 3),
-        "recognition_speedup": round(_recognition_s(oracle) / _recognition_s(run), 3),
-        "cpu_s": round(run["cpu_s"], 2),
-        "cpu_speedup": round(oracle["cpu_s"] / run["cpu_s"], 3),
-        "wall_s": round(run["wall_s"], 2),
-        "agreement": round(agreement(said, _answers(oracle["lines"])), 4),
+        "recognition_s": round(spent_s, 3),
+        "recognition_speedup": round(oracle.node_s(NODE) / spent_s, 3),
+        "cpu_s": round(run.cpu_s, 2),
+        "cpu_speedup": round(oracle.cpu_s / run.cpu_s, 3),
+        "wall_s": round(run.wall_s, 2),
+        "agreement": round(agreement(said, _answers(oracle.lines)), 4),
         "special_rate": done.get("special_rate", ""),
         "cascade_rate": done.get("cascade_rate", ""),
         "transitions": done.get("transitions", ""),
@@ -134,13 +121,8 @@ def _row(clip: str, mode: str, number: int, run: Mapping[str, Any], oracle: Mapp
         "reused": done.get("reused", ""),
         "audits": done.get("audits", ""),
         "oracle_runs_spared": done.get("saving", ""),
-        "switched_off": sum(audit["switched_off"] for audit in run["report"]["audits"]),
+        "switched_off": sum(audit["switched_off"] for audit in run.report["audits"]),
     }
-
-
-def _recognition_s(run: Mapping[str, Any]) -> float:
-    spent_ms = [float(line["plan"]["stages_ms"].get(NODE, 0.0)) for line in run["lines"]]
-    return sum(spent_ms) / 1000
 
 
 def _answers(lines: Sequence[Mapping[str, Any]]) -> Answers:
@@ -150,11 +132,6 @@ def _answers(lines: Sequence[Mapping[str, Any]]) -> Answers:
         for found in line["objects"]
         if found["attributes"]
     }
-
-
-def _cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _median(rows: Sequence[harness.Row], clip: str, mode: str, key: str) -> float:

@@ -26,8 +26,6 @@ from __future__ import annotations
 
 import json
 import math
-import resource
-import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
@@ -38,9 +36,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import yaml
-
 from benchmarks import harness
+from benchmarks.run_parts.sluice_run import processor_s, sluice_run
 from benchmarks.tracking_parts.recordings import BoxTuple, models
 from benchmarks.tracks_video_parts.cases import CLIPS, VIDEOS, street
 from benchmarks.tracks_video_parts.cases import FPS as STREET_FPS
@@ -210,23 +207,18 @@ def _variants(case: Case, folder: Path) -> Mapping[str, Any]:
 
 def _plain(case: Case, folder: Path) -> Mapping[str, Any]:
     command = [sys.executable, "-m", "benchmarks.whole_parts.plain", str(case.video), str(case.fps)]
-    start_s, cpu_s = (_processor_s([*command, str(folder / "models"), str(limit)]) for limit in (1, case.frames))
+    start_s, cpu_s = (processor_s([*command, str(folder / "models"), str(limit)]) for limit in (1, case.frames))
     return {"start_s": start_s, "cpu_s": cpu_s, "skipped": 0.0}
 
 
 def _run(case: Case, mode: str, folder: Path) -> Mapping[str, Any]:
-    query, results, report = folder / "query.yaml", folder / "results.jsonl", folder / "report.json"
-    query.write_text(yaml.safe_dump(_query(case, mode)), encoding="utf-8")
-    command = [sys.executable, "-m", "pipelines.cli", "run", str(query), "--models", str(folder / "models")]
-    command += ["--out", str(results), "--report", str(report)]
-    start_s, cpu_s = (_processor_s([*command, "--limit", str(limit)]) for limit in (1, case.frames))
-    lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    told = json.loads(report.read_text(encoding="utf-8"))["audits"]
+    options = ["--models", str(folder / "models"), "--limit"]
+    start, run = (sluice_run(folder, _query(case, mode), *options, str(limit)) for limit in (1, case.frames))
     return {
-        "start_s": start_s,
-        "cpu_s": cpu_s,
-        "skipped": sum(each["shortcut_share"] for each in told if each["kind"] == "propagated"),
-        "lines": sorted(lines, key=lambda line: int(line["seq"])),
+        "start_s": start.cpu_s,
+        "cpu_s": run.cpu_s,
+        "skipped": sum(each["shortcut_share"] for each in run.report["audits"] if each["kind"] == "propagated"),
+        "lines": run.lines,
     }
 
 
@@ -257,13 +249,6 @@ def _rate(video: Path) -> float:
 
     with av.open(str(video)) as container:
         return float(container.streams.video[0].average_rate or 25)
-
-
-def _processor_s(command: Sequence[str]) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _geomean(values: Sequence[float]) -> float:
