@@ -77,14 +77,9 @@ def agreement(answers: Answers, oracle: Answers) -> float:
     return sum(label == oracle[key][1] for key, (_, label) in answers.items()) / len(answers) if answers else 1.0
 
 
-def _run(clip: str, mode: str, quick: bool) -> Run:
-    limit = ["--limit", str(QUICK_FRAMES)] if quick else []
-    with tempfile.TemporaryDirectory() as scratch:
-        return sluice_run(Path(scratch), _query(mode), "--source", str(CLIPS[clip]), *limit)
-
-
-def _query(mode: str) -> Mapping[str, Any]:
-    recognise = {"task": "recognise", "input": "track[area >= 0.002]", "model": "vehicle-type", **MODES[mode]}
+def query(added: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Motion, tracks and ``vehicle-type``; ``added``: further keys of the node that recognises."""
+    recognise = {"task": "recognise", "input": "track[area >= 0.002]", "model": "vehicle-type", **added}
     return {
         "version": 1,
         "name": "weg-video",
@@ -96,6 +91,12 @@ def _query(mode: str) -> Mapping[str, Any]:
             {"name": NODE, **recognise},
         ],
     }
+
+
+def _run(clip: str, mode: str, quick: bool) -> Run:
+    limit = ["--limit", str(QUICK_FRAMES)] if quick else []
+    with tempfile.TemporaryDirectory() as scratch:
+        return sluice_run(Path(scratch), query(MODES[mode]), "--source", str(CLIPS[clip]), *limit)
 
 
 def _row(clip: str, mode: str, number: int, run: Run, oracle: Run) -> harness.Row:

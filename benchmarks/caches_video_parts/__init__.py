@@ -1,0 +1,1 @@
+"""A part of ``benchmarks/caches_video.py``: its plot."""

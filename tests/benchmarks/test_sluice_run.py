@@ -1,0 +1,25 @@
+"""A run of ``sluice run`` as benchmarks read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.run_parts.sluice_run import Run, sluice_run
+
+STREET = "synthetic:street?seed=3&duration_s=5&fps=10"
+DETECT = {"name": "detect", "task": "detect", "model": "motion"}
+QUERY = {"version": 1, "name": "run", "slo_ms": 60_000, "nodes": [DETECT]}
+
+
+def test_a_run_tells_its_results_its_report_and_what_it_took(tmp_path: Path) -> None:
+    run = sluice_run(tmp_path, QUERY, "--source", STREET, "--limit", "3")
+    assert [line["seq"] for line in run.lines] == [0, 1, 2]
+    assert run.report["frames"]["analysed"] == 3
+    assert run.cpu_s > 0.1
+    assert 0 < run.node_s("detect") < run.wall_s
+
+
+def test_a_node_that_did_not_run_took_no_time() -> None:
+    lines = [{"plan": {"stages_ms": {"type": 1500.0}}}, {"plan": {"stages_ms": {}}}]
+    run = Run(2.0, 3.0, lines, {})
+    assert (run.node_s("type"), run.node_s("other")) == (1.5, 0.0)
