@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -13,6 +13,9 @@ import numpy as np
 
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.store import BuiltCaches
+from cache_adapt.caches.training import Lessons
+from cache_adapt.caches.untuned import untuned
+from learning.store import FeatureStore
 from serving.errors import ModelError, SluiceError
 
 LOOKUPS = 15
@@ -48,6 +51,8 @@ class CachesJob(msgspec.Struct, frozen=True):
     """As how many samples each one counts."""
     memory_bytes: int | None = None
     """What the caches may take together; None: as much as they like."""
+    untuned_at: tuple[int, ...] = ()
+    """Only train caches of the first form, at these cuts, and leave to others who answers, and when; none: choose."""
 
 
 class CachesAnswer(msgspec.Struct, frozen=True):
@@ -71,35 +76,49 @@ class CachesAnswer(msgspec.Struct, frozen=True):
 
 def answered(job: CachesJob) -> CachesAnswer:
     """Do a job in the calling thread."""
-    # Imported with the first job: solvers take long to import.
-    from cache_adapt.caches.build import Network, build
-    from cache_adapt.caches.explore import Cut, Wanted, explore
-    from cache_adapt.caches.training import Lessons
-    from cache_adapt.exits.certify import Constraint
-    from learning.store import FeatureStore
-
     try:
-        store = FeatureStore.open(Path(job.store))
-        ends = np.cumsum([int(np.prod(cut.grid)) for cut in job.cuts])
-        if store.features.shape[1] != ends[-1] or (len(store.labels) and store.labels.max() >= job.classes):
-            raise ModelError(f"{job.store}: holds samples of another network")
-        taps = np.split(store.features.astype(np.float32), ends[:-1], axis=1)
-        answers = store.labels.astype(np.intp)
-        cuts = [
-            Cut(each.tensor, each.until_s, each.overhead_s, Lessons(tap, each.grid, answers, None, job.classes))
-            for each, tap in zip(job.cuts, taps, strict=True)
-        ]
-        most = float("inf") if job.memory_bytes is None else job.memory_bytes
-        constraint = Constraint(job.agreement, "answers", job.independent, proven_later=True)
-        wanted = Wanted(constraint, job.architectures, most, job.seed)
-        explored = list(explore(cuts, wanted, lookup_s))
-        found = build(Network(job.model, job.model_identity, job.whole_s), cuts, explored, wanted)
+        lessons = _lessons(job)
+        found = _untuned(job, lessons) if job.untuned_at else _chosen(job, lessons)
     except SluiceError as error:
         return CachesAnswer(error=str(error))
+    return CachesAnswer(caches=base64.b64encode(found.to_bytes()).decode())
+
+
+def _lessons(job: CachesJob) -> Sequence[Lessons]:
+    """By cut."""
+    store = FeatureStore.open(Path(job.store))
+    ends = np.cumsum([int(np.prod(cut.grid)) for cut in job.cuts])
+    if store.features.shape[1] != ends[-1] or (len(store.labels) and store.labels.max() >= job.classes):
+        raise ModelError(f"{job.store}: holds samples of another network")
+    taps = np.split(store.features.astype(np.float32), ends[:-1], axis=1)
+    answers = store.labels.astype(np.intp)
+    return [Lessons(tap, each.grid, answers, None, job.classes) for each, tap in zip(job.cuts, taps, strict=True)]
+
+
+def _untuned(job: CachesJob, lessons: Sequence[Lessons]) -> BuiltCaches:
+    at = {job.cuts[place].tensor: lessons[place] for place in job.untuned_at}
+    return untuned(job.model, job.model_identity, at, job.architectures[0], job.seed)
+
+
+def _chosen(job: CachesJob, lessons: Sequence[Lessons]) -> BuiltCaches:
+    """The best choice of caches; SluiceError where none pay."""
+    # Imported where it is wanted: solvers take long to import.
+    from cache_adapt.caches.build import Network, build
+    from cache_adapt.caches.explore import Cut, Wanted, explore
+    from cache_adapt.exits.certify import Constraint
+
+    cuts = [
+        Cut(each.tensor, each.until_s, each.overhead_s, lesson) for each, lesson in zip(job.cuts, lessons, strict=True)
+    ]
+    most = float("inf") if job.memory_bytes is None else job.memory_bytes
+    constraint = Constraint(job.agreement, "answers", job.independent, proven_later=True)
+    wanted = Wanted(constraint, job.architectures, most, job.seed)
+    explored = list(explore(cuts, wanted, lookup_s))
+    found = build(Network(job.model, job.model_identity, job.whole_s), cuts, explored, wanted)
     if found.caches is None:
         best = max((point.hit_rate for each in explored for point in each.points), default=0.0)
-        return CachesAnswer(error=f"no caches pay: of {len(answers)} samples the best would answer {best:.0%}")
-    return CachesAnswer(caches=base64.b64encode(found.caches.to_bytes()).decode())
+        raise SluiceError(f"no caches pay: of {len(lessons[0].answers)} samples the best would answer {best:.0%}")
+    return found.caches
 
 
 def lookup_s(cache: LearnedCache, clock: Callable[[], float] = time.process_time) -> float:

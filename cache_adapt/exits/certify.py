@@ -23,10 +23,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from scipy.special import betaincinv
 
 from cache_adapt.exits.record import Effect, Record, Thresholds, effect
 from cache_adapt.exits.thresholds import climb
+from learning.binomial import at_least
 
 DOUBT = 0.1
 """How often the bound may be below the truth."""
@@ -59,8 +59,6 @@ class Certified:
 
     thresholds: Thresholds
     effect: Effect
-    bound: float
-    """Upper confidence bound of the share of wrong answers."""
     inputs: int
     """How many they were judged on."""
 
@@ -72,17 +70,16 @@ def certified(record: Record, constraint: Constraint) -> Certified:
     """
     agreement, of, independent = constraint.agreement, constraint.of, constraint.independent
     tuning, judging = (record, record) if constraint.proven_later else halves(record)
-    kept = Certified(np.zeros(record.exits), effect(judging, np.zeros(record.exits)), 0.0, judging.inputs)
-    for thresholds in _finely(climb(tuning, agreement)):
-        found = effect(judging, thresholds)
-        answered = int(found.answered.sum())
-        trials = judging.inputs if of == "inputs" else answered
-        bound = upper_bound(independent * found.wrong, independent * trials)
-        if bound <= 1 - agreement:
-            kept = Certified(thresholds, found, bound, judging.inputs)
+    thresholds = np.zeros(record.exits)
+    kept = effect(judging, thresholds)
+    for step in _finely(climb(tuning, agreement)):
+        found = effect(judging, step)
+        trials = judging.inputs if of == "inputs" else int(found.answered.sum())
+        if is_tolerable(independent * found.wrong, independent * trials, 1 - agreement):
+            thresholds, kept = step, found
         elif of == "inputs":
             break
-    return kept
+    return Certified(thresholds, kept, judging.inputs)
 
 
 def halves(record: Record) -> tuple[Record, Record]:
@@ -97,7 +94,22 @@ def upper_bound(wrong: float, trials: float, doubt: float = DOUBT) -> float:
     >>> round(upper_bound(0, 230), 4), upper_bound(0, 0)
     (0.01, 1.0)
     """
+    from scipy.special import betaincinv  # not at the top: it takes long to import, and thresholds are tuned without it
+
     return 1.0 if wrong >= trials else float(betaincinv(wrong + 1, trials - wrong, 1 - doubt))
+
+
+def is_tolerable(wrong: float, trials: float, most: float, doubt: float = DOUBT) -> bool:
+    """Whether the upper bound is at most so much.
+
+    >>> is_tolerable(0, 230, 0.0101), is_tolerable(0, 230, 0.0099)
+    (True, False)
+    """
+    if wrong >= trials:
+        return most >= 1.0
+    if float(wrong).is_integer() and float(trials).is_integer():
+        return 1 - at_least(int(wrong) + 1, int(trials), most) <= doubt
+    return upper_bound(wrong, trials, doubt) <= most
 
 
 def _finely(way: Sequence[Thresholds]) -> Iterator[Thresholds]:

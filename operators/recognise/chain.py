@@ -18,6 +18,7 @@ from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
 from operators.recognise.audits.auditor import Auditor
+from operators.recognise.audits.bench import is_in_shadow
 from operators.recognise.audits.disagreeing import disagreement
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
@@ -183,7 +184,10 @@ class Chain:
         if planned and audit.phase in DECLINED and edition is not None:
             call.decline(link.kind, DECLINED[audit.phase])
         if not (planned and audit.uses_shortcut):
-            return Turn((), regions, allowed=planned and audit.phase != "off")
+            silent = Turn((), regions, allowed=planned and audit.phase != "off")
+            if regions and self._objects is None and link.listens and is_in_shadow(stream, link, call):
+                return await link.listen(frame, regions, call) or silent
+            return silent
         if not self.books.purse.may_spend(self.books.oracle_s):
             call.decline(link.kind, UNPAID)
             return Turn((), regions)
@@ -194,7 +198,7 @@ class Chain:
         by_shortcuts = sum(len(turn.answered) for turn in turns)
         finished = sum(len(turn.finished) for turn in turns)
         shortcuts_s = sum(link.cost_s(turn) for link, turn in zip(self.links, turns, strict=True))
-        shortcuts_s -= finished * self.books.oracle_s
+        shortcuts_s -= sum(len(turn.finished) for turn in turns if not turn.overheard) * self.books.oracle_s
         self.books.of(stream).answered(by_oracle + finished, by_shortcuts, self.books.oracle_s, shortcuts_s)
 
     def _end(self, stream: NodeStream) -> None:

@@ -60,6 +60,10 @@ class Classifier(Recogniser):
         card = self._engine.card(model)
         return [self._answer(card, model, row) for row in probabilities(card, scores)]
 
+    def words(self, shares: NDArray[np.float32]) -> NDArray[np.intp]:
+        """The class that is published for each row of N × classes probabilities; −1 for ``unknown``."""
+        return np.where(shares.max(axis=1) >= self._min_confidence, shares.argmax(axis=1), -1)
+
     def labels(self, model: str) -> tuple[str, ...]:
         """Return the card's classes."""
         return self._engine.card(model).classes

@@ -82,7 +82,7 @@ class Chains:
         samples = self.training.samples / f"{spec.name}.caches"
         source = cache_source(self.training.catalogue, oracle, self.rule.accuracy, samples)
         source = replace(source, node=spec.name, elsewhere=self.training.elsewhere)
-        return Caches(recogniser, CacheSupply(engine, engine, oracle, source, books))
+        return Caches(recogniser, CacheSupply(engine, engine, recogniser, source, books))
 
     def _listeners(self) -> Listeners:
         return Listeners(self.changed, self.observer)

@@ -61,10 +61,18 @@ class LookAudits:
             drawn = [(each, ticket) for each, ticket in zip(turn.answered, tickets, strict=True) if ticket]
             if drawn:
                 self._draw(stream, frame, link, turn.token, drawn)
-            if said and is_in_shadow(stream, link, call) and self._bench.can_shadow(frame, link):
-                shown = [_Shown(stream, link, frame, each, each.attributes[-1]) for each in said]
-                asked = [Question(each.region, partial(self._said_in_shadow, each)) for each in shown]
-                self._bench.shadow.hold(link, frame, asked, call)
+            for heard in turn.overheard:
+                shown = _Shown(stream, link, frame, heard.region, heard.region.attributes[-1])
+                self._said_in_shadow(shown, heard.said, heard.token)
+            if said and not link.listens and is_in_shadow(stream, link, call):
+                self._show(stream, frame, link, said, call)
+
+    def _show(self, stream: NodeStream, frame: Frame, link: Shortcut, said: Sequence[Region], call: Call) -> None:
+        """Have a shortcut look at regions that the oracle has answered for, if that can be paid."""
+        if self._bench.can_shadow(frame, link):
+            shown = [_Shown(stream, link, frame, each, each.attributes[-1]) for each in said]
+            asked = [Question(each.region, partial(self._said_in_shadow, each)) for each in shown]
+            self._bench.shadow.hold(link, frame, asked, call)
 
     def _draw(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from operators.audits.unit_costs import UnitCosts
 from operators.inference import Inference, prepared
 from serving.common.tensors import Image
@@ -26,6 +28,7 @@ class CacheNetwork:
         self._engine, self._exits = engine, Exits(cuts)
         self.name = engine.add_exits(oracle, self._exits)
         self._versions = 0
+        self._built: BuiltCaches | None = None
         self.is_open = False
         """Whether it was loaded once."""
 
@@ -34,24 +37,40 @@ class CacheNetwork:
         """The number of the caches that answer; None: none do."""
         return self._exits.now.version or None
 
-    async def prepare(self) -> None:
-        """Load the network; ModelError where it cannot be cut there."""
-        await self._engine.load(self.name)
+    async def prepare(self) -> float:
+        """Load the network; ModelError where it cannot be cut there. Returns the processor seconds that it took."""
+        seconds = await self._engine.load(self.name)
         self.is_open = True
+        return seconds
 
     def answer_with(self, built: BuiltCaches) -> None:
         """From the next batch on these answer; raises ValueError where they are for other cuts."""
-        self._versions += 1
+        self._versions, self._built = self._versions + 1, built
         by_cut = {cache.tensor: cache for cache in built.caches}
         self._exits.exchange(Answering(by_cut, built.card.classes, self._versions))
 
     def withdraw(self) -> None:
         """From the next batch on nobody answers."""
+        self._built = None
         self._exits.exchange(Answering({}))
 
     def be_silent_once(self) -> None:
         """Nobody answers for the next batch: it goes through as a whole, and is of version 0."""
         self._exits.be_silent_once()
+
+    def as_if_answered(self, found: ExitOutputs) -> ExitOutputs:
+        """What a batch that went through as a whole, with all taps, had become if the caches had answered."""
+        count, through = len(found.place), len(self.cuts)
+        place = np.full(count, through, np.int32)
+        said = np.zeros((count, self._exits.now.classes), np.float32)
+        for cache in self._built.caches if self._built is not None else ():
+            staying = np.flatnonzero(place == through)
+            if not len(staying):
+                break
+            index = self.cuts.index(cache.tensor)
+            looked = cache.look(found.taps[index][staying])
+            place[staying[looked.hit]], said[staying[looked.hit]] = index, looked.distribution[looked.hit]
+        return ExitOutputs(found.scores, place, np.full(count, self.version or 0, np.int32), said, found.taps)
 
     async def run(self, crops: Sequence[Image], urgency: Urgency) -> ExitOutputs:
         """Run crops through, as far as they have to go."""

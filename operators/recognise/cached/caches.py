@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.classifier import Classifier
-from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
+from operators.recognise.shortcuts.shortcut import Outcome, Overheard, Shortcut, Turn
 from operators.wire.schema import Attribute, Model, ShortcutKind
+from serving.common.threads import ThreadTime
 from serving.engines.exits import ExitOutputs
 from serving.errors import SluiceError, TooLate
 
@@ -19,6 +24,7 @@ class Caches(Shortcut):
 
     kind: ShortcutKind = "cached"
     follows_content = False
+    listens = True
 
     def __init__(self, recogniser: Classifier, supply: CacheSupply) -> None:
         self._recogniser, self._supply = recogniser, supply
@@ -51,7 +57,7 @@ class Caches(Shortcut):
         if not found.version.any():
             self._supply.sampled(found)
         through = found.place == len(network.cuts)
-        own = iter(self._recogniser.read(self._oracle, found.scores[through]) if through.any() else ())
+        own = iter(self._own(found, through))
         answered: list[Region] = []
         finished: list[tuple[Region, Attribute]] = []
         for row, region in enumerate(regions):
@@ -61,6 +67,34 @@ class Caches(Shortcut):
                 region.attributes.append(self._said(found, row))
                 answered.append(region)
         return Turn(answered, [region for region, _ in finished], int(found.version[0]), finished=finished)
+
+    async def listen(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn | None:
+        """See ``Shortcut``: the oracle runs as a whole, and its caches look at what it computes anyway."""
+        network = self._supply.network
+        if network is None or network.version is None or not self._supply.may_listen(len(regions)):
+            return None
+        network.be_silent_once()
+        try:
+            found = await network.run(self._recogniser.crops(self._oracle, frame, regions), call.urgency)
+        except TooLate:
+            raise
+        except SluiceError as error:
+            self._supply.failed(error)
+            return None
+        if (found.place != len(network.cuts)).any():  # another stream's batch was the silent one
+            return None
+        took = ThreadTime()
+        heard = took.of(partial(network.as_if_answered, found))()
+        self._supply.listened(frame.stream, len(regions), took.seconds)
+        said = [self._said(heard, row) if heard.place[row] < len(network.cuts) else None for row in range(len(regions))]
+        token = int(heard.version[0])
+        own = self._own(found, found.place == len(network.cuts))
+        return Turn(
+            (),
+            regions,
+            finished=list(zip(regions, own, strict=True)),
+            overheard=[Overheard(region, word, token) for region, word in zip(regions, said, strict=True)],
+        )
 
     def cost_s(self, turn: Turn) -> float:
         """See ``Shortcut``: of the whole turn, those that went through included."""
@@ -102,6 +136,10 @@ class Caches(Shortcut):
     async def close(self) -> None:
         """Give up what is being made."""
         await self._supply.close()
+
+    def _own(self, found: ExitOutputs, through: NDArray[np.bool_]) -> list[Attribute]:
+        """The oracle's looks at what went through to its end."""
+        return self._recogniser.read(self._oracle, found.scores[through]) if through.any() else []
 
     def _said(self, found: ExitOutputs, row: int) -> Attribute:
         distribution, place = found.distribution[row], int(found.place[row])

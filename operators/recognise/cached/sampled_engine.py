@@ -13,7 +13,7 @@ from serving.engines.exits import ExitOutputs, Exits
 from serving.errors import SluiceError, TooLate
 from serving.scheduling.urgency import Urgency
 
-EVERY = 8
+EVERY = 4
 """Every so-manieth batch is sampled at most: looks that follow each other show the same objects."""
 
 

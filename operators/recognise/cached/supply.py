@@ -15,6 +15,7 @@ from operators.recognise.cached.made_elsewhere import MadeElsewhere, Order
 from operators.recognise.cached.made_here import MadeHere
 from operators.recognise.cached.makers import CacheMaker
 from operators.recognise.cached.sampled_engine import SampledEngine
+from operators.recognise.classifier import Classifier
 from serving.common.threads import in_thread
 from serving.engines.exits import ExitOutputs
 from serving.errors import SluiceError
@@ -25,6 +26,8 @@ LEAST_ORACLE_S = 0.003
 """Processor seconds of a look: in a faster oracle cuts and lookups take what caches save."""
 TAPPED = 0.06
 """What a look with open taps costs more, as a share of the oracle's."""
+OPENING_S = 1.5
+"""First guess of the processor time of cutting the oracle and loading it once more."""
 PATIENCE = 60.0
 """Caches are left when they have cost more than they saved by so many looks of the oracle."""
 SILENT_EVERY = 32
@@ -35,11 +38,12 @@ class CacheSupply:
     """The caches of one node, for all its streams."""
 
     def __init__(
-        self, engine: Inference, sampled: SampledEngine, oracle: str, source: CacheSource, books: Books
+        self, engine: Inference, sampled: SampledEngine, recogniser: Classifier, source: CacheSource, books: Books
     ) -> None:
         """``sampled``: the engine that the node's recogniser uses, by which samples are taken."""
         self.network: CacheNetwork | None = None
-        self._engine, self._oracle, self._source, self._books = engine, oracle, source, books
+        self._engine, self._recogniser, self._source, self._books = engine, recogniser, source, books
+        self._oracle = recogniser.roles.oracle
         self._maker: CacheMaker | None = None
         self._opening: asyncio.Task[None] | None = None
         self._lost_s, self._turns = 0.0, 0
@@ -126,6 +130,14 @@ class CacheSupply:
         network.be_silent_once()
         return True
 
+    def may_listen(self, items: int) -> bool:
+        """Whether these looks may go through with open taps, which caches hear; an audit can be paid then too."""
+        return self._books.purse.may_spend(TAPPED * self._books.oracle_s * items + self._books.oracle_s)
+
+    def listened(self, stream: str, items: int, lookups_s: float) -> None:
+        """Caches have heard looks of a stream."""
+        self._books.of(stream).spend("shadow", TAPPED * self._books.oracle_s * items + lookups_s)
+
     def sampled(self, found: ExitOutputs) -> None:
         """Keep samples; where they cannot be kept there will be no caches, but the looks stand."""
         if self._maker is None:
@@ -160,7 +172,7 @@ class CacheSupply:
         source, card = self._source, self._engine.card(self._oracle)
         if source.elsewhere is None:
             wanted = Network(card.name, card.identity, len(card.classes), plan)
-            return MadeHere(wanted, network, source, self._books)
+            return MadeHere(wanted, network, source, self._books, self._recogniser)
         order = Order.of(source.node, self._oracle, card, plan, source.agreement)
         return MadeElsewhere(order, network, self._books, source.elsewhere, source.clock)
 
@@ -176,7 +188,8 @@ class CacheSupply:
         if not self._books.purse.may_spend(extra_s):
             return None
         if not network.is_open:  # frames do not wait for that
-            self._opening = self._opening or asyncio.create_task(self._open(network))
+            if self._opening is None and self._books.purse.reserve(OPENING_S):
+                self._opening = asyncio.create_task(self._open(network))
             return None
         self._books.purse.spend("samples", extra_s)
         if network.version is not None:
@@ -184,7 +197,10 @@ class CacheSupply:
         return network.name
 
     async def _open(self, network: CacheNetwork) -> None:
+        seconds = OPENING_S
         try:
-            await network.prepare()
+            seconds = await network.prepare()
         except SluiceError as error:
             self.failed(error)
+        finally:
+            self._books.purse.settle("samples", OPENING_S, seconds)

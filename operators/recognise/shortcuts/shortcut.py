@@ -19,6 +19,17 @@ from specialization.weg.state import PhaseName
 
 
 @dataclass(frozen=True, slots=True)
+class Overheard:
+    """A region that the oracle answered for, while a shortcut listened."""
+
+    region: Region
+    said: Attribute | None
+    """What the shortcut would have said; None: nothing."""
+    token: object
+    """As that of a turn in which it had answered."""
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """What a shortcut did for one frame; empty if the plan or the audit did not allow it."""
 
@@ -32,6 +43,8 @@ class Turn:
     """Whether the plan and the audit let the shortcut answer."""
     finished: Sequence[tuple[Region, Attribute]] = ()
     """Regions of ``rest`` whose oracle's answer came on the way: later links and the oracle need not look at them."""
+    overheard: Sequence[Overheard] = ()
+    """All regions, where the shortcut only listened; what is ``finished`` then has cost what the oracle costs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +112,8 @@ class Shortcut(Protocol):
     """The provenance of its answers."""
     models: Sequence[str]
     """The names of the models that may answer; published with the audit."""
+    listens: bool = False
+    """Whether it proves itself by ``listen``, at looks that answer by themselves, and not by looks of its own."""
     follows_content: bool = True
     """Whether it learns from the stream; then it is reported from the first frame on, with a timeline."""
 
@@ -126,6 +141,13 @@ class Shortcut(Protocol):
         In the shadow it is asked after ``result_sent``, about copies of regions: it must say what it would have said.
         """
         ...
+
+    async def listen(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn | None:
+        """Have the oracle answer, and note what this shortcut would have said; None where that is not to be had now.
+
+        Asked in the shadow, where ``listens``. It pays from the books what listening costs beyond the oracle.
+        """
+        return None
 
     def cost_s(self, turn: Turn) -> float:
         """Return the processor seconds of the networks that it ran for a turn; 0 as long as they are not known.

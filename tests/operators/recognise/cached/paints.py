@@ -89,7 +89,7 @@ class World:
         plan = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
         source = CacheSource(caches, lambda: plan, lambda: self.builder, directory / "samples", 0.97)
         source = replace(source, node="paint", elsewhere=elsewhere, clock=clock)
-        self.supply = CacheSupply(self.sampled, self.sampled, "oracle", source, self.books)
+        self.supply = CacheSupply(self.sampled, self.sampled, self.recogniser, source, self.books)
         self.caches, self.oracle = Caches(self.recogniser, self.supply), Oracle(self.recogniser)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -12,11 +13,13 @@ import pytest
 
 from cache_adapt.audit.state import Rule
 from cache_adapt.caches.job import CachesAnswer, CachesJob
+from cache_adapt.caches.store import BuiltCaches
 from learning.purse import Purse
-from operators.recognise.cached.made_here import LEAST_SAMPLES
+from operators.recognise.cached.hearing import ENOUGH
+from operators.recognise.cached.made_here import EVERYWHERE, LEAST_SAMPLES, PLACE_S
 from operators.recognise.cached.own_samples import CAPACITY, OwnTaps
 from operators.recognise.cached.sampled_engine import EVERY
-from operators.recognise.cached.supply import PATIENCE
+from operators.recognise.cached.supply import OPENING_S, PATIENCE, TAPPED
 from operators.recognise.chain import Chain
 from operators.recognise.terms import Terms
 from operators.testing import call, scores
@@ -44,6 +47,8 @@ LOOKS = 20
 """In a frame, all of one batch."""
 FRAMES = EVERY * (LEAST_SAMPLES // LOOKS + 1)
 """After so many there are enough samples."""
+HEARD = EVERY * (ENOUGH // LOOKS + 1)
+"""After so many more, new caches have heard enough."""
 
 
 @pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
@@ -180,11 +185,116 @@ async def test_caches_are_built_from_the_nodes_own_looks(tmp_path):
         ("early", pytest.approx(0.3 * 0.0105)),
         ("late", pytest.approx(0.7 * 0.0105)),
     ]
-    assert world.caches.edition("cam") == 1
+    assert job.untuned_at == (1,), "only the last place has a chance with few samples"
+    assert world.caches.edition("cam") is None, "nobody knows yet how sure they must be"
     assert world.books.purse.spent["training"] == 1.25
+    await looked(world, HEARD)
+    assert world.caches.edition("cam") == 1
     before = len(world.engine.asked)
     await looked(world, 10)
     assert {model for model, _, _ in world.engine.asked[before:]} == {"oracle+exits"}
+
+
+async def test_caches_from_twice_the_samples_are_made_at_all_places_and_replace_those_that_do_worse(tmp_path):
+    builder = Builder(SERVES)
+    world = await ready(World(tmp_path, None, builder))
+    await looked(world, FRAMES + HEARD)
+    assert world.caches.edition("cam") == 1
+    while len(builder.jobs) == 1:  # samples come from frames in which the caches are silent
+        await looked(world, 10)
+    second = msgspec.json.decode(builder.jobs[1], type=CachesJob)
+    assert second.untuned_at == (0, 1)
+    labels = np.load(tmp_path / "samples" / "labels.npy")
+    assert (labels >= 0).sum() >= EVERYWHERE
+    await looked(world, 32 * (ENOUGH // LOOKS + 2))
+    assert world.caches.edition("cam") == 1, "the same caches again do no better"
+
+
+async def test_cutting_the_oracle_is_paid_before_the_first_sample(tmp_path):
+    earned = 0.0
+    world = await ready(World(tmp_path, None, purse=lambda: Purse(lambda: earned, share=1.0)))
+    assert world.supply.network is not None
+    earned = OPENING_S - 0.01
+    await looked(world, 3 * EVERY)
+    assert not world.supply.network.is_open
+    earned = OPENING_S + 5.0
+    await looked(world, 3 * EVERY)
+    assert world.supply.network.is_open
+    assert set(world.books.purse.spent) == {"samples"}
+
+
+async def test_training_that_cannot_be_paid_waits(tmp_path):
+    builder, earned = Builder(SERVES), OPENING_S
+    world = await ready(World(tmp_path, None, builder, lambda: Purse(lambda: earned, share=1.0)))
+    await looked(world, EVERY)
+    earned = TAPPED * 0.0105 * (LEAST_SAMPLES + LOOKS)
+    await looked(world, FRAMES + HEARD)
+    earned = world.books.purse.spent_s + PLACE_S - 0.001
+    await looked(world, EVERY)
+    assert builder.jobs == []
+    earned += 0.002
+    await looked(world, EVERY)
+    assert len(builder.jobs) == 1
+
+
+async def test_caches_prove_themselves_within_the_oracles_own_run(tmp_path):
+    world = await ready(World(tmp_path, built()))
+    chain = Chain("paint", [world.caches], world.oracle, Terms(Rule(0.5, probation_rate=1.0), books=world.books))
+    spent, phases = [], []
+    for seq in range(30):
+        frame, regions = scene(BLUE, MURKY, RED, seq=seq)
+        await chain.process(frame, regions, ASKED)
+        chain.result_sent("cam")
+        for _ in range(8):
+            await asyncio.sleep(0)
+        (plan,) = chain.plans()["cam"]
+        phases.append(plan.phase)
+        spent.append(world.books.of("cam").seconds.shadow)
+        if phases[-1] != "shadow":
+            break
+        assert [word(region) for region in regions] == [("blue", "oracle"), ("blue", "oracle"), ("red", "oracle")]
+        assert world.engine.asked[-1][0] == "oracle+exits"
+        assert len(world.engine.asked) == seq + 1, "nothing ran beside it"
+        assert plan.audits == 2 * (seq + 1), "of what it passes on it has said nothing"
+    await chain.close(10)
+    assert phases[-1] != "shadow"
+    shadowed = len(phases)
+    seconds = world.books.of("cam").seconds
+    assert spent[-1] == pytest.approx(shadowed * 3 * TAPPED * 0.0105, rel=0.5)
+    assert seconds.oracle == pytest.approx(shadowed * 3 * 0.0105)
+    assert (seconds.avoided, seconds.shortcuts) == (0.0, 0.0)
+
+
+async def test_caches_that_are_wrong_are_heard_to_be_and_never_answer(tmp_path):
+    good = built(threshold=1.1)
+    hidden, (weights, bias) = good.caches[0].predictor.hidden, good.caches[0].predictor.output
+    wrong = replace(good.caches[0].predictor, hidden=hidden, output=(np.roll(weights, 1, axis=1), bias))
+    world = await ready(
+        World(tmp_path, BuiltCaches(good.card, (replace(good.caches[0], predictor=wrong), good.caches[1])))
+    )
+    chain = Chain("paint", [world.caches], world.oracle, Terms(Rule(0.9), books=world.books))
+    for seq in range(20):
+        frame, regions = scene(BLUE, RED, seq=seq)
+        await chain.process(frame, regions, ASKED)
+        assert [word(region) for region in regions] == [("blue", "oracle"), ("red", "oracle")]
+    (plan,) = chain.plans()["cam"]
+    assert plan.phase == "off"
+    await chain.close(10)
+
+
+async def test_what_cannot_be_paid_is_not_heard_and_the_oracle_answers(tmp_path):
+    world = await ready(World(tmp_path, built(), purse=lambda: Purse(lambda: 0.0)))
+    frame, regions = scene(BLUE, RED)
+    assert await world.caches.listen(frame, regions, ASKED) is None
+
+
+async def test_where_the_oracle_does_not_run_with_its_caches_nothing_is_heard(tmp_path, caplog):
+    world = await ready(World(tmp_path, built()))
+    broken(world)
+    frame, regions = scene(BLUE, RED)
+    assert await world.caches.listen(frame, regions, ASKED) is None
+    assert caplog.text.count("a kernel is missing") == 1
+    assert world.caches.edition("cam") is None
 
 
 async def test_samples_are_the_taps_and_the_oracles_answers(tmp_path):
@@ -263,11 +373,11 @@ async def test_caches_that_cost_more_than_they_save_are_left(tmp_path):
 async def test_caches_that_an_audit_bars_give_way_to_caches_from_more_samples(tmp_path):
     builder = Builder(SERVES)
     world = await ready(World(tmp_path, None, builder))
-    await looked(world, FRAMES)
+    await looked(world, FRAMES + HEARD)
     assert world.caches.edition("cam") == 1
     world.caches.barred("cam")
     assert world.caches.edition("cam") is None
-    await looked(world, FRAMES + 8)
+    await looked(world, FRAMES + HEARD)
     assert (len(builder.jobs), world.caches.edition("cam")) == (2, 2)
 
 

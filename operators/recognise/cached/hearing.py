@@ -1,0 +1,84 @@
+"""What new caches would have said of looks that went through the whole oracle, until their thresholds are chosen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from cache_adapt.caches.store import BuiltCaches
+from cache_adapt.caches.tune import Costs, Heard, Tuned, tuned
+from operators.recognise.cached.building import CUT_S, CutPlan
+from operators.recognise.classifier import Classifier, probabilities
+from serving.engines.exits import ExitOutputs
+
+ENOUGH = 256
+"""Looks that are heard before thresholds are chosen: their errors show what 95 of 100 right answers take."""
+
+
+class Hearing:
+    """The record of one set of caches."""
+
+    def __init__(
+        self,
+        built: BuiltCaches,
+        plan: Sequence[CutPlan],
+        recogniser: Classifier,
+        clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """``plan``: all cuts of the network, in its order; ``clock``: tells processor seconds of this thread."""
+        self._built, self._plan, self._recogniser, self._clock = built, plan, recogniser, clock
+        tensors = [cut.tensor for cut in plan]
+        self._cuts = [tensors.index(cache.tensor) for cache in built.caches]
+        self._errors: list[NDArray[np.float32]] = []
+        self._right: list[NDArray[np.bool_]] = []
+        self._spent_s, self.looks = [0.0] * len(self._cuts), 0
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether thresholds can be chosen."""
+        return self.looks >= ENOUGH
+
+    @property
+    def spent_s(self) -> float:
+        """Processor seconds of all lookups."""
+        return sum(self._spent_s)
+
+    def hear(self, found: ExitOutputs) -> None:
+        """Look up what went through to the end, with all taps. Words count that would be published."""
+        words, card = self._recogniser.words, self._recogniser.card
+        answers = words(probabilities(card, found.scores))
+        errors, right = [], []
+        for place, (cache, cut) in enumerate(zip(self._built.caches, self._cuts, strict=True)):
+            before_s = self._clock()
+            distribution = cache.predictor.probabilities(found.taps[cut])
+            errors.append(cache.errors(distribution))
+            right.append(words(distribution) == answers)
+            self._spent_s[place] += self._clock() - before_s
+        self._errors.append(np.stack(errors))
+        self._right.append(np.stack(right))
+        self.looks += len(answers)
+
+    def best(self, look_s: float, agreement: float) -> Tuned | None:
+        """The caches that are to answer, where a look takes so long; None where none pay."""
+        until = [self._plan[cut].share * look_s + (cut + 1) * CUT_S for cut in self._cuts]
+        lookups = [spent_s / max(self.looks, 1) for spent_s in self._spent_s]
+        costs = Costs(until, lookups, look_s + len(self._plan) * CUT_S, look_s)
+        return tuned(Heard(np.concatenate(self._errors, axis=1), np.concatenate(self._right, axis=1)), costs, agreement)
+
+    def chosen(self, best: Tuned, agreement: float) -> BuiltCaches:
+        """The caches that are to answer, with their thresholds."""
+        caches = tuple(
+            replace(self._built.caches[place], threshold=threshold)
+            for place, threshold in zip(best.chosen, best.thresholds, strict=True)
+        )
+        cards = tuple(
+            msgspec.structs.replace(self._built.card.caches[place], threshold=threshold, hit_rate=rate)
+            for place, threshold, rate in zip(best.chosen, best.thresholds, best.hit_rates, strict=True)
+        )
+        card = msgspec.structs.replace(self._built.card, agreement=agreement, speedup=best.speedup, caches=cards)
+        return BuiltCaches(card, caches)
