@@ -1,7 +1,8 @@
 """Learned caches on streams whose dominant classes change: built once, against trained anew (GATI, §7.2).
 
 ResNet-18 looks at CIFAR-10 test images. A stream draws classes from a distribution that changes twice, at once or step
-by step. In each of its windows some images are samples for training, others are measured; no image is ever both.
+by step. In each of its windows some images are samples for training, as many as workers send, others are measured; no
+image is ever both.
 Caches are trained after the first phase and after every second window since, on samples of the last hour. Static caches
 are the first that pay, and stay. Adapted ones are exchanged where new ones are worth more on samples that are held
 back: by the window, the kind and the rule of an adaptation worker, but that every image counts as one sample, since
@@ -43,6 +44,7 @@ from learning.array_files import as_features
 from operators.recognise.cached.building import ARCHITECTURES, CutPlan
 from operators.recognise.cached.cache_kind import CachedOracle, CacheKind
 from operators.recognise.cached.cache_specs import CACHES, CachesSpec
+from operators.recognise.cached.send_rate import AT_ONCE, PER_S
 from pipelines.assembly.cache_source import PLACES
 from pipelines.measure.tapped_pictures import forward_tapped
 from serving.common.tensors import Array
@@ -57,9 +59,9 @@ from serving.graphs.taps import tap_grid, tapped
 CLASSES, TARGET = 10, 0.97
 PHASES, WINDOWS, WINDOW_S = 3, 4, 300.0
 """Windows of a phase, and their length in the stream's time."""
-SAMPLES, LOOKS = 100, 30
-"""Samples and looks of a window."""
-IMAGES, QUICK_IMAGES = 4400, 600
+LOOKS = 120
+"""Looks of a window that are measured."""
+IMAGES, QUICK_IMAGES = 10_000, 600
 MEASURED = 0.25
 """Share of each class's images that are measured, and never trained on."""
 TIMED = 40
@@ -173,8 +175,9 @@ def _rows(stream: Stream, images: Images, kind: CacheKind) -> Iterator[Row]:
         if number >= WINDOWS:
             looks = pools[1].draw(shares, LOOKS)
             yield from (_row(stream.name, number, way, data, images, looks) for way, data in used.items())
-        for place, image in enumerate(pools[0].draw(shares, SAMPLES)):
-            at_s = (number + place / SAMPLES) * WINDOW_S
+        samples = round(PER_S * WINDOW_S) if number else AT_ONCE
+        for place, image in enumerate(pools[0].draw(shares, samples)):
+            at_s = (number + place / samples) * WINDOW_S
             window.add("cam", Sample(at_s, int(images.answers[image]), as_features(features[image])), at_s)
         if number % 2 and number >= WINDOWS - 1:
             used["adapted"] = asyncio.run(_trained(kind, target, window, (number + 1) * WINDOW_S, used["adapted"]))
