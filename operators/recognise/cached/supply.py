@@ -30,7 +30,7 @@ OPENING_S = 1.5
 """First guess of the processor time of cutting the oracle and loading it once more."""
 PATIENCE = 60.0
 """Caches are left when they have cost more than they saved by so many looks of the oracle."""
-SILENT_EVERY = 32
+SILENT_EVERY = 8
 """While caches answer, at most every so-manieth frame's looks go through as a whole, to be samples."""
 
 
