@@ -17,6 +17,9 @@ from cache_adapt.caches.calibrate import calibrated
 from cache_adapt.compose.problem import WORTH
 from cache_adapt.exits.certify import Constraint
 
+DOUBT = 0.02
+"""How often a bound may be below the truth: thresholds are then so far on the safe side that a short proof shows it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Heard:
@@ -73,7 +76,7 @@ def tuned(heard: Heard, costs: Costs, agreement: float) -> Tuned | None:
 
 
 def _each(heard: Heard, costs: Costs, agreement: float) -> Iterator[Tuned]:
-    constraint = Constraint(agreement, "answers", proven_later=True)
+    constraint = Constraint(agreement, "answers", proven_later=True, doubt=DOUBT)
     caches, inputs = heard.errors.shape
     for count in range(1, caches + 1):
         for chosen in combinations(range(caches), count):

@@ -103,9 +103,9 @@ def track_settings(spec: TrackNode) -> TrackSettings:
 
 def _recognise(spec: RecogniseNode, engine: Inference, chains: Chains | None, around: Around) -> Operator:
     if spec.caches and chains is not None:
-        from operators.recognise.cached.sampled_engine import SampledEngine
+        from operators.recognise.cached.sampled_engine import EVERY, SampledEngine
 
-        engine = SampledEngine(engine, Roles.of(spec.model, engine.card).oracle)
+        engine = SampledEngine(engine, Roles.of(spec.model, engine.card).oracle, 1 if spec.answer == "track" else EVERY)
     recogniser = _recogniser(spec, engine, around)
     operator = recogniser if chains is None else chains.operator(spec, engine, recogniser)
     return WholeFrame(spec.name, operator) if takes_frame(spec) else operator

@@ -16,8 +16,8 @@ from operators.recognise.cached.building import CUT_S, CutPlan
 from operators.recognise.classifier import Classifier, probabilities
 from serving.engines.exits import ExitOutputs
 
-ENOUGH = 256
-"""Looks that are heard before thresholds are chosen: their errors show what 95 of 100 right answers take."""
+ENOUGH, MOST = 256, 512
+"""Looks that are heard before thresholds are chosen; so many at most, where fewer do not show that any pay."""
 
 
 class Hearing:
@@ -36,12 +36,18 @@ class Hearing:
         self._cuts = [tensors.index(cache.tensor) for cache in built.caches]
         self._errors: list[NDArray[np.float32]] = []
         self._right: list[NDArray[np.bool_]] = []
-        self._spent_s, self.looks = [0.0] * len(self._cuts), 0
+        self._spent_s, self.looks, self._wanted = [0.0] * len(self._cuts), 0, ENOUGH
 
     @property
     def is_enough(self) -> bool:
         """Whether thresholds can be chosen."""
-        return self.looks >= ENOUGH
+        return self.looks >= self._wanted
+
+    def goes_on(self) -> bool:
+        """Hear as many looks again, since those so far show nothing; False where that was done."""
+        again = self._wanted < MOST
+        self._wanted = MOST
+        return again
 
     @property
     def spent_s(self) -> float:

@@ -12,6 +12,7 @@ from functools import partial
 
 import msgspec
 
+from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.compose.problem import WORTH
 from operators.recognise.account.books import Books
 from operators.recognise.account.estimate import Estimate
@@ -47,6 +48,8 @@ class MadeHere(CacheMaker):
         self._samples = OwnTaps(source.samples, len(wanted.cuts))
         self._runner: Runner | None = None
         self._work: asyncio.Task[None] | None = None
+        self._trained: BuiltCaches | None = None
+        """The newest ones, until they were withdrawn once."""
         self._hearing: Hearing | None = None
         self._place_s, self._due, self._speedup = Estimate(PLACE_S), LEAST_SAMPLES, 1.0
 
@@ -79,8 +82,11 @@ class MadeHere(CacheMaker):
                 self._work = asyncio.create_task(self._train(tuple(places), estimate_s))
 
     def withdrawn(self) -> None:
-        """See ``CacheMaker``: others are made when there are twice as many samples."""
+        """See ``CacheMaker``: they listen once more, to what is shown now; then others are made from more samples."""
         self._speedup = 1.0
+        if self._trained is not None and self._hearing is None:
+            self._hearing = Hearing(self._trained, self._wanted.cuts, self._recogniser)
+        self._trained = None
 
     def gives_way(self) -> bool:
         """See ``CacheMaker``: caches from more samples come in their place."""
@@ -109,7 +115,8 @@ class MadeHere(CacheMaker):
             self._runner = self._runner or source.runner()
             answer = await answer_of(self._runner, msgspec.structs.replace(wanted, untuned_at=places))
             seconds = max(answer.processor_s, 0.0)
-            self._hearing = Hearing(answer.built(), self._wanted.cuts, self._recogniser)
+            self._trained = answer.built()
+            self._hearing = Hearing(self._trained, self._wanted.cuts, self._recogniser)
         except SluiceError as error:
             log.info("%s: no caches: %s", network.oracle, error)
         finally:
@@ -123,11 +130,15 @@ class MadeHere(CacheMaker):
         try:
             best = await in_thread(took.of(partial(hearing.best, self._books.oracle_s, agreement)))
             if best is None:
+                if hearing.goes_on():
+                    return
                 log.info("%s: caches from %d samples do not pay", network.oracle, self._samples.taken)
             elif network.version is None or best.speedup * (1 - WORTH) > self._speedup:
                 self._speedup = best.speedup
                 network.answer_with(hearing.chosen(best, agreement))
                 log.info("%s: caches at %d places begin to prove themselves", network.oracle, len(best.chosen))
+            self._hearing = None
+            self._books.purse.spend("training", hearing.spent_s)
         finally:
-            self._books.purse.spend("training", took.seconds + hearing.spent_s)
-            self._hearing = self._work = None
+            self._books.purse.spend("training", took.seconds)
+            self._work = None

@@ -14,14 +14,15 @@ from serving.errors import SluiceError, TooLate
 from serving.scheduling.urgency import Urgency
 
 EVERY = 4
-"""Every so-manieth batch is sampled at most: looks that follow each other show the same objects."""
+"""Every so-manieth batch is sampled at most where looks that follow each other show the same objects."""
 
 
 class SampledEngine:
     """Passes everything on; the answers are the oracle's own, bit for bit, whichever way it was run."""
 
-    def __init__(self, engine: Inference, oracle: str) -> None:
-        self._engine, self._oracle, self._batches = engine, oracle, 0
+    def __init__(self, engine: Inference, oracle: str, every: int) -> None:
+        """``every``: one batch in so many may be sampled."""
+        self._engine, self._oracle, self._every, self._batches = engine, oracle, every, 0
         self.wanted: Callable[[int], str | None] = lambda items: None
         """The network to run in the oracle's place for so many items; None: the oracle."""
         self.took: Callable[[ExitOutputs], None] = lambda outputs: None
@@ -67,4 +68,4 @@ class SampledEngine:
         if model != self._oracle or urgency.background:
             return None
         self._batches += 1
-        return self.wanted(items) if self._batches % EVERY == 0 else None
+        return self.wanted(items) if self._batches % self._every == 0 else None

@@ -22,7 +22,7 @@ from operators.recognise.account.books import Books
 from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.caches import Caches
-from operators.recognise.cached.sampled_engine import SampledEngine
+from operators.recognise.cached.sampled_engine import EVERY, SampledEngine
 from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
@@ -79,10 +79,11 @@ class World:
         purse: Callable[[], Purse] = unlimited,
         elsewhere: Elsewhere | None = None,
         clock: Clock = SYSTEM,
+        every: int = EVERY,
     ) -> None:
         self.engine = FakeEngine(oracle=(ORACLE_CARD, named))
         self.engine.costs_s = {"oracle": 0.010, "oracle+exits": 0.006}
-        self.sampled = SampledEngine(self.engine, "oracle")
+        self.sampled = SampledEngine(self.engine, "oracle", every)
         self.recogniser = Classifier(self.sampled, Roles.of(["oracle"], self.engine.card), "paint")
         self.books = Books("oracle", UnitCosts(self.engine), purse())
         self.builder = builder or Builder(CachesAnswer(error="no caches pay"))

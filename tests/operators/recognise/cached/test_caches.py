@@ -377,8 +377,12 @@ async def test_caches_that_an_audit_bars_give_way_to_caches_from_more_samples(tm
     assert world.caches.edition("cam") == 1
     world.caches.barred("cam")
     assert world.caches.edition("cam") is None
-    await looked(world, FRAMES + HEARD)
-    assert (len(builder.jobs), world.caches.edition("cam")) == (2, 2)
+    await looked(world, HEARD)
+    assert (len(builder.jobs), world.caches.edition("cam")) == (1, 2), "first they listen to what is shown now"
+    world.caches.barred("cam")
+    while world.caches.edition("cam") is None:
+        await looked(world, EVERY)
+    assert (len(builder.jobs), world.caches.edition("cam")) == (2, 3), "then others come"
 
 
 async def test_caches_from_a_file_stay_where_another_stream_bars_them(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from cache_adapt.caches.tune import Tuned
 from operators.audits.roles import Roles
 from operators.recognise.cached.building import CutPlan
-from operators.recognise.cached.hearing import ENOUGH, Hearing
+from operators.recognise.cached.hearing import ENOUGH, MOST, Hearing
 from operators.recognise.classifier import Classifier
 from operators.testing import FakeEngine
 from serving.engines.exits import ExitOutputs
@@ -61,6 +61,16 @@ def test_what_the_oracle_would_not_publish_a_cache_may_not_name():
         hearing = Hearing(built(), PLAN, recogniser(least), clock=lambda: 0.0)
         hearing.hear(unsure)
         assert (hearing.best(0.010, 0.95) is not None) is pays
+
+
+def test_where_the_first_looks_show_nothing_as_many_again_are_heard_once():
+    hearing = Hearing(built(), PLAN, recogniser(), clock=lambda: 0.0)
+    hearing.hear(clear(ENOUGH))
+    assert hearing.goes_on()
+    assert not hearing.is_enough
+    hearing.hear(clear(MOST - ENOUGH))
+    assert hearing.is_enough
+    assert not hearing.goes_on()
 
 
 def test_lookups_are_timed_where_they_are_made():

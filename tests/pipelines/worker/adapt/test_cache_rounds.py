@@ -41,13 +41,13 @@ class Painted(Installation):
 
 
 @pytest.fixture
-def painted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Painted:
-    monkeypatch.setattr("operators.recognise.cached.sampled_engine.EVERY", 1)
+def painted(tmp_path: Path) -> Painted:
     return Painted(template(tmp_path / "tiny"), ThreadSpecializer(), tmp_path)
 
 
 async def world(painted: Painted, folder: Path, link: Link, purse: Purse | None = None) -> World:
-    made = World(folder, None, elsewhere=link, clock=painted.clock, **({"purse": lambda: purse} if purse else {}))
+    paid = {"purse": lambda: purse} if purse else {}
+    made = World(folder, None, elsewhere=link, clock=painted.clock, every=1, **paid)
     assert made.builder.jobs == []
     return await ready(made)
 
