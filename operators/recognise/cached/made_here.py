@@ -49,7 +49,7 @@ class MadeHere(CacheMaker):
         self._runner: Runner | None = None
         self._work: asyncio.Task[None] | None = None
         self._trained: BuiltCaches | None = None
-        """The newest ones, until they were withdrawn once."""
+        """The newest ones, unless they have listened twice."""
         self._hearing: Hearing | None = None
         self._place_s, self._due, self._speedup = Estimate(PLACE_S), LEAST_SAMPLES, 1.0
 
@@ -86,7 +86,7 @@ class MadeHere(CacheMaker):
         self._speedup = 1.0
         if self._trained is not None and self._hearing is None:
             self._hearing = Hearing(self._trained, self._wanted.cuts, self._recogniser)
-        self._trained = None
+            self._trained = None
 
     def gives_way(self) -> bool:
         """See ``CacheMaker``: caches from more samples come in their place."""
@@ -117,7 +117,7 @@ class MadeHere(CacheMaker):
             seconds = max(answer.processor_s, 0.0)
             self._trained = answer.built()
             self._hearing = Hearing(self._trained, self._wanted.cuts, self._recogniser)
-        except SluiceError as error:
+        except (SluiceError, ValueError) as error:
             log.info("%s: no caches: %s", network.oracle, error)
         finally:
             self._books.purse.settle("training", estimate_s, seconds)
