@@ -17,8 +17,9 @@ from cache_adapt.caches.calibrate import calibrated
 from cache_adapt.compose.problem import WORTH
 from cache_adapt.exits.certify import Constraint
 
-DOUBT = 0.02
-"""How often a bound may be below the truth: thresholds are then so far on the safe side that a short proof shows it."""
+SPARE = 0.6
+"""Thresholds aim at so much of the wrong answers that are allowed. Caches that are hardly good enough need audits
+without end to show it, and are switched off for want of proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def tuned(heard: Heard, costs: Costs, agreement: float) -> Tuned | None:
 
 
 def _each(heard: Heard, costs: Costs, agreement: float) -> Iterator[Tuned]:
-    constraint = Constraint(agreement, "answers", proven_later=True, doubt=DOUBT)
+    constraint = Constraint(1 - SPARE * (1 - agreement), "answers", proven_later=True)
     caches, inputs = heard.errors.shape
     for count in range(1, caches + 1):
         for chosen in combinations(range(caches), count):

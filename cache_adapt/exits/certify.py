@@ -51,8 +51,6 @@ class Constraint:
     """As how many inputs each one counts: less than 1 where several show the same object."""
     proven_later: bool = False
     """Whether each stream demands a proof before anything is answered there, so that weaker evidence will do."""
-    doubt: float = DOUBT
-    """How often the bound may be below the truth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def certified(record: Record, constraint: Constraint) -> Certified:
     for step in _finely(climb(tuning, agreement)):
         found = effect(judging, step)
         trials = judging.inputs if of == "inputs" else int(found.answered.sum())
-        if is_tolerable(independent * found.wrong, independent * trials, 1 - agreement, constraint.doubt):
+        if is_tolerable(independent * found.wrong, independent * trials, 1 - agreement):
             thresholds, kept = step, found
         elif of == "inputs":
             break

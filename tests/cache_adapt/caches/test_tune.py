@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.caches.training import train_predictor
-from cache_adapt.caches.tune import Costs, Heard, Tuned, tuned
+from cache_adapt.caches.tune import SPARE, Costs, Heard, Tuned, tuned
 from cache_adapt.caches.untuned import untuned
 from cache_adapt.exits.record import Record, effect
 from tests.cache_adapt.caches.made import CLASSES, SHA, lessons
@@ -31,14 +31,25 @@ def record(known: Heard, best: Tuned) -> Record:
 
 
 def test_what_is_expected_comes_on_further_inputs():
-    best = tuned(heard(4.0, 2.6, 1.8), COSTS, 0.95)
+    best = tuned(heard(4.0, 2.6, 1.8), COSTS, 0.9)
     assert best is not None
     later = heard(4.0, 2.6, 1.8, count=3000, seed=2)
     came = effect(record(later, best), np.array(best.thresholds))
     through = COSTS.leaving(best.chosen)[-1]
-    assert 1 - came.wrong / came.answered.sum() >= 0.94
+    assert 1 - came.wrong / came.answered.sum() >= 0.9
     assert COSTS.whole / (through * (1 - came.saved)) == pytest.approx(best.speedup, abs=0.06)
     assert (came.answered / 3000).tolist() == pytest.approx(best.hit_rates, abs=0.08)
+
+
+def test_most_choices_are_so_good_that_a_proof_is_short():
+    shares = []
+    for seed in range(1, 13):
+        best = tuned(heard(4.0, 2.6, 1.8, seed=seed), COSTS, 0.8)
+        assert best is not None
+        later = effect(record(heard(4.0, 2.6, 1.8, count=2000, seed=100 + seed), best), np.array(best.thresholds))
+        shares.append(later.wrong / later.answered.sum())
+    assert np.mean(shares) < SPARE * 0.2
+    assert max(shares) < 0.2
 
 
 def test_a_lower_agreement_never_gives_less():
