@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnxruntime as ort
@@ -21,6 +22,9 @@ from serving.engines.interrupt import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
 from serving.engines.pooled_input import with_pooled_input
 from serving.errors import ModelError, SluiceError
+
+if TYPE_CHECKING:
+    import onnx
 
 log = logging.getLogger(__name__)
 
@@ -158,14 +162,16 @@ def _optimised(model: bytes) -> bytes:
         return Path(options.optimized_model_filepath).read_bytes()
 
 
-def _shapes(model: bytes, tensors: Sequence[str]) -> dict[str, Sequence[int]]:
+def _shapes(model: onnx.ModelProto, tensors: Sequence[str]) -> dict[str, Sequence[int]]:
     import onnx
 
-    network = onnx.load_from_string(model)
-    network.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in tensors)
+    declared = model.graph.output
+    declared.extend(onnx.helper.make_empty_tensor_value_info(name) for name in tensors)
+    graph = model.SerializeToString()
+    del declared[-len(tensors) :]
     options = session_options(1)
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(network.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     first = OnnxRuntimeSegment(session)
     item = first.input.blank()
     outputs = session.run(list(tensors), {session.get_inputs()[0].name: item})

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Optimise = Callable[[bytes], bytes]
 """A model → the same as the runtime would run it."""
-Shapes = Callable[[bytes, Sequence[str]], Mapping[str, Sequence[int]]]
-"""A model and some of its tensors → their shapes for one item."""
+Shapes = Callable[["onnx.ModelProto", Sequence[str]], Mapping[str, Sequence[int]]]
+"""A model, which it may not change for good, and some of its tensors → their shapes for one item."""
 
 _KEPT = {
     "Conv": "Conv",
@@ -94,7 +94,7 @@ def _pieces(
     import onnx
 
     flow = _Flow(whole, outputs[-1][0])
-    known = shapes(whole.SerializeToString(), places)
+    known = shapes(whole, places)
     batch = _input(whole).type.tensor_type.shape.dim[0].dim_value or "N"
     values = {
         place: onnx.helper.make_tensor_value_info(place, onnx.TensorProto.FLOAT, [batch, *known[place][1:]])
@@ -105,14 +105,13 @@ def _pieces(
         inside = {id(node) for node in flow.behind(names, start)}
         nodes = [node for node in whole.graph.node if id(node) in inside]
         used = {name for node in nodes for name in node.input}
-        piece = onnx.helper.make_graph(
-            nodes,
-            "segment",
-            [_input(whole) if start == flow.source else values[start]],
-            [values[name] for name in names],
-            [tensor for tensor in whole.graph.initializer if tensor.name in used],
-        )
-        made = onnx.helper.make_model(piece, opset_imports=whole.opset_import, ir_version=whole.ir_version)
+        # Not by onnx's helpers, which copy the weights three times.
+        made = onnx.ModelProto(ir_version=whole.ir_version, opset_import=whole.opset_import)
+        made.graph.name = "segment"
+        made.graph.node.extend(nodes)
+        made.graph.input.append(_input(whole) if start == flow.source else values[start])
+        made.graph.output.extend(values[name] for name in names)
+        made.graph.initializer.extend(tensor for tensor in whole.graph.initializer if tensor.name in used)
         yield made.SerializeToString()
 
 
