@@ -5,8 +5,8 @@ and without, at the ``accuracy`` that a query has by default; by turns, each in 
 beforehand: the node takes samples, has caches trained, lets them listen and prove themselves, and pays for all of it
 from what it may spend. ``2_90`` and ``5_90``: two or five classes make up 90 % of the pictures.
 
-There is a row for every 2,000 pictures. ``cpu_s`` and ``cpu_speedup`` are of the whole process over the whole stream, its
-start included, and the same in all rows of a stream.
+There is a row for every 2,000 pictures. ``cpu_s`` and ``cpu_speedup`` are of the whole process over the whole stream,
+its start included, and the same in all rows of a stream.
 """
 
 from __future__ import annotations
