@@ -34,7 +34,8 @@ def cache_source(known: Catalogue, oracle: str, agreement: float, samples: Path)
     if built is not None and built.card.agreement < agreement:
         log.warning("caches of %s were built for %g, this query asks %g", oracle, built.card.agreement, agreement)
         built = None
-    return CacheSource(built, partial(cut_plan, entry), partial(JobRunner, CHILD, NAME), samples, agreement)
+    runner = partial(JobRunner, CHILD, NAME)
+    return CacheSource(built, partial(cut_plan, entry), runner, samples, agreement, entry.path.stat().st_size)
 
 
 def cut_plan(entry: Entry, shares: Sequence[float] = PLACES) -> list[CutPlan]:

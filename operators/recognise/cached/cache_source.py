@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
-from operators.recognise.cached.building import CutPlan, Runner
+from operators.recognise.cached.building import BYTE_S, OPENING_S, CutPlan, Runner
 from serving.common.clock import SYSTEM, Clock
 
 if TYPE_CHECKING:
@@ -29,7 +29,14 @@ class CacheSource:
     """The directory of the node's samples."""
     agreement: float
     """What the audit demands."""
+    weights_bytes: int = 0
+    """Size of the oracle's file."""
     node: str = ""
     elsewhere: Elsewhere | None = None
     """Makes the caches in place of this process."""
     clock: Clock = SYSTEM
+
+    @property
+    def opening_s(self) -> float:
+        """First guess of the processor time of cutting the oracle and loading it once more."""
+        return OPENING_S + BYTE_S * self.weights_bytes

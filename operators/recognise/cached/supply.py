@@ -26,8 +26,6 @@ LEAST_ORACLE_S = 0.003
 """Processor seconds of a look: in a faster oracle cuts and lookups take what caches save."""
 TAPPED = 0.06
 """What a look with open taps costs more, as a share of the oracle's."""
-OPENING_S = 1.5
-"""First guess of the processor time of cutting the oracle and loading it once more."""
 PATIENCE = 60.0
 """Caches are left when they have cost more than they saved by so many looks of the oracle."""
 SILENT_EVERY = 8
@@ -188,7 +186,7 @@ class CacheSupply:
         if not self._books.purse.may_spend(extra_s):
             return None
         if not network.is_open:  # frames do not wait for that
-            if self._opening is None and self._books.purse.reserve(OPENING_S):
+            if self._opening is None and self._books.purse.reserve(self._source.opening_s):
                 self._opening = asyncio.create_task(self._open(network))
             return None
         self._books.purse.spend("samples", extra_s)
@@ -197,10 +195,10 @@ class CacheSupply:
         return network.name
 
     async def _open(self, network: CacheNetwork) -> None:
-        seconds = OPENING_S
+        seconds = estimate_s = self._source.opening_s
         try:
             seconds = await network.prepare()
         except SluiceError as error:
             self.failed(error)
         finally:
-            self._books.purse.settle("samples", OPENING_S, seconds)
+            self._books.purse.settle("samples", estimate_s, seconds)

@@ -52,6 +52,12 @@ def test_built_caches_are_used(tmp_path):
     assert source.built.card == of_shipped(0.97).card
 
 
+def test_a_larger_oracle_is_taken_to_cost_more_to_open_again(tmp_path):
+    small, large = (cache_source(KNOWN, name, 0.95, tmp_path) for name in ("street-kind", "vehicle-type"))
+    assert 0 < small.opening_s < large.opening_s
+    assert large.weights_bytes == KNOWN.find("vehicle-type").path.stat().st_size
+
+
 def test_caches_for_a_lower_agreement_are_not_used(tmp_path, caplog):
     store.write(caches_file(KNOWN.find("street-kind")), of_shipped(0.9))
     assert cache_source(KNOWN, "street-kind", 0.95, tmp_path).built is None

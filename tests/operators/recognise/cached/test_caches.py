@@ -15,11 +15,12 @@ from cache_adapt.audit.state import Rule
 from cache_adapt.caches.job import CachesAnswer, CachesJob
 from cache_adapt.caches.store import BuiltCaches
 from learning.purse import Purse
+from operators.recognise.cached.building import OPENING_S
 from operators.recognise.cached.hearing import ENOUGH
 from operators.recognise.cached.made_here import EVERYWHERE, LEAST_SAMPLES, PLACE_S
 from operators.recognise.cached.own_samples import CAPACITY, OwnTaps
 from operators.recognise.cached.sampled_engine import EVERY
-from operators.recognise.cached.supply import OPENING_S, PATIENCE, TAPPED
+from operators.recognise.cached.supply import PATIENCE, TAPPED
 from operators.recognise.chain import Chain
 from operators.recognise.terms import Terms
 from operators.testing import call, scores
