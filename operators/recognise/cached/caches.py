@@ -14,7 +14,7 @@ from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.shortcut import Outcome, Overheard, Shortcut, Turn
 from operators.wire.schema import Attribute, Model, ShortcutKind
-from serving.common.threads import ThreadTime
+from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitOutputs
 from serving.errors import SluiceError, TooLate
 
@@ -84,7 +84,7 @@ class Caches(Shortcut):
         if (found.place != len(network.cuts)).any():  # another stream's batch was the silent one
             return None
         took = ThreadTime()
-        heard = took.of(partial(network.as_if_answered, found))()
+        heard = await in_thread(took.of(partial(network.as_if_answered, found)))
         self._supply.listened(frame.stream, len(regions), took.seconds)
         said = [self._said(heard, row) if heard.place[row] < len(network.cuts) else None for row in range(len(regions))]
         token = int(heard.version[0])
