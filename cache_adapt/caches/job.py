@@ -10,6 +10,7 @@ from statistics import median
 
 import msgspec
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.store import BuiltCaches
@@ -122,13 +123,17 @@ def _chosen(job: CachesJob, lessons: Sequence[Lessons]) -> BuiltCaches:
 
 
 def lookup_s(cache: LearnedCache, clock: Callable[[], float] = time.process_time) -> float:
-    """Median seconds of one lookup, after what fills the processor's own caches as a segment of a network does."""
+    """Median seconds of one lookup, after what fills the processor's own caches as a segment of a network does.
+
+    A worker gives numpy's products one thread, so they have one here.
+    """
     row = np.zeros((1, int(np.prod(cache.predictor.grid))), np.float32)
     weights = np.zeros(SEGMENT_BYTES, np.uint8)
     found = []
-    for _ in range(LOOKUPS):
-        weights += 1
-        started_s = clock()
-        cache.look(row)
-        found.append(clock() - started_s)
+    with threadpool_limits(1, user_api="blas"):
+        for _ in range(LOOKUPS):
+            weights += 1
+            started_s = clock()
+            cache.look(row)
+            found.append(clock() - started_s)
     return median(found)

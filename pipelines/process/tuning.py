@@ -7,23 +7,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import cv2
+from threadpoolctl import threadpool_limits
 
 from pipelines.process.garbage import collect_often
 
 
 @contextmanager
 def tuned() -> Iterator[None]:
-    """No long pauses for garbage, and no threads of OpenCV's own; afterwards both are as before.
+    """No long pauses for garbage, and no threads of OpenCV's own or of numpy's; afterwards all is as before.
 
     What is loaded by now stays, so garbage collection need not look at it while the event loop stands still. OpenCV's
-    threads wait for work in a loop, on cores that other streams and the networks need.
+    threads wait for work in a loop, on cores that other streams and the networks need. So do those of numpy's products
+    of matrices: beside other work a lookup of a learned cache that shares its product takes many times as long.
     """
     opencv_threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     collect_often()
     gc.freeze()
     try:
-        yield
+        with threadpool_limits(1, user_api="blas"):
+            yield
     finally:
         gc.unfreeze()
         cv2.setNumThreads(opencv_threads)

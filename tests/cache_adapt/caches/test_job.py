@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from cache_adapt.caches.job import CachesAnswer, CachesJob, CutJob, answered, lookup_s
 from cache_adapt.caches.learned_cache import LearnedCache
@@ -80,3 +81,15 @@ def test_lookups_are_timed_by_a_clock():
     ticks = iter(range(1000))
     cache = LearnedCache("layer1", train_predictor("FC(64)", lessons(1.0, 64), np.random.default_rng(0), 0), None, 0.0)
     assert lookup_s(cache, lambda: next(ticks)) == 1
+
+
+def test_a_lookup_is_timed_as_in_a_worker_on_one_thread():
+    threads = set()
+
+    def clock() -> float:
+        threads.update(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return 0.0
+
+    cache = LearnedCache("layer1", train_predictor("FC(64)", lessons(1.0, 64), np.random.default_rng(0), 0), None, 0.0)
+    lookup_s(cache, clock)
+    assert threads == {1}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 
 import cv2
+import numpy as np  # noqa: F401 - its products are what has threads
 import pytest
+from threadpoolctl import threadpool_info
 
 from pipelines.process.garbage import OFTEN, collect_often, collect_seldom
 from pipelines.process.tuning import tuned
@@ -32,6 +34,18 @@ def test_opencv_has_no_threads_of_its_own_while_it_lasts() -> None:
     with tuned():
         assert cv2.getNumThreads() == 1
     assert cv2.getNumThreads() == before
+
+
+def test_products_of_matrices_have_one_thread_while_it_lasts() -> None:
+    before = blas_threads()
+    with tuned():
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+def blas_threads() -> list[int]:
+    """How many each library of matrix products has."""
+    return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
 
 
 def test_an_error_leaves_nothing_behind() -> None:
