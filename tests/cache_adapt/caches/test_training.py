@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cache_adapt.caches import training
 from cache_adapt.caches.architectures import EXPLORED, FORMS, Pool, form
 from cache_adapt.caches.predictor import Predictor
 from cache_adapt.caches.selector import largest
@@ -53,6 +54,20 @@ def test_gradients_are_those_of_the_loss(hidden):
             below = loss()
             part[place] = kept
             assert slope[place] == pytest.approx((above - below) / 2e-5, abs=1e-6)
+
+
+def test_decay_lets_more_further_inputs_be_answered_at_the_same_agreement(monkeypatch):
+    known, further = lessons(1.8, count=300), lessons(1.8, count=3000, seed=2)
+
+    def answered() -> float:
+        said = train_predictor("FC(64)", known, np.random.default_rng(0)).probabilities(further.features)
+        surest = np.argsort(largest(said))
+        wrong = np.cumsum((said.argmax(axis=1) != further.answers)[surest])
+        return np.searchsorted(wrong, 0.03 * 3000, side="right") / 3000
+
+    decayed = answered()
+    monkeypatch.setattr(training, "DECAY", 0.0)
+    assert decayed > answered() + 0.03
 
 
 def test_standardisation_is_folded_into_the_weights():

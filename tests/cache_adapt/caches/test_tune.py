@@ -31,14 +31,18 @@ def record(known: Heard, best: Tuned) -> Record:
 
 
 def test_what_is_expected_comes_on_further_inputs():
-    best = tuned(heard(4.0, 2.6, 1.8), COSTS, 0.9)
-    assert best is not None
-    later = heard(4.0, 2.6, 1.8, count=3000, seed=2)
-    came = effect(record(later, best), np.array(best.thresholds))
-    through = COSTS.leaving(best.chosen)[-1]
-    assert 1 - came.wrong / came.answered.sum() >= 0.9
-    assert COSTS.whole / (through * (1 - came.saved)) == pytest.approx(best.speedup, abs=0.06)
-    assert (came.answered / 3000).tolist() == pytest.approx(best.hit_rates, abs=0.08)
+    later, agreements = heard(4.0, 2.6, 1.8, count=3000, seed=2), []
+    for seed in (1, 3, 4, 5):
+        best = tuned(heard(4.0, 2.6, 1.8, seed=seed), COSTS, 0.9)
+        assert best is not None
+        came = effect(record(later, best), np.array(best.thresholds))
+        through = COSTS.leaving(best.chosen)[-1]
+        agreements.append(1 - came.wrong / came.answered.sum())
+        assert COSTS.whole / (through * (1 - came.saved)) == pytest.approx(best.speedup, abs=0.06)
+        # three standard errors of 256 looks
+        assert (came.answered / 3000).tolist() == pytest.approx(best.hit_rates, abs=0.1)
+    assert min(agreements) >= 0.9
+    assert np.mean(agreements) >= 1 - SPARE * 0.1
 
 
 def test_most_choices_are_so_good_that_a_proof_is_short():
