@@ -3,9 +3,10 @@
 Thresholds that just keep a constraint on the inputs they were tuned on miss it on others.
 
 *Among all inputs.* The climb is made on one half of a record, and each step of it is judged on the other half: the last
-step before the first whose bound is above the tolerance is taken. Along the way thresholds only rise, so wrong answers
-only grow, and with probability 1 − ``DOUBT`` not more of the inputs are answered wrongly than tolerated (Bates et al.,
-2021, "Distribution-free, risk-controlling prediction sets").
+step before the first whose bound is above the tolerance is taken, and between these two the same is done in smaller
+steps. Along the way thresholds only rise, so wrong answers only grow, and with probability 1 − ``DOUBT`` not more of
+the inputs are answered wrongly than tolerated (Bates et al., 2021, "Distribution-free, risk-controlling prediction
+sets").
 
 *Among the answers given* the share of wrong ones may fall again, so there the bound is an estimate, which the audit
 checks.
@@ -68,18 +69,27 @@ def certified(record: Record, constraint: Constraint) -> Certified:
 
     Where not even the first step can be certified all thresholds are 0: no input leaves.
     """
-    agreement, of, independent = constraint.agreement, constraint.of, constraint.independent
     tuning, judging = (record, record) if constraint.proven_later else halves(record)
-    thresholds = np.zeros(record.exits)
-    kept = effect(judging, thresholds)
-    for step in _finely(climb(tuning, agreement)):
+    way = list(_finely(climb(tuning, constraint.agreement)))
+    last, kept = _last_kept(way, judging, constraint)
+    if not constraint.proven_later:  # there nothing makes up for trying more steps
+        way = list(_finely(way[last : last + 2]))
+        last, kept = _last_kept(way, judging, constraint)
+    return Certified(way[last], kept, judging.inputs)
+
+
+def _last_kept(way: Sequence[Thresholds], judging: Record, constraint: Constraint) -> tuple[int, Effect]:
+    """The place of the last step that keeps the constraint, and what it does; that of the first where none does."""
+    last, kept = 0, effect(judging, way[0])
+    for place, step in enumerate(way):
         found = effect(judging, step)
-        trials = judging.inputs if of == "inputs" else int(found.answered.sum())
-        if is_tolerable(independent * found.wrong, independent * trials, 1 - agreement):
-            thresholds, kept = step, found
-        elif of == "inputs":
+        trials = judging.inputs if constraint.of == "inputs" else int(found.answered.sum())
+        counted = constraint.independent
+        if is_tolerable(counted * found.wrong, counted * trials, 1 - constraint.agreement):
+            last, kept = place, found
+        elif constraint.of == "inputs":
             break
-    return Certified(thresholds, kept, judging.inputs)
+    return last, kept
 
 
 def halves(record: Record) -> tuple[Record, Record]:

@@ -34,6 +34,16 @@ def test_thresholds_hold_on_further_inputs_as_often_as_promised():
     assert np.mean(held) >= 1 - DOUBT - 0.05
 
 
+def test_what_may_be_wrong_is_used_up_but_for_the_bound():
+    used = []
+    for seed in range(10):
+        known = record(seed, exits=3, inputs=4000)
+        most = max(wrong for wrong in range(200) if is_tolerable(wrong, 2000, 0.01))
+        used.append(certified(known, Constraint(0.99)).effect.wrong / most)
+    assert max(used) <= 1
+    assert np.mean(used) > 0.93
+
+
 def test_thresholds_without_a_bound_would_miss_it_every_other_time():
     missed = []
     for seed in range(25):
