@@ -1,237 +1,152 @@
-"""Learned caches inside ResNet-18 on CIFAR-10 test images, against the network in int8 (GATI, §7.1).
+"""Learned caches inside two networks, against int8 and a smaller network before the large one (GATI, §7.1).
 
-Caches are explored, composed and calibrated on images of one half of the test set, and everything is measured on
-images of the other half: agreement in batches, processor time of single items on one thread, by turns in random order.
-Targets are the share of all images that must get the network's answer, as in the paper. Fewer cut points, forms and
-images are used than could be, so that it ends within minutes on a machine that others use as well.
+ResNet-18 on the CIFAR-10 test images and the shipped ``vehicle-type`` on photos, neither of which was trained on them.
+Caches are explored, composed and certified on one part, everything is measured on the other: agreement with fp32 in
+batches, processor time of single items on one thread, by turns in random order. Targets are the share of all images
+that must get the network's answer, as in the paper. Ways to run a network:
+
+- ``whole``, ``int8``: without caches
+- ``caches``: fp32 with caches, explored and built by what ``sluice caches build`` calls
+- ``int8 with caches``: int8 with caches, certified for what int8's own disagreement leaves of the target
+- ``small first``: ResNet-20 answers where its largest probability exceeds a threshold certified by the same rule
+
+``composition_runs`` is what composition chooses among all but the last, from its own estimates.
 """
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import islice
 from statistics import mean, quantiles
 from typing import Any
 
-import cv2
-import numpy as np
-import onnx
+from threadpoolctl import threadpool_limits
 
+from benchmarks.caches_images_parts.cases import Case, cases
+from benchmarks.caches_images_parts.plot import draw
+from benchmarks.caches_images_parts.ways import Base, Runs, answers, bases, cascade, opened, turns
 from benchmarks.harness import Outcome, Row, run
-from benchmarks.segments import WEIGHTS
-from cache_adapt.caches.build import Network, build
-from cache_adapt.caches.explore import Cut, Wanted, explore, problem
-from cache_adapt.caches.job import lookup_s
-from cache_adapt.caches.training import Lessons
-from cache_adapt.compose.rivals import Variant, planned
-from cache_adapt.exits.certify import Constraint, upper_bound
-from pipelines.measure.tapped_pictures import cut_costs, forward_tapped
-from serving.common.softmax import softmax
-from serving.common.tensors import Array
-from serving.engines.exit_network import ExitNetwork
-from serving.engines.exits import Answering, ExitOutputs, Exits
-from serving.engines.network import EngineNetwork
-from serving.engines.network import Network as Runs
-from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.graphs.quantise import quantised
-from serving.graphs.segments import cut_points, split
-from serving.graphs.taps import tap_grid, tapped
-from serving.profiling.segment_times import segment_times
+from cache_adapt.caches.architectures import EXPLORED
+from cache_adapt.caches.store import BuiltCaches
+from cache_adapt.compose.rivals import planned
 
-NAME = "resnet18-cifar"
 TARGETS = (0.97, 0.99)
-SHARES = (0.25, 0.45, 0.65, 0.85)
-"""Cut points that are explored lie nearest to these shares of the work."""
-ARCHITECTURES = ("FC(64)",)
-CALIBRATION, HELD_OUT, TIMED, COMPARED = 1600, 1200, 120, 600
-QUICK = 200
-MEAN, STD = (0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)
+ALONE: Mapping[str, str] = {"fp32": "whole", "int8": "int8"}
+CACHED: Mapping[str, str] = {"fp32": "caches", "int8": "int8 with caches"}
+FORMS: Mapping[str, Sequence[str]] = {"fp32": EXPLORED, "int8": ("FC(64)", "Pool(512)")}
+"""What is explored at every cut point; in int8 only what is looked up fastest."""
+QUICK_FORMS = ("FC(64)",)
+TIMED = 400
+QUICK, QUICK_TIMED = 200, 20
 
 Way = tuple[str, float]
 """How the network is run, and the target."""
 
 
 @dataclass(frozen=True)
-class Case:
-    """The network and its images, prepared."""
+class Opened:
+    """A network in every way."""
 
-    model: onnx.ModelProto
-    learnt: Array
-    unseen: Array
+    ways: Mapping[Way, Runs]
+    caches: Mapping[Way, BuiltCaches]
+    plans: Mapping[float, str]
+    """By target, what composition would run."""
 
 
 def measure(quick: bool) -> Outcome:
-    """The network whole, in int8, and with caches for each target."""
-    case = _case(QUICK if quick else CALIBRATION, QUICK if quick else HELD_OUT)
-    whole = _opened(case.model, "fp32")
-    int8 = _opened(quantised(NAME, case.model, case.learnt[:100]), "int8")
-    answers = _answers(whole, case.unseen)
-    ways: dict[Way, Runs] = {("whole", 1.0): whole, ("int8", 1.0): int8}
-    compared = case.learnt[-COMPARED:]
-    agreement = float((_answers(int8, compared) == _answers(whole, compared)).mean())
-    plans = {}
-    for target, caches, plan in _built(case, agreement, _ratio(int8, whole, case.learnt)):
-        plans[target] = plan
-        if caches is not None:
-            ways["caches", target] = caches
-    seconds = _turns(
-        {way: network.run for way, network in ways.items()}, case.unseen[: QUICK // 10 if quick else TIMED]
-    )
-    rows = [_row(way, ways[way], seconds, case.unseen, answers, plans) for way in ways]
-    return Outcome(rows, headline(rows), partial(_draw, rows))
+    """A row for each network, way and target."""
+    with threadpool_limits(1, user_api="blas"):  # as in a worker
+        chosen = islice(cases(QUICK), 1) if quick else cases(None)
+        rows = [row for case in chosen for row in _rows(case, quick)]
+    return Outcome(rows, headline(rows), partial(draw, rows))
 
 
 def headline(rows: Sequence[Row]) -> dict[str, Any]:
-    """Processor time of the whole network over that with caches, agreement by target, and the same of int8."""
-    cached = {str(round(100 * row["target"])): row for row in rows if row["way"] == "caches"}
-    found = {key: {at: row[key] for at, row in cached.items()} for key in ("speedup", "agreement")}
-    (int8,) = (row for row in rows if row["way"] == "int8")
-    return {**found, "int8": {"speedup": int8["speedup"], "agreement": int8["agreement"]}}
-
-
-def network() -> onnx.ModelProto:
-    """ResNet-18 for CIFAR-10."""
-    from serving.architectures.export import to_onnx
-    from serving.architectures.registry import ARCHITECTURES as KNOWN
-    from serving.architectures.registry import load_weights
-
-    made = KNOWN[NAME].build(KNOWN[NAME].classes)
-    load_weights(made, WEIGHTS / "resnet18_cifar10.safetensors")
-    return to_onnx(made, KNOWN[NAME].size)
-
-
-def archive() -> tuple[list[Array], Array]:
-    """The JPEGs of all test images, and their labels."""
-    with np.load(WEIGHTS.parent / "images" / "cifar10_jpeg_test.npz") as found:
-        jpeg, offsets, labels = found["jpeg"], found["offsets"], found["labels"]
-    return [jpeg[slice(*place)] for place in pairwise(offsets)], labels
-
-
-def decoded(jpegs: Sequence[Array]) -> Array:
-    """As the network takes them."""
-    images = np.stack([np.asarray(cv2.imdecode(jpeg, 1))[..., ::-1] for jpeg in jpegs])
-    return ((images / 255 - MEAN) / STD).transpose(0, 3, 1, 2).astype(np.float32)
-
-
-def _case(learnt: int, unseen: int) -> Case:
-    jpegs, _ = archive()
-    order = np.random.default_rng(0).permutation(len(jpegs))
-    half = len(order) // 2
-    items = decoded([jpegs[at] for at in (*order[:learnt], *order[half : half + unseen])])
-    return Case(network(), items[:learnt], items[learnt:])
-
-
-def _built(case: Case, int8: float, ratio: float) -> Iterator[tuple[float, ExitNetwork | None, str]]:
-    """For each target: the network with the best caches, or None, and what composition would run."""
-    cuts, whole_s = _cuts(case)
-    for target in TARGETS:
-        wanted = Wanted(Constraint(target), ARCHITECTURES)
-        explored = list(explore(cuts, wanted, lookup_s))
-        whole = problem(cuts, whole_s, explored, wanted)
-        least = 1 - upper_bound(round((1 - int8) * COMPARED), COMPARED)
-        quick = type(whole)([seconds * ratio for seconds in whole.layers], (), target)
-        plan = planned([Variant("whole", 1.0, whole), Variant("int8", least, quick)])
-        made = build(Network(NAME, "0" * 64, whole_s), cuts, explored, wanted).caches
-        if made is None:
-            yield target, None, plan.variant
-            continue
-        points = {point.tensor: point for point in cut_points(case.model)}
-        exits = Exits(made.tensors)
-        segments = tapped(case.model, [points[tensor] for tensor in made.tensors])
-        network = ExitNetwork(NAME, segments, exits, OnnxRuntimeEngine(NAME, threads=1))
-        exits.exchange(Answering({cache.tensor: cache for cache in made.caches}, made.card.classes, 1))
-        yield target, network, plan.variant + ("+caches" if plan.choice else "")
-
-
-def _cuts(case: Case) -> tuple[list[Cut], float]:
-    points = [point for point in cut_points(case.model) if tap_grid(point)]
-    nearest = {min(range(len(points)), key=lambda at: abs(points[at].share - share)) for share in SHARES}
-    chosen = [points[at] for at in sorted(nearest)]
-    pieces = split(case.model, [point.tensor for point in chosen])
-    seconds = segment_times(NAME, pieces, 1, 4.0, time.process_time)
-    whole_s, cut_s = cut_costs(NAME, case.model, chosen, case.learnt[:1])
-    taps, scores = forward_tapped(NAME, case.model, chosen, case.learnt, lambda what, share: None)
-    shares = softmax(scores)
-    until = [each * whole_s / sum(seconds) for each in accumulate(seconds)]
-    lessons = [
-        Lessons(tap, tap_grid(point) or (1, 1, 1), shares.argmax(axis=1), shares, shares.shape[1])
-        for point, tap in zip(chosen, taps, strict=True)
-    ]
-    made = [Cut(p.tensor, at, cut_s, each) for p, at, each in zip(chosen, until, lessons, strict=False)]
-    return made, whole_s
-
-
-def _opened(model: onnx.ModelProto, precision: Any) -> EngineNetwork:
-    return EngineNetwork(NAME, model, OnnxRuntimeEngine(NAME, threads=1, precision=precision))
-
-
-def _answers(network: Runs, items: Array) -> Array:
-    """The answer to each item; of a network with caches, whoever gave it."""
-    found = []
-    for start in range(0, len(items), 16):
-        outputs = network.run(items[start : start + 16])
-        scores = outputs[0]
-        if len(outputs) > 1:
-            exits = ExitOutputs.of(outputs)
-            scores = np.where((exits.place < len(exits.taps))[:, None], exits.distribution, scores)
-        found.append(scores.argmax(axis=1))
-    return np.concatenate(found)
-
-
-def _ratio(one: Runs, other: Runs, items: Array) -> float:
-    took = _turns({("one", 0.0): one.run, ("other", 0.0): other.run}, items[:60])
-    return mean(took["one", 0.0]) / mean(took["other", 0.0])
-
-
-def _turns(runs: Mapping[tuple[str, float], Callable[[Array], object]], items: Array) -> dict[Way, list[float]]:
-    """Processor seconds of every run for each item."""
-    order = random.Random(0)
-    found: dict[Way, list[float]] = {way: [] for way in runs}
-    for at in range(len(items)):
-        for way in order.sample(list(runs), len(runs)):
-            started = time.process_time()
-            runs[way](items[at : at + 1])
-            found[way].append(time.process_time() - started)
+    """By network, way and target: how many times as fast as the whole, and the agreement; what composition runs."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        mine = found.setdefault(row["network"], {})
+        key = row["way"] if row["target"] == 1 else f"{row['way']} {100 * row['target']:g}"
+        mine[key] = (row["speedup"], row["agreement"])
+        if row["composition_runs"]:
+            mine[f"composition {100 * row['target']:g}"] = row["composition_runs"]
     return found
 
 
-def _row(
-    way: Way,
-    network: Runs,
-    seconds: Mapping[Way, Sequence[float]],
-    items: Array,
-    answers: Array,
-    plans: Mapping[float, str],
-) -> Row:
+def _rows(case: Case, quick: bool) -> Iterator[Row]:
+    _say(f"{case.name}: taps of {len(case.learnt)} pictures")
+    made = _opened(case, quick)
+    _say(f"{case.name}: {len(made.ways)} ways on {len(case.unseen)} pictures")
+    seconds = turns(
+        {way: network.run for way, network in made.ways.items()}, case.unseen[: QUICK_TIMED if quick else TIMED]
+    )
+    whole, _ = answers(made.ways["whole", 1.0], case.unseen)
+    for way, network in made.ways.items():
+        found, early = (whole, 0.0) if way == ("whole", 1.0) else answers(network, case.unseen)
+        counted = {"items": len(whole), "agreement": round(float((found == whole).mean()), 4)}
+        _say(f"{case.name}: {way} agrees in {counted['agreement']}")
+        row = {"network": case.name, "way": way[0], "target": way[1], **counted, "answered_early": round(early, 4)}
+        yield {**row, **_made(way, made), **_times(seconds, way)}
+
+
+def _opened(case: Case, quick: bool) -> Opened:
+    both = bases(case)
+    ways: dict[Way, Runs] = {(ALONE[base.precision], 1.0): base.opened for base in both}
+    caches, plans = {}, {}
+    for target in TARGETS:
+        plan, built = _composed(both, target, quick)
+        for base in both:
+            if (found := built[base.precision]) is not None:
+                caches[CACHED[base.precision], target] = found
+                ways[CACHED[base.precision], target] = base.with_caches(found)
+        plans[target] = plan
+        if case.small is not None:
+            ways["small first", target], share = cascade(opened("small", case.small, "fp32"), both[0], target)
+            _say(f"{case.name}, {target:g}: the smaller network would answer {share:.0%}")
+    return Opened(ways, caches, plans)
+
+
+def _composed(both: Sequence[Base], target: float, quick: bool) -> tuple[str, dict[str, BuiltCaches | None]]:
+    """The way that composition chooses, and the caches of either precision."""
+    variants, built = [], dict[str, BuiltCaches | None]()
+    for base in both:
+        wanted = base.wanted(target, QUICK_FORMS if quick else FORMS[base.precision])
+        explored = base.explored(wanted)
+        variants.append(base.variant(explored, wanted, target))
+        built[base.precision] = base.caches(explored, wanted)
+        _say(f"{base.case.name}, {target:g}: caches over {base.precision} explored and built")
+    plan = planned(variants)
+    _say(f"{both[0].case.name}, {target:g}: {plan.variant}; {plan.reason}")
+    with_caches = plan.choice and built[plan.variant] is not None
+    return (CACHED if with_caches else ALONE)[plan.variant], built
+
+
+def _made(way: Way, made: Opened) -> Row:
+    caches = made.caches[way].caches if way in made.caches else ()
+    return {
+        "caches": " ".join(cache.predictor.name for cache in caches),
+        "selectors": sum(cache.selector is not None for cache in caches),
+        "composition_runs": made.plans.get(way[1], ""),
+    }
+
+
+def _times(seconds: Mapping[Way, Sequence[float]], way: Way) -> Row:
     mine, whole = seconds[way], seconds["whole", 1.0]
     tail = quantiles(mine, n=100)
     return {
-        "network": NAME,
-        "way": way[0],
-        "target": way[1],
-        "items": len(items),
-        "agreement": round(float((_answers(network, items) == answers).mean()), 4),
+        "timed": len(mine),
         "processor_ms": round(1e3 * mean(mine), 3),
         "p50_ms": round(1e3 * tail[49], 3),
         "p95_ms": round(1e3 * tail[94], 3),
         "speedup": round(mean(whole) / mean(mine), 3),
-        "composition_runs": plans.get(way[1], ""),
     }
 
 
-def _draw(rows: Sequence[Row], figure: Any) -> None:
-    axes = figure.subplots()
-    for row in rows:
-        label = row["way"] if row["way"] != "caches" else f"caches, target {row['target']:g}"
-        axes.scatter([row["processor_ms"]], [row["agreement"]], label=label)
-        axes.plot([row["p50_ms"], row["p95_ms"]], [row["agreement"]] * 2, linewidth=0.8)
-    axes.set(xlabel="processor time of one image, ms (mean; line: median to p95)", ylabel="agreement, other half")
-    axes.grid(alpha=0.3)
-    axes.legend()
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from benchmarks.caches_images import NAME, archive, decoded, network
+from benchmarks.caches_images_parts.cases import NAME, archive, decoded, network
 from benchmarks.harness import Outcome, Row, interleaved, run
 from cache_adapt.adaptation.gain import why_not_published
 from cache_adapt.adaptation.targets import Subject, Target

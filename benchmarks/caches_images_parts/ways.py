@@ -1,0 +1,204 @@
+"""The ways to run a network in ``benchmarks.caches_images``: at a precision, with caches, behind a smaller network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from random import Random
+from statistics import mean
+from time import process_time
+from typing import Protocol, TypeVar
+
+import numpy as np
+import onnx
+
+from benchmarks.caches_images_parts.cases import Case
+from cache_adapt.caches.build import Network as Identified
+from cache_adapt.caches.build import build
+from cache_adapt.caches.calibrate import calibrated
+from cache_adapt.caches.explore import Cut, Explored, Wanted, explore, problem
+from cache_adapt.caches.job import lookup_s
+from cache_adapt.caches.selector import largest
+from cache_adapt.caches.store import BuiltCaches
+from cache_adapt.caches.training import Lessons
+from cache_adapt.compose.rivals import Variant
+from cache_adapt.exits.certify import Constraint, upper_bound
+from pipelines.measure.tapped_pictures import cut_costs, forward_tapped
+from serving.common.precision import Precision
+from serving.common.softmax import softmax
+from serving.common.tensors import Array
+from serving.engines.exit_network import ExitNetwork
+from serving.engines.exits import Answering, ExitOutputs, Exits
+from serving.engines.network import EngineNetwork
+from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.graphs.quantise import CALIBRATION_ITEMS, quantised
+from serving.graphs.segments import CutPoint, cut_points, split
+from serving.graphs.taps import tap_grid, tapped
+from serving.profiling.segment_times import segment_times
+
+Name = TypeVar("Name", bound=Hashable)
+STEP = 16
+EARLIEST, LATEST = 0.1, 0.95
+"""Cut points between these shares of the work are explored."""
+BUDGET_S = 4.0
+"""Seconds for the times of segments."""
+TRIED = 60
+"""Items by which two networks are compared in speed."""
+
+
+class Runs(Protocol):
+    """A network, however it answers."""
+
+    def run(self, batch: Array) -> list[Array]:
+        """Return its outputs."""
+        ...
+
+
+@dataclass(frozen=True)
+class Base:
+    """A network at one precision, with what caches for it are built from."""
+
+    case: Case
+    model: onnx.ModelProto
+    precision: Precision
+    opened: Runs
+    least: float
+    """The lower bound of its agreement with fp32."""
+    cuts: Sequence[Cut]
+    whole_s: float
+
+    def wanted(self, target: float, forms: Sequence[str]) -> Wanted:
+        """What its caches must keep, so that with its own disagreement the target is kept."""
+        return Wanted(Constraint(min(target + 1 - self.least, 1.0)), forms)
+
+    def explored(self, wanted: Wanted) -> list[Explored]:
+        """Every form at every cut."""
+        return list(explore(self.cuts, wanted, lookup_s))
+
+    def variant(self, explored: Sequence[Explored], wanted: Wanted, target: float) -> Variant:
+        """The same for composition."""
+        known = problem(self.cuts, self.whole_s, explored, wanted)
+        return Variant(self.precision, self.least, replace(known, agreement=target))
+
+    def caches(self, explored: Sequence[Explored], wanted: Wanted) -> BuiltCaches | None:
+        """Build them; None where they do not pay."""
+        return build(Identified(self.case.name, "0" * 64, self.whole_s), self.cuts, explored, wanted).caches
+
+    def with_caches(self, built: BuiltCaches) -> ExitNetwork:
+        """Open the network with caches that answer."""
+        points = {point.tensor: point for point in cut_points(self.model)}
+        exits = Exits(built.tensors)
+        segments = tapped(self.model, [points[tensor] for tensor in built.tensors])
+        engine = OnnxRuntimeEngine(self.case.name, threads=1, precision=self.precision)
+        opened = ExitNetwork(self.case.name, segments, exits, engine)
+        exits.exchange(Answering({cache.tensor: cache for cache in built.caches}, built.card.classes, 1))
+        return opened
+
+
+class Cascade:
+    """A small network answers where it is sure, the large one elsewhere."""
+
+    def __init__(self, small: Runs, large: Runs, threshold: float) -> None:
+        self._small, self._large, self._threshold = small, large, threshold
+
+    def run(self, batch: Array) -> list[Array]:
+        """``ExitOutputs`` as a list."""
+        said = softmax(self._small.run(batch)[0])
+        unsure = largest(said) >= self._threshold
+        scores = np.zeros_like(said)
+        if unsure.any():
+            scores[unsure] = self._large.run(batch[unsure])[0]
+        place = unsure.astype(np.int32)
+        return ExitOutputs(scores, place, np.zeros_like(place), said, [said]).as_list()
+
+
+def bases(case: Case) -> tuple[Base, Base]:
+    """The network in fp32 and in int8; the caches of either are to say what fp32 says."""
+    model = quantised(case.name, case.model, case.learnt[:CALIBRATION_ITEMS])
+    whole, int8 = opened(case.name, case.model, "fp32"), opened(case.name, model, "int8")
+    points = _points(case.model)
+    whole_s, cut_s = cut_costs(case.name, case.model, points, case.learnt[:1])
+    taps, scores = forward_tapped(case.name, case.model, points, case.learnt, _unsaid)
+    shares = softmax(scores)
+    cuts = _cuts(case.name, case.model, taps, shares, whole_s, cut_s)
+    first = Base(case, case.model, "fp32", whole, 1.0, cuts, whole_s)
+    int8_s = whole_s * ratio(int8, whole, case.learnt)
+    alone_s, cut_s = cut_costs(case.name, model, _points(model), case.learnt[:1])
+    taps, scores = forward_tapped(case.name, model, _points(model), case.learnt, _unsaid)
+    cuts = _cuts(case.name, model, taps, shares, int8_s, cut_s * int8_s / alone_s)
+    other = (scores.argmax(axis=1) != shares.argmax(axis=1))[CALIBRATION_ITEMS:]
+    return first, Base(case, model, "int8", int8, 1 - upper_bound(int(other.sum()), len(other)), cuts, int8_s)
+
+
+def cascade(small: Runs, base: Base, target: float) -> tuple[Cascade, float]:
+    """The small network before the large one, from a threshold that is certified as those of caches are.
+
+    The second is the share of the pictures of the half that is judged which the small one answers.
+    """
+    items = base.case.learnt
+    said = softmax(np.concatenate([small.run(items[at : at + STEP])[0] for at in range(0, len(items), STEP)]))
+    right = said.argmax(axis=1) == base.cuts[0].lessons.answers
+    small_s = base.whole_s * ratio(small, base.opened, items)
+    (threshold,), found = calibrated([largest(said)], [right], [small_s, small_s + base.whole_s], Constraint(target))
+    return Cascade(small, base.opened, threshold), float(found.effect.answered.sum() / found.inputs)
+
+
+def opened(name: str, model: onnx.ModelProto, precision: Precision) -> EngineNetwork:
+    """A network on one thread."""
+    return EngineNetwork(name, model, OnnxRuntimeEngine(name, threads=1, precision=precision))
+
+
+def answers(network: Runs, items: Array) -> tuple[Array, float]:
+    """The answer to each item, whoever gave it, and the share of those that did not need the whole network."""
+    found, early = [], 0
+    for start in range(0, len(items), STEP):
+        outputs = network.run(items[start : start + STEP])
+        scores = outputs[0]
+        if len(outputs) > 1:
+            exits = ExitOutputs.of(outputs)
+            left = exits.place < len(exits.taps)
+            scores = np.where(left[:, None], exits.distribution, scores)
+            early += int(left.sum())
+        found.append(scores.argmax(axis=1))
+    return np.concatenate(found), early / len(items)
+
+
+def turns(runs: Mapping[Name, Callable[[Array], object]], items: Array) -> dict[Name, list[float]]:
+    """Processor seconds of every run for each item."""
+    order = Random(0)
+    found: dict[Name, list[float]] = {way: [] for way in runs}
+    for at in range(len(items)):
+        for way in order.sample(list(runs), len(runs)):
+            started = process_time()
+            runs[way](items[at : at + 1])
+            found[way].append(process_time() - started)
+    return found
+
+
+def ratio(one: Runs, other: Runs, items: Array) -> float:
+    """Processor time of one network over another's."""
+    took = turns({"one": one.run, "other": other.run}, items[:TRIED])
+    return mean(took["one"]) / mean(took["other"])
+
+
+def _points(model: onnx.ModelProto) -> list[CutPoint]:
+    return [point for point in cut_points(model) if tap_grid(point) and EARLIEST < point.share < LATEST]
+
+
+def _cuts(
+    name: str, model: onnx.ModelProto, taps: Sequence[Array], shares: Array, whole_s: float, cut_s: float
+) -> list[Cut]:
+    points = _points(model)
+    pieces = split(model, [point.tensor for point in points])
+    seconds = segment_times(name, pieces, 1, BUDGET_S, process_time)
+    until = [each * whole_s / sum(seconds) for each in accumulate(seconds)]
+    lessons = [
+        Lessons(tap, tap_grid(point) or (1, 1, 1), shares.argmax(axis=1), shares, shares.shape[1])
+        for point, tap in zip(points, taps, strict=True)
+    ]
+    return [Cut(p.tensor, at, cut_s, each) for p, at, each in zip(points, until, lessons, strict=False)]
+
+
+def _unsaid(what: str, share: float) -> None:
+    """Progress is said by whoever calls."""
