@@ -20,7 +20,7 @@ MARKS = {1.0: "s", 0.99: "o", 0.97: "^"}
 def draw(rows: Sequence[Row], figure: Any) -> None:
     """One panel for each network; the targets are lines."""
     names = list(dict.fromkeys(row["network"] for row in rows))
-    figure.set_size_inches(11, 5)
+    figure.set_size_inches(11, 6)
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
         for row in (row for row in rows if row["network"] == name):
             target = "" if row["target"] == 1 else f", target {row['target']:g}"
@@ -38,4 +38,4 @@ def draw(rows: Sequence[Row], figure: Any) -> None:
         axes.set(title=name, xlabel="processor time of one image, ms (mean; line: median to p95)")
         axes.set(ylabel="agreement with fp32", xlim=(0, None))
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
