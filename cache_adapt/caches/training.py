@@ -25,8 +25,8 @@ SINGLE_RATE = 0.01
 """For a predictor without a hidden layer, which has no layer behind it to help."""
 DECAY = 0.004
 """Share of a predictor's weights that a step takes away (Loshchilov and Hutter, 2019): it has seen few inputs, and what
-it says must tell how sure it may be. On inputs that were held out, those of ``benchmarks/caches_images.py`` to build
-from, FC(64) answers .03 to .05 of all inputs more at the same agreement, in both networks."""
+it says must tell how sure it may be. Chosen on cross-fitted predictions for the inputs that
+``benchmarks/caches_images.py`` builds from."""
 LEAST_STEPS = 150
 """Few inputs are shown more often."""
 SOFT = 0.5

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
 from operators.base import Call
 from operators.frames.frame import Frame, Region
+from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.shortcut import Outcome, Overheard, Shortcut, Turn
@@ -46,18 +44,14 @@ class Caches(Shortcut):
             return Turn((), regions)
         if not call.urgency.background:
             self._supply.silences(len(regions))
-        try:
-            found = await network.run(self._recogniser.crops(self._oracle, frame, regions), call.urgency)
-        except TooLate:
-            raise
-        except SluiceError as error:
-            self._supply.failed(error)
+        found = await self._found(network, frame, regions, call)
+        if found is None:
             call.decline(self.kind, "the oracle does not run with its caches")
             return Turn((), regions)
         if not found.version.any():
             self._supply.sampled(found)
         through = found.place == len(network.cuts)
-        own = iter(self._own(found, through))
+        own = iter(self._recogniser.read(self._oracle, found.scores[through]) if through.any() else ())
         answered: list[Region] = []
         finished: list[tuple[Region, Attribute]] = []
         for row, region in enumerate(regions):
@@ -74,21 +68,15 @@ class Caches(Shortcut):
         if network is None or network.version is None or not self._supply.may_listen(len(regions)):
             return None
         network.be_silent_once()
-        try:
-            found = await network.run(self._recogniser.crops(self._oracle, frame, regions), call.urgency)
-        except TooLate:
-            raise
-        except SluiceError as error:
-            self._supply.failed(error)
-            return None
-        if (found.place != len(network.cuts)).any():  # another stream's batch was the silent one
+        found = await self._found(network, frame, regions, call)
+        if found is None or (found.place != len(network.cuts)).any():  # another stream's batch was the silent one
             return None
         took = ThreadTime()
         heard = await in_thread(took.of(partial(network.as_if_answered, found)))
         self._supply.listened(frame.stream, len(regions), took.seconds)
         said = [self._said(heard, row) if heard.place[row] < len(network.cuts) else None for row in range(len(regions))]
         token = int(heard.version[0])
-        own = self._own(found, found.place == len(network.cuts))
+        own = self._recogniser.read(self._oracle, found.scores)
         return Turn(
             (),
             regions,
@@ -137,9 +125,17 @@ class Caches(Shortcut):
         """Give up what is being made."""
         await self._supply.close()
 
-    def _own(self, found: ExitOutputs, through: NDArray[np.bool_]) -> list[Attribute]:
-        """The oracle's looks at what went through to its end."""
-        return self._recogniser.read(self._oracle, found.scores[through]) if through.any() else []
+    async def _found(
+        self, network: CacheNetwork, frame: Frame, regions: Sequence[Region], call: Call
+    ) -> ExitOutputs | None:
+        """What the network gives for these regions; None where it fails."""
+        try:
+            return await network.run(self._recogniser.crops(self._oracle, frame, regions), call.urgency)
+        except TooLate:
+            raise
+        except SluiceError as error:
+            self._supply.failed(error)
+            return None
 
     def _said(self, found: ExitOutputs, row: int) -> Attribute:
         distribution, place = found.distribution[row], int(found.place[row])
