@@ -6,6 +6,7 @@ small one from 1 200 pictures; then ``sluice run`` classifies streams of other p
 same time, each in a process of its own, so that whatever else the machine does is met by both:
 
 ``5_90``, ``2_90``  five classes make up 90 % of ten minutes, or two of two and a half
+``5_90_long``       five classes make up 90 % of twenty minutes, other pictures than those of ten
 ``random``          all classes are equally frequent: heads cannot pay
 ``short``           half a minute of such a stream as 5_90: heads have no time to pay
 ``small``           the same for longer, with ResNet-20 as the oracle, hardly larger than what could spare it
@@ -39,6 +40,7 @@ QUICK = 60
 ACCURACY = 0.9
 STREAMS: Mapping[str, tuple[Phase, str]] = {
     "5_90": (Phase(6_000, 5, 0.9), LARGE),
+    "5_90_long": (Phase(12_000, 5, 0.9), LARGE),
     "2_90": (Phase(1_500, 2, 0.9), LARGE),
     "random": (Phase(600), LARGE),
     "short": (Phase(300, 5, 0.9), LARGE),
