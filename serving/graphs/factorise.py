@@ -16,6 +16,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
+from serving.graphs.exact import is_exact
 from serving.graphs.fold import drop_unused, folded
 
 Matrix = NDArray[np.float32]
@@ -66,7 +67,7 @@ class _Layer:
 
 def _layer(node: onnx.NodeProto, weights: dict[str, Matrix]) -> _Layer | None:
     """The constant matrix, or the kernels of an ungrouped convolution, that a node multiplies by."""
-    if node.op_type not in ("Conv", "Gemm", "MatMul") or node.input[1] not in weights:
+    if is_exact(node) or node.op_type not in ("Conv", "Gemm", "MatMul") or node.input[1] not in weights:
         return None
     name, values, options = node.input[1], weights[node.input[1]], _options(node)
     if node.op_type == "Conv":

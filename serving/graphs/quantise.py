@@ -22,6 +22,7 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 from serving.common.explain import first_line
 from serving.common.tensors import Array
 from serving.errors import ModelError
+from serving.graphs.exact import is_exact
 from serving.graphs.fold import folded
 
 CALIBRATION_ITEMS = 128
@@ -53,6 +54,7 @@ def quantised(name: str, model: onnx.ModelProto, items: Array) -> onnx.ModelProt
                 reduce_range=True,
                 activation_type=QuantType.QUInt8,
                 weight_type=QuantType.QInt8,
+                nodes_to_exclude=[node.name for node in onnx.load(prepared).graph.node if is_exact(node)],
             )
             return onnx.load(written)
     except Exception as error:  # what the tool raises shares no base but Exception

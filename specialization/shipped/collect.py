@@ -26,6 +26,7 @@ SHARES = {
     "drawn": 0.3,
 }
 """Shares of a network's pictures by kind; within each, all classes are equally frequent: no kind tells the class."""
+HELD_OUT_PHOTOS = ("vehicle6 photos", "test, 15 % by hash of the file name")
 DRAWN_SEED, UNSEEN_SEED = 1, 1_000_001
 DRAWN_SIZE = 96
 
@@ -78,7 +79,7 @@ def collect(data: Path, amounts: Amounts, seed: int) -> Sources:
     }
     tiny_photos = cifar(data / "images" / "cifar10_jpeg_test.npz", amounts.cifar_test)
     held_out = {
-        ("vehicle6 photos", "test, 15 % by hash of the file name"): test_photos,
+        HELD_OUT_PHOTOS: test_photos,
         ("drawn street crops", f"seed {UNSEEN_SEED}, never learnt"): _drawn(UNSEEN_SEED, amounts.drawn_test),
         ("crops drawn at eye level", f"seed {UNSEEN_SEED + 1}, never learnt"): _drawn(
             UNSEEN_SEED + 1, amounts.eye_level_test, "eye-level"

@@ -18,7 +18,8 @@ from serving.architectures.resnet import ResNet
 from serving.catalogue.cards import Accuracy, ModelCard, write_card
 from serving.catalogue.lookup import SHIPPED, file_sha256
 from specialization.shipped.augment import augment, nudge
-from specialization.shipped.collect import Amounts, Sources, collect
+from specialization.shipped.collect import HELD_OUT_PHOTOS, Amounts, Sources, collect
+from specialization.shipped.doubt import doubt
 from specialization.shipped.measure import accuracies, predictor
 from specialization.shipped.networks import warm_start
 from specialization.shipped.recipes import RECIPES, Recipe
@@ -41,6 +42,10 @@ def main() -> None:
             network = train(recipe, sources, arguments.data, arguments.models, arguments.threads)
             directory.mkdir(parents=True, exist_ok=True)
             export(network, directory / WEIGHTS, recipe.side, half=True)
+        if recipe.doubts and (arguments.doubt or not arguments.cards):
+            photos = [image for image, _ in sources.held_out[HELD_OUT_PHOTOS]]
+            rng = np.random.default_rng((recipe.seed, len(recipe.stages)))
+            doubt(recipe, directory / WEIGHTS, sources.samples(recipe.classes, recipe.groups), photos, rng)
         describe(recipe, directory, sources, arguments.threads)
 
 
@@ -106,6 +111,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m specialization.shipped.train_recognisers", description=__doc__)
     parser.add_argument("--only", action="append", choices=[recipe.name for recipe in RECIPES], help="repeatable")
     parser.add_argument("--cards", action="store_true", help="train nothing: measure the weights in --models again")
+    parser.add_argument("--doubt", action="store_true", help="with --cards: learn anew what is familiar")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="images/, videos/ and weights/")
     parser.add_argument("--models", type=Path, default=SHIPPED, help="where the results go")
     parser.add_argument("--threads", type=int, default=2)

@@ -109,12 +109,23 @@ def test_types_are_hardly_named_at_eye_level_which_was_not_learnt() -> None:
     assert all(float(row["given"]) <= 1 / 8 for row in found)
 
 
+def test_an_unfamiliar_view_is_not_named() -> None:
+    """Without its doubts ``vehicle-type`` named 5 of the 25 vehicles at eye level, 3 of them wrongly."""
+    (found,) = [row for row in committed() if (row["model"], row["view"]) == ("vehicle-type", "street level")]
+    assert float(found["given"]) == 0.0
+    assert int(found["answers"]) == 0
+
+
 def test_shown_little_detail_types_are_right_more_often_and_as_sure_as_right_on_any_view() -> None:
-    """Shown all detail it was right in .35 of the looks at eye level, with confidences that were off by .23."""
+    """Shown all detail it was right in .35 of the looks at eye level, with confidences that were off by .23.
+
+    In the car park, which is somewhat unlike what was learnt, it is always right and less sure.
+    """
     every = [row for row in rows() if (row["model"], row["least_confidence"]) == ("vehicle-type", "0.0")]
     (street,) = [row for row in every if (row["view"], row["unit"]) == ("street level", "look")]
     assert float(street["right"]) > 0.5
-    assert all(float(row["ece"]) <= 0.1 for row in every)
+    assert all(float(row["ece"]) <= 0.15 for row in every)
+    assert all(float(row["ece"]) <= 0.1 for row in every if row["unit"] == "look" and row["view"] != "car park")
 
 
 @pytest.mark.data
