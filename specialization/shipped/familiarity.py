@@ -29,7 +29,7 @@ SHRINKAGE = 1e-3
 USUAL = 0.95
 """Share of the certain names for held-out pictures that stay as certain."""
 SCALE = 0.6
-"""Of the logits where nothing alike was learnt: confidences then are about the share that is right."""
+"""Factor of the logits where nothing alike was learnt: confidences then are about the share that is right."""
 CERTAIN = f"{EXACT}certain"
 """The logits before any doubt."""
 

@@ -50,7 +50,7 @@ class Recipe:
     views: str = ""
     """For the card: how the cameras stood that made its pictures."""
     temperature: float = 1.0
-    """For the card, as ``python -m benchmarks.recognisers`` fits it to views that were not learnt from; without doubts."""
+    """For the card, as ``python -m benchmarks.recognisers`` fits it, without doubts, to views not learnt from."""
     min_confidence: float = 0.0
     """For the card: by that benchmark .85 of the answers are right on oblique views that were not learnt from. Where a
     network knows nothing at eye level, one vehicle of eight at most is named there."""
