@@ -59,11 +59,6 @@ class Bisection:
         """The span to be judged; None at the end, and while a frame is to be detected."""
         return self._open[-1] if self._open and self.wanted is None else None
 
-    @property
-    def jumpy(self) -> bool:
-        """Whether looking ahead was of no use: at the end, all of several frames were detected."""
-        return len(self._times_s) > 2 and not self.filled
-
     def detected(self) -> None:
         """Note that the objects of the wanted frame are known."""
         self.wanted = None

@@ -19,8 +19,7 @@ from operators.detect.needed.changes import COLUMNS, ROWS, Cells
 
 Reason = Literal["first", "still", "pace", "unsteady", "motion"]
 """``first``: nothing is known yet; ``still``: nothing has moved for long; ``pace``: so many frames were skipped;
-``unsteady``: a cut, a change of light, a moving camera, or nothing that looking ahead explains; ``motion``: something
-moves outside of the known boxes."""
+``unsteady``: a cut, a change of light, or a moving camera; ``motion``: something moves outside of the known boxes."""
 
 LONGEST_STILL_S = 2.0
 """The detector runs so often on a picture in which nothing moves: it may have overlooked something."""
@@ -32,8 +31,6 @@ UNSTEADY_SHARE = 0.35
 """From this share of changed cells on the picture as a whole has changed."""
 UNSTEADY_S = 0.3
 """So long the detector then runs on every frame."""
-JUMPY_WINDOWS, JUMPY_S = 2, 2.0
-"""After so many windows in a row in which no frame was skipped it runs on every frame, for so many seconds."""
 FIRST_REST_S, LONGEST_REST_S = 0.4, 12.8
 """How long movement in a cell is not asked about after the detector had no word for it; doubled each time."""
 SPREAD = 2
@@ -61,7 +58,6 @@ class When:
         self._rests_s = np.full((ROWS, COLUMNS), FIRST_REST_S)
         self._asked_again_s = np.zeros((ROWS, COLUMNS))
         self._nameless = np.zeros((ROWS, COLUMNS), bool)
-        self._jumpy = 0
 
     @property
     def age_s(self) -> float:
@@ -108,12 +104,9 @@ class When:
         self._rests_s[covered] = FIRST_REST_S
         self._rest(np.zeros_like(covered) if news is None else news & ~covered)
 
-    def looked_ahead(self, now_s: float, jumpy: bool) -> None:
-        """Go on at the end of a window; ``jumpy``: no frame of it was skipped."""
+    def looked_ahead(self, now_s: float) -> None:
+        """Go on at the end of a window."""
         self._now_s = now_s
-        self._jumpy = self._jumpy + 1 if jumpy else 0
-        if self._jumpy >= JUMPY_WINDOWS:
-            self._jumpy, self._unsteady_until_s = 0, now_s + JUMPY_S
 
     def _rest(self, nameless: NDArray[np.bool_]) -> None:
         self._asked_again_s[nameless] = self._now_s + self._rests_s[nameless]

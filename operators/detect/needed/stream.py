@@ -92,7 +92,7 @@ class StreamView:
         for frame in frames[1:]:
             self._clock.move(frame.media_time_s)
         self.planned = {frame.seq: plan for frame, plan in zip(frames, window.planned, strict=True)}
-        self.when.looked_ahead(self._clock.now_s, window.bisection.jumpy)
+        self.when.looked_ahead(self._clock.now_s)
         self._before, self._latest, self._seen = None, window.end, None
         self._detected(window.regions, window.news)
 

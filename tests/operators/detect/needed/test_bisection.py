@@ -74,30 +74,25 @@ def test_a_window_that_its_ends_explain_takes_one_detection() -> None:
     detected, window = played([n / 25 for n in range(13)], lambda span: "explained")
     assert detected == [12]
     assert window.filled == [Span(0, 12)]
-    assert not window.jumpy
 
 
 def test_a_cut_is_followed_to_the_frame() -> None:
     detected, window = played([n / 25 for n in range(13)], lambda s: "cut" if s.first < 8 <= s.last else "explained")
     assert {7, 8} <= set(detected)
     assert len(detected) < 6
-    assert not window.jumpy
 
 
-def test_a_window_of_which_no_frame_can_be_skipped_is_jumpy() -> None:
+def test_only_cuts_are_followed_to_every_frame() -> None:
     detected, window = played([n / 25 for n in range(13)], lambda span: "cut")
     assert sorted(detected) == list(range(1, 13))
-    assert window.jumpy
     detected, window = played([n / 25 for n in range(13)], lambda span: "unexplained")
     assert len(detected) == 4
-    assert not window.jumpy
 
 
 def test_two_frames_leave_nothing_between() -> None:
     detected, window = played([0.0, 0.04], lambda span: "unexplained")
     assert detected == [1]
     assert window.filled == []
-    assert not window.jumpy
 
 
 def test_a_larger_pace_looks_farther_ahead() -> None:

@@ -8,7 +8,6 @@ import pytest
 from operators.detect.needed.changes import COLUMNS, ROWS, Cells
 from operators.detect.needed.policy import (
     FIRST_REST_S,
-    JUMPY_S,
     LONGEST_MOVING_S,
     LONGEST_STILL_S,
     SPREAD,
@@ -122,17 +121,9 @@ def test_nothing_is_skipped_at_the_pace_of_one() -> None:
     assert [frame(when, number / 10, STILL, every=1) for number in range(3)] == ["first", "pace", "pace"]
 
 
-def test_after_windows_without_a_skipped_frame_the_detector_runs_on_every_frame_for_a_while() -> None:
+def test_looking_ahead_goes_on_after_windows_in_which_no_frame_was_skipped() -> None:
     when = When()
-    when.due(0.0, 3)
-    when.looked_ahead(0.5, jumpy=True)
-    when.looked_ahead(1.0, jumpy=False)
-    when.detected(NOTHING)
-    when.looked_ahead(1.5, jumpy=True)
-    assert when.due(1.6, 3) is None
-    when.looked_ahead(2.0, jumpy=True)
-    when.detected(NOTHING)
-    assert when.due(2.0 + JUMPY_S - 0.1, 3) == "unsteady"
-    when.looked_ahead(2.0 + JUMPY_S, jumpy=True)
-    when.detected(NOTHING)
-    assert when.due(2.1 + JUMPY_S, 3) is None
+    for number in range(4):
+        assert when.due(number / 5, 3) == (None if number else "first")
+        when.looked_ahead((number + 1) / 5)
+        when.detected(NOTHING)
