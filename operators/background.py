@@ -8,12 +8,21 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Generic, TypeVar
-
-from serving.common.tensors import Image
+from typing import Generic, Protocol, TypeVar
 
 log = logging.getLogger(__name__)
 
+
+class HasBytes(Protocol):
+    """A crop, or pictures with what has to be known to look at them."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the pixels."""
+        ...
+
+
+P = TypeVar("P", bound=HasBytes)
 T = TypeVar("T")
 
 MAX_WAITING = 256
@@ -23,10 +32,10 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PendingLook(Generic[T]):
+class PendingLook(Generic[P, T]):
     """A crop that waits for the oracle."""
 
-    crop: Image
+    crop: P
     """A copy: a view would keep the whole frame in memory."""
     on_seen: Callable[[T], None]
     """Called with the oracle's answer."""
@@ -39,18 +48,18 @@ class PendingLook(Generic[T]):
         return self.crop.nbytes
 
 
-class Backlog(Generic[T]):
+class Backlog(Generic[P, T]):
     """Bounded. Crops of a frame are held until the frame's result has been sent, then looked at in their order.
 
     A full backlog says so *before* it is decided which crop is taken, so nothing that was chosen at random has to be
     thrown away for want of room: what is chosen remains a fair sample of what came while there was room.
     """
 
-    def __init__(self, look: Callable[[Image], Awaitable[T]], failing: str) -> None:
+    def __init__(self, look: Callable[[P], Awaitable[T]], failing: str) -> None:
         """``failing``: the warning that is logged, once, where looking fails."""
         self._look, self._failing = look, failing
-        self._held: dict[str, list[PendingLook[T]]] = {}
-        self._waiting: deque[PendingLook[T]] = deque()
+        self._held: dict[str, list[PendingLook[P, T]]] = {}
+        self._waiting: deque[PendingLook[P, T]] = deque()
         self._bytes = 0
         self._task: asyncio.Task[None] | None = None
         self._complained = False
@@ -61,7 +70,7 @@ class Backlog(Generic[T]):
         held = sum(map(len, self._held.values()))
         return self._bytes < MAX_BYTES and held + len(self._waiting) < MAX_WAITING
 
-    def hold(self, stream: str, looks: Sequence[PendingLook[T]]) -> None:
+    def hold(self, stream: str, looks: Sequence[PendingLook[P, T]]) -> None:
         """Hold crops of a stream's latest frame until its ``result_sent``."""
         if looks:
             self._held.setdefault(stream, []).extend(looks)
@@ -97,7 +106,7 @@ class Backlog(Generic[T]):
                 self._waiting.popleft()
                 self._settle(look, seen)
 
-    def _settle(self, look: PendingLook[T], seen: T | BaseException) -> None:
+    def _settle(self, look: PendingLook[P, T], seen: T | BaseException) -> None:
         if isinstance(seen, BaseException):
             self._give_up(look)
             self._complain(seen)
@@ -105,7 +114,7 @@ class Backlog(Generic[T]):
         self._bytes -= look.size_bytes
         look.on_seen(seen)
 
-    def _give_up(self, look: PendingLook[T]) -> None:
+    def _give_up(self, look: PendingLook[P, T]) -> None:
         self._bytes -= look.size_bytes
         look.give_up()
 

@@ -1,6 +1,7 @@
 """Audits of skipped frames: the detector runs on them afterwards, without delaying frames.
 
-It also runs on the frame before, unless it has done so already: its answers are compared with its own ones there.
+Where the published regions do not agree, it also runs on the frame before, unless it has done so already: its answers
+are compared with its own ones there. Where they agree the deficit is 0, whatever it would find on the frame before.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Before:
 
     image: Image
     found: Sequence[Region] | None
-    """What the detector found on it; None where it was skipped: then an audit has to run the detector on it too."""
+    """What the detector found on it; None where it was skipped: an audit may have to run it then."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +46,21 @@ class _Skipped:
     media_time_s: float
     image: Image
     published: Sequence[Region]
+    before: Image | Sequence[Region]
+    """The frame before, or what the detector found on it."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the pictures."""
+        return self.image.nbytes + (self.before.nbytes if isinstance(self.before, np.ndarray) else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What an audit has found."""
+
+    now: Sequence[Region]
+    deficit: float
 
 
 class Audits:
@@ -54,7 +70,7 @@ class Audits:
         """``sure``: the confidence from which an object counts wherever it is missing."""
         self._node, self._detector, self._model, self._sure = node, detector, model, sure
         self._observer = observer
-        self._backlog: Backlog[list[list[Region]]] = Backlog(self._run, "skipped frames cannot be audited")
+        self._backlog: Backlog[_Skipped, _Seen] = Backlog(self._run, "skipped frames cannot be audited")
 
     @property
     def has_room(self) -> bool:
@@ -63,11 +79,10 @@ class Audits:
 
     def hold(self, before: Before, frame: Frame, published: Sequence[Region], tell: Told) -> None:
         """Audit a skipped frame once its result has been sent; ``before``: the frame before, as large."""
-        unseen = [before.image] if before.found is None else []
-        pictures = np.stack([*unseen, frame.image])
-        skipped = _Skipped(frame.stream, frame.media_time_s, pictures[-1], [replace(each) for each in published])
-        compare = partial(self._compare, before.found, skipped, tell)
-        self._backlog.hold(frame.stream, [PendingLook(pictures, compare, _nothing)])
+        earlier = before.image.copy() if before.found is None else before.found
+        regions = [replace(each) for each in published]
+        skipped = _Skipped(frame.stream, frame.media_time_s, frame.image.copy(), regions, earlier)
+        self._backlog.hold(frame.stream, [PendingLook(skipped, partial(self._tell, skipped, tell), _nothing)])
 
     def discard(self, stream: str) -> None:
         """The stream's latest frame was dropped or failed: nobody got its regions."""
@@ -81,23 +96,24 @@ class Audits:
         """Finish waiting audits within the time, and give up the rest."""
         await self._backlog.close(within_s)
 
-    async def _run(self, pictures: Image) -> list[list[Region]]:
-        return [await self._detect(picture) for picture in pictures]
+    async def _run(self, skipped: _Skipped) -> _Seen:
+        """The deficit: the detector's agreement with itself one frame earlier, less that of the published regions."""
+        now, earlier = await self._detect(skipped.image), skipped.before
+        agreed = agreement(now, skipped.published, self._sure)
+        if agreed == 1.0:
+            return _Seen(now, 0.0)
+        if isinstance(earlier, np.ndarray):
+            earlier = await self._detect(earlier)
+        return _Seen(now, max(0.0, same_counts(earlier, now, self._sure) - agreed))
 
     async def _detect(self, picture: Image) -> list[Region]:
         frame = frame_of(AUDITED, picture)
         return await self._detector.process(frame, (), Call(Decision(self._model), BACKGROUND))
 
-    def _compare(
-        self, before: Sequence[Region] | None, skipped: _Skipped, tell: Told, found: list[list[Region]]
-    ) -> None:
-        """The deficit: the detector's agreement with itself one frame earlier, less that of the published regions."""
-        now = found[-1]
-        own = same_counts(found[0] if before is None else before, now, self._sure)
-        deficit = max(0.0, own - agreement(now, skipped.published, self._sure))
-        tell(deficit)
-        if deficit > 0:
-            self._observer.audit_disagreed(self._disagreement(skipped, now), skipped.image)
+    def _tell(self, skipped: _Skipped, tell: Told, seen: _Seen) -> None:
+        tell(seen.deficit)
+        if seen.deficit > 0:
+            self._observer.audit_disagreed(self._disagreement(skipped, seen.now), skipped.image)
 
     def _disagreement(self, skipped: _Skipped, now: Sequence[Region]) -> Disagreement:
         return Disagreement(

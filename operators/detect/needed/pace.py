@@ -23,8 +23,8 @@ PACES = (1, 2, 3, 4, 6, 8)
 """The detector runs on every n-th frame at least, where something moves; at 1 nothing is skipped."""
 FIRST = PACES.index(3)
 RATE, PROBATION_RATE = 0.01, 0.05
-"""Share of skipped frames that are audited, once the pace is proven and before. An audit runs the
-detector twice, or once where it has just run on the frame before."""
+"""Share of skipped frames that are audited, once the pace is proven and before. An audit runs the detector once, or
+twice where it disagrees and has not just run on the frame before."""
 ERROR = 0.05
 """Probability that a pace is ever judged wrongly."""
 FIRST_REST, LONGEST_REST = 2_000, 64_000

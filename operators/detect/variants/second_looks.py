@@ -34,7 +34,7 @@ class SecondLooks:
 
     def __init__(self, detector: Operator, models: Sequence[str]) -> None:
         self._detector = detector
-        self._backlogs: dict[str, Backlog[list[Region]]] = {
+        self._backlogs: dict[str, Backlog[Image, list[Region]]] = {
             model: Backlog(partial(self._find, model), f"{model} cannot look at frames for an audit")
             for model in models
         }

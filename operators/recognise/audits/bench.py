@@ -15,6 +15,7 @@ from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
 from operators.wire.schema import Attribute
+from serving.common.tensors import Image
 
 OnOutcome = Callable[[NodeStream, Outcome], None]
 """Called with the stream as it was when the object was answered for."""
@@ -29,7 +30,7 @@ class Bench:
 
     node: str
     oracle: Oracle
-    backlog: Backlog[Attribute]
+    backlog: Backlog[Image, Attribute]
     """Crops that wait for the oracle."""
     shadow: Shadow
     """Frames that wait for shortcuts."""

@@ -91,7 +91,7 @@ class LookAudits:
             ],
         )
 
-    def _look(self, drawn: _Drawn) -> PendingLook[Attribute]:
+    def _look(self, drawn: _Drawn) -> PendingLook[Image, Attribute]:
         audit = drawn.stream.audits.of(drawn.link.key)
         return PendingLook(drawn.crop, partial(self._again, drawn), partial(audit.give_up, 1))
 

@@ -24,6 +24,7 @@ from operators.recognise.objects.sight import cut_off
 from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.shortcut import Outcome, Shortcut
 from operators.wire.schema import Attribute
+from serving.common.tensors import Image
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +135,8 @@ class TrackAudits:
         if asked.trial.shadow:
             self._bench.shadow.hold(link, frame, [Question(region, partial(self._said_in_shadow, asked))], call)
             return
-        look: PendingLook[Attribute] = PendingLook(crop, partial(self._seen, asked), partial(self._seen, asked, None))
+        seen = partial(self._seen, asked)
+        look: PendingLook[Image, Attribute] = PendingLook(crop, seen, partial(seen, None))
         self._bench.backlog.hold(asked.stream.name, [look])
 
     def _said_in_shadow(self, asked: _Asked, said: Attribute | None, token: object) -> None:

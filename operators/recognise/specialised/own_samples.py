@@ -70,7 +70,7 @@ class OwnSamples:
         ``outlet``: takes the samples, with stream and label, where they are not kept here.
         """
         self.directory, self._outlet = directory, outlet
-        self._backlog: Backlog[NDArray[np.float32]] = Backlog(features, "no samples are taken")
+        self._backlog: Backlog[Image, NDArray[np.float32]] = Backlog(features, "no samples are taken")
         self._ring: SampleRing | None = None
         self._counts: dict[int, int] = {}
         self._offered: dict[int, int] = {}

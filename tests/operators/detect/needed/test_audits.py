@@ -39,20 +39,21 @@ def bright(level: int) -> Frame:
 
 
 @pytest.mark.parametrize(
-    ("found", "seen", "deficit"),
+    ("found", "published", "seen", "deficit"),
     [
-        (None, [1, 2], 0.0),  # the detector itself found one more than before
-        ([thing(LEFT)], [2], 0.0),
-        ([thing(LEFT), thing(RIGHT)], [2], 0.5),  # it agreed with itself, the published regions lack one of two
+        (None, [LEFT], [2, 1], 0.0),  # the detector itself found one more than before
+        (None, [LEFT, RIGHT], [2], 0.0),  # the published regions agree
+        ([thing(LEFT)], [LEFT], [2], 0.0),
+        ([thing(LEFT), thing(RIGHT)], [LEFT], [2], 0.5),  # it agreed with itself, the published regions lack one of two
     ],
 )
-async def test_the_frame_before_is_detected_on_unless_it_was_before(
-    found: list[Region] | None, seen: list[int], deficit: float
+async def test_the_frame_before_is_detected_on_where_it_matters_and_was_not_before(
+    found: list[Region] | None, published: list[Box], seen: list[int], deficit: float
 ) -> None:
     detector, told = Counter(), list[float]()
     heard = Recording()
     audits = Audits("find", detector, "finder", 0.5, heard)
-    audits.hold(Before(bright(1).image, found), bright(2), [thing(LEFT)], told.append)
+    audits.hold(Before(bright(1).image, found), bright(2), [thing(box) for box in published], told.append)
     audits.result_sent(bright(2).stream)
     await audits.close(10.0)
     assert detector.seen == seen

@@ -77,15 +77,15 @@ def test_a_window_that_its_ends_explain_takes_one_detection() -> None:
 
 
 def test_a_cut_is_followed_to_the_frame() -> None:
-    detected, window = played([n / 25 for n in range(13)], lambda s: "cut" if s.first < 8 <= s.last else "explained")
+    detected, _ = played([n / 25 for n in range(13)], lambda s: "cut" if s.first < 8 <= s.last else "explained")
     assert {7, 8} <= set(detected)
     assert len(detected) < 6
 
 
 def test_only_cuts_are_followed_to_every_frame() -> None:
-    detected, window = played([n / 25 for n in range(13)], lambda span: "cut")
+    detected, _ = played([n / 25 for n in range(13)], lambda span: "cut")
     assert sorted(detected) == list(range(1, 13))
-    detected, window = played([n / 25 for n in range(13)], lambda span: "unexplained")
+    detected, _ = played([n / 25 for n in range(13)], lambda span: "unexplained")
     assert len(detected) == 4
 
 

@@ -42,6 +42,7 @@ async def test_audits_ask_the_reference_and_not_the_model_that_ran() -> None:
 @pytest.mark.parametrize(("model", "always_two"), [("another", True), ("finder", False)])
 async def test_what_another_model_found_is_not_taken_for_the_references(model: str, always_two: bool) -> None:
     reference, engine = Reference(), FakeEngine()
+    reference.drifts = True  # it finds the object elsewhere: that is compared with where it found it before
     engine.costs_s["finder"] = 10.0
     operator = DetectWhenNeeded("find", Finder(), "finder", Terms(0.95, 0.3, engine), reference)
     for number in range(400):
