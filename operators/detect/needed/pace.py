@@ -5,8 +5,16 @@ published objects agree less with the detector than the detector does with itsel
 pace are a sum of bounded terms, for which the interval of ``cache_adapt/audit/confidence.py`` holds as it does for
 disagreements that are 0 or 1: r^d ≤ 1 + d (r - 1) for 0 ≤ d ≤ 1 and r > 0, since r^d is convex in d.
 
-A pace whose mean deficit is proven to be within the tolerance gives way to the next larger one; a pace that is proven
-to exceed it, to the next smaller one, and rests before it is tried again, twice as long each time.
+**Credit.** Every audit adds the deficit that is tolerated to the credit of a stream and takes away the one that it
+finds; what exceeds ``MOST_CREDIT`` is lost. A pace that has used it up gives way to the next smaller one and rests,
+twice as long each time; the stream has full credit again. A pace at which audits tolerate one deficit more than they
+found, and twice as many as they found, gives way to the next larger one, at which they may double: the credit stays as
+it is. So over any stretch between two uses of it audits find at most ``MOST_CREDIT`` + 1 deficits more than they
+tolerate. Which frames are audited is chance, and the deficits that are found are therefore, in expectation, those of
+all skipped frames, each counted with the probability of its audit, whatever the content does and whenever one stops to
+look (Doob's optional stopping): what is published keeps to the same bound.
+
+**Proof.** A pace whose mean deficit is proven to be within the tolerance is audited more seldom.
 """
 
 from __future__ import annotations
@@ -26,7 +34,9 @@ RATE, PROBATION_RATE = 0.01, 0.05
 """Share of skipped frames that are audited, once the pace is proven and before. An audit runs the detector once, or
 twice where it disagrees and has not just run on the frame before."""
 ERROR = 0.05
-"""Probability that a pace is ever judged wrongly."""
+"""Probability that a pace is ever proven wrongly to be within the tolerance."""
+MOST_CREDIT = 4.0
+"""Deficits beyond the tolerated ones for which a stream is good, at first and at most."""
 FIRST_REST, LONGEST_REST = 2_000, 64_000
 """Frames for which a pace that was too large is not tried again; doubled each time."""
 MEMORY = 20.0
@@ -55,6 +65,8 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True):
         list[Annotated[int, Meta(ge=0, le=LONGEST_REST)]], Meta(min_length=len(PACES), max_length=len(PACES))
     ]
     """Frames for which each pace is not tried again."""
+    credit: Annotated[float, Meta(gt=0, le=MOST_CREDIT)] = MOST_CREDIT
+    """Deficits beyond the tolerated ones for which the stream is still good."""
 
 
 @dataclass
@@ -75,6 +87,7 @@ class Pace:
         self.evidence = Evidence()
         self._step = FIRST if tolerance > 0 else 0
         self._proven = False
+        self._credit = MOST_CREDIT
         self._unclaimed = 0.0
         self._frames = 0
         self._failures = [0] * len(PACES)
@@ -88,7 +101,7 @@ class Pace:
         """
         pace = cls(tolerance)
         pace.evidence = Evidence(learnt.weight, learnt.deficits, learnt.audits)
-        pace._step, pace._proven = learnt.step, learnt.proven
+        pace._step, pace._proven, pace._credit = learnt.step, learnt.proven, learnt.credit
         pace._failures, pace._resting_until = list(learnt.failures), list(learnt.rests)
         return pace
 
@@ -103,6 +116,7 @@ class Pace:
             audits=min(self.evidence.audits, MOST_AUDITS),
             failures=[min(failures, MOST_FAILURES) for failures in self._failures],
             rests=[max(0, until - self._frames) for until in self._resting_until],
+            credit=self._credit,
         )
 
     @property
@@ -148,23 +162,27 @@ class Pace:
         evidence.weight += weight
         evidence.deficits += deficit
         evidence.audits += 1
-        self._judge()
+        self._credit = min(self._credit + self.tolerance * weight - deficit, MOST_CREDIT)
+        if self._credit <= 0:
+            self._give_way()
+        else:
+            self._judge()
+
+    def _give_way(self) -> None:
+        self._failures[self._step] += 1
+        rest = min(FIRST_REST << (self._failures[self._step] - 1), LONGEST_REST)
+        self._resting_until[self._step], self._credit = self._frames + rest, MOST_CREDIT
+        self._enter(self._step - 1)
 
     def _judge(self) -> None:
-        found = self.evidence
+        found, larger = self.evidence, self._step + 1
         allowed = self.tolerance * found.weight
-        decided = against(found.deficits, allowed, ERROR)
-        if decided and found.deficits > allowed:
-            self._failures[self._step] += 1
-            rest = min(FIRST_REST << (self._failures[self._step] - 1), LONGEST_REST)
-            self._resting_until[self._step] = self._frames + rest
-            self._enter(self._step - 1)
-        elif decided:
+        if found.deficits < allowed and against(found.deficits, allowed, ERROR):
             self._proven = True
-            larger = self._step + 1
-            if larger < len(PACES) and self._frames >= self._resting_until[larger]:
-                self._enter(larger)
-        if allowed >= MEMORY:
+        promising = allowed >= found.deficits + max(1.0, found.deficits)
+        if promising and larger < len(PACES) and self._frames >= self._resting_until[larger]:
+            self._enter(larger)
+        elif allowed >= MEMORY:
             self.evidence = Evidence(found.weight / 2, found.deficits / 2, found.audits)
 
     def _enter(self, step: int) -> None:

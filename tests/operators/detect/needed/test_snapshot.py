@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.detect.needed.operator import DetectWhenNeeded, Terms
-from operators.detect.needed.pace import FIRST_REST, LONGEST_REST, PACES, Pace
+from operators.detect.needed.pace import FIRST_REST, LONGEST_REST, MOST_CREDIT, PACES, Pace
 from operators.detect.needed.snapshot import LARGEST_BYTES, from_json, to_json
 from operators.testing.builders import CALL, make_frame
 from operators.testing.engine import FakeEngine
@@ -102,6 +102,14 @@ def test_audits_weigh_the_same_before_and_after() -> None:
         assert other.learnt == one.learnt
 
 
+def test_a_snapshot_that_names_no_credit_has_all_of_it() -> None:
+    found = json.loads(saved(Pace(TOLERANCE)))
+    del found["learnt"]["credit"]
+    learnt = from_json(json.dumps(found).encode(), "finder", ACCURACY, "here")
+    assert learnt is not None
+    assert learnt.credit == MOST_CREDIT
+
+
 @pytest.mark.parametrize(("model", "accuracy"), [("another", ACCURACY), ("finder", 0.9)])
 async def test_under_other_conditions_the_stream_begins_anew(model: str, accuracy: float) -> None:
     operator = needed(model, accuracy)
@@ -139,6 +147,8 @@ def changed(**values: Any) -> bytes:
         changed(rests=[LONGEST_REST + 1] * len(PACES)),
         changed(rests=[0] * 10_000),
         changed(proven=1),
+        changed(credit=0.0),
+        changed(credit=MOST_CREDIT + 1),
     ],
 )
 async def test_what_nobody_wrote_is_logged_and_ignored(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
