@@ -24,7 +24,9 @@ Reason = Literal["first", "still", "pace", "unsteady", "motion"]
 LONGEST_STILL_S = 2.0
 """The detector runs so often on a picture in which nothing moves: it may have overlooked something."""
 LONGEST_MOVING_S = 0.4
-"""The longest time that flow carries boxes, however few frames these are."""
+"""The longest time that flow carries boxes at the first pace, 3, and at smaller ones, however few frames these are."""
+MOVING_S = LONGEST_MOVING_S / 3
+"""The same for each frame of a larger pace, that audits have allowed."""
 MOMENT_S = 0.001
 """Time stamps are rounded."""
 UNSTEADY_SHARE = 0.35
@@ -92,7 +94,8 @@ class When:
             return "motion"
         if not (asked | (seen.changed & ~seen.news)).any():
             return None  # only what the detector has no word for moves
-        return "pace" if self._skipped + 1 >= every or self.age_s > LONGEST_MOVING_S - MOMENT_S else None
+        longest_s = max(LONGEST_MOVING_S, MOVING_S * every)
+        return "pace" if self._skipped + 1 >= every or self.age_s > longest_s - MOMENT_S else None
 
     def skipped(self) -> None:
         """The detector did not run on this frame."""

@@ -62,18 +62,17 @@ def test_movement_inside_the_boxes_is_detected_on_every_nth_frame(every: int) ->
     assert [number for number, why in enumerate(reasons) if why] == list(range(0, 13, every))
 
 
-def test_flow_carries_boxes_no_longer_than_so_many_seconds() -> None:
+@pytest.mark.parametrize(("every", "detected"), [(2, 2), (3, 2), (6, 4)])
+def test_flow_carries_boxes_no_longer_than_so_many_seconds(every: int, detected: int) -> None:
     when = When()
-    reasons = [frame(when, number / 5, INSIDE, every=8) for number in range(7)]
-    assert [number for number, why in enumerate(reasons) if why] == [0, 2, 4, 6]
+    reasons = [frame(when, number / 5, INSIDE, every) for number in range(9)]
+    assert [number for number, why in enumerate(reasons) if why] == list(range(0, 9, detected))
     assert LONGEST_MOVING_S == 0.4
 
 
 def test_movement_outside_is_detected_at_once_and_ever_more_seldom_where_nothing_is_found() -> None:
     when = When()
-    asked = [
-        number / 25 for number in range(2000) if frame(when, number / 25, OUTSIDE, every=1000) in ("motion", "pace")
-    ]
+    asked = [number / 25 for number in range(2000) if frame(when, number / 25, OUTSIDE, every=10) in ("motion", "pace")]
     assert asked[0] == 1 / 25
     pauses = np.diff(asked)
     assert pauses[0] == pytest.approx(FIRST_REST_S, abs=0.05)
