@@ -119,8 +119,11 @@ def write(path: Path, built: BuiltCaches) -> str:
     return digest(data)
 
 
-def read(path: Path, model_identity: str) -> BuiltCaches | None:
-    """The caches in a file; None where there is none. ModelError where it is damaged or for another network."""
+def read(path: Path, model: str, identity: str) -> BuiltCaches | None:
+    """The caches in a file; None where there is none. ModelError where it is damaged or for another network.
+
+    ``model``: the network's name, or a variant's id; ``identity``: the digest of what it runs.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -135,10 +138,10 @@ def read(path: Path, model_identity: str) -> BuiltCaches | None:
         built = BuiltCaches.from_bytes(data)
     except ModelError as error:
         raise ModelError(f"{path}: {error}; build them again") from None
-    if built.card.model_identity != model_identity:
-        raise ModelError(
-            f"{path}: made for other weights, or another input, of {built.card.model}; build the caches again"
-        )
+    if built.card.model_identity != identity:
+        others = "other weights, or another input, than here" if built.card.model == model else built.card.model
+        remedy = f"build them with: sluice caches build {model.partition('@')[0]}"
+        raise ModelError(f"{path}: made for {others}, not for {model}; {remedy}")
     return built
 
 

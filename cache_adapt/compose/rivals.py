@@ -41,16 +41,26 @@ class Plan:
 
 def planned(variants: Sequence[Variant]) -> Plan:
     """The fastest plan that keeps the target; the first variant is the oracle, which always does."""
-    fit = [each for each in variants if each.agreement >= each.problem.agreement - 1e-9]
-    alone = min(fit, key=lambda each: each.problem.whole)
-    plans = [plan for each in fit if (plan := _with_caches(each)) is not None]
+    without = alone(variants)
+    plans = [plan for each in _fit(variants) if (plan := _with_caches(each)) is not None]
     best = min(plans, key=lambda plan: plan.latency, default=None)
-    whole = alone.problem.whole
-    if best is None or best.latency > (1 - WORTH) * whole:
-        gain = 0.0 if best is None else 1 - best.latency / whole
-        reason = f"caches would save {max(gain, 0.0):.1%} of the latency of {alone.name}, less than {WORTH:.0%}"
-        return Plan(alone.name, (), whole, alone.agreement, reason)
-    return replace(best, reason=f"caches save {1 - best.latency / whole:.1%} of the latency of {alone.name}")
+    if best is None or best.latency > (1 - WORTH) * without.latency:
+        gain = 0.0 if best is None else 1 - best.latency / without.latency
+        reason = f"caches would save {max(gain, 0.0):.1%} of the latency of {without.variant}, less than {WORTH:.0%}"
+        return replace(without, reason=reason)
+    return replace(
+        best, reason=f"caches save {1 - best.latency / without.latency:.1%} of the latency of {without.variant}"
+    )
+
+
+def alone(variants: Sequence[Variant]) -> Plan:
+    """The fastest variant that keeps the target, without caches."""
+    best = min(_fit(variants), key=lambda each: each.problem.whole)
+    return Plan(best.name, (), best.problem.whole, best.agreement, "")
+
+
+def _fit(variants: Sequence[Variant]) -> list[Variant]:
+    return [each for each in variants if each.agreement >= each.problem.agreement - 1e-9]
 
 
 def _with_caches(variant: Variant) -> Plan | None:

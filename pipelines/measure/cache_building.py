@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from cache_adapt.caches import store
 from cache_adapt.caches.build import Built, Network, build
-from cache_adapt.caches.explore import Explored, Wanted, explore, problem
+from cache_adapt.caches.explore import Explored, explore
 from cache_adapt.caches.job import lookup_s
-from cache_adapt.compose.problem import Problem
-from cache_adapt.compose.rivals import Plan, Variant, planned
-from cache_adapt.exits.certify import Constraint, upper_bound
-from pipelines.measure.cache_files import EXPLORED, caches_file
-from pipelines.measure.tapped_pictures import OnProgress, Tapped, graph_of, item_s, tapped_pictures
+from cache_adapt.compose.problem import WORTH
+from cache_adapt.compose.rivals import Plan, Variant, alone, planned
+from pipelines.measure.cache_files import caches_file, explored_file
+from pipelines.measure.cache_ways import Way, fastest, measured_variants, oracle_way, variant_way
+from pipelines.measure.tapped_pictures import OnProgress, prepared, whole_of
 from pipelines.measure.template_data import Shown
-from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry
 from serving.common import files as atomic
 from serving.common.untrusted import decode
-from serving.engines.network import EngineNetwork
-from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.errors import Malformed, ModelError
-from serving.variants.artefacts import Calibration, folder
-from serving.variants.artefacts import build as build_variant
-from serving.variants.variant import Variant as WayToRun
-
-CALIBRATION = 200
-"""Pictures on which an int8 variant is calibrated; it is compared on the others."""
+from serving.errors import Malformed
 
 
 class Exploration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,6 +29,8 @@ class Exploration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     data_sha256: str
     agreement: float
+    network: str
+    """Digest of what caches were explored in."""
     explored: tuple[Explored, ...]
 
 
@@ -48,13 +39,30 @@ class CacheReport:
     """What a build found."""
 
     plan: Plan
-    """What to run: caches in the model, a variant of it, or the model alone."""
+    """What to run: caches in the model or in a variant of it, a variant, or the model alone."""
     built: Built
-    explored: Sequence[Explored]
+    explored: Mapping[str, Sequence[Explored]]
+    """By the network that it was explored in."""
     variants: Sequence[Variant]
-    whole_s: float
+    """The model first."""
+    left_agreement: float
+    """Share of the answers that are the model's, among those that the caches leave to the network that they are in."""
     file: Path | None
     """Where the caches were written; None: nothing was built."""
+
+    @property
+    def whole_s(self) -> float:
+        """Processor seconds of the model as it is."""
+        return self.variants[0].problem.whole
+
+    @property
+    def agreement(self) -> float:
+        """Share of all answers that are the model's, whoever gives them."""
+        built, certified = self.built.caches, self.built.certified
+        if built is None or certified is None:
+            return self.plan.agreement
+        left = 1 - sum(cache.hit_rate for cache in built.card.caches)
+        return certified.effect.agreement - left * (1 - self.left_agreement)
 
 
 @dataclass(frozen=True)
@@ -70,52 +78,74 @@ class Order:
 
 
 def build_caches(entry: Entry, order: Order, report: OnProgress) -> CacheReport:
-    """Explore, compose, build and store; nothing is stored where a variant alone is as fast.
+    """Explore, compose, build and store; nothing is stored where the model or a variant alone is as fast.
 
     Raises ModelError for a network that cannot be used, BadInput for pictures or places that cannot.
     """
-    shown, artefacts_dir = order.shown, order.artefacts_dir
-    found = tapped_pictures(entry, shown, report)
-    wanted = Wanted(Constraint(order.target, "answers"))
-    notes = folder(artefacts_dir, entry) / EXPLORED
-    kept = _Notes(notes, shown.sha256, order.target)
-    explored = _explored(found, wanted, () if order.again else kept.read(), kept, report)
-    whole = problem(found.cuts, found.whole_s, explored, wanted)
-    variants = [Variant(entry.card.name, 1.0, whole), *_int8(entry, found, whole, artefacts_dir, shown)]
-    plan = planned(variants)
-    network = Network(entry.card.name, entry.card.identity, found.whole_s)
-    built = Built(None, found.whole_s, None)
-    if plan.variant == entry.card.name and plan.choice:
-        report("building", 0.9)
-        built = build(network, found.cuts, explored, wanted)
-        if built.caches is None:
-            plan = replace(plan, choice=(), latency=found.whole_s, reason="calibrated together, caches do not pay")
-    path = None
-    if built.caches is not None:
-        path = caches_file(entry)
-        store.write(path, built.caches)
-    return CacheReport(plan, built, explored, variants, found.whole_s, path)
+    ways, others = _ways(entry, order, report)
+    explored = {way.name: _explored(entry, way, order, report) for way in ways}
+    rivals = [way.rival(explored[way.name], order.target) for way in ways]
+    rivals += [each for each in others if each.name not in explored]
+    plan = planned(rivals)
+    if not plan.choice:
+        return CacheReport(plan, Built(None, plan.latency, None), explored, rivals, 1.0, None)
+    report("building", 0.9)
+    found = {way.name: _built(way, explored[way.name], order.target) for way in ways}
+    way = min(ways, key=lambda each: found[each.name].latency_s if found[each.name].caches else float("inf"))
+    built, without = found[way.name], alone(rivals)
+    if built.caches is None or built.latency_s > (1 - WORTH) * without.latency:
+        plan = replace(without, reason="calibrated together, caches do not pay")
+        return CacheReport(plan, Built(None, plan.latency, None), explored, rivals, 1.0, None)
+    path = caches_file(entry, way.run)
+    store.write(path, built.caches)
+    reason = f"caches save {1 - built.latency_s / without.latency:.1%} of the latency of {without.variant}"
+    plan = replace(plan, variant=way.name, latency=built.latency_s, reason=reason)
+    return CacheReport(plan, built, explored, rivals, way.left_agreement(built.caches), path)
 
 
-def _explored(
-    found: Tapped, wanted: Wanted, known: Sequence[Explored], notes: _Notes, report: OnProgress
-) -> list[Explored]:
+def _ways(entry: Entry, order: Order, report: OnProgress) -> tuple[list[Way], list[Variant]]:
+    """The networks that caches are explored in, and all variants that were measured, without caches."""
+    network = whole_of(entry)
+    items = prepared(entry, order.shown, report)
+    oracle = oracle_way(entry, network, items, report)
+    where = order.artefacts_dir
+    found = measured_variants(entry, network, items, oracle.tapped.answers, where, order.shown.sha256)
+    whole = oracle.rival((), order.target).problem
+    best = fastest(found, order.target)
+    ways = [oracle] if best is None else [oracle, variant_way(entry, best, oracle, items, where, report)]
+    return ways, [each.rival(whole) for each in found]
+
+
+def _built(way: Way, explored: Sequence[Explored], target: float) -> Built:
+    """Caches in one network; those in a variant keep more than the target, so that it is kept together with that."""
+    network = Network(way.name, way.identity, way.tapped.whole_s)
+    found = build(network, way.tapped.cuts, explored, way.wanted(target))
+    if found.caches is None:
+        return found
+    card = msgspec.structs.replace(found.caches.card, agreement=target)
+    return replace(found, caches=replace(found.caches, card=card))
+
+
+def _explored(entry: Entry, way: Way, order: Order, report: OnProgress) -> list[Explored]:
+    wanted = way.wanted(order.target)
+    kept = _Notes(explored_file(entry, way.run), order.shown.sha256, wanted.constraint.agreement, way.identity)
     done: list[Explored] = []
-    most = len(found.cuts) * len(wanted.architectures)
-    for each in explore(found.cuts, wanted, lookup_s, known):
+    most = len(way.tapped.cuts) * len(wanted.architectures)
+    for each in explore(way.tapped.cuts, wanted, lookup_s, () if order.again else kept.read()):
         done.append(each)
-        report(f"{each.architecture} at {each.tensor}", len(done) / most)
-        notes.write(done)
+        report(f"{each.architecture} at {each.tensor} of {way.name}", len(done) / most)
+        kept.write(done)
     return done
 
 
 @dataclass(frozen=True)
 class _Notes:
-    """What was explored for one target on the same pictures, by this build and earlier ones."""
+    """What was explored in one network for one target on the same pictures, by this build and earlier ones."""
 
     path: Path
     data_sha256: str
-    target: float
+    agreement: float
+    network: str
 
     def read(self) -> tuple[Explored, ...]:
         """What there is."""
@@ -123,32 +153,10 @@ class _Notes:
             record = decode(self.path.read_bytes(), Exploration)
         except (OSError, Malformed):
             return ()
-        return record.explored if (record.data_sha256, record.agreement) == (self.data_sha256, self.target) else ()
+        known = record.data_sha256, record.agreement, record.network
+        return record.explored if known == (self.data_sha256, self.agreement, self.network) else ()
 
     def write(self, explored: Sequence[Explored]) -> None:
         """Keep this in place of what there was."""
-        record = Exploration(self.data_sha256, self.target, tuple(explored))
+        record = Exploration(self.data_sha256, self.agreement, self.network, tuple(explored))
         atomic.write(self.path, msgspec.json.encode(record))
-
-
-def _int8(entry: Entry, found: Tapped, whole: Problem, artefacts_dir: Path, shown: Shown) -> list[Variant]:
-    """The whole network in int8, measured in turns with itself; nothing where it cannot be quantised."""
-    name = entry.card.name
-    variant = WayToRun(name, "onnxruntime", "int8")
-    try:
-        path = build_variant(entry, variant, artefacts_dir, Calibration(found.items[:CALIBRATION], shown.sha256))
-        engine = OnnxRuntimeEngine(name, threads=1, precision="int8")
-        quick = EngineNetwork(name, read_weights(path, entry.card), engine)
-    except ModelError:
-        return []
-    full = EngineNetwork(name, graph_of(entry), OnnxRuntimeEngine(name, threads=1))
-    item = found.items[:1]
-    took = item_s({"full": partial(full.run, item), "quick": partial(quick.run, item)})
-    rest = found.items[CALIBRATION:] if len(found.items) > 2 * CALIBRATION else found.items
-    said = np.array([quick.run(rest[at : at + 1])[0].reshape(-1).argmax() for at in range(len(rest))])
-    wrong = int((said != found.answers[-len(rest) :]).sum())
-    for each in (quick, full):
-        each.close()
-    scale = took["quick"] / took["full"]
-    layers = [seconds * scale for seconds in whole.layers]
-    return [Variant(variant.id, 1 - upper_bound(wrong, len(rest)), replace(whole, layers=layers, caches=()))]

@@ -7,16 +7,34 @@ from pathlib import Path
 from cache_adapt.caches import store
 from pipelines.settings import cache_dir
 from serving.catalogue.lookup import Entry
-from serving.variants.artefacts import folder, user_cache
+from serving.variants.artefacts import folder, identity, user_cache
+from serving.variants.variant import Variant, reference
 
 FILE, EXPLORED = "caches.safetensors", "caches.explored.json"
 
 
-def caches_file(entry: Entry) -> Path:
-    """The caches that were built for a model; other weights, or another input, have another folder."""
-    return folder(cache_dir() or user_cache(), entry) / FILE
+def caches_file(entry: Entry, variant: Variant | None = None) -> Path:
+    """The caches of a model, or of a variant; other weights, or another input, have another folder."""
+    return _beside(entry, variant, FILE)
 
 
-def built_caches(entry: Entry) -> store.BuiltCaches | None:
-    """They, if there are any; ModelError where they cannot be used."""
-    return store.read(caches_file(entry), entry.card.identity)
+def explored_file(entry: Entry, variant: Variant) -> Path:
+    """What a build has explored so far."""
+    return _beside(entry, variant, EXPLORED)
+
+
+def built_caches(entry: Entry, variant: Variant | None = None) -> store.BuiltCaches | None:
+    """They, if there are any; ModelError where they cannot be used, or the variant is not there that they were for."""
+    path, name = caches_file(entry, variant), entry.card.name
+    if variant is None or variant.profiled == reference(name):
+        return store.read(path, name, entry.card.identity)
+    if not path.is_file():
+        return None
+    return store.read(path, variant.profiled.id, identity(entry, variant, cache_dir() or user_cache()))
+
+
+def _beside(entry: Entry, variant: Variant | None, what: str) -> Path:
+    """The name says the variant; that of the network as it is says nothing."""
+    whole = variant is None or variant.profiled == reference(entry.card.name)
+    stem = "" if variant is None or whole else f"{variant.profiled.id.partition('@')[2]}."
+    return folder(cache_dir() or user_cache(), entry) / f"{stem}{what}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, islice
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -16,8 +17,10 @@ from cache_adapt.caches.explore import Cut
 from cache_adapt.caches.training import Lessons
 from operators.recognise.classifier import probabilities
 from pipelines.measure.template_data import Shown
+from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, verify
+from serving.common.precision import Precision
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import ExitOutputs, Exits
@@ -42,49 +45,84 @@ OnProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
+class Whole:
+    """A network that may be cut, as ONNX Runtime runs it."""
+
+    card: ModelCard
+    graph: onnx.ModelProto
+    precision: Precision
+
+    @property
+    def points(self) -> list[CutPoint]:
+        """Where caches may be."""
+        return [point for point in cut_points(self.graph) if tap_grid(point)]
+
+    def opened(self) -> EngineNetwork:
+        """It on one thread."""
+        engine = OnnxRuntimeEngine(self.card.name, threads=1, precision=self.precision)
+        return EngineNetwork(self.card.name, self.graph, engine)
+
+
+@dataclass(frozen=True)
 class Tapped:
     """A network, measured here and now in processor seconds of one item on one thread."""
 
     cuts: Sequence[Cut]
     whole_s: float
-    items: Array
-    """The prepared pictures."""
-    answers: Array
-    """What the network says of each: the index of its class."""
+    shares: Array
+    """What the network says of each picture (N × classes)."""
+
+    @property
+    def answers(self) -> Array:
+        """The index of the class that it says of each picture."""
+        found: Array = self.shares.argmax(axis=1)
+        return found
+
+    def taking(self, whole_s: float) -> Tapped:
+        """The same where the whole takes so long, measured beside another network."""
+        scale = whole_s / self.whole_s
+        cuts = [replace(cut, until_s=cut.until_s * scale, overhead_s=cut.overhead_s * scale) for cut in self.cuts]
+        return replace(self, cuts=cuts, whole_s=whole_s)
 
 
-def graph_of(entry: Entry) -> onnx.ModelProto:
-    """A model's graph, with the input's size of its card; ModelError where it is damaged or no classifier."""
+def whole_of(entry: Entry) -> Whole:
+    """A model as it is; ModelError where it is damaged, no classifier, or cannot be cut."""
     if entry.card.task != "classify":
         raise ModelError(f"model {entry.card.name!r} is made to {entry.card.task}: caches answer classes")
     verify(entry)
-    return with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
+    found = built_whole(entry, entry.path, "fp32")
+    if not found.points:
+        raise ModelError(f"model {entry.card.name!r} cannot be cut anywhere")
+    return found
 
 
-def tapped_pictures(entry: Entry, shown: Shown, report: OnProgress) -> Tapped:
-    """Run the pictures through; raises ModelError for a network that cannot be cut, BadInput for too few pictures."""
-    network, card = graph_of(entry), entry.card
-    points = [point for point in cut_points(network) if tap_grid(point)]
-    if not points:
-        raise ModelError(f"model {card.name!r} cannot be cut anywhere")
-    items = _items(entry, shown, report)
+def built_whole(entry: Entry, path: Path, precision: Precision) -> Whole:
+    """A variant that was built from a model, with the input's size of its card."""
+    graph = with_item_size(read_weights(path, entry.card), entry.card.input.item_shape)
+    return Whole(entry.card, graph, precision)
+
+
+def tapped_pictures(network: Whole, items: Array, report: OnProgress, oracle: Array | None = None) -> Tapped:
+    """Run prepared pictures through. ``oracle``: what caches are to say of them; None: what the network says."""
+    name, points, precision = network.card.name, network.points, network.precision
     report("latency", 0.0)
-    seconds = segment_times(card.name, split(network, [p.tensor for p in points]), 1, BUDGET_S, time.process_time)
-    whole_s, cut_s = cut_costs(card.name, network, points, items[:1])
+    pieces = split(network.graph, [point.tensor for point in points])
+    seconds = segment_times(name, pieces, 1, BUDGET_S, time.process_time, precision)
+    whole_s, cut_s = cut_costs(name, network.graph, points, items[:1], precision)
     scale = whole_s / sum(seconds)
-    taps, scores = forward_tapped(card.name, network, points, items, report)
-    shares = probabilities(card, scores)
-    answers = shares.argmax(axis=1)
+    taps, scores = forward_tapped(name, network.graph, points, items, report, precision)
+    shares = probabilities(network.card, scores)
+    wanted = shares if oracle is None else oracle
     cuts = [
         Cut(
             point.tensor,
             until * scale,
             cut_s,
-            Lessons(tap, tap_grid(point) or (1, 1, 1), answers, shares, len(card.classes)),
+            Lessons(tap, tap_grid(point) or (1, 1, 1), wanted.argmax(axis=1), wanted, wanted.shape[1]),
         )
         for point, until, tap in zip(points, accumulate(seconds), taps, strict=False)
     ]
-    return Tapped(cuts, whole_s, items, answers)
+    return Tapped(cuts, whole_s, shares)
 
 
 def item_s(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
@@ -93,7 +131,8 @@ def item_s(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
     return {name: median(found) for name, found in take_turns(timed, BUDGET_S, Random(0), time.perf_counter).items()}
 
 
-def _items(entry: Entry, shown: Shown, report: OnProgress) -> Array:
+def prepared(entry: Entry, shown: Shown, report: OnProgress) -> Array:
+    """The pictures as the network takes them; BadInput where they are too few."""
     items = []
     for number, image in enumerate(islice(shown, MOST)):
         items.append(prepare(entry.card.input, [image])[0])
@@ -104,11 +143,16 @@ def _items(entry: Entry, shown: Shown, report: OnProgress) -> Array:
 
 
 def forward_tapped(
-    name: str, network: onnx.ModelProto, points: Sequence[CutPoint], items: Array, report: OnProgress
+    name: str,
+    network: onnx.ModelProto,
+    points: Sequence[CutPoint],
+    items: Array,
+    report: OnProgress,
+    precision: Precision = "fp32",
 ) -> tuple[list[Array], Array]:
     """The taps of all items, point by point (N × values each), and the network's scores."""
     exits = Exits([point.tensor for point in points])
-    opened = ExitNetwork(name, tapped(network, points), exits, OnnxRuntimeEngine(name, threads=1))
+    opened = ExitNetwork(name, tapped(network, points), exits, OnnxRuntimeEngine(name, threads=1, precision=precision))
     step = 1 if opened.batch_limit == 1 else BATCH
     found = []
     for start in range(0, len(items), step):
@@ -119,13 +163,15 @@ def forward_tapped(
     return taps, np.concatenate([each.scores for each in found])
 
 
-def cut_costs(name: str, network: onnx.ModelProto, points: Sequence[CutPoint], item: Array) -> tuple[float, float]:
+def cut_costs(
+    name: str, network: onnx.ModelProto, points: Sequence[CutPoint], item: Array, precision: Precision = "fp32"
+) -> tuple[float, float]:
     """Processor seconds of the whole network, and of a cut with its tap."""
     count = min(TRIED_CUTS, len(points))
     chosen = [points[(index + 1) * len(points) // (count + 1)] for index in range(count)]
-    whole = EngineNetwork(name, network, OnnxRuntimeEngine(name, threads=1))
+    whole = EngineNetwork(name, network, OnnxRuntimeEngine(name, threads=1, precision=precision))
     exits = Exits([point.tensor for point in chosen])
-    cut = ExitNetwork(name, tapped(network, chosen), exits, OnnxRuntimeEngine(name, threads=1))
+    cut = ExitNetwork(name, tapped(network, chosen), exits, OnnxRuntimeEngine(name, threads=1, precision=precision))
     took = item_s({"whole": partial(whole.run, item), "cut": partial(cut.run, item)})
     whole.close()
     cut.close()

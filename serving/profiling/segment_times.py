@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
+from serving.common.precision import Precision
 from serving.common.tensors import Array
 from serving.engines.base import Engine
 from serving.engines.onnxruntime import OnnxRuntimeEngine
@@ -22,12 +23,14 @@ def segment_times(
     threads: int,
     budget_s: float,
     clock: Callable[[], float] = time.perf_counter,
+    precision: Precision = "fp32",
 ) -> list[float]:
     """Median seconds of each segment for one item in the default engine, from runs for about ``budget_s``.
 
-    ``name``: the model's, for messages. ModelError where the input leaves open more than the batch.
+    ``name``: the model's, for messages; ``precision``: of the graph. ModelError
+    where the input leaves open more than the batch.
     """
-    engine = OnnxRuntimeEngine(name, threads=threads)
+    engine = OnnxRuntimeEngine(name, threads=threads, precision=precision)
     engine.load([segment.SerializeToString() for segment in segments])
     try:
         item = _item(name, engine)

@@ -6,6 +6,7 @@ its sha256, and the model's profiles.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,6 +103,14 @@ def artefact(entry: Entry, variant: Variant, artefacts_dir: Path) -> Path:
             f"should be {note.sha256[:12]}…; {_remedy(variant, '--again')}"
         )
     return path
+
+
+def identity(entry: Entry, variant: Variant, artefacts_dir: Path) -> str:
+    """Digest of what exactly a variant runs; for the network as it is, its card's. ModelError where it is not built."""
+    path = artefact(entry, variant, artefacts_dir)
+    if path == entry.path:
+        return entry.card.identity
+    return hashlib.sha256(f"{entry.card.identity} {file_sha256(path)}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

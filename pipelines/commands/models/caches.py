@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from pipelines.process.work_bar import work_bar
 from pipelines.settings import cache_dir
 
 if TYPE_CHECKING:
+    from cache_adapt.caches.explore import Explored
+    from cache_adapt.caches.store import Card
     from pipelines.measure.cache_building import CacheReport
 
 TARGET = 0.97
@@ -59,8 +62,9 @@ def build(
 ) -> None:
     """Build caches for the classifier MODEL, if they make it faster than any of its variants.
 
-    Every form of cache is tried at every cut point. The build can be interrupted: it goes on where it was. Times are
-    processor times of one item on one thread, measured here and now.
+    Every form of cache is tried at every cut point of MODEL and of its fastest variant that keeps the target. The build
+    can be interrupted: it goes on where it was. Times are processor times of one item on one thread, measured here and
+    now.
     """
     entry = catalogue(models).find(model)
     from pipelines.measure.cache_building import Order, build_caches
@@ -79,7 +83,8 @@ def build(
         return
     table = SafeConsole()
     table.width = max(table.width, WIDTH)
-    table.print(_table(found))
+    for network, explored in found.explored.items():
+        table.print(_table(network, explored))
     for line in _lines(model, found):
         say(line)
 
@@ -94,15 +99,24 @@ def _lines(model: str, found: CacheReport) -> list[str]:
         instead = "nothing is built" if found.plan.variant == model else f"nothing is built; run {found.plan.variant}"
         return [*lines, f"{found.plan.reason}: {instead}"]
     places = ", ".join(f"{each.architecture} at {each.tensor} {each.hit_rate:.0%}" for each in built.card.caches)
-    lines.append(f"{model} with caches: {1e3 * found.built.latency_s:.2f} ms ({built.card.speedup:.2f} times as fast)")
-    return [*lines, f"answered by {places}", f"written to {found.file}"]
+    lines += [_speed(model, found, built.card), f"answered by {places}"]
+    if built.card.model != model:
+        left = 1 - sum(each.hit_rate for each in built.card.caches)
+        lines.append(f"{built.card.model} answers for the other {left:.0%}; {found.left_agreement:.1%} of that agrees")
+    return [*lines, f"written to {found.file}"]
 
 
-def _table(found: CacheReport) -> Table:
-    table = Table(box=None)
+def _speed(model: str, found: CacheReport, card: Card) -> str:
+    took_s = found.built.latency_s
+    said = f"caches over {card.model}: {1e3 * took_s:.2f} ms, {card.speedup:.2f} times as fast as {card.model}"
+    return said if card.model == model else f"{said}, {found.whole_s / took_s:.2f} times as fast as {model}"
+
+
+def _table(network: str, explored: Sequence[Explored]) -> Table:
+    table = Table(title=f"caches over {network}", title_justify="left", box=None)
     for heading in ("tensor", "cache", "score", "hits", "of them right", "lookup, ms", "KB"):
         table.add_column(heading, justify="left" if heading in ("tensor", "cache", "score") else "right", no_wrap=True)
-    for each in found.explored:
+    for each in explored:
         point = each.points[0]
         score = "selector" if each.selector else "largest"
         figures = f"{point.hit_rate:.1%}", f"{point.accuracy:.1%}", f"{1e3 * each.lookup_s:.3f}"
@@ -119,12 +133,17 @@ def _plain(model: str, found: CacheReport) -> dict[str, Any]:
         "runs": found.plan.variant,
         "reason": found.plan.reason,
         "whole_ms": round(1e3 * found.whole_s, 4),
-        "expected_ms": round(1e3 * (found.built.latency_s if built else found.plan.latency), 4),
+        "expected_ms": round(1e3 * found.plan.latency, 4),
+        "expected_agreement": round(found.agreement, 4),
         "caches": [msgspec.to_builtins(each) for each in built.card.caches] if built else [],
         "variants": [
             {"variant": each.name, "ms": round(1e3 * each.problem.whole, 4), "agreement": round(each.agreement, 4)}
             for each in found.variants
         ],
-        "explored": [msgspec.to_builtins(each) for each in found.explored],
+        "explored": [
+            {"network": network, **msgspec.to_builtins(each)}
+            for network, explored in found.explored.items()
+            for each in explored
+        ],
         "file": None if found.file is None else str(found.file),
     }

@@ -29,7 +29,7 @@ def built() -> BuiltCaches:
 
 def test_a_round_trip_changes_no_answer(built, tmp_path):
     version = write(tmp_path / "caches.safetensors", built)
-    again = read(tmp_path / "caches.safetensors", SHA)
+    again = read(tmp_path / "caches.safetensors", "vehicle", SHA)
     assert again is not None
     assert again.card == built.card
     assert version == digest((tmp_path / "caches.safetensors").read_bytes())
@@ -41,7 +41,7 @@ def test_a_round_trip_changes_no_answer(built, tmp_path):
 
 
 def test_nothing_is_not_an_error(tmp_path):
-    assert read(tmp_path / "none.safetensors", SHA) is None
+    assert read(tmp_path / "none.safetensors", "vehicle", SHA) is None
 
 
 def test_a_changed_byte_is_found(built, tmp_path):
@@ -51,13 +51,15 @@ def test_a_changed_byte_is_found(built, tmp_path):
     data[-1] ^= 1
     path.write_bytes(bytes(data))
     with pytest.raises(ModelError, match="sha256 is not the one beside it"):
-        read(path, SHA)
+        read(path, "vehicle", SHA)
 
 
 def test_caches_of_other_weights_are_refused(built, tmp_path):
     write(tmp_path / "caches.safetensors", built)
-    with pytest.raises(ModelError, match="made for other weights"):
-        read(tmp_path / "caches.safetensors", "cd" * 32)
+    with pytest.raises(ModelError, match=r"made for other weights.* build them with: sluice caches build vehicle$"):
+        read(tmp_path / "caches.safetensors", "vehicle", "cd" * 32)
+    with pytest.raises(ModelError, match="made for vehicle, not for vehicle@onnxruntime-int8; build"):
+        read(tmp_path / "caches.safetensors", "vehicle@onnxruntime-int8", "cd" * 32)
 
 
 def changed(built: BuiltCaches, **fields: object) -> bytes:

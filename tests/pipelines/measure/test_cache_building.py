@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -11,16 +14,19 @@ import pytest
 from click.testing import CliRunner
 
 from cache_adapt.caches import explore, training
-from cache_adapt.compose.rivals import Variant
+from cache_adapt.caches.build import Built
 from pipelines.commands.models import caches
-from pipelines.measure import cache_building, tapped_pictures
-from pipelines.measure.cache_files import EXPLORED, built_caches
+from pipelines.measure import cache_building, cache_ways, tapped_pictures
+from pipelines.measure.cache_files import EXPLORED, FILE, built_caches
 from pipelines.measure.template_data import Shown
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from serving.errors import BadInput
-from serving.variants.artefacts import folder
+from serving.errors import BadInput, ModelError
+from serving.variants import artefacts
+from serving.variants.artefacts import folder, identity
+from serving.variants.variant import parse
 
 ENTRY = Catalogue([SHIPPED]).find("street-kind")
+INT8 = parse("street-kind@onnxruntime-int8")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +45,7 @@ def quick(monkeypatch, tmp_path):
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
     monkeypatch.setattr(tapped_pictures, "BUDGET_S", 0.05)
     monkeypatch.setattr(explore.Wanted, "__init__", _few(explore.Wanted.__init__))
-    monkeypatch.setattr(cache_building, "CALIBRATION", 8)
+    monkeypatch.setattr(cache_ways, "CALIBRATION", 8)
     monkeypatch.setattr(training, "LEAST_STEPS", 20)
     monkeypatch.setattr(training, "SELECTOR_EPOCHS", 2)
 
@@ -51,18 +57,26 @@ def _few(init):
     return made
 
 
-def build(pictures: Path, tmp_path: Path, again: bool = False):
+def build(pictures: Path, tmp_path: Path, again: bool = False, target: float = 0.6):
     said: list[str] = []
-    found = cache_building.build_caches(
-        ENTRY, cache_building.Order(Shown.of(pictures), 0.6, tmp_path, again), lambda what, share: said.append(what)
-    )
-    return found, said
+    order = cache_building.Order(Shown.of(pictures), target, tmp_path, again)
+    return cache_building.build_caches(ENTRY, order, lambda what, share: said.append(what)), said
+
+
+def silent(what: str, share: float) -> None:
+    """Progress that nobody hears of."""
+
+
+def slow(monkeypatch, int8: float) -> None:
+    """A network in which caches pay, since these pictures are alike; in int8 it takes such a share of its time."""
+    monkeypatch.setattr(tapped_pictures, "cut_costs", lambda *_: (0.1, 1e-5))
+    monkeypatch.setattr(tapped_pictures, "segment_times", lambda name, pieces, *_: [1.0] * len(pieces))
+    monkeypatch.setattr(cache_ways, "item_s", lambda runs: {"full": 1.0, "quick": int8})
 
 
 def test_caches_that_pay_are_stored_and_what_was_explored_is_kept(pictures, tmp_path, monkeypatch):
-    monkeypatch.setattr(cache_building, "_int8", lambda *_: [])
-    # The network is fast and these pictures are alike: a slow network stands for one in which caches pay.
-    monkeypatch.setattr(tapped_pictures, "cut_costs", lambda *_: (0.1, 1e-5))
+    monkeypatch.setattr(cache_building, "measured_variants", lambda *_: [])
+    slow(monkeypatch, 1.0)
     found, said = build(pictures, tmp_path)
     assert found.built.caches is not None
     stored = built_caches(ENTRY)
@@ -73,35 +87,113 @@ def test_caches_that_pay_are_stored_and_what_was_explored_is_kept(pictures, tmp_
     assert {"pictures", "forward", "latency"} <= set(said)
     monkeypatch.setattr(explore, "_explored", None)  # whatever is explored again fails
     again, _ = build(pictures, tmp_path)
-    assert list(again.explored) == list(found.explored)
+    assert again.explored == found.explored
     with pytest.raises(TypeError):
         build(pictures, tmp_path, again=True)
 
 
-def test_where_a_variant_alone_is_fastest_nothing_is_stored(pictures, tmp_path, monkeypatch):
-    def int8(entry, found, whole, *_):
-        fast = type(whole)([seconds / 100 for seconds in whole.layers], (), whole.agreement)
-        return [Variant("street-kind@onnxruntime-int8", 0.99, fast)]
-
-    monkeypatch.setattr(cache_building, "_int8", int8)
+def test_caches_are_built_into_the_faster_variant_and_name_it(pictures, tmp_path, monkeypatch):
+    slow(monkeypatch, 0.5)
     found, _ = build(pictures, tmp_path)
-    assert found.plan.variant == "street-kind@onnxruntime-int8"
+    assert set(found.explored) == {"street-kind", INT8.id}
+    assert found.plan.variant == INT8.id
+    assert found.file == folder(tmp_path, ENTRY) / "onnxruntime-int8.caches.safetensors"
+    stored = built_caches(ENTRY, INT8)
+    assert stored is not None
+    assert (stored.card.model, stored.card.model_identity) == (INT8.id, identity(ENTRY, INT8, tmp_path))
+    assert (stored.card.agreement, built_caches(ENTRY)) == (0.6, None)
+    alone = 0.05
+    assert stored.card.speedup == pytest.approx(alone / found.built.latency_s)
+    assert found.plan.reason == f"caches save {1 - found.built.latency_s / alone:.1%} of the latency of {INT8.id}"
+
+
+def test_a_slower_variant_gets_no_caches(pictures, tmp_path, monkeypatch):
+    slow(monkeypatch, 1.5)
+    found, _ = build(pictures, tmp_path)
+    assert (set(found.explored), found.plan.variant) == ({"street-kind"}, "street-kind")
+    assert found.file == folder(tmp_path, ENTRY) / "caches.safetensors"
+
+
+def test_caches_of_a_variant_are_to_say_what_the_model_says(pictures, tmp_path):
+    items = tapped_pictures.prepared(ENTRY, Shown.of(pictures), silent)
+    network = tapped_pictures.whole_of(ENTRY)
+    oracle = cache_ways.oracle_way(ENTRY, network, items, silent)
+    other = np.roll(oracle.tapped.shares, 1, axis=1)
+    oracle = replace(oracle, tapped=replace(oracle.tapped, shares=other))
+    (int8,) = cache_ways.measured_variants(ENTRY, network, items, other.argmax(axis=1), tmp_path, "0")
+    way = cache_ways.variant_way(ENTRY, int8, oracle, items, tmp_path, silent)
+    for cut in way.tapped.cuts:
+        assert cut.lessons.answers.tolist() == other.argmax(axis=1).tolist()
+    assert int8.agreement < 0.5
+    assert way.right.mean() < 0.5
+    assert cache_ways.fastest([int8], 0.9) is None
+
+
+def test_what_a_variant_answers_differently_its_caches_have_to_make_up_for():
+    way = cache_ways.Way("m@onnxruntime-int8", INT8, "", 0.98, None, None)
+    assert way.wanted(0.95).constraint.agreement == pytest.approx(0.97)
+    assert replace(way, agreement=1.0).wanted(0.95).constraint.agreement == pytest.approx(0.95)
+
+
+def test_a_variant_that_is_built_already_is_used_as_it_is(pictures, tmp_path, monkeypatch):
+    items = tapped_pictures.prepared(ENTRY, Shown.of(pictures), silent)
+    path = artefacts.build(ENTRY, INT8, tmp_path, artefacts.Calibration(items[-8:], "other"))
+    before = path.read_bytes()
+    slow(monkeypatch, 0.5)
+    build(pictures, tmp_path)
+    assert path.read_bytes() == before
+
+
+def test_caches_for_another_calibration_or_variant_are_refused(pictures, tmp_path, monkeypatch):
+    slow(monkeypatch, 0.5)
+    file = build(pictures, tmp_path)[0].file
+    items = tapped_pictures.prepared(ENTRY, Shown.of(pictures), silent)
+    for name in (file.name, f"{file.name}.sha256"):
+        shutil.copy(file.with_name(name), file.with_name(name.removeprefix("onnxruntime-int8.")))
+    remedy = "build them with: sluice caches build street-kind"
+    with pytest.raises(ModelError, match=rf"{FILE}: made for {INT8.id}, not for street-kind; {remedy}"):
+        built_caches(ENTRY)
+    artefacts.build(ENTRY, INT8, tmp_path, artefacts.Calibration(items[:8] / 2, "other"))
+    with pytest.raises(ModelError, match=rf"{file}: made for other weights.*not for {INT8.id}; {remedy}"):
+        built_caches(ENTRY, INT8)
+    (folder(tmp_path, ENTRY) / "int8.onnx").unlink()
+    with pytest.raises(ModelError, match=r"is not built yet; build it with: sluice models profile street-kind"):
+        built_caches(ENTRY, INT8)
+
+
+def test_where_a_variant_alone_is_fastest_nothing_is_stored(pictures, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_ways, "item_s", lambda runs: {"full": 1.0, "quick": 0.01})
+    found, _ = build(pictures, tmp_path)
+    assert found.plan.variant == INT8.id
     assert found.file is None
     assert built_caches(ENTRY) is None
+    assert built_caches(ENTRY, INT8) is None
 
 
-def test_the_command_says_what_was_found_and_draws_it(pictures, tmp_path):
+def test_caches_that_are_slower_than_a_variant_once_they_are_calibrated_are_not_stored(pictures, tmp_path, monkeypatch):
+    slow(monkeypatch, 0.5)
+    monkeypatch.setattr(cache_building, "build", lambda *_: Built(None, 0.1, None))
+    found, _ = build(pictures, tmp_path)
+    assert (found.plan.variant, found.plan.latency) == (INT8.id, pytest.approx(0.05))
+    assert (found.plan.reason, found.file) == ("calibrated together, caches do not pay", None)
+
+
+def test_the_command_says_what_was_found_and_draws_it(pictures, tmp_path, monkeypatch):
+    slow(monkeypatch, 0.5)
     picture = tmp_path / "spectrum.png"
-    ran = CliRunner().invoke(
-        caches.command,
-        ["build", "street-kind", "--data", str(pictures), "--target", "0.6", "--json", "--plot", str(picture)],
-    )
+    asked = ["build", "street-kind", "--data", str(pictures), "--target", "0.6"]
+    ran = CliRunner().invoke(caches.command, [*asked, "--json", "--plot", str(picture)])
     assert ran.exit_code == 0, ran.output
     said = json.loads(ran.stdout)
-    assert said["model"] == "street-kind"
-    assert said["variants"][0]["variant"] == "street-kind"
-    assert len(said["explored"]) > 3
+    assert (said["model"], said["runs"]) == ("street-kind", INT8.id)
+    assert [each["variant"] for each in said["variants"]] == ["street-kind", INT8.id]
+    assert {each["network"] for each in said["explored"]} == {"street-kind", INT8.id}
     assert picture.read_bytes().startswith(b"\x89PNG")
+    lines = CliRunner().invoke(caches.command, asked).stdout.splitlines()
+    assert any(
+        re.match(rf"caches over {INT8.id}: .* times as fast as {INT8.id}, .* as street-kind", each) for each in lines
+    )
+    assert any(each.startswith(f"{INT8.id} answers for the other") for each in lines)
 
 
 def test_too_few_pictures_are_refused(pictures, tmp_path, monkeypatch):
