@@ -22,7 +22,7 @@ class Held:
     distribution: Values
     """N × classes, by predictors that had not seen the input."""
     right: NDArray[np.bool_]
-    """N: whether the likeliest class is the network's answer."""
+    """N: whether the word is the network's."""
     errors: dict[bool, NDArray[np.float32]]
     """N error scores of each rival: True: selectors that had not seen the input, False: the largest probability."""
 
@@ -34,7 +34,7 @@ def held(name: str, lessons: Lessons, rng: Generator) -> Held:
     for out in range(FOLDS):
         predictor = train_predictor(name, lessons.rows(fold != out), rng)
         distribution[fold == out] = predictor.probabilities(lessons.features[fold == out])
-    right = distribution.argmax(axis=1) == lessons.answers
+    right = lessons.right(distribution)
     selected = np.empty(len(fold), np.float32)
     for out in range(FOLDS):
         selector = train_selector(distribution[fold != out], right[fold != out], rng)

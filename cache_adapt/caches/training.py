@@ -7,7 +7,7 @@ training process to import PyTorch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from cache_adapt.caches.architectures import Grid, Values, form
 from cache_adapt.caches.predictor import Predictor
 from cache_adapt.caches.selector import FALSE_POSITIVE, HIDDEN, Selector
-from serving.common.softmax import softmax
+from serving.common.softmax import softmax, words
 
 BATCH, EPOCHS = 128, 12
 RATE = 0.002
@@ -46,11 +46,19 @@ class Lessons:
     distribution: Values | None
     """N × classes, the network's probabilities; None where only its answers are known."""
     classes: int
+    least: float = 0.0
+    """Below this probability no word is said."""
 
     def rows(self, chosen: NDArray[np.bool_] | slice) -> Lessons:
         """Some of the inputs."""
         soft = None if self.distribution is None else self.distribution[chosen]
-        return Lessons(self.features[chosen], self.grid, self.answers[chosen], soft, self.classes)
+        return replace(self, features=self.features[chosen], answers=self.answers[chosen], distribution=soft)
+
+    def right(self, distribution: Values) -> NDArray[np.bool_]:
+        """Whether each prediction says the network's word, or says none where that says none."""
+        wanted = self.answers if self.distribution is None else words(self.distribution, self.least)
+        right: NDArray[np.bool_] = words(distribution, self.least) == wanted
+        return right
 
 
 def train_predictor(name: str, lessons: Lessons, rng: Generator, epochs: int = EPOCHS) -> Predictor:

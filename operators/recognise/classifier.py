@@ -15,7 +15,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.wire.labels import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.catalogue.cards import ModelCard
-from serving.common.softmax import softmax
+from serving.common.softmax import softmax, words
 from serving.common.tensors import Image
 from serving.errors import ModelError
 from serving.scheduling.urgency import Urgency
@@ -62,7 +62,7 @@ class Classifier(Recogniser):
 
     def words(self, shares: NDArray[np.float32]) -> NDArray[np.intp]:
         """The class that is published for each row of N × classes probabilities; −1 for ``unknown``."""
-        return np.where(shares.max(axis=1) >= self._min_confidence, shares.argmax(axis=1), -1)
+        return words(shares, self._min_confidence)
 
     def labels(self, model: str) -> tuple[str, ...]:
         """Return the card's classes."""

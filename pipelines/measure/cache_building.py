@@ -31,6 +31,8 @@ class Exploration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agreement: float
     network: str
     """Digest of what caches were explored in."""
+    min_confidence: float
+    """The card's, below which there is no word."""
     explored: tuple[Explored, ...]
 
 
@@ -128,7 +130,10 @@ def _built(way: Way, explored: Sequence[Explored], target: float) -> Built:
 
 def _explored(entry: Entry, way: Way, order: Order, report: OnProgress) -> list[Explored]:
     wanted = way.wanted(order.target)
-    kept = _Notes(explored_file(entry, way.run), order.shown.sha256, wanted.constraint.agreement, way.identity)
+    about = Exploration(
+        order.shown.sha256, wanted.constraint.agreement, way.identity, entry.card.min_confidence, explored=()
+    )
+    kept = _Notes(explored_file(entry, way.run), about)
     done: list[Explored] = []
     most = len(way.tapped.cuts) * len(wanted.architectures)
     for each in explore(way.tapped.cuts, wanted, lookup_s, () if order.again else kept.read()):
@@ -143,9 +148,7 @@ class _Notes:
     """What was explored in one network for one target on the same pictures, by this build and earlier ones."""
 
     path: Path
-    data_sha256: str
-    agreement: float
-    network: str
+    about: Exploration
 
     def read(self) -> tuple[Explored, ...]:
         """What there is."""
@@ -153,10 +156,9 @@ class _Notes:
             record = decode(self.path.read_bytes(), Exploration)
         except (OSError, Malformed):
             return ()
-        known = record.data_sha256, record.agreement, record.network
-        return record.explored if known == (self.data_sha256, self.agreement, self.network) else ()
+        return record.explored if msgspec.structs.replace(record, explored=()) == self.about else ()
 
     def write(self, explored: Sequence[Explored]) -> None:
         """Keep this in place of what there was."""
-        record = Exploration(self.data_sha256, self.agreement, self.network, tuple(explored))
+        record = msgspec.structs.replace(self.about, explored=tuple(explored))
         atomic.write(self.path, msgspec.json.encode(record))

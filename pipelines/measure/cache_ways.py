@@ -15,6 +15,7 @@ from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.compose.problem import Problem
 from cache_adapt.compose.rivals import Variant
 from cache_adapt.exits.certify import Constraint, upper_bound
+from operators.recognise.classifier import probabilities
 from pipelines.measure.tapped_pictures import (
     OnProgress,
     Tapped,
@@ -24,6 +25,7 @@ from pipelines.measure.tapped_pictures import (
     tapped_pictures,
 )
 from serving.catalogue.lookup import Entry
+from serving.common.softmax import words
 from serving.common.tensors import Array
 from serving.errors import ModelError
 from serving.variants import artefacts
@@ -151,9 +153,10 @@ def _compared(variant: Whole, network: Whole, items: Array, answers: Array) -> t
     try:
         took = item_s({"full": partial(full.run, items[:1]), "quick": partial(quick.run, items[:1])})
         rest = items[CALIBRATION:] if len(items) > 2 * CALIBRATION else items
-        said = np.array([quick.run(rest[at : at + 1])[0].reshape(-1).argmax() for at in range(len(rest))])
+        scores = np.concatenate([quick.run(rest[at : at + 1])[0] for at in range(len(rest))])
     finally:
         quick.close()
         full.close()
+    said = words(probabilities(variant.card, scores), variant.card.min_confidence)
     wrong = int((said != answers[-len(rest) :]).sum())
     return took["quick"] / took["full"], 1 - upper_bound(wrong, len(rest))

@@ -21,6 +21,7 @@ from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, verify
 from serving.common.precision import Precision
+from serving.common.softmax import words
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import ExitOutputs, Exits
@@ -71,12 +72,8 @@ class Tapped:
     whole_s: float
     shares: Array
     """What the network says of each picture (N × classes)."""
-
-    @property
-    def answers(self) -> Array:
-        """The index of the class that it says of each picture."""
-        found: Array = self.shares.argmax(axis=1)
-        return found
+    answers: Array
+    """The class that a node would publish of each, −1 for none: by the least confidence of the card."""
 
     def taking(self, whole_s: float) -> Tapped:
         """The same where the whole takes so long, measured beside another network."""
@@ -111,18 +108,18 @@ def tapped_pictures(network: Whole, items: Array, report: OnProgress, oracle: Ar
     whole_s, cut_s = cut_costs(name, network.graph, points, items[:1], precision)
     scale = whole_s / sum(seconds)
     taps, scores = forward_tapped(name, network.graph, points, items, report, precision)
-    shares = probabilities(network.card, scores)
+    shares, least = probabilities(network.card, scores), network.card.min_confidence
     wanted = shares if oracle is None else oracle
     cuts = [
         Cut(
             point.tensor,
             until * scale,
             cut_s,
-            Lessons(tap, tap_grid(point) or (1, 1, 1), wanted.argmax(axis=1), wanted, wanted.shape[1]),
+            Lessons(tap, tap_grid(point) or (1, 1, 1), wanted.argmax(axis=1), wanted, wanted.shape[1], least),
         )
         for point, until, tap in zip(points, accumulate(seconds), taps, strict=False)
     ]
-    return Tapped(cuts, whole_s, shares)
+    return Tapped(cuts, whole_s, shares, words(shares, least))
 
 
 def item_s(runs: dict[str, Callable[[], object]]) -> dict[str, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,16 @@ def test_every_form_learns_what_can_be_learnt(name):
     predictor = train_predictor(name, known, np.random.default_rng(0))
     said = predictor.probabilities(further.features).argmax(axis=1)
     assert (said == further.answers).mean() > 0.9
+
+
+def test_a_prediction_is_right_that_is_published_as_the_networks_answer_is():
+    network = np.array([[0.9, 0.1], [0.9, 0.1], [0.6, 0.4], [0.6, 0.4]], np.float32)
+    said = np.array([[0.95, 0.05], [0.7, 0.3], [0.9, 0.1], [0.4, 0.6]], np.float32)
+    known = training.Lessons(np.zeros((4, 1), np.float32), (1, 1, 1), network.argmax(axis=1), network, 2, least=0.8)
+    assert known.right(said).tolist() == [True, False, False, True]
+    assert known.rows(np.array([False, True, True, True])).right(said[1:]).tolist() == [False, False, True]
+    assert replace(known, least=0.0).right(said).tolist() == [True, True, True, False]
+    assert replace(known, distribution=None, least=0.0).right(said).tolist() == [True, True, True, False]
 
 
 def test_distributions_teach_as_answers_do():

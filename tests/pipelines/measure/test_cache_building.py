@@ -8,12 +8,11 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cache_adapt.caches import explore, training
+from cache_adapt.caches import explore
 from cache_adapt.caches.build import Built
 from pipelines.commands.models import caches
 from pipelines.measure import cache_building, cache_ways, tapped_pictures
@@ -24,6 +23,7 @@ from serving.errors import BadInput, ModelError
 from serving.variants import artefacts
 from serving.variants.artefacts import folder, identity
 from serving.variants.variant import parse
+from tests.pipelines.measure.alike import build_quickly, silent, slow, write_pictures
 
 ENTRY = Catalogue([SHIPPED]).find("street-kind")
 INT8 = parse("street-kind@onnxruntime-int8")
@@ -31,47 +31,19 @@ INT8 = parse("street-kind@onnxruntime-int8")
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory) -> Path:
-    """Coloured noise: the network says of each the same as of its like."""
-    directory, rng = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
-    for number in range(120):
-        picture = rng.integers(0, 60, (40, 40, 3)).astype(np.uint8)
-        picture[..., number % 3] += 150
-        cv2.imwrite(str(directory / f"{number}.png"), picture)
-    return directory
+    return write_pictures(tmp_path_factory.mktemp("pictures"))
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
-    monkeypatch.setattr(tapped_pictures, "BUDGET_S", 0.05)
-    monkeypatch.setattr(explore.Wanted, "__init__", _few(explore.Wanted.__init__))
-    monkeypatch.setattr(cache_ways, "CALIBRATION", 8)
-    monkeypatch.setattr(training, "LEAST_STEPS", 20)
-    monkeypatch.setattr(training, "SELECTOR_EPOCHS", 2)
-
-
-def _few(init):
-    def made(self, *args, **more):
-        init(self, *args, **{"architectures": ("Pool(128)",), **more})
-
-    return made
+    build_quickly(monkeypatch)
 
 
 def build(pictures: Path, tmp_path: Path, again: bool = False, target: float = 0.6):
     said: list[str] = []
     order = cache_building.Order(Shown.of(pictures), target, tmp_path, again)
     return cache_building.build_caches(ENTRY, order, lambda what, share: said.append(what)), said
-
-
-def silent(what: str, share: float) -> None:
-    """Progress that nobody hears of."""
-
-
-def slow(monkeypatch, int8: float) -> None:
-    """A network in which caches pay, since these pictures are alike; in int8 it takes such a share of its time."""
-    monkeypatch.setattr(tapped_pictures, "cut_costs", lambda *_: (0.1, 1e-5))
-    monkeypatch.setattr(tapped_pictures, "segment_times", lambda name, pieces, *_: [1.0] * len(pieces))
-    monkeypatch.setattr(cache_ways, "item_s", lambda runs: {"full": 1.0, "quick": int8})
 
 
 def test_caches_that_pay_are_stored_and_what_was_explored_is_kept(pictures, tmp_path, monkeypatch):
@@ -119,7 +91,7 @@ def test_caches_of_a_variant_are_to_say_what_the_model_says(pictures, tmp_path):
     network = tapped_pictures.whole_of(ENTRY)
     oracle = cache_ways.oracle_way(ENTRY, network, items, silent)
     other = np.roll(oracle.tapped.shares, 1, axis=1)
-    oracle = replace(oracle, tapped=replace(oracle.tapped, shares=other))
+    oracle = replace(oracle, tapped=replace(oracle.tapped, shares=other, answers=other.argmax(axis=1)))
     (int8,) = cache_ways.measured_variants(ENTRY, network, items, other.argmax(axis=1), tmp_path, "0")
     way = cache_ways.variant_way(ENTRY, int8, oracle, items, tmp_path, silent)
     for cut in way.tapped.cuts:
