@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -94,9 +95,9 @@ class Chain:
             rest = _unfinished(turns[-1])
         await self._oracle.answer(frame, rest, call)
         self._book(stream.name, turns, len(rest))
-        asked = list(zip(self.links, turns, strict=True))
-        for link, turn in asked:
+        for link, turn in zip(self.links, turns, strict=True):
             link.learned(frame, turn)
+        asked = _by_whom(self.links, turns)
         if asked:
             self._auditor.account(stream, frame, regions, asked, call)
         for link, turn in asked:
@@ -180,12 +181,13 @@ class Chain:
         audit, edition = stream.audits.of(link.key), link.edition(stream.name)
         if edition is not None:
             audit.stands_for(edition)
-        planned = link.is_planned(call)
+        planned = link.is_planned(call) and stream.trusts(link.within)
         if planned and audit.phase in DECLINED and edition is not None:
             call.decline(link.kind, DECLINED[audit.phase])
         if not (planned and audit.uses_shortcut):
             silent = Turn((), regions, allowed=planned and audit.phase != "off")
-            if regions and self._objects is None and link.listens and is_in_shadow(stream, link, call):
+            listens = link.listens and (self._objects is None or link.within is not None)
+            if regions and listens and is_in_shadow(stream, link, call):
                 return await link.listen(frame, regions, call) or silent
             return silent
         if not self.books.purse.may_spend(self.books.oracle_s):
@@ -194,12 +196,15 @@ class Chain:
         return await link.answer(frame, regions, call) if regions else Turn((), ())
 
     def _book(self, stream: str, turns: Sequence[Turn], by_oracle: int) -> None:
-        """Enter what a frame's looks have cost and spared; what a link finished counts as the oracle's."""
+        """Enter what a frame's looks have cost and spared; what is finished counts as the answer of whose it is."""
+        asked = list(zip(self.links, turns, strict=True))
+        shortcuts_s = sum(link.cost_s(turn) for link, turn in asked)
         by_shortcuts = sum(len(turn.answered) for turn in turns)
-        finished = sum(len(turn.finished) for turn in turns)
-        shortcuts_s = sum(link.cost_s(turn) for link, turn in zip(self.links, turns, strict=True))
-        shortcuts_s -= sum(len(turn.finished) for turn in turns if not turn.overheard) * self.books.oracle_s
-        self.books.of(stream).answered(by_oracle + finished, by_shortcuts, self.books.oracle_s, shortcuts_s)
+        by_shortcuts += sum(len(turn.finished) for link, turn in asked if link.within is not None)
+        in_oracle = [turn for link, turn in asked if link.within is None]
+        shortcuts_s -= sum(len(turn.finished) for turn in in_oracle if not turn.overheard) * self.books.oracle_s
+        by_oracle += sum(len(turn.finished) for turn in in_oracle)
+        self.books.of(stream).answered(by_oracle, by_shortcuts, self.books.oracle_s, shortcuts_s)
 
     def _end(self, stream: NodeStream) -> None:
         """Conclude what is known of the objects of a stream that ends."""
@@ -287,8 +292,18 @@ class Chain:
         return f"stream {stream}, node {self.node}"
 
 
+def _by_whom(links: Sequence[Shortcut], turns: Sequence[Turn]) -> list[tuple[Shortcut, Turn]]:
+    """The turns; what a link has finished that sits in another's network is among that one's answers."""
+    asked = list(zip(links, turns, strict=True))
+    finished = {link.within: [region for region, _ in turn.finished] for link, turn in asked if turn.finished}
+    return [
+        (link, replace(turn, answered=[*finished[link.key], *turn.answered]) if link.key in finished else turn)
+        for link, turn in asked
+    ]
+
+
 def _unfinished(turn: Turn) -> Sequence[Region]:
-    """What is left for later links; regions that are finished get the oracle's answer."""
+    """What is left for later links; regions that are finished get their answer."""
     for region, look in turn.finished:
         region.attributes.append(look)
     done = {id(region) for region, _ in turn.finished}

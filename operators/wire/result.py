@@ -53,7 +53,7 @@ class Model(msgspec.Struct, kw_only=True, frozen=True):
     version: Label
     tier: Label
     variant: Label | None = None
-    """Engine and precision, where the query named them: ``openvino-bf16``."""
+    """Engine and precision, where the query named them: ``openvino-bf16``; and the place of a learned cache."""
 
 
 class Attribute(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):

@@ -26,7 +26,7 @@ from pipelines.planning.planner import FirstListed, Planner
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import Dag
 from pipelines.query.look_ahead import streams_ahead
-from pipelines.query.nodes import takes_frame
+from pipelines.query.nodes import caches_in_oracle, takes_frame
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from pipelines.settings import decoded_memory
 
@@ -102,10 +102,10 @@ def track_settings(spec: TrackNode) -> TrackSettings:
 
 
 def _recognise(spec: RecogniseNode, engine: Inference, chains: Chains | None, around: Around) -> Operator:
-    if spec.caches and chains is not None:
+    if chains is not None and caches_in_oracle(spec, oracle := Roles.of(spec.model, engine.card).oracle):
         from operators.recognise.cached.sampled_engine import EVERY, SampledEngine
 
-        engine = SampledEngine(engine, Roles.of(spec.model, engine.card).oracle, 1 if spec.answer == "track" else EVERY)
+        engine = SampledEngine(engine, oracle, 1 if spec.answer == "track" else EVERY)
     recogniser = _recogniser(spec, engine, around)
     operator = recogniser if chains is None else chains.operator(spec, engine, recogniser)
     return WholeFrame(spec.name, operator) if takes_frame(spec) else operator

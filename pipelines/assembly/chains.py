@@ -22,7 +22,8 @@ from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
 from operators.recognise.terms import Listeners, Terms
 from pipelines.assembly.shortcuts import Shortcuts
-from pipelines.query.nodes import RecogniseNode
+from pipelines.query.nodes import RecogniseNode, caches_in_oracle
+from serving.variants.variant import parse
 
 if TYPE_CHECKING:
     from pipelines.assembly.head_training import HeadTraining
@@ -57,9 +58,11 @@ class Chains:
         """Return the links in the order in which they are asked; a new kind is one more line."""
         links: list[Shortcut | None] = [
             self._heads(spec, engine, recogniser, books) if spec.specialize else None,
-            self._caches(spec, engine, recogniser, books) if spec.caches else None,
-            *(Variant(recogniser, model, books.costs) for model in recogniser.roles.listed_shortcuts),
+            self._caches(spec, engine, recogniser, books) if caches_in_oracle(spec, recogniser.roles.oracle) else None,
         ]
+        for model in recogniser.roles.listed_shortcuts:
+            variant = Variant(recogniser, model, books.costs)
+            links += [self._caches_in(variant, spec, engine, recogniser, books) if spec.caches else None, variant]
         return [link for link in links if link is not None]
 
     def _heads(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Shortcut:
@@ -83,6 +86,24 @@ class Chains:
         source = cache_source(self.training.catalogue, oracle, self.rule.accuracy, samples)
         source = replace(source, node=spec.name, elsewhere=self.training.elsewhere)
         return Caches(recogniser, CacheSupply(engine, engine, recogniser, source, books))
+
+    def _caches_in(
+        self, variant: Variant, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books
+    ) -> Shortcut | None:
+        """The link in front of a variant of the oracle; None where no caches were built for it."""
+        from operators.recognise.cached.caches import Caches
+        from operators.recognise.cached.supply import CacheSupply
+        from pipelines.assembly.cache_source import variant_source
+
+        assert self.training is not None
+        assert isinstance(recogniser, Classifier)
+        if parse(variant.model).model != parse(recogniser.roles.oracle).model:
+            return None
+        samples = self.training.samples / f"{spec.name}.caches"
+        source = variant_source(self.training.catalogue, variant.model, self.rule.accuracy, samples)
+        if source is None:
+            return None
+        return Caches(recogniser, CacheSupply(engine, None, recogniser, source, books), variant.key)
 
     def _listeners(self) -> Listeners:
         return Listeners(self.changed, self.observer)

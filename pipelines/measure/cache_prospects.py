@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipelines.query.nodes import RecogniseNode
+from pipelines.query.nodes import RecogniseNode, caches_in_oracle
 from pipelines.query.query_file import Query
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
-from serving.variants.variant import parse
+from serving.variants.variant import generate, parse
 
 
 def caches_used(query: Query, known: Catalogue) -> Mapping[str, str]:
@@ -21,28 +21,68 @@ def caches_used(query: Query, known: Catalogue) -> Mapping[str, str]:
 
     found: dict[str, str] = {}
     for node in nodes:
-        oracle = Roles.of(node.model, lambda model: known.find(parse(model).model).card).oracle
-        found[node.name] = _said(oracle, query.accuracy, known)
+        roles = Roles.of(node.model, lambda model: known.find(parse(model).model).card)
+        own = caches_in_oracle(node, roles.oracle)
+        said = [_in_oracle(roles.oracle, query.accuracy, known)] if own else []
+        said += [
+            _in_variant(each, query.accuracy, known) for each in roles.listed_shortcuts if _is_of(each, roles.oracle)
+        ]
+        found[node.name] = "; ".join([*said, *_unlisted(node, roles.oracle, known)])
     return found
 
 
-def _said(oracle: str, accuracy: float, known: Catalogue) -> str:
+def _is_of(model: str, oracle: str) -> bool:
+    return parse(model).model == parse(oracle).model
+
+
+def _in_oracle(oracle: str, accuracy: float, known: Catalogue) -> str:
+    own = "caches are built from the node's own looks, or by `sluice adapt` for workers with --adapt"
+    used, said = _built(oracle, accuracy, known)
+    if said is None:
+        return f"no caches are built for {oracle}: {own}, or by: {_remedy(oracle, accuracy)}"
+    return said if used else f"{said}: {own}"
+
+
+def _in_variant(variant: str, accuracy: float, known: Catalogue) -> str:
+    used, said = _built(variant, accuracy, known)
+    if said is None:
+        return f"no caches are built for {variant}; where they pay, this builds them: {_remedy(variant, accuracy)}"
+    return f"once {variant} has proven itself on a stream, {said}" if used else f"{said}: it runs without"
+
+
+def _built(model: str, accuracy: float, known: Catalogue) -> tuple[bool, str | None]:
+    """Whether there are built caches that will be used, and what there is to say of them; None: there are none."""
     from pipelines.measure.cache_files import built_caches
 
-    own = "caches are built from the node's own looks, or by `sluice adapt` for workers with --adapt"
     try:
-        built = built_caches(known.find(parse(oracle).model))
+        built = built_caches(known.find(parse(model).model), parse(model))
     except ModelError as error:
-        return f"{error}; {own}"
+        return False, str(error)
     if built is None:
-        return f"no caches are built for {oracle}: {own}, or by: sluice caches build {oracle} --target {accuracy:g}"
+        return False, None
     card = built.card
     if card.agreement < accuracy:
-        return (
-            f"caches of {oracle} were built for {card.agreement:g}, below the query's accuracy of {accuracy:g}: {own}"
-        )
+        return False, f"caches of {model} were built for {card.agreement:g}, below the query's accuracy of {accuracy:g}"
     places = f"{len(card.caches)} place{'s' if len(card.caches) > 1 else ''}"
-    return (
-        f"caches of {oracle} will be used at {places}, built for {card.agreement:g} from {card.samples} pictures; "
+    return True, (
+        f"caches of {model} will be used at {places}, built for {card.agreement:g} from {card.samples} pictures; "
         f"{card.speedup:.2f} times as fast where they were built"
     )
+
+
+def _unlisted(node: RecogniseNode, oracle: str, known: Catalogue) -> list[str]:
+    """Variants that caches were built for, and that the node does not list."""
+    from pipelines.measure.cache_files import caches_file
+
+    entry = known.find(parse(oracle).model)
+    listed = {parse(model).profiled for model in node.model}
+    others = [each for each in generate(entry.card.name, ("onnxruntime",))[1:] if each not in listed]
+    return [
+        f"caches are built for {each.id}: list it as a model to have them used"
+        for each in others
+        if caches_file(entry, each).is_file()
+    ]
+
+
+def _remedy(model: str, accuracy: float) -> str:
+    return f"sluice caches build {parse(model).model} --target {accuracy:g}"

@@ -154,6 +154,11 @@ def is_planned(node: DetectNode | TrackNode | RecogniseNode) -> bool:
     return isinstance(node, RecogniseNode) or takes_frame(node)
 
 
+def caches_in_oracle(node: RecogniseNode, oracle: str) -> bool:
+    """Whether there may be caches in the oracle: one that the node does not list audits, and never answers by plan."""
+    return node.caches and oracle in node.model
+
+
 def learns(node: DetectNode | TrackNode | RecogniseNode) -> bool:
     """Whether the node learns from what its streams show."""
     return isinstance(node, RecogniseNode) and (node.specialize or node.caches)

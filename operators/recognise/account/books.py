@@ -48,7 +48,11 @@ class Books:
     @property
     def oracle_s(self) -> float:
         """Processor seconds of one look of the oracle; 0 as long as that is not known."""
-        return (self.costs.look_s(self._oracle) if self.costs else None) or 0.0
+        return self.look_s(self._oracle)
+
+    def look_s(self, model: str) -> float:
+        """Processor seconds of one look of a model by itself; 0 as long as that is not known."""
+        return (self.costs.look_s(model) if self.costs else None) or 0.0
 
     @property
     def income_s(self) -> float:

@@ -38,9 +38,17 @@ class Bench:
     books: Books
     """What looks cost, and the purse that pays those that bring no answer."""
 
-    def can_audit(self) -> bool:
-        """Whether another object may be drawn: there is room, and it can be paid."""
-        return self.backlog.has_room and self.books.purse.may_spend(self.books.oracle_s)
+    def can_audit(self, kept: int = 0) -> bool:
+        """Whether another object may be drawn: there is room, and it can be paid with ``kept`` further audits."""
+        return self.backlog.has_room and self.books.purse.may_spend((kept + 1) * self.books.oracle_s)
+
+    def reserve(self) -> float | None:
+        """Set aside what a look of the oracle costs that only proves something; None where that cannot be paid.
+
+        What one audit costs stays in the purse, as in ``can_shadow``.
+        """
+        cost_s = self.books.oracle_s
+        return cost_s if self.can_audit(kept=1) and self.books.purse.reserve(cost_s) else None
 
     def can_shadow(self, frame: Frame, link: Shortcut) -> bool:
         """Whether a shortcut may look at objects of the frame unseen: there is room, and it can be paid.
@@ -50,10 +58,14 @@ class Bench:
         kept_s = self.shadow.look_s(link) + self.books.oracle_s
         return self.shadow.has_room(frame) and self.books.purse.may_spend(kept_s)
 
-    def looked_again(self, stream: NodeStream) -> None:
-        """Note a look of the oracle for an audit."""
+    def looked_again(self, stream: NodeStream, reserved_s: float = 0.0) -> None:
+        """Note a look of the oracle for an audit, for which so much was set aside."""
         stream.looked_again()
-        self.books.of(stream.name).spend("audits", self.books.oracle_s)
+        self.books.of(stream.name).settle("audits", reserved_s, self.books.oracle_s)
+
+    def gave_up(self, reserved_s: float) -> None:
+        """Note that the look will not be made."""
+        self.books.purse.settle("audits", reserved_s, 0.0)
 
     def tell(self, stream: NodeStream, ticket: Ticket, outcome: Outcome) -> None:
         """Tell the audit, then everybody else."""
@@ -64,4 +76,5 @@ class Bench:
 def is_in_shadow(stream: NodeStream, link: Shortcut, call: Call) -> bool:
     """Whether a shortcut that is planned for the frame has to prove itself, and has something to say at present."""
     in_shadow = stream.audits.of(link.key).phase == "shadow"
-    return in_shadow and link.may_prove_itself(call) and link.edition(stream.name) is not None
+    wanted = link.may_prove_itself(call) and stream.trusts(link.within)
+    return in_shadow and wanted and link.edition(stream.name) is not None

@@ -14,7 +14,7 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.audits.bench import Bench, Turns, is_in_shadow
 from operators.recognise.audits.shadow import Question
 from operators.recognise.shortcuts.node_stream import NodeStream
-from operators.recognise.shortcuts.shortcut import Evidence, Outcome, Shortcut
+from operators.recognise.shortcuts.shortcut import Evidence, Outcome, Shortcut, Turn
 from operators.wire.disagreement import Finding
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
@@ -30,8 +30,10 @@ class _Drawn:
     token: object
     said: Attribute
     crop: Image
-    """In service a copy: a view would keep the whole frame in memory."""
+    """A copy where the oracle has yet to look: a view would keep the whole frame in memory."""
     in_shadow: bool = False
+    reserved_s: float = 0.0
+    """What was set aside for the look."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +63,12 @@ class LookAudits:
             drawn = [(each, ticket) for each, ticket in zip(turn.answered, tickets, strict=True) if ticket]
             if drawn:
                 self._draw(stream, frame, link, turn.token, drawn)
-            for heard in turn.overheard:
-                shown = _Shown(stream, link, frame, heard.region, heard.region.attributes[-1])
-                self._said_in_shadow(shown, heard.said, heard.token)
+            if link.within is not None:
+                self._draw_heard(stream, frame, link, turn)
+            else:
+                for heard in turn.overheard:
+                    shown = _Shown(stream, link, frame, heard.region, heard.region.attributes[-1])
+                    self._said_in_shadow(shown, heard.said, heard.token)
             if said and not link.listens and is_in_shadow(stream, link, call):
                 self._show(stream, frame, link, said, call)
 
@@ -91,9 +96,26 @@ class LookAudits:
             ],
         )
 
+    def _draw_heard(self, stream: NodeStream, frame: Frame, link: Shortcut, turn: Turn) -> None:
+        """Have the oracle look at what a shortcut has said unseen, within another one's network."""
+        looks: list[PendingLook[Image, Attribute]] = []
+        for heard in turn.overheard:
+            if heard.said is None or (reserved_s := self._bench.reserve()) is None:
+                continue
+            ticket = stream.audits.of(link.key).in_shadow()
+            if ticket is None:
+                self._bench.gave_up(reserved_s)
+                continue
+            crop = self._bench.oracle.crops(frame, [heard.region])[0].copy()
+            looks.append(self._look(_Drawn(stream, link, ticket, heard.token, heard.said, crop, True, reserved_s)))
+        self._bench.backlog.hold(stream.name, looks)
+
     def _look(self, drawn: _Drawn) -> PendingLook[Image, Attribute]:
-        audit = drawn.stream.audits.of(drawn.link.key)
-        return PendingLook(drawn.crop, partial(self._again, drawn), partial(audit.give_up, 1))
+        return PendingLook(drawn.crop, partial(self._again, drawn), partial(self._give_up, drawn))
+
+    def _give_up(self, drawn: _Drawn) -> None:
+        drawn.stream.audits.of(drawn.link.key).give_up()
+        self._bench.gave_up(drawn.reserved_s)
 
     def _said_in_shadow(self, shown: _Shown, said: Attribute | None, token: object) -> None:
         """In the shadow: the shortcut has answered, unseen; what it passes on is no evidence."""
@@ -104,8 +126,8 @@ class LookAudits:
             self._tell(_Drawn(stream, link, ticket, token, said, crop, in_shadow=True), shown.by_oracle)
 
     def _again(self, drawn: _Drawn, by_oracle: Attribute) -> None:
-        """In service: the oracle has looked again."""
-        self._bench.looked_again(drawn.stream)
+        """The oracle has looked, too."""
+        self._bench.looked_again(drawn.stream, drawn.reserved_s)
         self._tell(drawn, by_oracle)
 
     def _tell(self, drawn: _Drawn, by_oracle: Attribute) -> None:

@@ -22,7 +22,7 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.pool import Look, Pool
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.shortcuts.node_stream import NodeStream
-from operators.recognise.shortcuts.shortcut import Outcome, Shortcut
+from operators.recognise.shortcuts.shortcut import Outcome, Overheard, Shortcut
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 
@@ -58,6 +58,8 @@ class TrackAudits:
             for region in turn.answered:
                 if region.track_id is not None and stream.trials.counts(region.track_id, link.key):
                     self._draw(stream, frame, link, region.track_id, turn.token)
+            for heard in turn.overheard if link.within is not None else ():
+                self._hear(stream, frame, link, heard, any(heard.region is region for region in new))
             if is_in_shadow(stream, link, call):
                 for region in new:
                     if region.attributes[-1].provenance == "oracle" and stream.trials.has_room:
@@ -72,6 +74,7 @@ class TrackAudits:
             for trial in trials:
                 link = next(each for each in links if each.key == trial.key)
                 room = not trial.shadow or (self._bench.can_shadow(frame, link) and link.may_prove_itself(call))
+                room = room and (trial.heard is None or self._bench.can_audit(kept=1))
                 if room and trial.wants(stream.trials.now_s, not cut_off(region.box)):
                     trial.pending += 1
                     asked = _Asked(stream, stream.trials, trial, self._objects.weight(frame, region))
@@ -122,6 +125,22 @@ class TrackAudits:
             trial = self._trial(stream, frame, link, track, ticket)
             trial.token = token
             stream.trials.open(track, trial)
+
+    def _hear(self, stream: NodeStream, frame: Frame, link: Shortcut, heard: Overheard, is_new: bool) -> None:
+        """Note what a shortcut would have said at a look of the one in whose network it sits."""
+        track = heard.region.track_id
+        if track is None:
+            return
+        if is_new and self._bench.can_audit(kept=1) and stream.trials.has_room:
+            trial = self._trial(stream, frame, link, track, None)
+            trial.shadow, trial.heard = False, Pool(self._objects.words, LOOK_RULE.correlation)
+            stream.trials.open(track, trial)
+        for trial in stream.trials.of(track):
+            if trial.key == link.key and trial.heard is not None:
+                said = heard.said or heard.region.attributes[-1]
+                trial.heard_look(self._objects.look(frame, heard.region, said))
+                if heard.said is not None and trial.ticket is None:
+                    trial.ticket, trial.token = stream.audits.of(link.key).in_shadow(), heard.token
 
     def _trial(self, stream: NodeStream, frame: Frame, link: Shortcut, track: int, ticket: Ticket | None) -> Trial:
         who = self._bench.node, link.key, frame.stream, frame.run, track

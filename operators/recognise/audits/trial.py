@@ -50,6 +50,9 @@ class Trial:
     """Where the other looked last."""
     key: str = ""
     """The name of the shortcut's audit."""
+    heard: Pool | None = None
+    """What the shortcut would have had published, unseen, where it sits in the network of another that answers: that is
+    compared with the looks of the oracle."""
 
     def wants(self, at_s: float, whole: bool) -> bool:
         """Take a frame that shows the object; returns whether the other should look at it."""
@@ -59,6 +62,11 @@ class Trial:
     def looked(self, look: Look) -> None:
         """Take a look of the other."""
         self.pool.add(look)
+
+    def heard_look(self, look: Look) -> None:
+        """Take a look at which the shortcut was heard, up to the conclusion."""
+        if self.heard is not None and self.answer is None:
+            self.heard.add(look)
 
     def is_done(self, at_s: float) -> bool:
         """Whether nothing more is to be waited for."""
@@ -81,7 +89,7 @@ class Trial:
         """Whether both said the same; None where the oracle was not sure."""
         assert self.answer is not None
         sure = self.answer.sure if self.shadow else self._is_sure
-        return self.pool.belief().said.label == self.answer.label if sure else None
+        return self.pool.belief().said.label == self._said.label if sure else None
 
     @property
     def word(self) -> str:
@@ -95,10 +103,18 @@ class Trial:
         if self.agrees is not False or self.answer is None or self.crop is None:
             return None
         belief = self.pool.belief()
-        answered = Finding(label=self.answer.label, confidence=share(self.answer.confidence))
         other = Finding(label=belief.said.label, confidence=share(belief.posterior))
-        shortcut, oracle = (other, answered) if self.shadow else (answered, other)
-        return Evidence(shortcut, oracle, self.crop, self.shadow, self.answer.track_id)
+        shortcut, oracle = (other, self._said) if self.shadow else (self._said, other)
+        return Evidence(shortcut, oracle, self.crop, self.shadow or self.heard is not None, self.answer.track_id)
+
+    @property
+    def _said(self) -> Finding:
+        """What was published, or would have been."""
+        assert self.answer is not None
+        if self.heard is None:
+            return Finding(label=self.answer.label, confidence=share(self.answer.confidence))
+        belief = self.heard.belief()
+        return Finding(label=belief.said.label, confidence=share(belief.posterior))
 
     @property
     def _is_sure(self) -> bool:

@@ -30,13 +30,15 @@ class CacheSource:
     agreement: float
     """What the audit demands."""
     weights_bytes: int = 0
-    """Size of the oracle's file."""
+    """Size of the network's file."""
     node: str = ""
     elsewhere: Elsewhere | None = None
     """Makes the caches in place of this process."""
     clock: Clock = SYSTEM
+    variant: str | None = None
+    """The variant that the caches, which are built, sit in, by its name in the query; None: the oracle."""
 
     @property
     def opening_s(self) -> float:
-        """First guess of the processor time of cutting the oracle and loading it once more."""
+        """First guess of the processor time of cutting the network and loading it once more."""
         return OPENING_S + BYTE_S * self.weights_bytes

@@ -1,4 +1,4 @@
-"""The link of a chain that answers by learned caches inside the oracle."""
+"""The link of a chain that answers by learned caches inside the oracle, or inside a variant of it."""
 
 from __future__ import annotations
 
@@ -18,24 +18,32 @@ from serving.errors import SluiceError, TooLate
 
 
 class Caches(Shortcut):
-    """Answers where a cache is sure. What goes through to the end has the oracle's own answer, at no further cost."""
+    """Answers where a cache is sure. What goes through to the end has the network's own answer, at no further cost."""
 
     kind: ShortcutKind = "cached"
     follows_content = False
     listens = True
 
-    def __init__(self, recogniser: Classifier, supply: CacheSupply) -> None:
+    def __init__(self, recogniser: Classifier, supply: CacheSupply, within: str | None = None) -> None:
+        """``within``: the key of the variant that they sit in; None: they sit in the oracle."""
         self._recogniser, self._supply = recogniser, supply
-        self._oracle = recogniser.roles.oracle
-        self.models = (self._oracle,)
+        self._model, self.within = supply.model, within
+        self.models = (self._model,)
+
+    @property
+    def key(self) -> str:
+        """Caches in a variant have an audit of their own."""
+        return self.kind if self.within is None else f"{self.kind} {self._model}"
 
     async def prepare(self) -> None:
         """See ``Shortcut``."""
         await self._supply.prepare()
 
     def is_planned(self, call: Call) -> bool:
-        """Whether the plan names the oracle, and allows caches in it."""
-        return call.model in (None, self._oracle) and call.plan.allows(self.kind)
+        """Whether the plan names the network, and allows caches in it."""
+        if self.within is None:
+            return call.model in (None, self._model) and call.plan.allows(self.kind)
+        return call.model == self._model and call.plan.allows("variant") and call.plan.allows(self.kind)
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         """See ``Shortcut``."""
@@ -46,12 +54,13 @@ class Caches(Shortcut):
             self._supply.silences(len(regions))
         found = await self._found(network, frame, regions, call)
         if found is None:
-            call.decline(self.kind, "the oracle does not run with its caches")
+            who = "the oracle" if self.within is None else self._model
+            call.decline(self.kind, f"{who} does not run with its caches")
             return Turn((), regions)
         if not found.version.any():
             self._supply.sampled(found)
         through = found.place == len(network.cuts)
-        own = iter(self._recogniser.read(self._oracle, found.scores[through]) if through.any() else ())
+        own = iter(self._recogniser.read(self._model, found.scores[through]) if through.any() else ())
         answered: list[Region] = []
         finished: list[tuple[Region, Attribute]] = []
         for row, region in enumerate(regions):
@@ -63,7 +72,7 @@ class Caches(Shortcut):
         return Turn(answered, [region for region, _ in finished], int(found.version[0]), finished=finished)
 
     async def listen(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn | None:
-        """See ``Shortcut``: the oracle runs as a whole, and its caches look at what it computes anyway."""
+        """See ``Shortcut``: the network runs as a whole, and its caches look at what it computes anyway."""
         network = self._supply.network
         if network is None or network.version is None or not self._supply.may_listen(len(regions)):
             return None
@@ -76,7 +85,7 @@ class Caches(Shortcut):
         self._supply.listened(frame.stream, len(regions), took.seconds)
         said = [self._said(heard, row) if heard.place[row] < len(network.cuts) else None for row in range(len(regions))]
         token = int(heard.version[0])
-        own = self._recogniser.read(self._oracle, found.scores)
+        own = self._recogniser.read(self._model, found.scores)
         return Turn(
             (),
             regions,
@@ -87,6 +96,8 @@ class Caches(Shortcut):
     def cost_s(self, turn: Turn) -> float:
         """See ``Shortcut``: of the whole turn, those that went through included."""
         network = self._supply.network
+        if turn.overheard and self.within is not None:
+            return self._supply.whole_s * len(turn.rest)
         if turn.token is None or network is None:
             return 0.0
         return network.look_s() * (len(turn.answered) + len(turn.rest))
@@ -97,11 +108,12 @@ class Caches(Shortcut):
             self._supply.looked(len(turn.answered), len(turn.rest), self.cost_s(turn))
         words = [region.attributes[-1].label for region in (*turn.answered, *turn.rest)]
         self._supply.named(frame.stream, turn.token, len(turn.answered), words)
-        self._supply.make_where_due()
+        if self.within is None or turn.allowed:
+            self._supply.make_where_due()
 
     def audited(self, outcome: Outcome) -> None:
         """Count how often caches agree; they learn from what the oracle says, whoever asked it."""
-        if outcome.kind == self.kind:
+        if outcome.audit == self.key:
             self._supply.audited(outcome.stream, outcome.token, outcome.agrees)
 
     def barred(self, stream: str) -> None:
@@ -130,7 +142,7 @@ class Caches(Shortcut):
     ) -> ExitOutputs | None:
         """What the network gives for these regions; None where it fails."""
         try:
-            return await network.run(self._recogniser.crops(self._oracle, frame, regions), call.urgency)
+            return await network.run(self._recogniser.crops(self._model, frame, regions), call.urgency)
         except TooLate:
             raise
         except SluiceError as error:
@@ -142,5 +154,6 @@ class Caches(Shortcut):
         best = int(distribution.argmax())
         card = self._recogniser.card
         version = str(int(found.version[row]))
-        model = Model(name=card.name, version=version, tier=self.kind, variant=f"cached@{place + 1}")
+        where = "" if self.within is None else f"{self._model.partition('@')[2]}+"
+        model = Model(name=card.name, version=version, tier=self.kind, variant=f"{where}cached@{place + 1}")
         return self._recogniser.answer(card.classes[best], float(distribution[best]), self.kind, model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from operators.inference import Inference
 from operators.recognise.account.books import Books
@@ -20,14 +21,17 @@ from serving.common.threads import in_thread
 from serving.engines.exits import ExitOutputs
 from serving.errors import SluiceError
 
+if TYPE_CHECKING:
+    from cache_adapt.caches.store import BuiltCaches
+
 log = logging.getLogger(__name__)
 
 LEAST_ORACLE_S = 0.003
 """Processor seconds of a look: in a faster oracle cuts and lookups take what caches save."""
 TAPPED = 0.06
-"""What a look with open taps costs more, as a share of the oracle's."""
+"""What a look with open taps costs more, as a share of the network's."""
 PATIENCE = 60.0
-"""Caches are left when they have cost more than they saved by so many looks of the oracle."""
+"""Caches are left when they have cost more than they saved by so many looks of the network that they sit in."""
 SILENT_EVERY = 8
 """While caches answer, at most every so-manieth frame's looks go through as a whole, to be samples."""
 
@@ -36,19 +40,34 @@ class CacheSupply:
     """The caches of one node, for all its streams."""
 
     def __init__(
-        self, engine: Inference, sampled: SampledEngine, recogniser: Classifier, source: CacheSource, books: Books
+        self,
+        engine: Inference,
+        sampled: SampledEngine | None,
+        recogniser: Classifier,
+        source: CacheSource,
+        books: Books,
     ) -> None:
-        """``sampled``: the engine that the node's recogniser uses, by which samples are taken."""
+        """``sampled``: the engine that the node's recogniser uses, by which samples are taken; None: there are none."""
         self.network: CacheNetwork | None = None
         self._engine, self._recogniser, self._source, self._books = engine, recogniser, source, books
-        self._oracle = recogniser.roles.oracle
+        self.model = source.variant or recogniser.roles.oracle
+        """The network that the caches sit in."""
         self._maker: CacheMaker | None = None
         self._opening: asyncio.Task[None] | None = None
         self._lost_s, self._turns = 0.0, 0
-        sampled.wanted, sampled.took, sampled.failed = self._to_sample, self.sampled, self.failed
+        if sampled is not None:
+            sampled.wanted, sampled.took, sampled.failed = self._to_sample, self.sampled, self.failed
+
+    @property
+    def whole_s(self) -> float:
+        """Processor seconds of one look of the network without caches; 0 as long as that is not known."""
+        return self._books.look_s(self.model)
 
     async def prepare(self) -> None:
-        """Cut the oracle, so that built caches can answer; where that fails it is logged, and the oracle answers."""
+        """Cut the oracle, so that built caches can answer; where that fails it is logged, and the oracle answers.
+
+        A variant is cut once it answers on a stream and that can be paid: it may never be trusted.
+        """
         try:
             await self._prepare()
         except SluiceError as error:
@@ -57,23 +76,24 @@ class CacheSupply:
     async def _prepare(self) -> None:
         built = self._source.built
         if built is not None:
-            self.network = CacheNetwork(self._engine, self._oracle, built.tensors)
-            await self.network.prepare()
-            self.network.answer_with(built)
+            self.network = CacheNetwork(self._engine, self.model, built.tensors)
+            if self._source.variant is None:
+                await self.network.prepare()
+                self.network.answer_with(built)
             return
         plan = await in_thread(self._source.plan)
         if not plan:
-            log.info("%s: there is no place for a cache", self._oracle)
+            log.info("%s: there is no place for a cache", self.model)
             return
-        self.network = CacheNetwork(self._engine, self._oracle, [cut.tensor for cut in plan])
+        self.network = CacheNetwork(self._engine, self.model, [cut.tensor for cut in plan])
         self._maker = self._made_for(self.network, plan)
 
     def looked(self, answered: int, through: int, cost_s: float) -> None:
         """Note what a turn has cost and spared; caches are withdrawn where they do not pay."""
-        oracle_s = self._books.oracle_s
-        self._lost_s = max(0.0, self._lost_s + cost_s - (answered + through) * oracle_s)
-        if self._lost_s > PATIENCE * oracle_s > 0 and self.network is not None and self.network.version is not None:
-            log.info("%s: its caches are left: they cost more than they save", self._oracle)
+        whole_s = self.whole_s
+        self._lost_s = max(0.0, self._lost_s + cost_s - (answered + through) * whole_s)
+        if self._lost_s > PATIENCE * whole_s > 0 and self.network is not None and self.network.version is not None:
+            log.info("%s: its caches are left: they cost more than they save", self.model)
             self.network.withdraw()
             self._lost_s = 0.0
             if self._maker is not None:
@@ -91,8 +111,8 @@ class CacheSupply:
             self._maker.audited(stream, version, agrees)
 
     def failed(self, error: SluiceError) -> None:
-        """The oracle does not run with exits: it answers without caches in this process."""
-        log.warning("%s: no caches: %s", self._oracle, error)
+        """The network does not run with exits: it answers without caches in this process."""
+        log.warning("%s: no caches: %s", self.model, error)
         if self.network is not None:
             self.network.withdraw()
         self.network = None
@@ -106,7 +126,14 @@ class CacheSupply:
             self._maker.withdrawn()
 
     def make_where_due(self) -> None:
-        """Have caches made, or take newer ones, where that may pay."""
+        """Have caches made, or take newer ones, where that may pay; open a variant with those that are built."""
+        built, network = self._source.built, self.network
+        if built is not None and network is not None and not network.is_open and self._opening is None:
+            purse, opening_s = self._books.purse, self._source.opening_s
+            # What an audit costs stays in the purse, or the variant itself could not answer.
+            if purse.may_spend(opening_s + self._books.oracle_s) and purse.reserve(opening_s):
+                self._opening = asyncio.create_task(self._open(network, built))
+            return
         if self._maker is not None and self.network is not None and self._worth_it():
             self._maker.make_where_due()
 
@@ -130,11 +157,12 @@ class CacheSupply:
 
     def may_listen(self, items: int) -> bool:
         """Whether these looks may go through with open taps, which caches hear; an audit can be paid then too."""
-        return self._books.purse.may_spend(TAPPED * self._books.oracle_s * items + self._books.oracle_s)
+        kept_s = self._books.oracle_s if self._source.variant is None else 2 * self._books.oracle_s
+        return self._books.purse.may_spend(TAPPED * self.whole_s * items + kept_s)
 
     def listened(self, stream: str, items: int, lookups_s: float) -> None:
         """Caches have heard looks of a stream."""
-        self._books.of(stream).spend("shadow", TAPPED * self._books.oracle_s * items + lookups_s)
+        self._books.of(stream).spend("shadow", TAPPED * self.whole_s * items + lookups_s)
 
     def sampled(self, found: ExitOutputs) -> None:
         """Keep samples; where they cannot be kept there will be no caches, but the looks stand."""
@@ -143,7 +171,7 @@ class CacheSupply:
         try:
             self._maker.take(found)
         except SluiceError as error:
-            log.warning("%s: no caches: %s", self._oracle, error)
+            log.warning("%s: no caches: %s", self.model, error)
             self._maker = None
 
     def forget(self, stream: str) -> None:
@@ -167,11 +195,11 @@ class CacheSupply:
             await self._maker.close()
 
     def _made_for(self, network: CacheNetwork, plan: Sequence[CutPlan]) -> CacheMaker:
-        source, card = self._source, self._engine.card(self._oracle)
+        source, card = self._source, self._engine.card(self.model)
         if source.elsewhere is None:
             wanted = Network(card.name, card.identity, len(card.classes), plan)
             return MadeHere(wanted, network, source, self._books, self._recogniser)
-        order = Order.of(source.node, self._oracle, card, plan, source.agreement)
+        order = Order.of(source.node, self.model, card, plan, source.agreement)
         return MadeElsewhere(order, network, self._books, source.elsewhere, source.clock)
 
     def _worth_it(self) -> bool:
@@ -194,10 +222,13 @@ class CacheSupply:
             network.be_silent_once()
         return network.name
 
-    async def _open(self, network: CacheNetwork) -> None:
+    async def _open(self, network: CacheNetwork, built: BuiltCaches | None = None) -> None:
+        """Load the network; these answer in it."""
         seconds = estimate_s = self._source.opening_s
         try:
             seconds = await network.prepare()
+            if built is not None:
+                network.answer_with(built)
         except SluiceError as error:
             self.failed(error)
         finally:

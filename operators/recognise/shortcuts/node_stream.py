@@ -29,6 +29,10 @@ class NodeStream:
     standings: dict[str, Standing] = field(default_factory=dict)
     """The phases that were last noted."""
 
+    def trusts(self, key: str | None) -> bool:
+        """Whether the shortcut of this key may answer; None: there is none to ask about."""
+        return key is None or self.audits.of(key).uses_shortcut
+
     def looked_again(self) -> None:
         """Note a run of the oracle for an audit."""
         if self.timeline is not None:

@@ -20,7 +20,7 @@ from specialization.weg.state import PhaseName
 
 @dataclass(frozen=True, slots=True)
 class Overheard:
-    """A region that the oracle answered for, while a shortcut listened."""
+    """A region that the oracle, or the shortcut in whose network it sits, answered for, while a shortcut listened."""
 
     region: Region
     said: Attribute | None
@@ -42,9 +42,10 @@ class Turn:
     allowed: bool = True
     """Whether the plan and the audit let the shortcut answer."""
     finished: Sequence[tuple[Region, Attribute]] = ()
-    """Regions of ``rest`` whose oracle's answer came on the way: later links and the oracle need not look at them."""
+    """Regions of ``rest`` whose answer came on the way, the oracle's, or that of the shortcut in whose network this one
+    sits: later links and the oracle need not look at them."""
     overheard: Sequence[Overheard] = ()
-    """All regions, where the shortcut only listened; what is ``finished`` then has cost what the oracle costs."""
+    """All regions, where the shortcut only listened; what is ``finished`` has cost what it costs by itself then."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +115,9 @@ class Shortcut(Protocol):
     """The names of the models that may answer; published with the audit."""
     listens: bool = False
     """Whether it proves itself by ``listen``, at looks that answer by themselves, and not by looks of its own."""
+    within: str | None = None
+    """The key of the shortcut in whose network it sits: it answers only where that one may, what it does not answer is
+    that one's answer, and the oracle looks at what it would have said by ``listen``, in the background."""
     follows_content: bool = True
     """Whether it learns from the stream; then it is reported from the first frame on, with a timeline."""
 
@@ -143,9 +147,9 @@ class Shortcut(Protocol):
         ...
 
     async def listen(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn | None:
-        """Have the oracle answer, and note what this shortcut would have said; None where that is not to be had now.
+        """Have the network answer that it sits in, and note what it would have said; None where that cannot be now.
 
-        Asked in the shadow, where ``listens``. It pays from the books what listening costs beyond the oracle.
+        Asked in the shadow, where ``listens``. It pays from the books what listening costs beyond that answer.
         """
         return None
 

@@ -103,6 +103,7 @@ def _lines(model: str, found: CacheReport) -> list[str]:
     if built.card.model != model:
         left = 1 - sum(each.hit_rate for each in built.card.caches)
         lines.append(f"{built.card.model} answers for the other {left:.0%}; {found.left_agreement:.1%} of that agrees")
+        lines.append(f"used by nodes with caches: true that list {built.card.model}")
     return [*lines, f"written to {found.file}"]
 
 

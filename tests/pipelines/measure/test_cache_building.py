@@ -166,6 +166,7 @@ def test_the_command_says_what_was_found_and_draws_it(pictures, tmp_path, monkey
         re.match(rf"caches over {INT8.id}: .* times as fast as {INT8.id}, .* as street-kind", each) for each in lines
     )
     assert any(each.startswith(f"{INT8.id} answers for the other") for each in lines)
+    assert f"used by nodes with caches: true that list {INT8.id}" in lines
 
 
 def test_too_few_pictures_are_refused(pictures, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
 from operators.recognise.audits.moments import Moments
@@ -118,3 +119,19 @@ def test_without_a_look_of_the_other_there_is_nothing_to_compare() -> None:
     mine = trial()
     mine.answer = answer()
     assert not mine.can_be_compared
+
+
+def test_what_was_heard_and_not_what_was_published_is_compared_with_the_oracle() -> None:
+    mine = trial()
+    mine.heard = Pool(4, LOOK_RULE.correlation)
+    mine.heard_look(look("car"))
+    mine.answer = answer("bus", looked={"variant": 2})
+    for _ in range(3):
+        mine.heard_look(look("bus"))  # it is concluded what would have been published
+        mine.looked(look("bus"))
+    mine.crop = np.zeros((4, 4, 3), np.uint8)
+    assert mine.can_be_compared
+    assert (mine.agrees, mine.word) == (False, "bus")
+    evidence = mine.evidence
+    assert evidence is not None
+    assert (evidence.shortcut.label, evidence.oracle.label, evidence.in_shadow) == ("car", "bus", True)
