@@ -172,8 +172,10 @@ def _by_itself(oracle: str, known: SelfAgreement, plan: NodePlan) -> str:
 
 
 def _what(audit: AuditReport) -> str:
-    kind = "" if audit.plan.kind == "variant" else f" {audit.plan.kind}"
-    return f"{audit.stream} {audit.plan.node}{kind}"
+    plan = audit.plan
+    kind = "" if plan.kind == "variant" else f" {plan.kind}"
+    within = [each.partition("@")[2] for each in plan.shortcuts if plan.kind == "cached" and each != plan.oracle]
+    return " ".join([f"{audit.stream} {plan.node}{kind}", *(f"in {variant}" for variant in within)])
 
 
 def _interval(bounds: Interval) -> str:

@@ -283,6 +283,18 @@ def test_the_closing_tables_fit_a_terminal() -> None:
         assert word in out.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [("vehicle-type", "cached"), ("vehicle-type@onnxruntime-int8", "cached in onnxruntime-int8")],
+)
+def test_caches_are_told_with_the_variant_that_they_are_in(model: str, said: str) -> None:
+    known, out = specialised("vehicle_type"), io.StringIO()
+    plan = replace(known, kind="cached", oracle="vehicle-type", shortcuts=[model], specialization=None)
+    report = replace(full_counts().report(wall_s=2.0), audits=[AuditReport("front-door", plan)])
+    Console(file=out, width=150).print(render(report))
+    assert f"front-door vehicle_type {said}" in " ".join(out.getvalue().split())
+
+
 def test_zones_and_lines_are_said_in_words() -> None:
     lines = [LineReport("yard", "gate", {"car": 2, "bus": 1}, {"car": 1}), LineReport("yard", "door", {}, {"car": 1})]
     zones = [ZoneReport("yard", "lot", {"car": 2}, 4.5, 7.0), ZoneReport("yard", "ramp", {"car": 1}, None, None)]
