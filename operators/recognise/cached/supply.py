@@ -60,8 +60,8 @@ class CacheSupply:
 
     @property
     def whole_s(self) -> float:
-        """Processor seconds of one look of the network without caches; 0 as long as that is not known."""
-        return self._books.look_s(self.model)
+        """Processor seconds of one look of the network without caches; the oracle's where a variant has not run yet."""
+        return self._books.look_s(self.model) or self._books.oracle_s
 
     async def prepare(self) -> None:
         """Cut the oracle, so that built caches can answer; where that fails it is logged, and the oracle answers.

@@ -201,6 +201,18 @@ async def test_while_caches_listen_the_books_say_what_the_variant_takes(tmp_path
     await node.chain.close(10)
 
 
+async def test_a_variant_that_has_not_run_by_itself_yet_is_taken_to_cost_what_the_oracle_costs(tmp_path):
+    node = await ready(Node(tmp_path, rule=Rule(0.9)))
+    node.trusting()
+    del node.engine.costs_s[INT8]
+    await node.frame(BLUE)
+    seconds = node.books.of("cam").seconds
+    shortcuts = seconds.shortcuts
+    await node.frame(BLUE, MURKY, RED)
+    assert seconds.shortcuts - shortcuts == pytest.approx(3 * 0.0105)
+    await node.chain.close(10)
+
+
 @pytest.mark.parametrize("tracks", [False, True], ids=["looks", "tracks"])
 async def test_caches_that_are_wrong_are_switched_off_and_the_variant_goes_on(tmp_path, tracks):
     node, first = await ready(Node(tmp_path, confused(), Rule(0.9), tracks=tracks)), 0
