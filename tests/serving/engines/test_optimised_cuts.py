@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
 from serving.engines.onnxruntime import OnnxRuntimeEngine, optimised_segments
+from serving.graphs.exact import is_exact
 from serving.graphs.segments import cut_points, split
 
 
@@ -56,7 +57,8 @@ def test_what_is_handed_over_is_not_rearranged() -> None:
     model = shipped("vehicle-type")
     segments = optimised_segments(in_bytes(split(model, [point.tensor for point in cut_points(model)][2:8:2])))
     assert segments is not None
-    kinds = [{node.op_type for node in onnx.load_from_string(each).graph.node} for each in segments]
+    nodes = [onnx.load_from_string(each).graph.node for each in segments]
+    kinds = [{node.op_type for node in some if not is_exact(node)} for some in nodes]
     if not any("ReorderOutput" in kind for kind in kinds):
         pytest.skip("this processor's runtime keeps no blocks of channels")
     assert all(not kind & {"ReorderInput", "ReorderOutput"} for kind in kinds[1:-1])
