@@ -155,7 +155,7 @@ def is_planned(node: DetectNode | TrackNode | RecogniseNode) -> bool:
 
 
 def caches_in_oracle(node: RecogniseNode, oracle: str) -> bool:
-    """Whether there may be caches in the oracle: one that the node does not list audits, and never answers by plan."""
+    """Whether caches in the oracle can be of use: an oracle that the node does not list only audits."""
     return node.caches and oracle in node.model
 
 

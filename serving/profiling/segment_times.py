@@ -27,8 +27,8 @@ def segment_times(
 ) -> list[float]:
     """Median seconds of each segment for one item in the default engine, from runs for about ``budget_s``.
 
-    ``name``: the model's, for messages; ``precision``: of the graph. ModelError
-    where the input leaves open more than the batch.
+    ``name``: the model's, for messages; ``precision``: of the graph.
+    ModelError where the input leaves open more than the batch.
     """
     engine = OnnxRuntimeEngine(name, threads=threads, precision=precision)
     engine.load([segment.SerializeToString() for segment in segments])

@@ -110,7 +110,7 @@ def test_types_are_hardly_named_at_eye_level_which_was_not_learnt() -> None:
 
 
 def test_an_unfamiliar_view_is_not_named() -> None:
-    """Without its doubts ``vehicle-type`` named 5 of the 25 vehicles at eye level, 3 of them wrongly."""
+    """Without its doubts ``vehicle-type`` gave names at eye level, most of them wrong."""
     (found,) = [row for row in committed() if (row["model"], row["view"]) == ("vehicle-type", "street level")]
     assert float(found["given"]) == 0.0
     assert int(found["answers"]) == 0
