@@ -11,7 +11,7 @@ from benchmarks.tracking_parts.scores import overlap
 from benchmarks.tracks_video_parts.cases import Truth
 from operators.wire.labels import UNKNOWN
 
-LEAST_CONFIDENCE = 0.8
+LEAST_CONFIDENCE = 0.85
 """The default in the recogniser's card."""
 LEAST_OVERLAP = 0.4
 """Intersection over union from which a box is that of a true object; boxes of motion are loose."""
