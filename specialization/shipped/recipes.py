@@ -107,6 +107,7 @@ RECIPES = (
     ),
     Recipe(
         name="street-kind",
+        version="2",
         tier="compact",
         description="Person, vehicle or neither, for what moves on a street; a tiny residual network",
         build=tiny_resnet,
@@ -116,6 +117,7 @@ RECIPES = (
         groups=dict.fromkeys(VEHICLE_TYPES, "vehicle"),
         views=VIEWS,
         temperature=1.101,
-        min_confidence=0.6,
+        min_confidence=0.85,
+        doubts=True,
     ),
 )
