@@ -9,8 +9,9 @@ that must get the network's answer, as in the paper. Ways to run a network:
 - ``caches``: fp32 with caches, explored and built by what ``sluice caches build`` calls
 - ``int8 with caches``: int8 with caches, certified for what int8's own disagreement leaves of the target
 - ``small first``: ResNet-20 answers where its largest probability exceeds a threshold certified by the same rule
+- ``small first, caches``: the same with caches in both networks, all thresholds tuned and certified together
 
-``composition_runs`` is what composition chooses among all but the last, from its own estimates.
+``composition_runs`` is what composition chooses among all but the last two, from its own estimates.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from benchmarks.caches_images_parts.cascades import Part, cascade
 from benchmarks.caches_images_parts.cases import Case, cases
 from benchmarks.caches_images_parts.plot import draw
-from benchmarks.caches_images_parts.ways import Base, Runs, answers, bases, cascade, opened, turns
+from benchmarks.caches_images_parts.ways import Base, Runs, answers, bases, before, turns
 from benchmarks.harness import Outcome, Row, run
 from cache_adapt.caches.architectures import EXPLORED
 from cache_adapt.caches.store import BuiltCaches
@@ -94,34 +96,51 @@ def _rows(case: Case, quick: bool) -> Iterator[Row]:
 
 def _opened(case: Case, quick: bool) -> Opened:
     both = bases(case)
+    small = None if case.small is None else before(both[0])
     ways: dict[Way, Runs] = {(ALONE[base.precision], 1.0): base.opened for base in both}
     caches, plans = {}, {}
     for target in TARGETS:
-        plan, built = _composed(both, target, quick)
-        for base in both:
-            if (found := built[base.precision]) is not None:
-                caches[CACHED[base.precision], target] = found
-                ways[CACHED[base.precision], target] = base.with_caches(found)
-        plans[target] = plan
-        if case.small is not None:
-            ways["small first", target], share = cascade(opened("small", case.small, "fp32"), both[0], target)
-            _say(f"{case.name}, {target:g}: the smaller network would answer {share:.0%}")
+        parts: dict[str, Part] = {base.precision: _part(base, target, quick) for base in both}
+        for precision, part in parts.items():
+            if part.built is not None:
+                caches[CACHED[precision], target] = part.built
+                ways[CACHED[precision], target] = part.opened()
+        plans[target] = _planned(parts, target, quick)
+        if small is not None:
+            ways |= _cascades(small, parts["fp32"], target, quick)
     return Opened(ways, caches, plans)
 
 
-def _composed(both: Sequence[Base], target: float, quick: bool) -> tuple[str, dict[str, BuiltCaches | None]]:
-    """The way that composition chooses, and the caches of either precision."""
-    variants, built = [], dict[str, BuiltCaches | None]()
-    for base in both:
-        wanted = base.wanted(target, QUICK_FORMS if quick else FORMS[base.precision])
-        explored = base.explored(wanted)
-        variants.append(base.variant(explored, wanted, target))
-        built[base.precision] = base.caches(explored, wanted)
-        _say(f"{base.case.name}, {target:g}: caches over {base.precision} explored and built")
-    plan = planned(variants)
-    _say(f"{both[0].case.name}, {target:g}: {plan.variant}; {plan.reason}")
-    with_caches = plan.choice and built[plan.variant] is not None
-    return (CACHED if with_caches else ALONE)[plan.variant], built
+def _part(base: Base, target: float, quick: bool) -> Part:
+    wanted = base.wanted(target, _forms(base, quick))
+    explored = base.explored(wanted)
+    _say(f"{base.case.name}, {target:g}: caches for {base.name} in {base.precision} explored")
+    return Part(base, explored, base.caches(explored, wanted))
+
+
+def _planned(parts: Mapping[str, Part], target: float, quick: bool) -> str:
+    """The way that composition chooses."""
+    plan = planned(
+        [
+            part.base.variant(part.explored, part.base.wanted(target, _forms(part.base, quick)), target)
+            for part in parts.values()
+        ]
+    )
+    _say(f"{target:g}: {plan.variant}; {plan.reason}")
+    with_caches = plan.choice and parts[plan.variant].built is not None
+    return (CACHED if with_caches else ALONE)[plan.variant]
+
+
+def _cascades(small: Base, large: Part, target: float, quick: bool) -> dict[Way, Runs]:
+    wanted = large.base.wanted(target, _forms(large.base, quick))
+    return {
+        ("small first", target): cascade(Part(small), Part(large.base), wanted),
+        ("small first, caches", target): cascade(_part(small, target, quick), large, wanted),
+    }
+
+
+def _forms(base: Base, quick: bool) -> Sequence[str]:
+    return QUICK_FORMS if quick else FORMS[base.precision]
 
 
 def _made(way: Way, made: Opened) -> Row:

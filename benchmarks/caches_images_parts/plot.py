@@ -13,6 +13,7 @@ COLOURS = {
     "caches": "tab:blue",
     "int8 with caches": "tab:purple",
     "small first": "tab:green",
+    "small first, caches": "tab:olive",
 }
 MARKS = {1.0: "s", 0.99: "o", 0.97: "^"}
 

@@ -1,4 +1,4 @@
-"""The ways to run a network in ``benchmarks.caches_images``: at a precision, with caches, behind a smaller network."""
+"""The ways to run a network in ``benchmarks.caches_images``: at a precision, with caches or without."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ import onnx
 from benchmarks.caches_images_parts.cases import Case
 from cache_adapt.caches.build import Network as Identified
 from cache_adapt.caches.build import build
-from cache_adapt.caches.calibrate import calibrated
 from cache_adapt.caches.explore import Cut, Explored, Wanted, explore, problem
 from cache_adapt.caches.job import lookup_s
-from cache_adapt.caches.selector import largest
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.training import Lessons
 from cache_adapt.compose.rivals import Variant
@@ -67,6 +65,7 @@ class Base:
     """The lower bound of its agreement with fp32."""
     cuts: Sequence[Cut]
     whole_s: float
+    name: str = "the large network"
 
     def wanted(self, target: float, forms: Sequence[str]) -> Wanted:
         """What its caches must keep, so that with its own disagreement the target is kept."""
@@ -96,23 +95,6 @@ class Base:
         return opened
 
 
-class Cascade:
-    """A small network answers where it is sure, the large one elsewhere."""
-
-    def __init__(self, small: Runs, large: Runs, threshold: float) -> None:
-        self._small, self._large, self._threshold = small, large, threshold
-
-    def run(self, batch: Array) -> list[Array]:
-        """``ExitOutputs`` as a list."""
-        said = softmax(self._small.run(batch)[0])
-        unsure = largest(said) >= self._threshold
-        scores = np.zeros_like(said)
-        if unsure.any():
-            scores[unsure] = self._large.run(batch[unsure])[0]
-        place = unsure.astype(np.int32)
-        return ExitOutputs(scores, place, np.zeros_like(place), said, [said]).as_list()
-
-
 def bases(case: Case) -> tuple[Base, Base]:
     """The network in fp32 and in int8; the caches of either are to say what fp32 says."""
     model = quantised(case.name, case.model, case.learnt[:CALIBRATION_ITEMS])
@@ -131,17 +113,18 @@ def bases(case: Case) -> tuple[Base, Base]:
     return first, Base(case, model, "int8", int8, 1 - upper_bound(int(other.sum()), len(other)), cuts, int8_s)
 
 
-def cascade(small: Runs, base: Base, target: float) -> tuple[Cascade, float]:
-    """The small network before the large one, from a threshold that is certified as those of caches are.
-
-    The second is the share of the pictures of the half that is judged which the small one answers.
-    """
-    items = base.case.learnt
-    said = softmax(np.concatenate([small.run(items[at : at + STEP])[0] for at in range(0, len(items), STEP)]))
-    right = said.argmax(axis=1) == base.cuts[0].lessons.answers
-    small_s = base.whole_s * ratio(small, base.opened, items)
-    (threshold,), found = calibrated([largest(said)], [right], [small_s, small_s + base.whole_s], Constraint(target))
-    return Cascade(small, base.opened, threshold), float(found.effect.answered.sum() / found.inputs)
+def before(base: Base) -> Base:
+    """The smaller network that goes before it; its caches are to say what the large one says."""
+    case = base.case
+    shares = base.cuts[0].lessons.distribution
+    assert case.small is not None
+    assert shares is not None
+    small, points = opened("small", case.small, "fp32"), _points(case.small)
+    whole_s = base.whole_s * ratio(small, base.opened, case.learnt)
+    alone_s, cut_s = cut_costs("small", case.small, points, case.learnt[:1])
+    taps, _ = forward_tapped("small", case.small, points, case.learnt, _unsaid)
+    cuts = _cuts("small", case.small, taps, shares, whole_s, cut_s * whole_s / alone_s)
+    return Base(case, case.small, "fp32", small, 1.0, cuts, whole_s, "the small network")
 
 
 def opened(name: str, model: onnx.ModelProto, precision: Precision) -> EngineNetwork:

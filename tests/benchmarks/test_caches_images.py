@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 
 from benchmarks.caches_images import headline
+from benchmarks.caches_images_parts.cascades import Cascade
 from benchmarks.caches_images_parts.plot import draw
-from benchmarks.caches_images_parts.ways import Cascade, answers, turns
+from benchmarks.caches_images_parts.ways import answers, turns
 from serving.engines.exits import ExitOutputs
 
 
@@ -65,6 +67,32 @@ def test_the_large_network_runs_only_where_the_small_one_is_not_sure():
     assert large.given == 2
     answers(Cascade(Sure(), large, 0.1), items[::2])
     assert large.given == 2
+
+
+class WithCaches:
+    """A cache answers 1 for items of 5 and more, the network 0 of 9."""
+
+    def run(self, batch):
+        early = batch[:, 0] >= 5
+        scores = np.where(early[:, None], np.float32([0, 0, 0]), np.float32([0.1, 0, 0]))
+        said = np.where(early[:, None], np.float32([0, 1, 0]), np.float32([0, 0, 0]))
+        place = np.where(early, 0, 1).astype(np.int32)
+        return ExitOutputs(scores, place, place, said, [said]).as_list()
+
+
+def test_what_a_cache_of_the_small_network_answers_is_asked_no_further():
+    items, large = np.float32([[5], [1], [7]]), Large()
+    found, early = answers(Cascade(WithCaches(), large, 0.1), items)
+    assert found.tolist() == [1, 2, 1]
+    assert early == pytest.approx(2 / 3)
+    assert large.given == 1
+
+
+def test_caches_of_the_large_network_answer_where_the_small_one_is_not_sure():
+    items = np.float32([[-1], [5], [1]])
+    found, early = answers(Cascade(Sure(), WithCaches(), 0.1), items)
+    assert found.tolist() == [0, 1, 0]
+    assert early == pytest.approx(2 / 3)
 
 
 def test_every_way_is_timed_on_every_item():

@@ -1,0 +1,127 @@
+"""A smaller network before the large one, with caches in either or in none (GATI, §7.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from benchmarks.caches_images_parts.ways import STEP, Base, Runs
+from cache_adapt.caches.build import latencies
+from cache_adapt.caches.calibrate import calibrated
+from cache_adapt.caches.explore import Cut, Explored, Wanted, held_at
+from cache_adapt.caches.learned_cache import LearnedCache
+from cache_adapt.caches.selector import largest
+from cache_adapt.caches.store import BuiltCaches
+from cache_adapt.exits.certify import Constraint
+from serving.common.softmax import softmax
+from serving.common.tensors import Array
+from serving.engines.exits import ExitOutputs
+
+
+class Cascade:
+    """The small network and its caches answer where they are sure; the large one and its own do elsewhere."""
+
+    def __init__(self, small: Runs, large: Runs, threshold: float) -> None:
+        """``threshold``: the small network's own answers with a lower error score are used."""
+        self._small, self._large, self._threshold = small, large, threshold
+
+    def run(self, batch: Array) -> list[Array]:
+        """``ExitOutputs`` as a list; an item's place is 0 where the large network did not finish it."""
+        said, early = _said(self._small.run(batch))
+        unsure = ~early & (largest(said) >= self._threshold)
+        scores, whole = np.zeros_like(said), np.zeros(len(batch), bool)
+        if unsure.any():
+            outputs = self._large.run(batch[unsure])
+            said[unsure], early[unsure] = _said(outputs)
+            whole = unsure & ~early
+            scores[whole] = outputs[0][whole[unsure]]
+        place = whole.astype(np.int32)
+        return ExitOutputs(scores, place, np.zeros_like(place), said, [said]).as_list()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A network of the cascade, and the caches that it would have alone."""
+
+    base: Base
+    explored: Sequence[Explored] = ()
+    built: BuiltCaches | None = None
+
+    @property
+    def caches(self) -> tuple[LearnedCache, ...]:
+        """In the order of the network."""
+        return () if self.built is None else self.built.caches
+
+    def chosen(self) -> list[tuple[Cut, Explored]]:
+        """By cache, where it is and what was found there."""
+        cuts = {cut.tensor: cut for cut in self.base.cuts}
+        found = {each.key: each for each in self.explored}
+        return [(cuts[each.tensor], found[each.tensor, each.predictor.name]) for each in self.caches]
+
+    def leave_s(self) -> list[float]:
+        """Seconds until an item leaves at each cache, then at none."""
+        return latencies(self.chosen(), self.base.whole_s)
+
+    def only(self, thresholds: Sequence[float], answered: Sequence[int]) -> Part:
+        """The same with these thresholds, and without the caches that answered nothing."""
+        kept = [
+            replace(cache, threshold=threshold)
+            for cache, threshold, count in zip(self.caches, thresholds, answered, strict=True)
+            if count
+        ]
+        return replace(self, built=replace(self.built, caches=tuple(kept)) if self.built and kept else None)
+
+    def opened(self) -> Runs:
+        """The network as it is to run."""
+        return self.base.opened if self.built is None else self.base.with_caches(self.built)
+
+
+def cascade(small: Part, large: Part, wanted: Wanted) -> Cascade:
+    """Open a cascade whose thresholds are tuned and certified together, as those of caches are."""
+    target = Constraint(wanted.constraint.agreement)
+    said = _answers(small.base.opened, small.base.case.learnt)
+    own = largest(said), said.argmax(axis=1) == large.base.cuts[0].lessons.answers
+    while True:
+        first, last = _held(small, wanted), _held(large, wanted)
+        errors, right = zip(*first, own, *last, strict=True)
+        before_s = small.leave_s()
+        thresholds, found = calibrated(
+            errors, right, [*before_s, *(before_s[-1] + each for each in large.leave_s())], target
+        )
+        answered, at = found.effect.answered.tolist(), len(first)
+        if all(answered[:at]) and all(answered[at + 1 :]):
+            threshold = thresholds[at]
+            ready = [
+                part.only(mine, [1] * len(mine))
+                for part, mine in ((small, thresholds[:at]), (large, thresholds[at + 1 :]))
+            ]
+            return Cascade(ready[0].opened(), ready[1].opened(), threshold)
+        small = small.only(thresholds[:at], answered[:at])
+        large = large.only(thresholds[at + 1 :], answered[at + 1 :])
+
+
+def _held(part: Part, wanted: Wanted) -> list[tuple[Array, Array]]:
+    """By cache, its error scores for inputs that it had not seen, and whether it is right."""
+    found = []
+    for (cut, explored), cache in zip(part.chosen(), part.caches, strict=True):
+        held = held_at(cut, cache.predictor.name, wanted)
+        found.append((held.errors[explored.selector], held.right))
+    return found
+
+
+def _answers(network: Runs, items: Array) -> Array:
+    scores = [network.run(items[at : at + STEP])[0] for at in range(0, len(items), STEP)]
+    return softmax(np.concatenate(scores))
+
+
+def _said(outputs: Sequence[Array]) -> tuple[Array, Array]:
+    """What a network says of each item, and whether a cache of its own says it."""
+    said = softmax(outputs[0])
+    if len(outputs) == 1:
+        return said, np.zeros(len(said), bool)
+    exits = ExitOutputs.of(outputs)
+    early = np.asarray(exits.place < len(exits.taps))
+    said[early] = exits.distribution[early]
+    return said, early
