@@ -26,7 +26,8 @@ FROM build AS build-gpu
 RUN pip uninstall --yes onnxruntime && pip install "onnxruntime-gpu[cuda,cudnn]>=1.31,<1.32"
 
 FROM python:3.11.13-slim-bookworm AS base
-RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin sluice
+# A volume that is mounted at /var/lib/sluice takes over whose it is.
+RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin sluice && install -d -o sluice -g sluice /var/lib/sluice
 ENV PATH=/opt/sluice/bin:$PATH PYTHONUNBUFFERED=1
 USER sluice
 WORKDIR /home/sluice

@@ -73,7 +73,16 @@ def test_our_services_are_confined_and_restarted(service: Service) -> None:
     assert service.spec["read_only"] is True
     assert service.spec["cap_drop"] == ["ALL"]
     assert service.environment["SLUICE_BROKER"] == "kafka://broker:19092"
-    assert all(str(volume).endswith(":ro") for volume in service.spec["volumes"])
+    assert {volume for volume in service.spec["volumes"] if not volume.endswith(":ro")} == {"sluice:/var/lib/sluice"}
+
+
+@pytest.mark.parametrize("service", OURS.values(), ids=OURS)
+def test_what_is_fetched_and_measured_outlives_a_container(service: Service) -> None:
+    (place,) = service.volumes.values()
+    assert {service.environment[name].startswith(place) for name in ("SLUICE_CACHE", "XDG_DATA_HOME")} == {True}
+    made = [rest for word, rest in _instructions() if word == "RUN" and f" {place}" in rest]
+    assert len(made) == 1
+    assert "-o sluice" in made[0]  # a volume belongs to whom the image's directory belongs
 
 
 @pytest.mark.parametrize("service", ALL.values(), ids=ALL)

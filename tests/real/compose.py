@@ -1,8 +1,8 @@
 """Runs the services of a compose file as local processes: as much of Compose as our file uses, and no containers.
 
 A service's command, environment, ``depends_on`` and healthcheck are taken as they stand. What a container would give it
-is imitated: the image's entry point, a ``/tmp`` of its own, mounted files, and other services' names, which become
-addresses on loopback. Services of other people's images are replaced by stand-ins that run already.
+is imitated: the image's entry point, a ``/tmp`` of its own, mounted files, volumes, and other services' names, which
+become addresses on loopback. Services of other people's images are replaced by stand-ins that run already.
 """
 
 from __future__ import annotations
@@ -62,8 +62,17 @@ class Service:
     @cached_property
     def mounts(self) -> dict[str, str]:
         """Path in the container by path beside the compose file; named volumes are not among them."""
-        parts = (str(volume).split(":") for volume in self.spec.get("volumes", []))
-        return {target: source for source, target, *_ in parts if source.startswith(".")}
+        return {target: source for target, source in self._mounted() if source.startswith(".")}
+
+    @cached_property
+    def volumes(self) -> dict[str, str]:
+        """Path in the container by name of a volume."""
+        return {source: target for target, source in self._mounted() if not source.startswith(".")}
+
+    def _mounted(self) -> Iterator[tuple[str, str]]:
+        for volume in self.spec.get("volumes", []):
+            source, target, *_ = str(volume).split(":")
+            yield target, source
 
 
 def services(file: Path, profiles: Collection[str] = ()) -> dict[str, Service]:
@@ -172,13 +181,19 @@ class Composition:
         """The service's own variables and what its image sets; nothing of the test's environment."""
         home = self._directory / service.name
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"
-        own = {name: self._addressed(value) for name, value in service.environment.items()}
+        own = {name: self._stored(service, self._addressed(value)) for name, value in service.environment.items()}
         return {"PATH": programs, "PYTHONUNBUFFERED": "1", "HOME": str(home), "TMPDIR": f"{home}/tmp", **own}
 
     def _localise(self, service: Service, words: list[str]) -> list[str]:
         home = self._directory / service.name
         paths = {target: str(home / Path(target).name) for target in service.mounts}
         return [paths.get(word, re.sub(r"^/tmp/", f"{home}/tmp/", self._addressed(word))) for word in words]
+
+    def _stored(self, service: Service, text: str) -> str:
+        """Put a path into a volume's directory, which is one for all services."""
+        for name, target in service.volumes.items():
+            text = re.sub(rf"^{re.escape(target)}(?=/|$)", str(self._directory / "volumes" / name), text)
+        return text
 
     def _addressed(self, text: str) -> str:
         for name, address in self._addresses.items():
