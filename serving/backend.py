@@ -20,6 +20,7 @@ from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
 from serving.common.threads import ThreadTime
 from serving.engines.exits import Exits
+from serving.engines.halves import Halves
 from serving.errors import ModelError
 from serving.loading.bounds import NetworkBounds
 from serving.loading.loader import Loader, Opener
@@ -56,6 +57,8 @@ class Backend:
         self._cards: dict[str, ModelCard] = {}
         self._exits: dict[str, tuple[str, Exits]] = {}
         """By name: models that are run with exits."""
+        self._halves: dict[str, tuple[str, str, Halves, Exits]] = {}
+        """By name: networks of features, and models whose first layers these are."""
         self._loader = Loader(bounds or NetworkBounds(), opener, clock, observer)
         self._clock = clock
         self._device = self._loader.device
@@ -87,6 +90,17 @@ class Backend:
         self._cards[name] = self.card(model)
         self._exits[name] = model, exits
         return name
+
+    def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
+        """The names under which a model is run in two halves; ``features`` is a network that is cut from it early.
+
+        Exits answer in the second half, where they lie in it. Both models stay what they are.
+        """
+        number = len(self._halves) // 2 + 1
+        made = Halves(f"{features}+half{number}", f"{model}+half{number}")
+        self._cards |= {made.first: self.card(features), made.rest: self.card(model)}
+        self._halves |= dict.fromkeys(made, (features, model, made, exits or Exits(())))
+        return made
 
     async def load(self, model: str) -> float:
         """Verify and open a network, unless it is loaded; ModelError where that fails.
@@ -137,6 +151,12 @@ class Backend:
         meter = None if session is None else session.processor.get(model)
         return None if meter is None else meter.item_s
 
+    def single_s(self, model: str) -> float | None:
+        """Processor seconds of an item that runs alone; None where too few did."""
+        session = self._loader.session(model)
+        meter = None if session is None else session.processor.get(model)
+        return None if meter is None else meter.single_s
+
     def stats(self) -> DeviceStats:
         """A snapshot of the device's counters."""
         return self._device.stats
@@ -145,8 +165,16 @@ class Backend:
         if model in self._exits:
             of, exits = self._exits[model]
             return replace(resolve(of, self._catalogue, self._artefacts_dir), name=model, exits=exits)
+        if model in self._halves:
+            return self._half(model)
         found = resolve(model, self._catalogue, self._artefacts_dir)
         return replace(found, latency_s=self._known_latency(found))
+
+    def _half(self, name: str) -> ResolvedModel:
+        features, model, names, exits = self._halves[name]
+        found = [resolve(each, self._catalogue, self._artefacts_dir) for each in (features, model)]
+        first, rest = (replace(each, name=own, exits=exits) for each, own in zip(found, names, strict=True))
+        return replace(first if name == names.first else rest, halves=(first, rest))
 
     def _known_latency(self, found: ResolvedModel) -> Mapping[int, float]:
         """Latency by batch size where it was measured on this machine; the rest is learnt while serving."""

@@ -1,5 +1,6 @@
 """Runtimes behind one protocol: ONNX Runtime, OpenVINO, PyTorch.
 
 Read in this order: ``base``, ``chain``, ``network``, ``groups``, ``onnxruntime``, ``openvino``, ``pytorch``,
-``optimised_cuts``, ``pooled_input``, ``exits``, ``exit_network``, ``memory``, ``interrupt``.
+``optimised_cuts``, ``pooled_input``, ``exits``, ``exit_network``, ``halves``, ``halved_network``,
+``memory``, ``interrupt``.
 """

@@ -31,11 +31,18 @@ class ExitNetwork:
         exits: Exits,
         engine: OnnxRuntimeEngine,
         max_batch: int | None = None,
+        first: int = 0,
     ) -> None:
-        """``segments`` as ``graphs.taps.tapped`` makes them for the cuts of ``exits``. Raises ModelError."""
-        if len(segments) != len(exits.cuts) + 1:
+        """``segments`` as ``graphs.taps.tapped`` makes them for the cuts of ``exits``. Raises ModelError.
+
+        ``first``: the segment that batches begin with, where somebody else runs those before it: exits before it are
+        left out.
+        """
+        self._name, self._engine, self._exits, self._first = name, engine, exits, first
+        self._before = len(exits.cuts) + 1 - (len(segments) - first)
+        if self._before < 0 or (self._before and not first):
             raise ModelError(f"model {name!r}: {len(exits.cuts)} exits need one segment more, not {len(segments)}")
-        self._name, self._engine, self._exits = name, engine, exits
+        self._cuts = exits.cuts[self._before :]
         engine.load([segment.SerializeToString() for segment in segments])
         fixed = segments[0].graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1
         self.batch_limit = 1 if fixed else max_batch
@@ -46,7 +53,7 @@ class ExitNetwork:
 
     def check(self, batch: Array) -> None:
         """Raise ModelError where shape or type is not the graph's, or where there is no item."""
-        self._engine.inputs[0].check(batch, f"model {self._name!r}")
+        self._engine.inputs[self._first].check(batch, f"model {self._name!r}")
         if not len(batch):
             raise ModelError(f"model {self._name!r} was given an empty batch")
 
@@ -64,19 +71,18 @@ class ExitNetwork:
         """The outputs where nobody answers, with all taps."""
         for index in range(len(self._taps) + 1):
             self._through(index, count, options)
-        place = np.full(count, len(self._taps), np.int32)
+        place = np.full(count, len(self._exits.cuts), np.int32)
         nothing = np.zeros((count, 0), np.float32)
-        taps = [tap[:count].copy() for tap in self._taps]
+        taps = [nothing] * self._before + [tap[:count].copy() for tap in self._taps]
         return ExitOutputs(self._scores[:count].copy(), place, np.zeros(count, np.int32), nothing, taps)
 
     def _answered(self, count: int, now: Answering, options: RunOptions) -> ExitOutputs:
         """The outputs where some answer, without taps."""
-        cuts = self._exits.cuts
-        place = np.full(count, len(cuts), np.int32)
+        place = np.full(count, len(self._exits.cuts), np.int32)
         said = np.zeros((count, now.classes), np.float32)
         left: NDArray[np.intp] | None = None  # everybody
         items = count
-        for index, cut in enumerate(cuts):
+        for index, cut in enumerate(self._cuts):
             if not items:
                 break
             self._through(index, items, options)
@@ -88,14 +94,14 @@ class ExitNetwork:
                 staying = np.flatnonzero(~found.hit)
                 leaving = np.flatnonzero(found.hit)
                 who = leaving if left is None else left[leaving]
-                place[who], said[who] = index, found.distribution[leaving]
+                place[who], said[who] = self._before + index, found.distribution[leaving]
                 left = staying if left is None else left[staying]
                 items = len(left)
                 self._handed[index + 1][:items] = self._handed[index + 1][staying]
         if items:
-            self._through(len(cuts), items, options)
+            self._through(len(self._cuts), items, options)
         scores = _spread(self._scores[:items], left, count)
-        taps = [np.zeros((count, 0), np.float32) for _ in cuts]
+        taps = [np.zeros((count, 0), np.float32) for _ in self._exits.cuts]
         return ExitOutputs(scores, place, np.full(count, now.version, np.int32), said, taps)
 
     def memory_bytes(self) -> int:
@@ -114,7 +120,7 @@ class ExitNetwork:
             last = index == len(self._taps)
             outputs = [self._scores] if last else [self._handed[index + 1], self._taps[index]]
             arrays = [each[:items] for each in outputs]
-            self._runs[key] = self._engine.bound(index, self._handed[index][:items], arrays)
+            self._runs[key] = self._engine.bound(self._first + index, self._handed[index][:items], arrays)
         self._runs[key](options)
 
     def _make_room(self, count: int) -> None:
@@ -128,13 +134,13 @@ class ExitNetwork:
 
     def _tried(self) -> tuple[list[Array], list[Array], Array]:
         """Run one item, to see how large the arrays must be."""
-        handed = [self._engine.inputs[0].blank()]
+        handed = [self._engine.inputs[self._first].blank()]
         taps = []
-        for index in range(len(self._exits.cuts)):
-            activation, tap = self._engine.run(index, handed[-1])
+        for index in range(len(self._cuts)):
+            activation, tap = self._engine.run(self._first + index, handed[-1])
             handed.append(activation)
             taps.append(tap)
-        return handed, taps, self._engine.run(len(taps), handed[-1])[0]
+        return handed, taps, self._engine.run(self._first + len(taps), handed[-1])[0]
 
 
 def _larger(array: Array, count: int) -> Array:

@@ -45,7 +45,8 @@ _DTYPES = {
 class OnnxRuntimeEngine(Chain[bytes]):
     """Segments as ONNX models in ONNX Runtime sessions; int8 networks come quantised, as graphs of Q and DQ nodes."""
 
-    def __init__(self, name: str, *, threads: int, precision: Precision = "fp32") -> None:
+    def __init__(self, name: str, *, threads: int | Sequence[int], precision: Precision = "fp32") -> None:
+        """``threads``: those of every segment, or of each."""
         if precision == "bf16":
             raise ModelError(f"model {name!r}: ONNX Runtime computes in fp32 or int8; bf16 needs OpenVINO")
         super().__init__(name)
@@ -53,15 +54,18 @@ class OnnxRuntimeEngine(Chain[bytes]):
         self._on_cpu = [name for name, _ in self._providers] == ["CPUExecutionProvider"]
         self._may_cut = precision == "fp32" and self._on_cpu
         self._optimised = False
+        self._due_threads: Iterator[int] = iter(())
 
     def load(self, segments: Sequence[bytes]) -> None:
         """See ``Engine``; on CPUs what is handed over between segments is in the runtime's own order."""
+        each = [self._threads] * len(segments) if isinstance(self._threads, int) else self._threads
+        self._due_threads = iter(each)
         if len(segments) > 1 and self._may_cut and (better := optimised_segments(segments)):
             self._optimised, segments = True, better
         super().load(segments)
 
     def _open(self, segment: bytes) -> OnnxRuntimeSegment:
-        options = session_options(self._threads)
+        options = session_options(next(self._due_threads))
         if self._optimised:
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         elif self._on_cpu:

@@ -2,6 +2,6 @@
 no engine and no PyTorch.
 
 Read in this order: ``dataflow``, ``shapes``, ``cut_vertices``, ``cut_points``, ``assemble``, ``segments``, ``taps``,
-``digest``, ``prefix``, ``multiply_adds``, ``fold``, ``exact``, ``factorise``, ``quantise``,
-``rounding``.
+``digest``, ``prefix``, ``halves``, ``multiply_adds``, ``fold``, ``exact``, ``factorise``,
+``quantise``, ``rounding``.
 """

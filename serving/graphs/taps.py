@@ -52,11 +52,12 @@ def tapped(model: onnx.ModelProto, points: Sequence[CutPoint]) -> list[onnx.Mode
     """
     segments = split(model, [point.tensor for point in points])
     for segment, point in zip(segments, points, strict=False):
-        _tap(segment, point)
+        tap(segment, point)
     return segments
 
 
-def _tap(segment: onnx.ModelProto, point: CutPoint) -> None:
+def tap(segment: onnx.ModelProto, point: CutPoint) -> None:
+    """Let a segment that ends at a cut point give the tap there too; ValueError where there can be none."""
     grid = tap_grid(point)
     if grid is None:
         raise ValueError(f"there is no tap at {point.tensor}")

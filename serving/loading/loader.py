@@ -28,7 +28,7 @@ from serving.watchdog.watched import Overran, watched
 log = logging.getLogger(__name__)
 
 Members = tuple[ResolvedModel, ...]
-"""Models that are loaded, run and evicted as one: a single one, or several that have a prefix in common."""
+"""Models that are loaded, run and evicted as one: a single one, several that have a prefix in common, or halves."""
 Opener = Callable[[Sequence[ResolvedModel], int], Group]
 
 
@@ -81,7 +81,7 @@ class Loader:
                 try:
                     await self._load(members)
                 except TooLarge:
-                    if len(members) == 1:
+                    if len(members) == 1 or source.halves:
                         raise
                     await self._load((source,))  # together they do not fit, but one at a time they may
             return self._took.seconds - before_s
@@ -92,7 +92,9 @@ class Loader:
             raise OutOfService(self._out_of_service[model])
 
     async def _members_with(self, source: ResolvedModel) -> Members:
-        """The model together with those that it has a prefix in common with, or by itself."""
+        """The model together with those that it has a prefix in common with, or its other half, or by itself."""
+        if source.halves:
+            return source.halves
         known = self._members.get(source.name)
         if known and self._in_service(known):
             return known

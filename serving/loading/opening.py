@@ -14,6 +14,8 @@ from serving.engines.base import Engine
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Exits
 from serving.engines.groups import Group, SharedPrefix, Solo
+from serving.engines.halved_network import HalvedNetwork
+from serving.engines.halves import Halves
 from serving.engines.network import EngineNetwork, Network
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
@@ -29,9 +31,11 @@ WORTH_SHARING = 0.3
 
 
 def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
-    """Load a network, or several that have a prefix in common; raises ModelError."""
+    """Load a network, several that have a prefix in common, or two halves of one; raises ModelError."""
     models = [_graph(source) for source in sources]
     if sources[0].exits is not None:
+        if len(sources) == 2:
+            return _halved(sources, sources[0].exits, models, threads)
         return Solo(_with_exits(sources[0], sources[0].exits, models[0], threads))
     if len(sources) == 1:
         return Solo(_whole(sources[0], models[0], threads))
@@ -83,15 +87,41 @@ def _with_exits(source: ResolvedModel, exits: Exits, model: onnx.ModelProto, thr
     from serving.graphs.shapes import with_item_size
     from serving.graphs.taps import tap_points, tapped
 
-    variant = source.variant
-    if variant.engine != "onnxruntime":
-        raise ModelError(f"variant {variant.id!r}: exits need ONNX Runtime")
+    _check_cuttable(source.variant)
     sized = with_item_size(model, source.card.input.item_shape)
-    threads = _threads(source, model, threads)
-    engine = OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)
+    engine = _for_segments(source, _threads(source, model, threads))
     network = ExitNetwork(source.card.name, tapped(sized, tap_points(sized, exits.cuts)), exits, engine, _limit(source))
     network.check(np.empty((1, *source.card.input.item_shape), np.dtype(source.card.input.dtype)))
     return network
+
+
+def _halved(
+    sources: Sequence[ResolvedModel], exits: Exits, models: Sequence[onnx.ModelProto], threads: int
+) -> HalvedNetwork:
+    """A network of features, and the rest of the one that it is cut from; ModelError where it is cut from another."""
+    from serving.graphs.halves import behind, halves, meeting_place
+    from serving.graphs.shapes import with_item_size
+
+    (begin, end), given = sources, sources[1].card.input.item_shape
+    _check_cuttable(end.variant)
+    if begin.card.input != end.card.input:
+        raise ModelError(f"{begin.name!r} and {end.name!r} are fed otherwise, so neither can go on for the other")
+    features, network = (with_item_size(model, given) for model in models)
+    later = behind(network, meeting_place(features, network)[1], exits.cuts)
+    segments = halves(features, network, later)
+    first, rest = (_threads(source, model, threads) for source, model in zip(sources, models, strict=True))
+    engine = _for_segments(end, [first, *[rest] * (len(segments) - 1)])
+    return HalvedNetwork(Halves(begin.name, end.name), segments, exits, engine, _limit(end))
+
+
+def _check_cuttable(variant: Variant) -> None:
+    if variant.engine != "onnxruntime":
+        raise ModelError(f"variant {variant.id!r}: exits need ONNX Runtime")
+
+
+def _for_segments(source: ResolvedModel, threads: int | Sequence[int]) -> OnnxRuntimeEngine:
+    variant = source.variant
+    return OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)
 
 
 def _threads(source: ResolvedModel, model: onnx.ModelProto, allowed: int) -> int:

@@ -55,6 +55,8 @@ class ResolvedModel:
     """Where what is known of the model on this machine is kept; None: nowhere."""
     exits: Exits | None = field(default=None, compare=False)
     """Where the network is cut for exits, and who answers there; None: it is run whole."""
+    halves: tuple[ResolvedModel, ResolvedModel] | None = field(default=None, compare=False)
+    """A network that reads features from the first layers of another, and that one; None: the model runs by itself."""
 
     @property
     def card(self) -> ModelCard:

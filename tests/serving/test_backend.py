@@ -27,6 +27,7 @@ from serving.scheduling.urgency import BACKGROUND, Urgency
 from serving.variants.artefacts import ResolvedModel, folder
 from serving.variants.profiles import path_of
 from serving.variants.variant import parse
+from specialization.templates.derive import derived
 from tests.models import mean_model, relatives
 from tests.pipelines.run.recording import Recording
 
@@ -615,3 +616,35 @@ async def test_exits_where_a_network_cannot_be_cut_are_refused_when_it_is_loaded
     backend = Backend(Catalogue([SHIPPED]), bounds=NetworkBounds(threads=1))
     with pytest.raises(ModelError, match="there can be no exit at 'nowhere'"):
         await backend.load(backend.add_exits("street-kind", Exits(["nowhere"])))
+
+
+async def test_halves_of_a_network_are_one_session_and_what_passes_both_has_the_answer_of_the_whole(
+    tmp_path: Path,
+) -> None:
+    made = derived(Catalogue([SHIPPED]).find("street-kind"), tmp_path).name
+    backend = Backend(Catalogue([SHIPPED, tmp_path]), bounds=NetworkBounds(threads=1))
+    await backend.start()
+    try:
+        halves = backend.add_halves("street-kind", made)
+        assert (backend.card(halves.first), backend.card(halves.rest)) == (
+            backend.card(made),
+            backend.card("street-kind"),
+        )
+        assert await backend.load(halves.first) > 0
+        assert await backend.load(halves.rest) == 0
+        batch = np.random.default_rng(0).random((3, *backend.card(made).input.item_shape), np.float32)
+        activations, features = await backend.infer(halves.first, batch, SOON)
+        (scores, *_) = await backend.infer(halves.rest, activations[1:], SOON)
+        np.testing.assert_allclose(features, (await backend.infer(made, batch, SOON))[0], atol=1e-5)
+        np.testing.assert_allclose(scores, (await backend.infer("street-kind", batch, SOON))[0][1:], atol=1e-5)
+        assert backend.processor_s(halves.first) is not None
+        assert backend.processor_s(halves.rest) is not None
+    finally:
+        await backend.stop()
+
+
+async def test_halves_that_do_not_fit_together_are_refused_when_they_are_loaded(tmp_path: Path) -> None:
+    made = derived(Catalogue([SHIPPED]).find("street-kind"), tmp_path).name
+    backend = Backend(Catalogue([SHIPPED, tmp_path]), bounds=NetworkBounds(threads=1))
+    with pytest.raises(ModelError, match="are fed otherwise"):
+        await backend.load(backend.add_halves("vehicle-type", made).first)
