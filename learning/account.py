@@ -13,7 +13,8 @@ class Seconds(msgspec.Struct):
     oracle: float = 0.0
     """The oracle's, for its answers."""
     shortcuts: float = 0.0
-    """What the networks took that shortcuts answered with, or said "other" with."""
+    """What the networks took that shortcuts answered with, or said "other" with; less what the oracle was spared
+    of its looks, where it went on from there."""
     avoided: float = 0.0
     """The oracle would have taken for the answers of shortcuts."""
     samples: float = 0.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from operators.frames.frame import Frame, Region
+from operators.frames.halfway import Halfway
 from operators.plan import Decision
 from serving.scheduling.urgency import Urgency
 
@@ -36,6 +37,8 @@ class Call:
     """How many objects the decision was settled for; None: it did not depend on that."""
     expected_s: Mapping[str, float] = field(default_factory=dict)
     """What each model that there was to choose from seldom exceeds for so many objects; set by the planner."""
+    halfway: Halfway | None = None
+    """What the node's model has computed of regions that a shortcut has passed on; None where it begins with them."""
     ahead: Ahead | None = None
     """The frames that wait behind this one; None where the stream is analysed frame by frame as it comes."""
 

@@ -13,6 +13,7 @@ from serving.catalogue.cards import ImageInput, ModelCard, Task
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
 from serving.engines.exits import Exits
+from serving.engines.halves import Halves
 from serving.errors import ModelError
 from serving.preprocess import Placement, batch
 from serving.scheduling.urgency import Urgency
@@ -32,6 +33,13 @@ class Inference(Protocol):
         """The name under which a model is run with exits; its outputs are ``ExitOutputs``."""
         ...
 
+    def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
+        """The names under which a model is run in two halves, of which the first ends where ``features`` is cut off.
+
+        ``exits`` answer in the second one.
+        """
+        ...
+
     async def load(self, model: str) -> float:
         """Make a model ready; ModelError where that fails. Returns the processor seconds that it took."""
         ...
@@ -42,6 +50,10 @@ class Inference(Protocol):
 
     def processor_s(self, model: str) -> float | None:
         """Processor seconds of one item, all threads together; None as long as it is not known."""
+        ...
+
+    def single_s(self, model: str) -> float | None:
+        """The same of an item that runs alone: what two networks are compared by."""
         ...
 
 

@@ -59,6 +59,8 @@ class Template(msgspec.Struct, frozen=True):
     """Cost of one input, as a share of the oracle's."""
     measured: Mapping[int, Rates]
     """Rates by number n of dominant classes; not empty."""
+    passed: float = 1.0
+    """Cost of the oracle for an input that a head passes on; less than 1 where it goes on from the template's cut."""
 
     def rates(self, n: int) -> Rates | None:
         """Rates linear between measured n; those of the smallest n below it; None above the largest."""
@@ -72,8 +74,11 @@ class Template(msgspec.Struct, frozen=True):
         return _between(self.measured[low], self.measured[high], (n - low) / (high - low))
 
     def cascade_cost(self, rates: Rates, skew: float) -> float:
-        """Expected cost per input of a cascade, as a share of the oracle's: (h + c·R*) / R*."""
-        return self.cost + rates.cascaded(skew)
+        """Expected cost per input of a cascade, as a share of the oracle's: (h + c·R*) / R*.
+
+        Where the oracle goes on from the template's cut, h is paid once, and what is left of R* on "other".
+        """
+        return self.cost + rates.cascaded(skew) * self.passed
 
 
 def _between(low: Rates, high: Rates, share: float) -> Rates:

@@ -33,7 +33,7 @@ from operators.recognise.cached import cache_kind, cache_seen, own_samples, send
 from operators.recognise.cached import made_elsewhere as caches_elsewhere
 from operators.recognise.cached import supply as cache_supply
 from operators.recognise.objects import look_rule, pool
-from operators.recognise.specialised import heads, made_elsewhere
+from operators.recognise.specialised import head_stream, made_elsewhere
 from operators.recognise.specialised.own_samples import FIRST_PROFILE
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
@@ -152,7 +152,7 @@ SAID = {
         f"second conclusion is waited for | *{second_thoughts.REMEMBERED} for each node* |",
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{books.REMEMBERED_STREAMS}* |",
-        f"of which it is known that a head was asked | *{heads.REMEMBERED}* for each stream |",
+        f"of which it is known that a head was asked | *{head_stream.REMEMBERED}* for each stream |",
         f"for learned caches | *{own_samples.CAPACITY}*, of *{taps.MOST_VALUES}* values at each of "
         f"{COUNTS[len(cache_source.PLACES)]} places |",
         f"| a file of learned caches | *{mib(store.MOST_BYTES)}, {store.MOST_CACHES} caches* |",

@@ -92,8 +92,9 @@ class Chain:
         for link in self.links:
             self._settling.settle(stream, len(rest), call)
             turns.append(await self._turn(link, stream, frame, rest, call))
-            rest = _unfinished(turns[-1])
+            rest, call.halfway = _unfinished(turns[-1]), turns[-1].halfway or call.halfway
         await self._oracle.answer(frame, rest, call)
+        call.halfway = None
         self._book(stream.name, turns, len(rest))
         for link, turn in zip(self.links, turns, strict=True):
             link.learned(frame, turn)
@@ -186,14 +187,20 @@ class Chain:
             call.decline(link.kind, DECLINED[audit.phase])
         if not (planned and audit.uses_shortcut):
             silent = Turn((), regions, allowed=planned and audit.phase != "off")
-            listens = link.listens and (self._objects is None or link.within is not None)
-            if regions and listens and is_in_shadow(stream, link, call):
-                return await link.listen(frame, regions, call) or silent
-            return silent
+            if not regions or not self._hears(link, stream, regions, call, silent.allowed):
+                return silent
+            return await link.listen(frame, regions, call) or silent
         if not self.books.purse.may_spend(self.books.oracle_s):
             call.decline(link.kind, UNPAID)
             return Turn((), regions)
         return await link.answer(frame, regions, call) if regions else Turn((), ())
+
+    def _hears(self, link: Shortcut, stream: NodeStream, regions: Sequence[Region], call: Call, allowed: bool) -> bool:
+        """Whether a silent link follows the looks of another: it proves itself so, or learns from them."""
+        proves = link.listens and (self._objects is None or link.within is not None)
+        if proves and is_in_shadow(stream, link, call):
+            return True
+        return allowed and link.gathers(stream.name, len(regions), call)
 
     def _book(self, stream: str, turns: Sequence[Turn], by_oracle: int) -> None:
         """Enter what a frame's looks have cost and spared; what is finished counts as the answer of whose it is."""

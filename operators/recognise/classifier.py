@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,15 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.audits.roles import Roles
-from operators.inference import Inference, prepared
+from operators.inference import Inference
 from operators.recognise.recogniser import Recogniser
 from operators.wire.labels import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.catalogue.cards import ModelCard
 from serving.common.softmax import softmax, words
-from serving.common.tensors import Image
+from serving.common.tensors import Array
 from serving.errors import ModelError
-from serving.scheduling.urgency import Urgency
 
 
 class Classifier(Recogniser):
@@ -48,12 +46,9 @@ class Classifier(Recogniser):
         for model in self.roles.models:
             await self._engine.load(model)
 
-    async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
-        """The most probable class of each crop."""
-        card = self._engine.card(model)
-        batch, _ = await prepared(card.input, crops)
-        (scores, *_) = await self._engine.infer(model, batch, urgency)
-        return self.read(model, scores)
+    async def said(self, model: str, output: Array) -> list[Attribute]:
+        """See ``Recogniser``."""
+        return self.read(model, output)
 
     def read(self, model: str, scores: NDArray[Any]) -> list[Attribute]:
         """The most probable class of each row of a model's output."""

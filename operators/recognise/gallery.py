@@ -26,7 +26,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.wire.bounds import share
 from operators.wire.labels import UNKNOWN
 from operators.wire.schema import Attribute
-from serving.common.tensors import Image
+from serving.common.tensors import Array, Image
 from serving.scheduling.urgency import Urgency
 
 log = logging.getLogger(__name__)
@@ -85,10 +85,10 @@ class GalleryRecogniser(Recogniser):
         for model in self.roles.models:
             await self.gallery(model)
 
-    async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
-        """The enrolled identity that each crop is most similar to."""
+    async def said(self, model: str, output: Array) -> list[Attribute]:
+        """The enrolled identity that each row is most similar to."""
         gallery = await self.gallery(model)
-        return [self._answer(model, *match) for match in gallery.match(await self.embed(model, crops, urgency))]
+        return [self._answer(model, *match) for match in gallery.match(unit(output))]
 
     async def gallery(self, model: str) -> Gallery:
         """The gallery as a model sees it, enrolled when it is first asked for; BadInput where that fails."""

@@ -11,12 +11,14 @@ from operators.base import Call
 from operators.frames.alignment import aligned
 from operators.frames.crops import cut
 from operators.frames.frame import Box, Frame, Landmarks, Region
-from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, card_for
+from operators.frames.halfway import Rest
+from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, card_for, prepared
 from operators.wire.bounds import share, word
 from operators.wire.schema import Attribute, Model, Provenance
 from serving.catalogue.cards import Task
-from serving.common.tensors import Image
+from serving.common.tensors import Array, Image
 from serving.common.threads import in_thread
+from serving.engines.exits import ExitOutputs
 from serving.scheduling.urgency import Urgency
 
 
@@ -34,9 +36,23 @@ class Recogniser(ABC):
     async def prepare(self) -> None:
         """Make the models ready, so that the first frame need not wait; BadInput where one cannot be used."""
 
-    @abstractmethod
     async def name(self, model: str, crops: Sequence[Image], urgency: Urgency) -> list[Attribute]:
         """Return a model's answer for each crop; raises SluiceError if it cannot answer."""
+        batch, _ = await prepared(self._engine.card(model).input, crops)
+        (output, *_) = await self._engine.infer(model, batch, urgency)
+        return await self.said(model, output)
+
+    async def go_on(self, model: str, rest: Rest, rows: Array, urgency: Urgency) -> list[Attribute] | None:
+        """Return a model's answer for each row of activations; None where an exit has answered for one."""
+        rest.exits.be_silent_once()
+        found = ExitOutputs.of(await self._engine.infer(rest.name, rows, urgency))
+        if (found.place != len(found.taps)).any():  # another stream's batch was the silent one
+            return None
+        return await self.said(model, found.scores)
+
+    @abstractmethod
+    async def said(self, model: str, output: Array) -> list[Attribute]:
+        """Return the answer that each row of a model's first output stands for."""
 
     @abstractmethod
     def labels(self, model: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from serving.catalogue.cards import ImageInput, ModelCard, parse_card
 from serving.engines.exits import ExitOutputs, Exits
+from serving.engines.halves import Halves
 from serving.errors import ModelError
 from serving.scheduling.urgency import Urgency
 
@@ -56,6 +57,14 @@ class FakeEngine:
         self._models[name] = card, partial(_run_with_exits, answer, exits)
         return name
 
+    def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
+        """See ``Inference``: the first half hands the pictures on as they are."""
+        names = Halves(f"{features}+half", f"{model}+half")
+        (read_by, read), (card, answer) = self._models[features], self._models[model]
+        self._models[names.first] = read_by, lambda batch: [batch, *read(batch)]
+        self._models[names.rest] = card, partial(_run_with_exits, answer, exits or Exits(()))
+        return names
+
     async def load(self, model: str) -> float:
         """See ``Inference``."""
         self.loaded.append(model)
@@ -67,6 +76,10 @@ class FakeEngine:
         return self._models[model][1](batch)
 
     def processor_s(self, model: str) -> float | None:
+        """See ``Inference``."""
+        return self.costs_s.get(model)
+
+    def single_s(self, model: str) -> float | None:
         """See ``Inference``."""
         return self.costs_s.get(model)
 

@@ -26,6 +26,7 @@ from pipelines.query.nodes import RecogniseNode, caches_in_oracle
 from serving.variants.variant import parse
 
 if TYPE_CHECKING:
+    from operators.recognise.cached.caches import Caches
     from pipelines.assembly.head_training import HeadTraining
 
 
@@ -56,23 +57,27 @@ class Chains:
 
     def _links(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> list[Shortcut]:
         """Return the links in the order in which they are asked; a new kind is one more line."""
-        links: list[Shortcut | None] = [
-            self._heads(spec, engine, recogniser, books) if spec.specialize else None,
-            self._caches(spec, engine, recogniser, books) if caches_in_oracle(spec, recogniser.roles.oracle) else None,
-        ]
+        has_caches = caches_in_oracle(spec, recogniser.roles.oracle)
+        caches = self._caches(spec, engine, recogniser, books) if has_caches else None
+        heads = self._heads(spec, engine, recogniser, books, caches) if spec.specialize else None
+        links: list[Shortcut | None] = [heads, caches]
         for model in recogniser.roles.listed_shortcuts:
             variant = Variant(recogniser, model, books.costs)
             links += [self._caches_in(variant, spec, engine, recogniser, books) if spec.caches else None, variant]
         return [link for link in links if link is not None]
 
-    def _heads(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Shortcut:
+    def _heads(
+        self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books, caches: Caches | None
+    ) -> Shortcut:
+        """The link of heads, which sit in the oracle together with the caches where both do."""
         from operators.recognise.specialised.heads import Heads  # brings WEG
 
         assert self.training is not None
-        supply = self.training.supply(spec, engine, recogniser, self.rule, books)
+        exits = caches.exits if caches else lambda: None
+        supply = self.training.supply(spec, engine, recogniser, self.rule, books, exits)
         return Heads(spec.name, recogniser, supply, self._listeners(), spec.answer == "track")
 
-    def _caches(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Shortcut:
+    def _caches(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Caches:
         from operators.recognise.cached.caches import Caches
         from operators.recognise.cached.sampled_engine import SampledEngine
         from operators.recognise.cached.supply import CacheSupply
@@ -85,7 +90,7 @@ class Chains:
         samples = self.training.samples / f"{spec.name}.caches"
         source = cache_source(self.training.catalogue, oracle, self.rule.accuracy, samples)
         source = replace(source, node=spec.name, elsewhere=self.training.elsewhere)
-        return Caches(recogniser, CacheSupply(engine, engine, recogniser, source, books))
+        return Caches(recogniser, CacheSupply(engine.inner, engine, recogniser, source, books))
 
     def _caches_in(
         self, variant: Variant, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books

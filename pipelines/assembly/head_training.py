@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from operators.wire.labels import UNKNOWN
 from pipelines.environment import template_dirs
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import Catalogue
+from serving.engines.exits import Exits
 from serving.variants.variant import parse
 from specialization.templates.stored import StoredTemplate, derived, templates_for, to_derive
 from specialization.trainer.trainer import Specializer
@@ -43,14 +44,22 @@ class HeadTraining:
     """Trains in place of the trainer."""
 
     def supply(
-        self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, rule: Rule, books: Books
+        self,
+        spec: RecogniseNode,
+        engine: Inference,
+        recogniser: Recogniser,
+        rule: Rule,
+        books: Books,
+        exits: Callable[[], Exits | None] = lambda: None,
     ) -> HeadSupply:
-        """For one node, whose ``books`` tell what may be paid."""
+        """For one node, whose ``books`` tell what may be paid; ``exits``: gives those of its learned caches."""
         oracle = recogniser.roles.oracle
         entry = self.catalogue.find(parse(oracle).model)
         templates = node_templates(oracle, self.catalogue, self.templates)
         make = None if templates[0].has_store else partial(derived, entry, self.templates[0])
-        features = Features(engine, recogniser, {each.name: each.manifest.cost for each in templates}, make)
+        shares = {each.name: each.manifest.cost for each in templates}
+        early = [each.name for each in templates if each.is_early]
+        features = Features(engine, recogniser, shares, make, early, exits)
         labels = Labels(recogniser.labels(oracle), (entry.card.other_label or UNKNOWN, UNKNOWN))
         away = MadeElsewhere(self.elsewhere, spec.name, features, labels) if self.elsewhere else None
         samples = NodeSamples(

@@ -43,4 +43,4 @@ def why_not(templates: Sequence[StoredTemplate], accuracy: float) -> str | None:
 
     if accuracy >= 1:
         return prospects.at_accuracy(accuracy, prospects.NO_ROOM)
-    return prospects.why_not({each.name: (each.manifest.cost, each.measured) for each in templates}, accuracy)
+    return prospects.why_not({each.name: each.prospect for each in templates}, accuracy)

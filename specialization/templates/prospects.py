@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from specialization.rates import Measured
 
@@ -19,6 +20,21 @@ LEAST_ANSWERED = 0.5
 NO_ROOM = "it allows for no disagreement at all"
 UNMEASURED = 0.8
 """Share of the objects that heads are thought to answer at best before anybody has measured it."""
+
+
+class Prospect(NamedTuple):
+    """What is known of a template; costs are shares of a look of the oracle."""
+
+    cost: float
+    """One input."""
+    measured: Sequence[Measured]
+    """Ascending by tolerance; without any the rates are measured on the stream."""
+    passed: float = 1.0
+    """The oracle for an input that a head passes on."""
+
+    def saving(self, share: float) -> float:
+        """What heads save that answer this share of the inputs."""
+        return 1 - self.cost - (1 - share) * self.passed
 
 
 def tolerance(accuracy: float, strictness: int = 0) -> float:
@@ -40,21 +56,17 @@ def answered_share(measured: Sequence[Measured], allowed: float) -> float:
     return max((1 - rates.cascaded(FAVOURABLE_SKEW) for rates in found.rates.values()), default=0.0) if found else 0.0
 
 
-def why_not(templates: Mapping[str, tuple[float, Sequence[Measured]]], accuracy: float) -> str | None:
-    """Why no head will be used, in one sentence; None where one might be.
-
-    ``templates``: by name the cost of one input, as a share of the oracle's, and the rates, ascending by tolerance;
-    without any rates they are measured on the stream.
-    """
+def why_not(templates: Mapping[str, Prospect], accuracy: float) -> str | None:
+    """Why no head will be used, in one sentence; None where one might be."""
     found = hopeless(templates, accuracy)
     if not found or len(found) < len(templates):
         return None
     return at_accuracy(accuracy, "; ".join(dict.fromkeys(found.values())))
 
 
-def hopeless(templates: Mapping[str, tuple[float, Sequence[Measured]]], accuracy: float) -> Mapping[str, str]:
-    """The templates whose heads will not be used, with the cause; ``templates`` as above."""
-    causes = {name: _cause(name, cost, measured, accuracy) for name, (cost, measured) in templates.items()}
+def hopeless(templates: Mapping[str, Prospect], accuracy: float) -> Mapping[str, str]:
+    """The templates whose heads will not be used, with the cause."""
+    causes = {name: _cause(name, prospect, accuracy) for name, prospect in templates.items()}
     return {name: cause for name, cause in causes.items() if cause}
 
 
@@ -63,16 +75,19 @@ def at_accuracy(accuracy: float, cause: str, what: str = "will not be used") -> 
     return f"heads {what} at accuracy {accuracy:g}: {cause}"
 
 
-def dispensable(templates: Mapping[str, tuple[float, Sequence[Measured]]], accuracy: float) -> frozenset[str]:
-    """Templates in whose place another one does better whatever the stream shows; ``templates`` as above.
+def dispensable(templates: Mapping[str, Prospect], accuracy: float) -> frozenset[str]:
+    """Templates in whose place another one does better whatever the stream shows.
 
     The cost of a cascade is linear in the skew, so where another is not dearer at both ends, it never is.
     """
     allowed = tolerance(accuracy)
     known = {
-        name: {n: [cost + rates.cascaded(skew) for skew in (LEAST_SKEW, 1.0)] for n, rates in found.rates.items()}
-        for name, (cost, measured) in templates.items()
-        if (found := at_most(measured, allowed)) is not None
+        name: {
+            n: [1 - prospect.saving(1 - rates.cascaded(skew)) for skew in (LEAST_SKEW, 1.0)]
+            for n, rates in found.rates.items()
+        }
+        for name, prospect in templates.items()
+        if (found := at_most(prospect.measured, allowed)) is not None
     }
     left: dict[str, Mapping[int, Sequence[float]]] = {}
     for name, costs in sorted(known.items(), key=lambda each: min(map(sum, each[1].values()), default=0.0)):
@@ -86,8 +101,8 @@ def _covers(costs: Mapping[int, Sequence[float]], others: Mapping[int, Sequence[
     return all(n in costs and all(a <= b for a, b in zip(costs[n], others[n], strict=True)) for n in others)
 
 
-def _cause(name: str, cost: float, measured: Sequence[Measured], accuracy: float) -> str | None:
-    allowed = tolerance(accuracy)
+def _cause(name: str, prospect: Prospect, accuracy: float) -> str | None:
+    allowed, measured = tolerance(accuracy), prospect.measured
     if accuracy >= 1:
         return NO_ROOM
     if measured and at_most(measured, allowed) is None:
@@ -97,10 +112,10 @@ def _cause(name: str, cost: float, measured: Sequence[Measured], accuracy: float
             f"do that may be wrong in less than {strictest:.1%}; {1 - strictest / TOLERATED:g} is possible"
         )
     share = answered_share(measured, allowed)
-    if share >= max(LEAST_ANSWERED, cost + LEAST_SAVING):
+    if share >= LEAST_ANSWERED and prospect.saving(share) >= LEAST_SAVING:
         return None
     return (
         f"those of {name} that are wrong in {allowed:.1%} of their answers at most answer {share:.0%} of the objects "
-        f"even on a stream that suits them, and looking costs {cost:.0%} of the oracle; "
+        f"even on a stream that suits them, and looking costs {prospect.cost:.0%} of the oracle; "
         "more or better pictures may help"
     )

@@ -21,7 +21,7 @@ from serving.common import files as atomic
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
 from specialization.rates import NEVER, Measured, Template
-from specialization.templates.prospects import at_most
+from specialization.templates.prospects import Prospect, at_most
 
 log = logging.getLogger(__name__)
 
@@ -68,10 +68,23 @@ class StoredTemplate:
         """Rates, ascending by tolerance."""
         return self.manifest.measured
 
-    def at(self, tolerance: float, cost: float) -> Template:
-        """The template for WEG, from the largest measured tolerance allowed; ``cost``: as measured on this machine."""
+    @property
+    def is_early(self) -> bool:
+        """Whether it is the oracle's own first layers."""
+        return self.manifest.network_identity == self.manifest.oracle_identity
+
+    @property
+    def prospect(self) -> Prospect:
+        """What is known of it before anything has run here."""
+        return Prospect(self.manifest.cost, self.measured)
+
+    def at(self, tolerance: float, cost: float, passed: float = 1.0) -> Template:
+        """The template for WEG, from the largest measured tolerance allowed.
+
+        ``cost``, and ``passed``, the oracle's for what heads pass on: as measured on this machine.
+        """
         allowed = at_most(self.measured, tolerance)
-        return Template(self.name, cost, allowed.rates if allowed else NEVER)
+        return Template(self.name, cost, allowed.rates if allowed else NEVER, passed)
 
     def with_rates(self, measured: Sequence[Measured]) -> StoredTemplate:
         """The same with other rates, ascending by tolerance; with none, no head will be asked for."""

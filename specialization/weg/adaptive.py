@@ -87,7 +87,8 @@ class Adaptive:
 
     def _answer(self, state: WegState, head: Head, fell_back: bool) -> None:
         template = self.templates[head.target.template]
-        state.debt = max(0.0, state.debt - (not fell_back) + template.cost)
+        spared = 1 - template.passed if fell_back else 1.0
+        state.debt = max(0.0, state.debt - spared + template.cost)
         self._fall(state, head, rates_of_head(self.templates, head), fell_back)
 
     def _fall(self, state: WegState, head: Head, rates: Rates, fell_back: bool) -> None:

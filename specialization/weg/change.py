@@ -42,7 +42,7 @@ def _least_skew(config: WegConfig, template: Template, rates: Rates) -> float:
     """Below it the cascade is not accurate enough, or costs more than the oracle."""
     low, high = (rates.accuracy(skew, config.oracle_accuracy) for skew in (0.0, 1.0))
     accurate = (config.least_accuracy - low) / (high - low) if high > low else 0.0
-    return min(max(accurate, rates.skew(1 - template.cost), 0.0), 1.0)
+    return min(max(accurate, rates.skew((1 - template.cost) / template.passed), 0.0), 1.0)
 
 
 def _not_certain(share: float) -> float:

@@ -47,6 +47,11 @@ def test_cascade_cost() -> None:
     assert TEMPLATE.cascade_cost(SMALL, 0.5) == pytest.approx(0.2 + 0.5 * 0.05 + 0.5 * 0.8)
 
 
+def test_what_the_oracle_is_spared_of_what_a_head_passes_on_makes_a_cascade_cheaper() -> None:
+    early = Template("early", 0.2, {2: SMALL, 10: LARGE}, passed=0.85)
+    assert early.cascade_cost(SMALL, 0.5) == pytest.approx(0.2 + (0.5 * 0.05 + 0.5 * 0.8) * 0.85)
+
+
 @given(st.floats(0, 1), st.floats(0, 0.4), st.floats(0.5, 1))
 def test_the_skew_follows_from_how_often_the_oracle_is_asked(skew: float, e_in_out: float, a_out: float) -> None:
     rates = Rates(0.5, e_in_out, a_out)

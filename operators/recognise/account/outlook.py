@@ -24,11 +24,14 @@ class Outlook:
     """None as long as nobody knows."""
     investment_s: float
     """What is still to be spent before a head answers."""
+    passed_s: float | None = None
+    """The oracle for a look that a head passes on; None: as much as for one of its own."""
 
     @property
     def gain_s(self) -> float:
         """What a head would save at each look."""
-        return self.share * self.oracle_s - self.head_s
+        passed_s = self.oracle_s if self.passed_s is None else self.passed_s
+        return self.oracle_s - self.head_s - (1 - self.share) * passed_s
 
     def why_not(self) -> str | None:
         """Why heads cannot pay; None where they can, or nobody knows yet."""

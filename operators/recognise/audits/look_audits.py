@@ -67,8 +67,9 @@ class LookAudits:
                 self._draw_heard(stream, frame, link, turn)
             else:
                 for heard in turn.overheard:
-                    shown = _Shown(stream, link, frame, heard.region, heard.region.attributes[-1])
-                    self._said_in_shadow(shown, heard.said, heard.token)
+                    if (by_oracle := heard.region.attributes[-1]).provenance == "oracle":
+                        shown = _Shown(stream, link, frame, heard.region, by_oracle)
+                        self._said_in_shadow(shown, heard.said, heard.token)
             if said and not link.listens and is_in_shadow(stream, link, call):
                 self._show(stream, frame, link, said, call)
 

@@ -7,13 +7,14 @@ from functools import partial
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
+from operators.frames.halfway import Halfway
 from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.shortcut import Outcome, Overheard, Shortcut, Turn
 from operators.wire.schema import Attribute, Model, ShortcutKind
 from serving.common.threads import ThreadTime, in_thread
-from serving.engines.exits import ExitOutputs
+from serving.engines.exits import ExitOutputs, Exits
 from serving.errors import SluiceError, TooLate
 
 
@@ -34,6 +35,11 @@ class Caches(Shortcut):
     def key(self) -> str:
         """Caches in a variant have an audit of their own."""
         return self.kind if self.within is None else f"{self.kind} {self._model}"
+
+    def exits(self) -> Exits | None:
+        """Where they answer in their network; None where it is not cut."""
+        network = self._supply.network
+        return None if network is None else network.exits
 
     async def prepare(self) -> None:
         """See ``Shortcut``."""
@@ -57,7 +63,7 @@ class Caches(Shortcut):
             who = "the oracle" if self.within is None else self._model
             call.decline(self.kind, f"{who} does not run with its caches")
             return Turn((), regions)
-        if not found.version.any():
+        if not found.version.any() and all(tap.shape[1] for tap in found.taps):
             self._supply.sampled(found)
         through = found.place == len(network.cuts)
         own = iter(self._recogniser.read(self._model, found.scores[through]) if through.any() else ())
@@ -69,7 +75,9 @@ class Caches(Shortcut):
             else:
                 region.attributes.append(self._said(found, row))
                 answered.append(region)
-        return Turn(answered, [region for region, _ in finished], int(found.version[0]), finished=finished)
+        through_to_end = [region for region, _ in finished]
+        begun = self._begun(network, regions, call)
+        return Turn(answered, through_to_end, int(found.version[0]), finished=finished, halfway=begun)
 
     async def listen(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn | None:
         """See ``Shortcut``: the network runs as a whole, and its caches look at what it computes anyway."""
@@ -85,6 +93,8 @@ class Caches(Shortcut):
         self._supply.listened(frame.stream, len(regions), took.seconds)
         said = [self._said(heard, row) if heard.place[row] < len(network.cuts) else None for row in range(len(regions))]
         token = int(heard.version[0])
+        if (begun := self._begun(network, regions, call)) is not None:
+            begun.resumed += len(regions)
         own = self._recogniser.read(self._model, found.scores)
         return Turn(
             (),
@@ -100,12 +110,14 @@ class Caches(Shortcut):
             return self._supply.whole_s * len(turn.rest)
         if turn.token is None or network is None:
             return 0.0
-        return network.look_s() * (len(turn.answered) + len(turn.rest))
+        rest = turn.halfway.rest if turn.halfway else None
+        return network.look_s(rest) * (len(turn.answered) + len(turn.rest))
 
     def learned(self, frame: Frame, turn: Turn) -> None:
         """Leave caches that cost more than they save; have some made where there are none and that may pay."""
         if turn.token is not None:
-            self._supply.looked(len(turn.answered), len(turn.rest), self.cost_s(turn))
+            begun_s = turn.halfway.spared_s if turn.halfway else 0.0
+            self._supply.looked(len(turn.answered), len(turn.rest), self.cost_s(turn), begun_s)
         words = [region.attributes[-1].label for region in (*turn.answered, *turn.rest)]
         self._supply.named(frame.stream, turn.token, len(turn.answered), words)
         if self.within is None or turn.allowed:
@@ -141,13 +153,23 @@ class Caches(Shortcut):
         self, network: CacheNetwork, frame: Frame, regions: Sequence[Region], call: Call
     ) -> ExitOutputs | None:
         """What the network gives for these regions; None where it fails."""
+        begun = self._begun(network, regions, call)
         try:
+            if begun is not None:
+                return await network.go_on(begun.rest, begun.rows(regions), call.urgency)
             return await network.run(self._recogniser.crops(self._model, frame, regions), call.urgency)
         except TooLate:
             raise
         except SluiceError as error:
             self._supply.failed(error)
             return None
+
+    def _begun(self, network: CacheNetwork, regions: Sequence[Region], call: Call) -> Halfway | None:
+        """What a shortcut has begun with, where these caches answer in the rest."""
+        halfway = call.halfway
+        if halfway is None or halfway.rest.exits is not network.exits or not halfway.has(self._model, regions):
+            return None
+        return halfway
 
     def _said(self, found: ExitOutputs, row: int) -> Attribute:
         distribution, place = found.distribution[row], int(found.place[row])

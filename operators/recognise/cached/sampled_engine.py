@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from operators.inference import Inference
 from serving.catalogue.cards import ModelCard
 from serving.engines.exits import ExitOutputs, Exits
+from serving.engines.halves import Halves
 from serving.errors import SluiceError, TooLate
 from serving.scheduling.urgency import Urgency
 
@@ -22,9 +23,12 @@ class SampledEngine:
 
     def __init__(self, engine: Inference, oracle: str, every: int) -> None:
         """``every``: one batch in so many may be sampled."""
-        self._engine, self._oracle, self._every, self._batches = engine, oracle, every, 0
+        self.inner, self._oracle, self._every, self._batches = engine, oracle, every, 0
+        self._rests: set[str] = set()
         self.wanted: Callable[[int], str | None] = lambda items: None
         """The network to run in the oracle's place for so many items; None: the oracle."""
+        self.wanted_on_the_way: Callable[[int], bool] = lambda items: False
+        """Whether so many items are wanted whose taps are open anyway."""
         self.took: Callable[[ExitOutputs], None] = lambda outputs: None
         """Called with what it gave."""
         self.failed: Callable[[SluiceError], None] = lambda error: None
@@ -32,40 +36,66 @@ class SampledEngine:
 
     def card(self, model: str) -> ModelCard:
         """See ``Inference``."""
-        return self._engine.card(model)
+        return self.inner.card(model)
 
     def add_exits(self, model: str, exits: Exits) -> str:
         """See ``Inference``."""
-        return self._engine.add_exits(model, exits)
+        return self.inner.add_exits(model, exits)
+
+    def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
+        """See ``Inference``."""
+        made = self.inner.add_halves(model, features, exits)
+        if model == self._oracle:
+            self._rests.add(made.rest)
+        return made
 
     async def load(self, model: str) -> float:
         """See ``Inference``."""
-        return await self._engine.load(model)
+        return await self.inner.load(model)
 
     async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
         """See ``Inference``."""
+        if model in self._rests:
+            return await self._rest(model, batch, urgency)
         network = self._network(model, len(batch), urgency)
         if network is None:
-            return await self._engine.infer(model, batch, urgency)
+            return await self.inner.infer(model, batch, urgency)
         try:
-            found = ExitOutputs.of(await self._engine.infer(network, batch, urgency))
+            found = ExitOutputs.of(await self.inner.infer(network, batch, urgency))
         except TooLate:
             raise
         except SluiceError as error:
             self.failed(error)
-            return await self._engine.infer(model, batch, urgency)
+            return await self.inner.infer(model, batch, urgency)
         if (found.place != len(found.taps)).any():  # caches came into service meanwhile and answered
-            return await self._engine.infer(model, batch, urgency)
+            return await self.inner.infer(model, batch, urgency)
         if not found.version.any():
             self.took(found)
         return [found.scores]
 
     def processor_s(self, model: str) -> float | None:
         """See ``Inference``."""
-        return self._engine.processor_s(model)
+        return self.inner.processor_s(model)
+
+    async def _rest(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
+        """The outputs of the oracle's later layers, whose taps are open unless caches answer."""
+        outputs = await self.inner.infer(model, batch, urgency)
+        found = ExitOutputs.of(outputs)
+        has_taps = bool(found.taps) and all(tap.shape[1] for tap in found.taps)
+        if has_taps and self._is_turn(urgency) and self.wanted_on_the_way(len(batch)):
+            self.took(found)
+        return outputs
+
+    def _is_turn(self, urgency: Urgency) -> bool:
+        """Whether a batch of the oracle may be sampled; called once for each."""
+        if urgency.background:
+            return False
+        self._batches += 1
+        return self._batches % self._every == 0
+
+    def single_s(self, model: str) -> float | None:
+        """See ``Inference``."""
+        return self.inner.single_s(model)
 
     def _network(self, model: str, items: int, urgency: Urgency) -> str | None:
-        if model != self._oracle or urgency.background:
-            return None
-        self._batches += 1
-        return self.wanted(items) if self._batches % self._every == 0 else None
+        return self.wanted(items) if model == self._oracle and self._is_turn(urgency) else None

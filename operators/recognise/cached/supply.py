@@ -57,6 +57,7 @@ class CacheSupply:
         self._lost_s, self._turns = 0.0, 0
         if sampled is not None:
             sampled.wanted, sampled.took, sampled.failed = self._to_sample, self.sampled, self.failed
+            sampled.wanted_on_the_way = self._to_keep
 
     @property
     def whole_s(self) -> float:
@@ -88,10 +89,13 @@ class CacheSupply:
         self.network = CacheNetwork(self._engine, self.model, [cut.tensor for cut in plan])
         self._maker = self._made_for(self.network, plan)
 
-    def looked(self, answered: int, through: int, cost_s: float) -> None:
-        """Note what a turn has cost and spared; caches are withdrawn where they do not pay."""
+    def looked(self, answered: int, through: int, cost_s: float, begun_s: float = 0.0) -> None:
+        """Note what a turn has cost and spared; caches are withdrawn where they do not pay.
+
+        ``begun_s``: what others had already spent on the network for each look.
+        """
         whole_s = self.whole_s
-        self._lost_s = max(0.0, self._lost_s + cost_s - (answered + through) * whole_s)
+        self._lost_s = max(0.0, self._lost_s + cost_s - (answered + through) * (whole_s - begun_s))
         if self._lost_s > PATIENCE * whole_s > 0 and self.network is not None and self.network.version is not None:
             log.info("%s: its caches are left: they cost more than they save", self.model)
             self.network.withdraw()
@@ -221,6 +225,17 @@ class CacheSupply:
         if network.version is not None:
             network.be_silent_once()
         return network.name
+
+    def _to_keep(self, items: int) -> bool:
+        """Whether these items, whose taps are open, are to become samples, and that can be paid."""
+        maker = self._maker
+        if maker is None or not self._worth_it() or not maker.wants(items):
+            return False
+        sample_s = maker.sample_s * items
+        if self._books.purse.may_spend(sample_s):
+            self._books.purse.spend("samples", sample_s)
+            return True
+        return False
 
     async def _open(self, network: CacheNetwork, built: BuiltCaches | None = None) -> None:
         """Load the network; these answer in it."""

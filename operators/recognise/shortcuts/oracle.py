@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
+from operators.frames.halfway import Halfway
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
-from serving.scheduling.urgency import BACKGROUND
+from serving.errors import SluiceError, TooLate
+from serving.scheduling.urgency import BACKGROUND, Urgency
+
+log = logging.getLogger(__name__)
 
 
 class Oracle:
@@ -25,10 +30,31 @@ class Oracle:
         await self._recogniser.prepare()
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> None:
-        """Append to every region what the oracle says, sure or not."""
-        if regions:
-            plan = replace(call.plan, variant=self._model(call))
+        """Append to every region what the oracle says, sure or not; it goes on where a shortcut has begun with it."""
+        if not regions:
+            return
+        model, halfway = self._model(call), call.halfway
+        if halfway is None or not await self._go_on(halfway, model, regions, call.urgency):
+            plan = replace(call.plan, variant=model)
             await self._recogniser.look(frame, regions, replace(call, plan=plan))
+
+    async def _go_on(self, halfway: Halfway, model: str, regions: Sequence[Region], urgency: Urgency) -> bool:
+        """Answer from where the first layers have ended; False where they were not run, or the rest does not answer."""
+        if not halfway.has(model, regions):
+            return False
+        try:
+            looks = await self._recogniser.go_on(model, halfway.rest, halfway.rows(regions), urgency)
+        except TooLate:
+            raise
+        except SluiceError as error:
+            log.warning("%s begins with its first layer: %s", model, error)
+            return False
+        if looks is None:
+            return False
+        halfway.resumed += len(regions)
+        for region, look in zip(regions, looks, strict=True):
+            region.attributes.append(look)
+        return True
 
     def accept(self, regions: Sequence[Region]) -> None:
         """Turn the last attribute of every region, which is a look, into an answer to publish."""

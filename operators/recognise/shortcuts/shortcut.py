@@ -10,6 +10,7 @@ from typing import Protocol
 from learning.account import Seconds
 from operators.base import Call
 from operators.frames.frame import Frame, Region
+from operators.frames.halfway import Halfway
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.wire.disagreement import Finding
 from operators.wire.schema import Attribute, NodePlan, ShortcutKind
@@ -44,6 +45,8 @@ class Turn:
     finished: Sequence[tuple[Region, Attribute]] = ()
     """Regions of ``rest`` whose answer came on the way, the oracle's, or that of the shortcut in whose network this one
     sits: later links and the oracle need not look at them."""
+    halfway: Halfway | None = None
+    """What the oracle has computed of regions of ``rest``: whoever runs it for them next goes on from there."""
     overheard: Sequence[Overheard] = ()
     """All regions, where the shortcut only listened; what is ``finished`` has cost what it costs by itself then."""
 
@@ -113,13 +116,20 @@ class Shortcut(Protocol):
     """The provenance of its answers."""
     models: Sequence[str]
     """The names of the models that may answer; published with the audit."""
-    listens: bool = False
-    """Whether it proves itself by ``listen``, at looks that answer by themselves, and not by looks of its own."""
     within: str | None = None
     """The key of the shortcut in whose network it sits: it answers only where that one may, what it does not answer is
     that one's answer, and the oracle looks at what it would have said by ``listen``, in the background."""
     follows_content: bool = True
     """Whether it learns from the stream; then it is reported from the first frame on, with a timeline."""
+
+    @property
+    def listens(self) -> bool:
+        """Whether it proves itself by ``listen``, at looks that answer by themselves, and not by looks of its own."""
+        return False
+
+    def gathers(self, stream: str, looks: int, call: Call) -> bool:
+        """Whether it would ``listen`` to so many looks of the oracle to learn from them; asked while it is silent."""
+        return False
 
     @property
     def key(self) -> str:
@@ -147,16 +157,19 @@ class Shortcut(Protocol):
         ...
 
     async def listen(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn | None:
-        """Have the network answer that it sits in, and note what it would have said; None where that cannot be now.
+        """Note what it would have said while the network runs that it sits in; None where that cannot be now.
 
-        Asked in the shadow, where ``listens``. It pays from the books what listening costs beyond that answer.
+        That network answers at once, or goes on ``halfway``.
+
+        Asked in the shadow, where ``listens``, and where ``gathers``. It pays from the books what listening costs
+        beyond that answer.
         """
         return None
 
     def cost_s(self, turn: Turn) -> float:
         """Return the processor seconds of the networks that it ran for a turn; 0 as long as they are not known.
 
-        Those for what is ``finished`` are among them.
+        Those for what is ``finished`` are among them; what the oracle was spared since it went on ``halfway`` is not.
         """
         return 0.0
 

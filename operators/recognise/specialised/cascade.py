@@ -20,6 +20,9 @@ from specialization.heads.head import SpecialisedHead
 from specialization.weg.algorithm import Weg
 from specialization.weg.state import Head
 
+CUT_AFTER = 60
+"""Looks of a head in service after which it is known what share of them it passes on."""
+
 log = logging.getLogger(__name__)
 
 Classes = tuple[str, ...]
@@ -95,6 +98,16 @@ class Cascade:
         hopeless = self._supply.why_not(self.demand.looks_per_hour, self.strictness)
         self.hopeful = hopeless is None
         self._reason = hopeless or (None if self.weg.state.known else self._supply.waits_for())
+
+    def cut_where_due(self) -> None:
+        """Have the oracle go on where the head in use reads, if it has passed on so much that this pays."""
+        head, looks_per_hour = self.weg.state.head, self.demand.looks_per_hour
+        if head is None or looks_per_hour is None:
+            return
+        seen = self._seen.of(head.number, ())
+        if seen.asked >= CUT_AFTER:
+            passed = 1 - seen.answered / seen.asked
+            self._supply.cut_where_due(head.target.template, passed, looks_per_hour, self._ledger)
 
     def answered(self, used: InUse | None, said: str, by_head: bool, unseen: bool = False) -> None:
         """Take an object's answer: of the head that was ``used``, or of the oracle, alone or after "other".

@@ -71,7 +71,8 @@ class HeadPrices:
             steps_s += self.profiling.seconds + FIRST_PROFILE * look_s
         if not self._features.is_open(template):
             steps_s += self.opening.seconds
-        return Outlook(self._features.oracle_s, look_s, share, looks_per_hour, steps_s)
+        passed_s = self._features.passed_s(template)
+        return Outlook(self._features.oracle_s, look_s, share, looks_per_hour, steps_s, passed_s)
 
     def have_changed(self, templates: Sequence[str], income_s: float) -> bool:
         """Find out anew what a head of the cheapest of these templates costs; whether that has changed much.

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 
 from cache_adapt.adaptation.triggers import Seen
 from cache_adapt.audit.state import Rule
+from learning.purse import Expense
 from operators.recognise.account.books import Books, Ledger
-from operators.recognise.account.outlook import Outlook, waiting
+from operators.recognise.account.outlook import HORIZON_H, Outlook, waiting
 from operators.recognise.specialised.head_prices import MOST_WINDOW, PROOF, HeadPrices
 from operators.recognise.specialised.makers import HeadMaker, HeadWish, Trained
 from operators.recognise.specialised.own_samples import NodeSamples
 from serving.errors import ModelError, SluiceError
 from specialization.rates import Rates
 from specialization.templates import prospects
-from specialization.templates.prospects import LEAST_ANSWERED
+from specialization.templates.prospects import LEAST_ANSWERED, Prospect
 from specialization.weg.adaptive import Adaptive, KnownHeadsOnly
 from specialization.weg.config import WegConfig
 from specialization.weg.state import Head, Target
@@ -30,6 +31,8 @@ PROVABLE = 0.75
 """Share of the allowed disagreement up to which a proof is to be had in reasonable time."""
 SOUGHT_EVERY = 10
 """Objects of a stream from one search for a better head to the next."""
+CUT_LOOKS = 100.0
+"""First guess of what it takes to cut the oracle and load it once more, in its looks."""
 GROWTH = 2.0
 """A profile is made of twice as many samples as the one before."""
 
@@ -49,6 +52,7 @@ class HeadSupply:
         self._rules: dict[tuple[int, bool], Adaptive] = {}
         self._profiling: dict[str, asyncio.Task[None]] = {}
         self._opening: dict[str, asyncio.Task[None]] = {}
+        self._cutting: dict[str, asyncio.Task[None]] = {}
         self._unusable: dict[str, str] = {}
         """By template: why it can be used no more."""
         self._promising: Sequence[str] = tuple(self._templates)
@@ -62,7 +66,8 @@ class HeadSupply:
         if key not in self._rules:
             tolerance = self._tolerance(strictness)
             templates = {
-                name: stored.at(tolerance, self.features.cost(name)) for name, stored in self._templates.items()
+                name: stored.at(tolerance, self.features.cost(name), self.features.passed(name))
+                for name, stored in self._templates.items()
             }
             config = WegConfig(
                 classes=len(self.labels.words),
@@ -90,7 +95,7 @@ class HeadSupply:
         if expected is None or found is None:
             return False
         cascaded = found.cascaded(target.skew * named)
-        cost = template.cost + cascaded + AUDITED * (1 - cascaded)
+        cost = template.cascade_cost(found, target.skew * named) + AUDITED * (1 - cascaded)
         return (
             found.accuracy(target.skew, config.oracle_accuracy) >= config.least_accuracy
             and cascaded <= 1 - LEAST_ANSWERED
@@ -121,6 +126,15 @@ class HeadSupply:
         """Say that a head is wanted as before, and what was seen of it."""
         self._maker.report(self._wish(head, strictness, stream), version, seen)
 
+    def may_listen(self, template: str, looks: int) -> bool:
+        """Whether the oracle may give the features of so many looks on its way; an audit can be paid then too."""
+        detour_s = looks * self.features.detour_s(template)
+        return self.features.resumes(template) and self.books.purse.may_spend(detour_s + self.books.oracle_s)
+
+    def listened(self, stream: str, template: str, looks: int, why: Expense) -> None:
+        """The features of so many looks were read on the oracle's way."""
+        self.books.of(stream).spend(why, looks * self.features.detour_s(template))
+
     def prepare_where_due(self, ledger: Ledger) -> None:
         """Open networks, and validate heads on the samples whenever there are twice as many, if that can be paid."""
         for name in self._promising:
@@ -135,6 +149,28 @@ class HeadSupply:
         Without rates the samples come first, then their profile; with rates a head's training and its proof.
         """
         return {name: self._prices.kept_s(name) for name in self._promising if self.features.is_open(name)}
+
+    def cut_where_due(self, template: str, passed: float, looks_per_hour: float, ledger: Ledger) -> None:
+        """Cut the oracle where a head reads, if what goes on from there brings that back, and it can be paid.
+
+        ``passed``: share of the looks that the head has passed on. What an audit costs stays in the purse: without it
+        the head may not answer.
+        """
+        if template in self._cutting or not self.features.may_cut(template):
+            return
+        estimate_s = CUT_LOOKS * self.features.oracle_s
+        gain_s = passed * self.features.hoped_s(template) * looks_per_hour * HORIZON_H
+        if gain_s >= estimate_s > 0 and self.books.purse.may_spend(estimate_s + self.books.oracle_s):
+            self.books.purse.reserve(estimate_s)
+            self._cutting[template] = asyncio.create_task(self._cut(template, ledger, estimate_s))
+
+    def gathered(self, looks: int) -> str | None:
+        """The template for which so many looks become samples on the oracle's way, if that can be paid."""
+        for name, kept_s in self.sampled().items():
+            wanted = self.features.resumes(name) and self.samples.wants_any(name)
+            if wanted and self.books.purse.may_spend(looks * self.features.detour_s(name) + kept_s):
+                return name
+        return None
 
     def can_go_on(self, known: Sequence[Head]) -> bool:
         """Whether anything could be done for a stream now: its next step towards a head that answers can be paid.
@@ -152,7 +188,7 @@ class HeadSupply:
         usable = self._usable()
         if not usable:
             return self._at_accuracy("; ".join(self._unusable.values()) or "there is no template")
-        templates = {name: (self.features.cost(name), self._templates[name].measured) for name in usable}
+        templates = {name: self._prospect(name) for name in usable}
         accuracy = self._rule.accuracy
         useless = prospects.hopeless(templates, accuracy).keys() | prospects.dispensable(templates, accuracy)
         self._promising = [name for name in usable if name not in useless]
@@ -179,12 +215,12 @@ class HeadSupply:
 
     async def settled(self) -> None:
         """Return when nothing is being opened or measured."""
-        while tasks := [*self._profiling.values(), *self._opening.values()]:
+        while tasks := [*self._profiling.values(), *self._opening.values(), *self._cutting.values()]:
             await asyncio.wait(tasks)
 
     async def close(self) -> None:
         """Stop measuring and taking samples."""
-        for task in [*self._profiling.values(), *self._opening.values()]:
+        for task in [*self._profiling.values(), *self._opening.values(), *self._cutting.values()]:
             task.cancel()
         await self.samples.close()
 
@@ -203,6 +239,10 @@ class HeadSupply:
             return self.features.identity(template)
         except ModelError:
             return None  # it has not been made on this machine
+
+    def _prospect(self, template: str) -> Prospect:
+        features = self.features
+        return Prospect(features.cost(template), self._templates[template].measured, features.passed(template))
 
     def _at_accuracy(self, cause: str, what: str = "will not be used") -> str:
         return prospects.at_accuracy(self._rule.accuracy, cause, what)
@@ -229,6 +269,17 @@ class HeadSupply:
             ledger.settle("training", estimate_s, took_s)
             self._prices.opening.took(took_s)
             del self._opening[template]
+
+    async def _cut(self, template: str, ledger: Ledger, estimate_s: float) -> None:
+        took_s = estimate_s
+        try:
+            took_s = await self.features.cut(template)
+        except SluiceError as error:
+            log.info("%s: what its heads pass on begins anew: %s", template, error)
+        finally:
+            self._rules.clear()  # whether the oracle goes on from the cut is known now
+            ledger.settle("training", estimate_s, took_s)
+            del self._cutting[template]
 
     def _profile_where_due(self, template: str, ledger: Ledger) -> None:
         """Measure on the samples how well heads do; after that the template may be chosen."""

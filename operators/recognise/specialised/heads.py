@@ -3,83 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
+from operators.frames.halfway import Halfway
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Standing, Turn
+from operators.recognise.shortcuts.shortcut import Outcome, Overheard, Shortcut, Standing, Turn
 from operators.recognise.specialised.cascade import Cascade, InUse
 from operators.recognise.specialised.cascade_state import CascadeState
+from operators.recognise.specialised.head_stream import HeadStream
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.own_samples import NOTHING, Computed
 from operators.recognise.specialised.report import specialization
 from operators.recognise.terms import Listeners
-from operators.wire.schema import Model, NodePlan, ShortcutKind
+from operators.wire.schema import Attribute, Model, NodePlan, ShortcutKind
 from serving.common.untrusted import decode
 from specialization.heads.head import OTHER
 from specialization.timeline import Timeline
 
-REMEMBERED = 4096
-"""Tracks without a conclusion that are kept: those that were looked at last."""
-RESTS = 8
-"""Frames that are not followed after one from which nothing could come."""
-EXPLAINED_EVERY = 50
-"""Most frames after which it is found out anew why no head answers."""
 
+class _Read(NamedTuple):
+    """What a head has read of some regions."""
 
-class HeadStream:
-    """The state of one stream."""
-
-    def __init__(self, cascade: Cascade) -> None:
-        self.cascade = cascade
-        self._frames, self._due = 0, 1
-        self._rests = self._unheard = 0
-        self.computed = NOTHING
-        """What the head has read of the latest frame."""
-        self.allowed = True
-        """Whether heads may answer at present."""
-        self._asked: OrderedDict[int, tuple[InUse, bool]] = OrderedDict()
-
-    def rests(self, looks: int) -> bool:
-        """Whether a frame with so many looks is not followed; called once for each frame."""
-        self._frames += 1
-        self._unheard += looks
-        self._rests -= 1
-        return self._rests >= 0
-
-    def rest(self) -> None:
-        """Do not follow the next frames."""
-        self._rests = RESTS
-
-    def heard(self) -> int:
-        """The number of looks since this was asked last."""
-        looks, self._unheard = self._unheard, 0
-        return looks
-
-    def is_due(self) -> bool:
-        """Whether it is time to find out anew why no head answers."""
-        due = self._frames >= self._due
-        if due:
-            self._due = min(2 * self._frames, self._frames + EXPLAINED_EVERY)
-        return due
-
-    def asked(self, tracks: Iterable[int], used: InUse, unseen: bool) -> None:
-        """Note that a head was asked for these tracks; ``unseen``: would have been, were it not in the shadow."""
-        for track in tracks:
-            self._asked[track] = used, unseen
-            self._asked.move_to_end(track)
-        while len(self._asked) > REMEMBERED:
-            self._asked.popitem(last=False)
-
-    def asked_for(self, track: int) -> tuple[InUse | None, bool]:
-        """The head that was asked last for a track that is over, and whether unseen; None: the oracle alone."""
-        return self._asked.pop(track, (None, False))
+    said: Sequence[Attribute | None]
+    """What it says of each; None: "other"."""
+    halfway: Halfway | None
+    fits: bool = True
+    """Whether it is for the network whose features these are."""
 
 
 class Heads(Shortcut):
@@ -104,40 +60,87 @@ class Heads(Shortcut):
         self._listeners, self._per_track = listeners, per_track
         self._streams: dict[str, HeadStream] = {}
 
+    @property
+    def listens(self) -> bool:
+        """Whether the oracle computes on its way what any head of the node reads."""
+        return all(map(self._supply.features.resumes, self.models))
+
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         """See ``Shortcut``."""
         used = self.cascade(frame.stream).in_use
         if used is None:
             return Turn((), regions)
-        features = await self._supply.features.of_regions(used.template, frame, regions, call.urgency)
+        read = await self._read(used, frame, regions, call)
+        answered: list[Region] = []
+        others: list[Region] = []
+        for region, said in zip(regions, read.said, strict=True):
+            if said is None:
+                others.append(region)
+            else:
+                region.attributes.append(said)
+                answered.append(region)
+        return Turn(answered, others, used if read.fits else None, halfway=read.halfway)
+
+    async def listen(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn | None:
+        """See ``Shortcut``: the head reads what the oracle computes anyway, and the oracle goes on from there."""
+        used, supply = self.cascade(frame.stream).in_use, self._supply
+        if used is None or self._per_track or not self.listens:
+            return await self._gather(frame, regions, call)
+        if not self._asks_oracle(call) or not supply.may_listen(used.template, len(regions)):
+            return None
+        read = await self._read(used, frame, regions, call)
+        supply.listened(frame.stream, used.template, len(regions), "shadow")
+        heard = [Overheard(region, said, used) for region, said in zip(regions, read.said, strict=True)]
+        return Turn((), regions, overheard=heard if read.fits else (), halfway=read.halfway)
+
+    def gathers(self, stream: str, looks: int, call: Call) -> bool:
+        """Whether looks are wanted as samples, and the oracle gives their features on its way."""
+        wanted = self._asks_oracle(call) and self._supply.gathered(looks) is not None
+        return wanted and self._matters(self.cascade(stream))
+
+    async def _gather(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn | None:
+        """Read the features of samples, which the oracle will name."""
+        template = self._supply.gathered(len(regions))
+        if template is None:
+            return None
+        features, halfway = await self._supply.features.of_regions(template, frame, regions, call.urgency)
+        self._supply.listened(frame.stream, template, len(regions), "samples")
+        if frame.stream in self._streams:
+            self._streams[frame.stream].computed = Computed(template, regions, features)
+        return Turn((), regions, halfway=halfway)
+
+    def _asks_oracle(self, call: Call) -> bool:
+        return call.model in (None, self._recogniser.roles.oracle)
+
+    async def _read(self, used: InUse, frame: Frame, regions: Sequence[Region], call: Call) -> _Read:
+        """What the head that is in use says; it is dropped where it is for another network."""
+        features, halfway = await self._supply.features.of_regions(used.template, frame, regions, call.urgency)
         if features.shape[1] != len(used.head.weights):
             self.cascade(frame.stream).misfits(used)
-            return Turn((), regions)
+            return _Read([None] * len(regions), halfway, fits=False)
         if frame.stream in self._streams:  # it may have gone meanwhile
             self._streams[frame.stream].computed = Computed(used.template, regions, features)
         model = Model(name=used.template, version=str(used.number), tier=self.kind)
-        answered: list[Region] = []
-        others: list[Region] = []
-        for region, label, confidence in zip(regions, *used.head.decide(features), strict=True):
-            if label == OTHER:
-                others.append(region)
-                continue
-            word = self._supply.labels.words[label]
-            region.attributes.append(self._recogniser.answer(word, float(confidence), self.kind, model))
-            answered.append(region)
-        return Turn(answered, others, used)
+        words = self._supply.labels.words
+        said = [
+            None if label == OTHER else self._recogniser.answer(words[label], float(confidence), self.kind, model)
+            for label, confidence in zip(*used.head.decide(features), strict=True)
+        ]
+        return _Read(said, halfway)
 
     def cost_s(self, turn: Turn) -> float:
         """See ``Shortcut``."""
         used = turn.token
         if not isinstance(used, InUse):
             return 0.0
-        return self._supply.features.look_s(used.template) * (len(turn.answered) + len(turn.rest))
+        looks_s = self._supply.features.look_s(used.template) * (len(turn.answered) + len(turn.rest))
+        return looks_s - (turn.halfway.saved_s if turn.halfway else 0.0)
 
     def learned(self, frame: Frame, turn: Turn) -> None:
         """Take samples, and feed WEG with the answers; what that takes is paid for like everything else."""
         self.cascade(frame.stream)
-        if self._streams[frame.stream].rests(len(turn.answered) + len(turn.rest)) and turn.token is None:
+        rests = self._streams[frame.stream].rests(len(turn.answered) + len(turn.rest))
+        if rests and turn.token is None and turn.halfway is None:
             return
         started_s = time.thread_time()
         self._learn(frame, turn)
@@ -150,6 +153,7 @@ class Heads(Shortcut):
         if stream.is_due():
             cascade.explain()
             cascade.report()
+            cascade.cut_where_due()
         stream.allowed = turn.allowed
         used = turn.token if isinstance(turn.token, InUse) else None
         if used is None and not self._matters(cascade):

@@ -188,6 +188,10 @@ class NodeSamples:
         """Return the number of a template's samples."""
         return self._own[template].taken
 
+    def wants_any(self, template: str) -> bool:
+        """Whether a sample is taken whatever its class."""
+        return self.taken(template) < ENOUGH
+
     def profile_is_due(self, template: str) -> bool:
         """See ``OwnSamples``."""
         return self._own[template].profile_is_due()

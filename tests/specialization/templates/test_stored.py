@@ -62,6 +62,10 @@ def test_a_compact_network_becomes_a_template(template: StoredTemplate, oracle: 
     assert features.shape == (2, 4)
 
 
+def test_a_compact_network_is_no_part_of_its_oracle(template: StoredTemplate) -> None:
+    assert not template.is_early
+
+
 def test_the_catalogue_serves_feature_networks(template: StoredTemplate, oracle: Entry) -> None:
     found = Catalogue([template.directory.parent]).find("small-features")
     assert (found.card.task, found.card.input) == ("embed", oracle.card.input)
@@ -72,6 +76,9 @@ def test_an_oracle_is_cut_early(tmp_path: Path) -> None:
     assert (made.name, made.has_store) == ("vehicle-type-early20", False)
     assert 0.15 < made.manifest.cost <= 0.2
     assert made.measured == ()
+    assert made.is_early
+    assert made.prospect == (made.manifest.cost, (), 1.0), "nobody has cut its oracle for heads yet"
+    assert made.at(0.05, 0.1, 0.9).passed == 0.9
     assert made.at(0.05, 0.1).rates(1) == Rates(0, 1, 1), "nobody knows how its heads do"
     pixels = np.zeros((2, 3, 96, 96), np.float32)
     assert open_model(feature_entry(made.directory), 1).run(pixels)[0].shape == (2, 9 * 64)

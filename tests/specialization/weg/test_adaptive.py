@@ -16,6 +16,8 @@ from tests.specialization.weg.driver import COMPACT, CONFIG, GOOD, specialised, 
 
 CANDIDATES = Candidates(CONFIG, {"compact": COMPACT})
 FIVE = Target("compact", (1, 2, 3, 4, 5), skew=0.8, cost=0.4)
+EARLY = msgspec.structs.replace(COMPACT, passed=0.8)
+"""The oracle goes on at the template's cut."""
 OF_FIVE = Head(1, FIVE, training_skew=0.6)
 
 
@@ -51,6 +53,21 @@ def test_a_head_is_paid_for_by_the_runs_of_the_oracle_that_it_saves() -> None:
     assert machine.state.debt == pytest.approx(CONFIG.retarget_cost - 10 * (1 - COMPACT.cost) + COMPACT.cost)
     tell_cascade(machine, [1] * 50)
     assert machine.state.debt == 0
+
+
+def test_what_the_oracle_is_spared_of_a_miss_is_saved_too() -> None:
+    machine = specialised(Adaptive)
+    machine.rules = Adaptive(CONFIG, {"compact": EARLY})
+    tell_cascade(machine, [99])
+    assert machine.state.debt == pytest.approx(CONFIG.retarget_cost - (1 - EARLY.passed) + EARLY.cost)
+
+
+def test_a_cascade_whose_misses_cost_less_serves_at_a_lower_skew() -> None:
+    lenient = msgspec.structs.replace(CONFIG, tau_a=-0.85)
+    whole, early = (fallbacks(lenient, template, GOOD, FIVE).feared for template in (COMPACT, EARLY))
+    assert whole == pytest.approx(1 - COMPACT.cost)
+    assert GOOD.cascaded(0.0) > whole
+    assert early == pytest.approx(min(GOOD.cascaded(0.0), (1 - EARLY.cost) / EARLY.passed))
 
 
 def test_a_small_saving_takes_a_long_window() -> None:

@@ -18,6 +18,10 @@ def test_a_large_network_that_is_asked_often_can_be_spared_much() -> None:
     assert GOOD.why_not() is None
 
 
+def test_what_the_oracle_is_spared_of_what_heads_pass_on_is_gained() -> None:
+    assert replace(GOOD, passed_s=0.008).gain_s == pytest.approx(0.007 + 0.2 * 0.002)
+
+
 def test_a_small_network_cannot_be_spared() -> None:
     found = replace(GOOD, oracle_s=0.0007, head_s=0.0006).why_not()
     assert found == (

@@ -81,8 +81,9 @@ class World:
         clock: Clock = SYSTEM,
         every: int = EVERY,
     ) -> None:
-        self.engine = FakeEngine(oracle=(ORACLE_CARD, named))
-        self.engine.costs_s = {"oracle": 0.010, "oracle+exits": 0.006}
+        early = card_of("tiny", task="embed", classes=[]), named
+        self.engine = FakeEngine(oracle=(ORACLE_CARD, named), tiny=early)
+        self.engine.costs_s = {"oracle": 0.010, "oracle+exits": 0.006, "oracle+half": 0.005}
         self.sampled = SampledEngine(self.engine, "oracle", every)
         self.recogniser = Classifier(self.sampled, Roles.of(["oracle"], self.engine.card), "paint")
         self.books = Books("oracle", UnitCosts(self.engine), purse())
@@ -90,7 +91,7 @@ class World:
         plan = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
         source = CacheSource(caches, lambda: plan, lambda: self.builder, directory / "samples", 0.97)
         source = replace(source, node="paint", elsewhere=elsewhere, clock=clock)
-        self.supply = CacheSupply(self.sampled, self.sampled, self.recogniser, source, self.books)
+        self.supply = CacheSupply(self.engine, self.sampled, self.recogniser, source, self.books)
         self.caches, self.oracle = Caches(self.recogniser, self.supply), Oracle(self.recogniser)
 
 

@@ -94,11 +94,14 @@ class Scene:
         purse: Purse | None = None,
         nameless: Sequence[str] = (),
         elsewhere: Elsewhere | None = None,
+        early: bool = False,
     ) -> None:
         """``variant``: the node lists ``small`` too, and the plan names it; ``per_track``: it answers for tracks.
 
-        Without a ``purse`` money is no object; ``elsewhere`` trains in place of the trainer.
+        Without a ``purse`` money is no object; ``elsewhere`` trains in place of the trainer. ``early``: the compact
+        network ``tiny`` is the first layers of ``big``.
         """
+        self.early = ["tiny"] if early else []
         self.purse, self.nameless, self.elsewhere = purse, nameless, elsewhere
         self.wrong: dict[int, int] = {}
         self.engine = FakeEngine(
@@ -107,6 +110,7 @@ class Scene:
             tiny=(card_of("tiny", task="embed", classes=[]), self._features),
         )
         self.engine.costs_s = {"big": 0.02, "small": 0.005, "tiny": 0.0015}
+        self.engine.costs_s |= {"tiny+half": 0.0015, "big+half": 0.0187}
         self.model = "small" if variant else "big"
         roles = Roles.of(["small", "big"] if variant else ["big"], self.engine.card)
         recogniser = Classifier(self.engine, roles, "shade")
@@ -129,7 +133,7 @@ class Scene:
 
     def _supply(self, recogniser: Classifier, made: StoredTemplate, trainer: Specializer, rule: Rule) -> HeadSupply:
         labels = Labels(recogniser.labels("big"), self.nameless)
-        features = Features(self.engine, recogniser, {"tiny": 0.1})
+        features = Features(self.engine, recogniser, {"tiny": 0.1}, early=self.early)
         maker = MadeElsewhere(self.elsewhere, "type", features, labels, patience_s=5.0) if self.elsewhere else None
         samples = NodeSamples(self.samples_at, [made], features, labels, maker.sample if maker else None)
         books = Books("big", features.costs, self.purse)
