@@ -20,16 +20,13 @@ from threadpoolctl import threadpool_limits
 from learning.confidence_threshold import Held, least_confidence
 from learning.softmax_regression import fit
 from serving.errors import SluiceError
+from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
 from specialization.heads.head import SpecialisedHead, probabilities
 from specialization.rates import rates
 
 FOLDS = 4
 JUDGED_SKEW = 0.8
 """The stream that a head is judged for: with fewer dominant inputs than this it is hardly worth having."""
-LEAST_ROWS = 12
-"""The fewest rows of every dominant class."""
-LEAST_OTHERS = 30
-"""The fewest rows of all other classes together."""
 MOST_ROWS, MOST_VALUES = 6000, 1_500_000
 """The most that one head is trained on: they bound the time."""
 

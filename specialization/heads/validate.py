@@ -14,15 +14,8 @@ import numpy as np
 from numpy.random import Generator
 
 from learning.confidence_threshold import Held, least_confidence
-from specialization.heads.train import (
-    LEAST_OTHERS,
-    LEAST_ROWS,
-    Samples,
-    TooFewSamples,
-    one_thread,
-    training_rows,
-    validate,
-)
+from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
+from specialization.heads.train import Samples, TooFewSamples, one_thread, training_rows, validate
 from specialization.rates import NEVER, Measured, Rates, rates
 
 DRAWS = 10

@@ -2,5 +2,6 @@
 imports it.
 
 Read in this order: ``recipes``, ``samples``, ``collect``, ``augment``, ``networks``, ``training``,
-``familiarity``, ``doubt``, ``measure``, ``train_recognisers``, ``make_templates``.
+``familiarity``, ``doubt``, ``measure``, ``train_recognisers``, ``make_templates``,
+``draw_strangers``.
 """

@@ -141,6 +141,11 @@ class Features:
     def _spared_s(self, network: str) -> float:
         return self._cuts.spared_s(network, self._shares[network])
 
+    async def word(self, crop: Image) -> str:
+        """Return what the oracle calls a crop, however unsure it is, in the background."""
+        (said,) = await self._recogniser.name(self._oracle, [crop], BACKGROUND)
+        return said.label
+
     async def of_crop(self, network: str, crop: Image) -> NDArray[np.float32]:
         """Return the D features of a crop, in the background."""
         (features,), _ = await self._run(network, [crop], BACKGROUND)

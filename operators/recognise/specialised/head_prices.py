@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from operators.recognise.account.estimate import Estimate
 from operators.recognise.account.outlook import Outlook
 from operators.recognise.specialised.features import Features
-from operators.recognise.specialised.own_samples import FIRST_PROFILE, NodeSamples
+from operators.recognise.specialised.own_samples import FIRST_PROFILE, STRANGERS, NodeSamples
 
 MAKING_S, OPENING_S, TRAINING_S, PROFILING_S = 0.5, 0.1, 0.2, 0.2
 """First guesses; a network is made where no template has one, which needs what else is not imported."""
@@ -29,6 +29,7 @@ class HeadPrices:
     def __init__(self, features: Features, samples: NodeSamples, measured: Collection[str], costs_here: bool) -> None:
         """``measured``: the templates whose rates are known, kept up to date; ``costs_here``: who trains is paid."""
         self._features, self._samples, self._measured = features, samples, measured
+        self._costs_here = costs_here
         self.opening = Estimate(OPENING_S + (MAKING_S if features.are_made else 0.0))
         self.training = Estimate(TRAINING_S if costs_here else 0.0)
         self.profiling = Estimate(PROFILING_S if costs_here else 0.0)
@@ -48,13 +49,21 @@ class HeadPrices:
         if template in self._measured:
             return self.training.seconds
         enough = self._samples.taken(template) >= FIRST_PROFILE
-        return self.profiling.seconds if enough else self._features.look_s(template)
+        return self._judging_s(template) if enough else self._features.look_s(template)
+
+    def strangers_s(self, template: str) -> float:
+        """What it costs to ask about strangers, where there are no samples of "other"; 0 where nobody has to."""
+        wanted = self._costs_here and self._samples.lacks_others(template)
+        return STRANGERS * (self._features.oracle_s + self._features.look_s(template)) if wanted else 0.0
+
+    def _judging_s(self, template: str) -> float:
+        return self.profiling.seconds + self.strangers_s(template)
 
     def kept_s(self, template: str) -> float:
         """What must be left in the purse while samples are taken: for what matters more."""
         if template in self._measured:
             return self.training.seconds + PROOF * self._features.look_s(template)
-        return self.profiling.seconds if self._samples.taken(template) >= FIRST_PROFILE else 0.0
+        return self._judging_s(template) if self._samples.taken(template) >= FIRST_PROFILE else 0.0
 
     def next_step(self, templates: Sequence[str]) -> tuple[str, Estimate]:
         """The next step towards a head of any of these templates, in words, and what it costs."""
@@ -68,7 +77,7 @@ class HeadPrices:
         """What heads of a template that answer this share could save, and what it takes to get them."""
         look_s, steps_s = self._features.look_s(template), self.training.seconds
         if template not in self._measured:
-            steps_s += self.profiling.seconds + FIRST_PROFILE * look_s
+            steps_s += self._judging_s(template) + FIRST_PROFILE * look_s
         if not self._features.is_open(template):
             steps_s += self.opening.seconds
         passed_s = self._features.passed_s(template)

@@ -283,14 +283,16 @@ class HeadSupply:
 
     def _profile_where_due(self, template: str, ledger: Ledger) -> None:
         """Measure on the samples how well heads do; after that the template may be chosen."""
-        estimate_s = self._prices.profiling.seconds
-        if ledger.purse.may_spend(estimate_s) and self.samples.profile_is_due(template):
-            ledger.purse.reserve(estimate_s)
-            self._profiling[template] = asyncio.create_task(self._profile(template, ledger, estimate_s))
+        estimate_s, strangers_s = self._prices.profiling.seconds, self._prices.strangers_s(template)
+        if ledger.purse.may_spend(estimate_s + strangers_s) and self.samples.profile_is_due(template):
+            ledger.purse.reserve(estimate_s + strangers_s)
+            self._profiling[template] = asyncio.create_task(self._profile(template, ledger, estimate_s, strangers_s))
 
-    async def _profile(self, template: str, ledger: Ledger, estimate_s: float) -> None:
+    async def _profile(self, template: str, ledger: Ledger, estimate_s: float, strangers_s: float) -> None:
         bill = _Bill(estimate_s)
         try:
+            if strangers_s:
+                await self._meet_strangers(template, ledger, strangers_s)
             measured = await self._maker.profile(template, bill.paid)
         except SluiceError as error:
             log.info("%s: heads cannot be judged yet: %s", template, error)
@@ -302,6 +304,15 @@ class HeadSupply:
             ledger.settle("profiling", estimate_s, bill.seconds)
             self._prices.profiling.took(GROWTH * bill.seconds)
             del self._profiling[template]
+
+    async def _meet_strangers(self, template: str, ledger: Ledger, estimate_s: float) -> None:
+        """Make up the samples of streams that show one class only."""
+        took_s = estimate_s
+        try:
+            asked = await self.samples.add_strangers(template)
+            took_s = asked * (self.features.oracle_s + self.features.look_s(template))
+        finally:
+            ledger.settle("samples", estimate_s, took_s)
 
 
 class _Bill:

@@ -16,13 +16,17 @@ from operators.recognise.account.books import Ledger
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.labels import Labels
 from serving.common.tensors import Image
+from specialization.heads.enough import LEAST_OTHERS
 from specialization.templates.stored import StoredTemplate
+from specialization.templates.strangers import strangers
 
 ENOUGH = 300
 """Number of samples of a class after which only few more are taken, so that recent ones are included."""
 RARELY = 10
 FIRST_PROFILE = 150
 """Number of samples after which heads are first validated."""
+STRANGERS = 48
+"""Number of pictures that ship which become samples of "other" where the streams show one class only."""
 
 
 Row = NDArray[np.float32]
@@ -80,6 +84,17 @@ class OwnSamples:
     def taken(self) -> int:
         """The number of samples so far."""
         return sum(self._counts.values())
+
+    @property
+    def usual(self) -> int | None:
+        """The class of most samples; None before the first."""
+        return max(self._counts, key=lambda label: self._counts[label], default=None)
+
+    @property
+    def lacks_others(self) -> bool:
+        """Whether there would be samples enough by now, were they not nearly all of one class."""
+        most = max(self._counts.values(), default=0)
+        return self.taken >= FIRST_PROFILE and self.taken - most < LEAST_OTHERS
 
     def offer(self, stream: str, crops: Sequence[Image], labels: Sequence[int], afford: Afford = always) -> None:
         """Offer crops of a frame that the oracle has named; some are taken once the frame's result was sent.
@@ -144,6 +159,8 @@ class NodeSamples:
         self.templates: Mapping[str, StoredTemplate] = {template.name: template for template in templates}
         self.features, self.labels = features, labels
         self._own = {name: self._collection(directory, name, outlet) for name in self.templates}
+        self._met: set[str] = set()
+        """Templates whose samples have been made up with strangers."""
 
     def collect(
         self,
@@ -191,6 +208,26 @@ class NodeSamples:
     def wants_any(self, template: str) -> bool:
         """Whether a sample is taken whatever its class."""
         return self.taken(template) < ENOUGH
+
+    def lacks_others(self, template: str) -> bool:
+        """Whether strangers should stand for the classes that the streams do not show."""
+        return template not in self._met and self._own[template].lacks_others
+
+    async def add_strangers(self, template: str) -> int:
+        """Make pictures that ship samples of other classes; returns how many the oracle was asked about.
+
+        Those that it calls by the streams' usual word are left out. Raises SluiceError.
+        """
+        self._met.add(template)
+        own, asked, taken = self._own[template], 0, 0
+        for picture in strangers():
+            if taken == STRANGERS:
+                break
+            number, asked = self.labels.number(await self.features.word(picture)), asked + 1
+            if number is not None and number != own.usual:
+                own.take("", number, await self.features.of_crop(template, picture))
+                taken += 1
+        return asked
 
     def profile_is_due(self, template: str) -> bool:
         """See ``OwnSamples``."""
