@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from serving.catalogue.lookup import SHIPPED, Catalogue, file_sha256
 from serving.catalogue.public import public_model
 from serving.catalogue.pull import pull
+from specialization.shipped.familiarity import certain
 
 FLOAT, UINT8 = TensorProto.FLOAT, TensorProto.UINT8
 
@@ -84,7 +85,7 @@ def relatives(models: Path, names: Sequence[str], of: str = "street-kind") -> Ca
     """A catalogue of networks that differ from a shipped one, and from each other, in the last layer only."""
     original = Catalogue([SHIPPED]).find(of)
     for seed, name in enumerate(names):
-        network = onnx.load(original.path)
+        network = certain(onnx.load(original.path))  # what doubts adds follows the last layer
         last = network.graph.node[-1].input[1]
         kernel = next(each for each in network.graph.initializer if each.name in (last, f"{last}.half"))
         values = numpy_helper.to_array(kernel)
