@@ -34,7 +34,7 @@ from operators.recognise.cached import made_elsewhere as caches_elsewhere
 from operators.recognise.cached import supply as cache_supply
 from operators.recognise.objects import look_rule, pool
 from operators.recognise.specialised import head_stream, made_elsewhere
-from operators.recognise.specialised.own_samples import FIRST_PROFILE
+from operators.recognise.specialised.own_samples import FIRST_PROFILE, STRANGERS
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
 from pipelines.assembly import cache_source
@@ -66,7 +66,7 @@ from serving.common.backoff import Backoff
 from serving.graphs import taps
 from serving.scheduling.schedule import BACKGROUND_S
 from serving.watchdog import abandoned, patience
-from specialization.heads.train import LEAST_OTHERS, LEAST_ROWS
+from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"
 QUEUED = inspect.signature(Lane).parameters["depth"].default
@@ -317,6 +317,7 @@ SAID = {
         f"the newest {RING:,}, for all streams".replace(",", " ", 1),
         f"From {FIRST_PROFILE} on",
         f"A head needs {LEAST_ROWS} samples of each of its classes and {LEAST_OTHERS} of others",
+        f"one class only, {STRANGERS} drawn pictures that ship",
     ],
 }
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
 from specialization.heads.head import OTHER
 from specialization.heads.train import (
     FOLDS,
     JUDGED_SKEW,
-    LEAST_OTHERS,
-    LEAST_ROWS,
     NoUsefulHead,
     Samples,
     TooFewSamples,

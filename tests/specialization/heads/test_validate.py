@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from specialization.heads.train import LEAST_OTHERS, Samples, TooFewSamples
+from specialization.heads.enough import LEAST_OTHERS
+from specialization.heads.train import Samples, TooFewSamples
 from specialization.heads.validate import TOLERANCES, drawn, ladder, mean, profile
 from specialization.rates import Rates
 from tests.learning.stores import samples
