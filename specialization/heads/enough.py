@@ -1,8 +1,8 @@
-"""How many rows a head is trained on at the least."""
+"""How many rows a head needs."""
 
 from __future__ import annotations
 
 LEAST_ROWS = 12
-"""Of every dominant class."""
+"""The fewest rows of every dominant class."""
 LEAST_OTHERS = 30
-"""Of all other classes together."""
+"""The fewest rows of all other classes together."""
