@@ -15,7 +15,7 @@ class LookRule:
     """What a look at an object that the frame's border cuts off is worth, beside a look at a whole one."""
     sure: float = 0.85
     """Posterior from which the answer is known. Correlated looks hardly ever bring it above .95."""
-    most_looks: int = 4
+    most_looks: int = 3
     """So many looks are made to become sure; more of the same object tell nothing new."""
     look_every_s: float = 0.35
     """Time between these; looks that follow closer upon each other make the same errors."""

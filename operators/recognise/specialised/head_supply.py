@@ -25,8 +25,8 @@ from specialization.weg.state import Head, Target
 
 log = logging.getLogger(__name__)
 
-AUDITED = 0.04
-"""Runs of the oracle for audits, as a share of a head's answers: one track in a hundred, looked at four times."""
+AUDITED = 0.03
+"""Runs of the oracle for audits, as a share of a head's answers: one track in a hundred, looked at three times."""
 PROVABLE = 0.75
 """Share of the allowed disagreement up to which a proof is to be had in reasonable time."""
 SOUGHT_EVERY = 10

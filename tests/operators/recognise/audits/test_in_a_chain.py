@@ -17,6 +17,7 @@ from operators.frames.frame import Region
 from operators.recognise.audits import shadow
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import Variant
@@ -172,7 +173,7 @@ async def test_where_the_oracle_is_not_sure_the_audit_counts_neither_for_nor_aga
     await street.pass_by(7, shade=3, frames=30)
     await street.empty()
     assert (street.plan.audits, street.plan.agreement.audits, street.plan.agreement.unsure) == (0, 0, 1)
-    assert street.asked("small", background=True) == 4
+    assert street.asked("small", background=True) == LOOK_RULE.most_looks
 
 
 async def test_looks_at_what_has_no_track_yet_are_no_audits() -> None:

@@ -54,16 +54,16 @@ def test_a_sure_look_is_checked_at_growing_intervals() -> None:
     assert life.known.conclusive
 
 
-def test_an_unsure_object_has_four_looks_and_is_then_left_alone() -> None:
+def test_an_unsure_object_has_three_looks_and_is_then_left_alone() -> None:
     life = Life(lambda at_s: look(certainty=0.4), 6)
-    assert life.looks == pytest.approx([0, 0.35, 0.7, 1.05, 1.55, 2.55, 4.55])
+    assert life.looks == pytest.approx([0, 0.35, 0.7, 1.2, 2.2, 4.2])
     assert life.known.conclusive
     assert not life.known.sure
 
 
 def test_looks_wait_for_the_detectors_own_boxes() -> None:
     life = Life(lambda at_s: look(certainty=0.4), 4, moved=lambda at_s: round(at_s * FPS) % 8 != 0)
-    assert life.looks == pytest.approx([0, 0.4, 0.8, 1.2, 2.0, 3.2]), "on frames that are detected"
+    assert life.looks == pytest.approx([0, 0.4, 0.8, 1.6, 2.8]), "on frames that are detected"
 
 
 def test_looks_do_not_wait_long_for_a_detector() -> None:
