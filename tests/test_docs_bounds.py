@@ -29,7 +29,7 @@ from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.account import books
 from operators.recognise.audits import open_trials, second_thoughts, shadow
-from operators.recognise.cached import cache_kind, cache_seen, own_samples, send_rate
+from operators.recognise.cached import cache_kind, cache_seen, own_samples, send_rate, validation
 from operators.recognise.cached import made_elsewhere as caches_elsewhere
 from operators.recognise.cached import supply as cache_supply
 from operators.recognise.objects import look_rule, pool
@@ -37,13 +37,13 @@ from operators.recognise.specialised import head_stream, made_elsewhere
 from operators.recognise.specialised.own_samples import FIRST_PROFILE, STRANGERS
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
-from pipelines.assembly import cache_source
 from pipelines.commands import adapt, capture, init, options
 from pipelines.commands.recorded import replay
 from pipelines.execute import ahead, arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka.topics import FramesTopic
+from pipelines.measure import cache_places
 from pipelines.observe.forward import attempts, delivery, direct, forwarder, frame_finder, reader, sinks_file, webhook
 from pipelines.observe.forward.mqtt import mqtt_sink
 from pipelines.observe.forward.signature import LEAST_SECRET
@@ -154,7 +154,9 @@ SAID = {
         f"| streams whose account of processor seconds a node keeps | *{books.REMEMBERED_STREAMS}* |",
         f"of which it is known that a head was asked | *{head_stream.REMEMBERED}* for each stream |",
         f"for learned caches | *{own_samples.CAPACITY}*, of *{taps.MOST_VALUES}* values at each of "
-        f"{COUNTS[len(cache_source.PLACES)]} places |",
+        f"{COUNTS[len(cache_places.PLACES)]} places |",
+        f"on disk for later trainings | *{validation.MOST_ROWS}*, "
+        f"of *{adaptation.MOST_DIMS}* values at all places together |",
         f"| a file of learned caches | *{mib(store.MOST_BYTES)}, {store.MOST_CACHES} caches* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -49,11 +50,14 @@ class CachesJob(msgspec.Struct, frozen=True):
     architectures: tuple[str, ...]
     seed: int
     independent: float = 1.0
-    """As how many samples each one counts."""
+    """As how many samples each one in ``store`` counts."""
     memory_bytes: int | None = None
     """What the caches may take together; None: as much as they like."""
     untuned_at: tuple[int, ...] = ()
     """Only train caches of the first form, at these cuts, and leave to others who answers, and when; none: choose."""
+    validation: str = ""
+    """Directory of a feature store with the same of other inputs, which caches learn from, and have to hold for, too;
+    empty: there is none."""
 
 
 class CachesAnswer(msgspec.Struct, frozen=True):
@@ -75,25 +79,41 @@ class CachesAnswer(msgspec.Struct, frozen=True):
             raise ModelError(f"learned caches are damaged: {error}") from None
 
 
+class _Collected(NamedTuple):
+    """What caches are built from."""
+
+    lessons: Sequence[Lessons]
+    """By cut: inputs of the validation set, then the others, oldest first."""
+    independent: float
+    """As how many inputs each one counts, on average."""
+
+
 def answered(job: CachesJob) -> CachesAnswer:
     """Do a job in the calling thread."""
     try:
-        lessons = _lessons(job)
-        found = _untuned(job, lessons) if job.untuned_at else _chosen(job, lessons)
+        collected = _collected(job)
+        found = _untuned(job, collected.lessons) if job.untuned_at else _chosen(job, collected)
     except SluiceError as error:
         return CachesAnswer(error=str(error))
     return CachesAnswer(caches=base64.b64encode(found.to_bytes()).decode())
 
 
-def _lessons(job: CachesJob) -> Sequence[Lessons]:
-    """By cut."""
-    store = FeatureStore.open(Path(job.store))
+def _collected(job: CachesJob) -> _Collected:
+    own, others = _opened(job, job.store), [_opened(job, job.validation)] if job.validation else []
+    stores = [*others, own]
     ends = np.cumsum([int(np.prod(cut.grid)) for cut in job.cuts])
-    if store.features.shape[1] != ends[-1] or (len(store.labels) and store.labels.max() >= job.classes):
-        raise ModelError(f"{job.store}: holds samples of another network")
-    taps = np.split(store.features.astype(np.float32), ends[:-1], axis=1)
-    answers = store.labels.astype(np.intp)
-    return [Lessons(tap, each.grid, answers, None, job.classes) for each, tap in zip(job.cuts, taps, strict=True)]
+    taps = np.split(np.concatenate([each.features for each in stores]).astype(np.float32), ends[:-1], axis=1)
+    answers = np.concatenate([each.labels for each in stores]).astype(np.intp)
+    lessons = [Lessons(tap, each.grid, answers, None, job.classes) for each, tap in zip(job.cuts, taps, strict=True)]
+    count = len(answers) - (1 - job.independent) * len(own.labels)
+    return _Collected(lessons, count / max(len(answers), 1))
+
+
+def _opened(job: CachesJob, store: str) -> FeatureStore:
+    found, values = FeatureStore.open(Path(store)), sum(int(np.prod(cut.grid)) for cut in job.cuts)
+    if found.features.shape[1] != values or (len(found.labels) and found.labels.max() >= job.classes):
+        raise ModelError(f"{store}: holds samples of another network")
+    return found
 
 
 def _untuned(job: CachesJob, lessons: Sequence[Lessons]) -> BuiltCaches:
@@ -101,18 +121,19 @@ def _untuned(job: CachesJob, lessons: Sequence[Lessons]) -> BuiltCaches:
     return untuned(job.model, job.model_identity, at, job.architectures[0], job.seed)
 
 
-def _chosen(job: CachesJob, lessons: Sequence[Lessons]) -> BuiltCaches:
+def _chosen(job: CachesJob, collected: _Collected) -> BuiltCaches:
     """The best choice of caches; SluiceError where none pay."""
     # Imported where it is wanted: solvers take long to import.
     from cache_adapt.caches.build import Network, build
     from cache_adapt.caches.explore import Cut, Wanted, explore
     from cache_adapt.exits.certify import Constraint
 
+    lessons = collected.lessons
     cuts = [
         Cut(each.tensor, each.until_s, each.overhead_s, lesson) for each, lesson in zip(job.cuts, lessons, strict=True)
     ]
     most = float("inf") if job.memory_bytes is None else job.memory_bytes
-    constraint = Constraint(job.agreement, "answers", job.independent, proven_later=True)
+    constraint = Constraint(job.agreement, "answers", collected.independent, proven_later=True)
     wanted = Wanted(constraint, job.architectures, most, job.seed)
     explored = list(explore(cuts, wanted, lookup_s))
     found = build(Network(job.model, job.model_identity, job.whole_s), cuts, explored, wanted)

@@ -12,10 +12,10 @@ from cache_adapt.caches.store import BuiltCaches
 from learning.job_runner import JobRunner
 from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.cache_source import CacheSource
-from pipelines.measure.cache_files import built_caches
+from operators.recognise.cached.validation import ValidationSet
+from pipelines.measure.cache_files import built_caches, validation_set
 from pipelines.settings import cache_dir
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Catalogue, Entry, verify
+from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import ModelError
 from serving.variants.artefacts import artefact, user_cache
 from serving.variants.variant import parse
@@ -23,8 +23,6 @@ from serving.variants.variant import parse
 log = logging.getLogger(__name__)
 
 CHILD, NAME = "cache_adapt.caches.child", "the process that builds caches"
-PLACES = (0.3, 0.5, 0.7)
-"""Where caches are tried in an oracle that none were built for, as shares of its work."""
 
 
 def cache_source(known: Catalogue, oracle: str, agreement: float, samples: Path) -> CacheSource:
@@ -41,12 +39,13 @@ def variant_source(known: Catalogue, model: str, agreement: float, samples: Path
         return None
     file = artefact(entry, parse(model), cache_dir() or user_cache())
     source = _source(built, entry, samples, agreement)
-    return replace(source, variant=model, weights_bytes=file.stat().st_size)
+    return replace(source, variant=model, validation=None, weights_bytes=file.stat().st_size)
 
 
 def _source(built: BuiltCaches | None, entry: Entry, samples: Path, agreement: float) -> CacheSource:
-    runner = partial(JobRunner, CHILD, NAME)
-    return CacheSource(built, partial(cut_plan, entry), runner, samples, agreement, entry.path.stat().st_size)
+    runner, known = partial(JobRunner, CHILD, NAME), usable_validation(entry)
+    plan = partial(_places, entry) if known is None else lambda: known.plan
+    return CacheSource(built, plan, runner, samples, agreement, known, entry.path.stat().st_size)
 
 
 def _usable(entry: Entry, model: str, agreement: float) -> BuiltCaches | None:
@@ -62,16 +61,17 @@ def _usable(entry: Entry, model: str, agreement: float) -> BuiltCaches | None:
     return built
 
 
-def cut_plan(entry: Entry, shares: Sequence[float] = PLACES) -> list[CutPlan]:
-    """The cut points nearest to these shares of the work, each once; ModelError where the graph cannot be read."""
-    from serving.graphs.segments import cut_points
-    from serving.graphs.shapes import with_item_size
-    from serving.graphs.taps import tap_grid
+def usable_validation(entry: Entry) -> ValidationSet | None:
+    """The validation set of a model; a damaged one is logged and not used."""
+    try:
+        return validation_set(entry)
+    except ModelError as error:
+        log.warning("%s; it is not used", error)
+        return None
 
-    verify(entry)
-    network = with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
-    points = [(point, grid) for point in cut_points(network) if (grid := tap_grid(point)) is not None]
-    chosen = {
-        min(range(len(points)), key=lambda index: abs(points[index][0].share - share)) for share in shares if points
-    }
-    return [CutPlan(points[index][0].tensor, points[index][1], points[index][0].share) for index in sorted(chosen)]
+
+def _places(entry: Entry) -> Sequence[CutPlan]:
+    # Imported where a network is cut: what reads graphs takes long to import.
+    from pipelines.measure.cache_places import cut_plan
+
+    return cut_plan(entry)

@@ -2,6 +2,6 @@
 for the printing.
 
 Read in this order: ``pictures``, ``profile_models``, ``measured_variants``, ``compact_models``, ``template_data``,
-``template_making``, ``head_prospects``, ``audit_prospects``, ``cache_prospects``, ``cache_files``, ``tapped_pictures``,
-``cache_ways``, ``cache_building``, ``findings``, ``machine``.
+``template_making``, ``head_prospects``, ``audit_prospects``, ``cache_prospects``, ``cache_files``, ``cache_places``,
+``tapped_pictures``, ``cache_ways``, ``cache_building``, ``findings``, ``machine``.
 """

@@ -14,7 +14,9 @@ from cache_adapt.caches.explore import Explored, explore
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.compose.problem import WORTH
 from cache_adapt.compose.rivals import Plan, Variant, alone, planned
-from pipelines.measure.cache_files import caches_file, explored_file
+from operators.recognise.cached import validation
+from pipelines.measure.cache_files import caches_file, explored_file, validation_folder
+from pipelines.measure.cache_places import nearest, plan_of
 from pipelines.measure.cache_ways import Way, fastest, measured_variants, oracle_way, variant_way
 from pipelines.measure.tapped_pictures import OnProgress, prepared, whole_of
 from pipelines.measure.template_data import Shown
@@ -51,6 +53,8 @@ class CacheReport:
     """Share of the answers that are the model's, among those that the caches leave to the network that they are in."""
     file: Path | None
     """Where the caches were written; None: nothing was built."""
+    kept: int = 0
+    """So many of the pictures are the model's validation set from now on."""
 
     @property
     def whole_s(self) -> float:
@@ -80,11 +84,19 @@ class Order:
 
 
 def build_caches(entry: Entry, order: Order, report: OnProgress) -> CacheReport:
-    """Explore, compose, build and store; nothing is stored where the model or a variant alone is as fast.
+    """Explore, compose, build and store; no caches are stored where the model or a variant alone is as fast.
 
     Raises ModelError for a network that cannot be used, BadInput for pictures or places that cannot.
     """
     ways, others = _ways(entry, order, report)
+    found = _best(entry, order, report, ways, others)
+    in_model = found.built.caches if found.plan.variant == entry.card.name else None
+    return replace(found, kept=_keep(entry, ways[0], in_model))
+
+
+def _best(
+    entry: Entry, order: Order, report: OnProgress, ways: Sequence[Way], others: Sequence[Variant]
+) -> CacheReport:
     explored = {way.name: _explored(entry, way, order, report) for way in ways}
     rivals = [way.rival(explored[way.name], order.target) for way in ways]
     rivals += [each for each in others if each.name not in explored]
@@ -103,6 +115,16 @@ def build_caches(entry: Entry, order: Order, report: OnProgress) -> CacheReport:
     reason = f"caches save {1 - built.latency_s / without.latency:.1%} of the latency of {without.variant}"
     plan = replace(plan, variant=way.name, latency=built.latency_s, reason=reason)
     return CacheReport(plan, built, explored, rivals, way.left_agreement(built.caches), path)
+
+
+def _keep(entry: Entry, oracle: Way, built: store.BuiltCaches | None) -> int:
+    """Keep the taps where caches are built into the model, else where caches from a node's own looks will be."""
+    points = {point.tensor: point for point in whole_of(entry).points}
+    chosen = nearest(list(points.values())) if built is None else [points[tensor] for tensor in built.tensors]
+    lessons = {cut.tensor: cut.lessons for cut in oracle.tapped.cuts}
+    taps = [lessons[point.tensor].features for point in chosen]
+    answers = lessons[chosen[0].tensor].answers
+    return validation.write(validation_folder(entry), entry.card, plan_of(chosen), taps, answers)
 
 
 def _ways(entry: Entry, order: Order, report: OnProgress) -> tuple[list[Way], list[Variant]]:

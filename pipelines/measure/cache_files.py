@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from cache_adapt.caches import store
+from operators.recognise.cached import validation
 from pipelines.settings import cache_dir
 from serving.catalogue.lookup import Entry
 from serving.variants.artefacts import folder, identity, user_cache
 from serving.variants.variant import Variant, reference
 
-FILE, EXPLORED = "caches.safetensors", "caches.explored.json"
+FILE, EXPLORED, VALIDATION = "caches.safetensors", "caches.explored.json", "caches.validation"
 
 
 def caches_file(entry: Entry, variant: Variant | None = None) -> Path:
@@ -21,6 +22,16 @@ def caches_file(entry: Entry, variant: Variant | None = None) -> Path:
 def explored_file(entry: Entry, variant: Variant) -> Path:
     """What a build has explored so far."""
     return _beside(entry, variant, EXPLORED)
+
+
+def validation_folder(entry: Entry) -> Path:
+    """Where taps and answers of the pictures of a build lie."""
+    return _beside(entry, None, VALIDATION)
+
+
+def validation_set(entry: Entry) -> validation.ValidationSet | None:
+    """They, if there are any; ModelError where they are damaged."""
+    return validation.read(validation_folder(entry), entry.card)
 
 
 def built_caches(entry: Entry, variant: Variant | None = None) -> store.BuiltCaches | None:

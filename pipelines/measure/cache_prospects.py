@@ -36,11 +36,22 @@ def _is_of(model: str, oracle: str) -> bool:
 
 
 def _in_oracle(oracle: str, accuracy: float, known: Catalogue) -> str:
-    own = "caches are built from the node's own looks, or by `sluice adapt` for workers with --adapt"
+    looks = "the node's own looks" + (" and the pictures of the last build" if _is_kept(oracle, known) else "")
+    own = f"caches are built from {looks}, or by `sluice adapt` for workers with --adapt"
     used, said = _built(oracle, accuracy, known)
     if said is None:
         return f"no caches are built for {oracle}: {own}, or by: {_remedy(oracle, accuracy)}"
     return said if used else f"{said}: {own}"
+
+
+def _is_kept(oracle: str, known: Catalogue) -> bool:
+    """Whether there is a validation set that can be used."""
+    from pipelines.measure.cache_files import validation_set
+
+    try:
+        return validation_set(known.find(parse(oracle).model)) is not None
+    except ModelError:
+        return False
 
 
 def _in_variant(variant: str, accuracy: float, known: Catalogue) -> str:

@@ -2,6 +2,6 @@
 the oracle's own end (Balasubramanian et al., 2021).
 
 Read in this order: ``caches``, ``cache_network``, ``supply``, ``sampled_engine``, ``makers``, ``building``,
-``cache_source``, ``own_samples``, ``hearing``, ``made_here``, ``send_rate``, ``cache_specs``, ``cache_seen``,
-``made_elsewhere``, ``cache_kind``.
+``cache_source``, ``own_samples``, ``hearing``, ``made_here``, ``send_rate``, ``cache_specs``, ``validation``,
+``cache_seen``, ``made_elsewhere``, ``cache_kind``.
 """

@@ -56,6 +56,8 @@ class Network:
     classes: int
     cuts: Sequence[CutPlan]
     """In dataflow order."""
+    validation: Path | None = None
+    """The directory of its validation set, with the same cuts; None: there is none."""
 
 
 def job(
@@ -74,6 +76,7 @@ def job(
         seed=seed,
         independent=INDEPENDENT,
         memory_bytes=memory_bytes,
+        validation="" if network.validation is None else str(network.validation),
     )
 
 

@@ -19,6 +19,7 @@ from cache_adapt.compose.problem import WORTH
 from learning.store import write_store
 from operators.recognise.cached.building import BUILDING_S, CUT_S, INDEPENDENT, Network, Runner, answer_of, job
 from operators.recognise.cached.cache_specs import CACHES, CachesSpec
+from operators.recognise.cached.validation import ValidationSet
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
 
@@ -42,6 +43,7 @@ class CachedOracle(NamedTuple):
     labels: str
     """The digest of its words."""
     classes: int
+    validation: ValidationSet | None = None
 
 
 class CacheKind:
@@ -80,7 +82,9 @@ class CacheKind:
         """See ``Trainable``; a process of its own builds them."""
         spec, known = decode(target.spec, CachesSpec), self._oracles[target.subject.node]
         write_store(self._scratch / CACHES, rows.features, rows.labels)
-        network = Network(known.name, known.identity, known.classes, spec.plan)
+        fits = known.validation is not None and known.validation.is_of(spec.plan)
+        validation = known.validation.directory if known.validation is not None and fits else None
+        network = Network(known.name, known.identity, known.classes, spec.plan, validation)
         wanted = job(network, LOOK_S, self._scratch / CACHES, spec.agreement, seed, WEIGHT_BYTES)
         seconds = BUILDING_S
         try:

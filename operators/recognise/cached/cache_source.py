@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
 from operators.recognise.cached.building import BYTE_S, OPENING_S, CutPlan, Runner
+from operators.recognise.cached.validation import ValidationSet
 from serving.common.clock import SYSTEM, Clock
 
 if TYPE_CHECKING:
@@ -17,18 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CacheSource:
-    """A file, or looks of the node, of which this process or another one makes caches."""
+    """A file, or looks of the node, from which this process or another one makes caches."""
 
     built: BuiltCaches | None
     """Caches from a file; None: they are made from looks."""
     plan: Callable[[], Sequence[CutPlan]]
-    """Chooses places in the oracle, in a thread; ModelError where it cannot be cut. Not called for built caches."""
+    """Chooses places in the oracle, in a thread; ModelError where it cannot be cut."""
     runner: Callable[[], Runner]
     """Makes who builds; called once, when the first caches are due."""
     samples: Path
     """The directory of the node's samples."""
     agreement: float
     """What the audit demands."""
+    validation: ValidationSet | None = None
+    """What caches are trained on beside looks; ``plan`` gives its places then."""
     weights_bytes: int = 0
     """Size of the network's file."""
     node: str = ""
@@ -37,6 +40,13 @@ class CacheSource:
     clock: Clock = SYSTEM
     variant: str | None = None
     """The variant that the caches, which are built, sit in, by its name in the query; None: the oracle."""
+
+    @property
+    def is_adapted(self) -> bool:
+        """Whether an adaptation worker may go on from built caches, at the same places."""
+        if self.built is None or self.variant is not None or self.elsewhere is None or self.validation is None:
+            return False
+        return self.built.tensors == tuple(cut.tensor for cut in self.validation.cuts)
 
     @property
     def opening_s(self) -> float:

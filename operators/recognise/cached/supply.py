@@ -81,12 +81,14 @@ class CacheSupply:
             if self._source.variant is None:
                 await self.network.prepare()
                 self.network.answer_with(built)
-            return
+            if not self._source.is_adapted:
+                return
         plan = await in_thread(self._source.plan)
         if not plan:
             log.info("%s: there is no place for a cache", self.model)
             return
-        self.network = CacheNetwork(self._engine, self.model, [cut.tensor for cut in plan])
+        if self.network is None:
+            self.network = CacheNetwork(self._engine, self.model, [cut.tensor for cut in plan])
         self._maker = self._made_for(self.network, plan)
 
     def looked(self, answered: int, through: int, cost_s: float, begun_s: float = 0.0) -> None:
@@ -201,7 +203,8 @@ class CacheSupply:
     def _made_for(self, network: CacheNetwork, plan: Sequence[CutPlan]) -> CacheMaker:
         source, card = self._source, self._engine.card(self.model)
         if source.elsewhere is None:
-            wanted = Network(card.name, card.identity, len(card.classes), plan)
+            validation = None if source.validation is None else source.validation.directory
+            wanted = Network(card.name, card.identity, len(card.classes), plan, validation)
             return MadeHere(wanted, network, source, self._books, self._recogniser)
         order = Order.of(source.node, self.model, card, plan, source.agreement)
         return MadeElsewhere(order, network, self._books, source.elsewhere, source.clock)

@@ -87,6 +87,8 @@ def build(
         table.print(_table(network, explored))
     for line in _lines(model, found):
         say(line)
+    if found.kept:
+        say(f"caches that nodes make from their own looks learn from {found.kept} of these pictures too")
 
 
 def _lines(model: str, found: CacheReport) -> list[str]:
@@ -147,4 +149,5 @@ def _plain(model: str, found: CacheReport) -> dict[str, Any]:
             for each in explored
         ],
         "file": None if found.file is None else str(found.file),
+        "kept_pictures": found.kept,
     }

@@ -11,6 +11,7 @@ from operators.recognise.cached.cache_kind import CachedOracle
 from operators.recognise.specialised.features import head_identity
 from operators.recognise.specialised.head_kinds import Known, Templates
 from operators.recognise.specialised.labels import Labels
+from pipelines.assembly.cache_source import usable_validation
 from pipelines.assembly.head_training import node_templates
 from pipelines.query.dag import Dag
 from pipelines.query.nodes import NOTHING_LEARNS, learns
@@ -47,8 +48,9 @@ def adapted(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Adapted:
 
 def _cached(spec: RecogniseNode, known: Catalogue) -> CachedOracle:
     oracle = _oracle(spec, known)
-    card = known.find(parse(oracle).model).card
-    return CachedOracle(oracle, card.identity, Labels(card.classes).digest, len(card.classes))
+    entry = known.find(parse(oracle).model)
+    card, validation = entry.card, usable_validation(entry)
+    return CachedOracle(oracle, card.identity, Labels(card.classes).digest, len(card.classes), validation)
 
 
 def _identity(spec: RecogniseNode, template: StoredTemplate, known: Catalogue) -> str | None:

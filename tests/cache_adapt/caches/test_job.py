@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from cache_adapt.caches.job import CachesAnswer, CachesJob, CutJob, answered, lookup_s
+from cache_adapt.caches.job import CachesAnswer, CachesJob, CutJob, _collected, answered, lookup_s
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.training import train_predictor
 from learning.job_runner import JobRunner
@@ -70,6 +70,48 @@ def test_samples_of_another_network_are_refused(tmp_path):
     write_store(tmp_path / "classes", features, answers + CLASSES)
     assert "samples of another network" in answered(job(tmp_path / "classes")).error
     assert "is missing" in answered(job(tmp_path / "nothing")).error
+    write_store(tmp_path / "own", features, answers)
+    assert "narrow: holds samples of another" in answered(job(tmp_path / "own", validation=f"{tmp_path}/narrow")).error
+
+
+def test_caches_learn_from_the_validation_set_too(tmp_path):
+    features, answers = taps(600)
+    known, rest = answers < 2, answers >= 2
+    write_store(tmp_path / "own", features[known], answers[known])
+    write_store(tmp_path / "others", features[rest], answers[rest])
+    alone = answered(job(tmp_path / "own", untuned_at=(1,))).built()
+    both = answered(job(tmp_path / "own", untuned_at=(1,), validation=str(tmp_path / "others"))).built()
+    further = lessons(1.2, 2000, seed=4)
+    unseen = further.answers >= 2
+
+    def right(built) -> float:
+        said = built.caches[0].look(further.features).distribution.argmax(axis=1)
+        return float((said == further.answers)[unseen].mean())
+
+    assert (alone.card.samples, both.card.samples) == (known.sum(), 600)
+    assert right(alone) == 0.0, "it never saw them"
+    assert right(both) > 0.7
+
+
+def test_thresholds_have_to_hold_for_the_validation_set_too(tmp_path):
+    features, answers = taps(600)
+    write_store(tmp_path / "own", features, answers)
+    rng = np.random.default_rng(0)
+    write_store(tmp_path / "others", features, rng.integers(0, CLASSES, len(answers)))
+    assert not answered(job(tmp_path / "own", agreement=0.8)).error
+    assert (
+        "no caches pay: of 1200 samples"
+        in answered(job(tmp_path / "own", agreement=0.8, validation=str(tmp_path / "others"))).error
+    )
+
+
+def test_inputs_of_the_validation_set_count_as_one_each(tmp_path):
+    features, answers = taps(300)
+    write_store(tmp_path / "own", features[:100], answers[:100])
+    write_store(tmp_path / "others", features[100:], answers[100:])
+    wanted = job(tmp_path / "own", independent=0.4, validation=str(tmp_path / "others"))
+    assert _collected(wanted).independent == pytest.approx((0.4 * 100 + 200) / 300)
+    assert _collected(msgspec.structs.replace(wanted, validation="")).independent == pytest.approx(0.4)
 
 
 def test_what_is_no_answer_is_refused():

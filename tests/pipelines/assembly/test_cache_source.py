@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import msgspec
 import numpy as np
@@ -10,18 +11,21 @@ import pytest
 
 from cache_adapt.audit.state import Rule
 from cache_adapt.caches import store
+from operators.recognise.cached import validation
+from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.caches import Caches
 from operators.testing import FakeEngine
 from pipelines.assembly.build import build_operator
-from pipelines.assembly.cache_source import cache_source, cut_plan
+from pipelines.assembly.cache_source import cache_source
 from pipelines.assembly.chains import Chains
 from pipelines.assembly.head_training import HeadTraining
 from pipelines.assembly.shortcuts import Shortcuts
-from pipelines.measure.cache_files import caches_file
+from pipelines.measure.cache_files import caches_file, validation_folder
+from pipelines.measure.cache_places import cut_plan
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from specialization.trainer.trainer import ThreadSpecializer
-from tests.operators.recognise.cached.paints import built, named
+from tests.operators.recognise.cached.paints import built, named, validation_set
 
 KNOWN = Catalogue([SHIPPED])
 
@@ -70,6 +74,31 @@ def test_damaged_caches_are_told_and_not_used(tmp_path, caplog):
     path.write_bytes(b"garbage")
     assert cache_source(KNOWN, "street-kind", 0.95, tmp_path).built is None
     assert "they are not used" in caplog.text
+
+
+def test_a_validation_set_tells_the_places_and_a_damaged_one_is_not_used(tmp_path, caplog):
+    entry = KNOWN.find("street-kind")
+    plan, folder = [CutPlan("somewhere", (4, 1, 1), 0.4)], validation_folder(entry)
+    validation.write(folder, entry.card, plan, [np.zeros((9, 4), np.float32)], np.zeros(9, np.intp))
+    source = cache_source(KNOWN, "street-kind", 0.95, tmp_path)
+    assert source.validation is not None
+    assert (source.validation.directory, source.plan()) == (folder, plan)
+    assert not caplog.text
+    (folder / "card.json").write_bytes(b"{")
+    source = cache_source(KNOWN, "street-kind", 0.95, tmp_path)
+    assert source.validation is None
+    assert source.plan() == cut_plan(entry)
+    assert "build the caches again; it is not used" in caplog.text
+
+
+def test_only_caches_in_the_oracle_at_places_of_the_validation_set_are_adapted(tmp_path):
+    source = cache_source(KNOWN, "street-kind", 0.95, tmp_path)
+    kept = validation_set(tmp_path / "kept")
+    adapted = replace(source, built=of_shipped(0.97), elsewhere=Mock(), validation=kept)
+    assert adapted.is_adapted
+    for changes in ({"built": None}, {"elsewhere": None}, {"validation": None}, {"variant": "street-kind@x"}):
+        assert not replace(adapted, **changes).is_adapted
+    assert not replace(adapted, built=built(cuts=["early"])).is_adapted
 
 
 async def test_a_node_with_caches_gets_the_link_before_the_variant(tmp_path):

@@ -14,9 +14,11 @@ from click.testing import CliRunner
 
 from cache_adapt.caches import explore
 from cache_adapt.caches.build import Built
+from learning.store import FeatureStore
 from pipelines.commands.models import caches
 from pipelines.measure import cache_building, cache_ways, tapped_pictures
-from pipelines.measure.cache_files import EXPLORED, FILE, built_caches
+from pipelines.measure.cache_files import EXPLORED, FILE, built_caches, validation_set
+from pipelines.measure.cache_places import cut_plan
 from pipelines.measure.template_data import Shown
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.errors import BadInput, ModelError
@@ -62,6 +64,31 @@ def test_caches_that_pay_are_stored_and_what_was_explored_is_kept(pictures, tmp_
     assert again.explored == found.explored
     with pytest.raises(TypeError):
         build(pictures, tmp_path, again=True)
+
+
+def test_pictures_of_a_build_are_kept_at_the_places_of_the_caches(pictures, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_building, "measured_variants", lambda *_: [])
+    slow(monkeypatch, 1.0)
+    found, _ = build(pictures, tmp_path)
+    kept = validation_set(ENTRY)
+    assert kept is not None
+    assert found.built.caches is not None
+    assert tuple(cut.tensor for cut in kept.cuts) == found.built.caches.tensors
+    assert found.kept == len(FeatureStore.open(kept.directory).labels) == 120
+
+
+def test_where_caches_go_into_a_variant_or_nowhere_pictures_are_kept_for_caches_from_own_looks(
+    pictures, tmp_path, monkeypatch
+):
+    slow(monkeypatch, 0.5)
+    build(pictures, tmp_path)
+    kept = validation_set(ENTRY)
+    assert kept is not None
+    assert kept.is_of(cut_plan(ENTRY))
+    items = tapped_pictures.prepared(ENTRY, Shown.of(pictures), silent)
+    tapped = tapped_pictures.tapped_pictures(tapped_pictures.whole_of(ENTRY), items, silent)
+    answers = tapped.cuts[0].lessons.answers
+    assert FeatureStore.open(kept.directory).labels.tolist() == answers.tolist()
 
 
 def test_caches_are_built_into_the_faster_variant_and_name_it(pictures, tmp_path, monkeypatch):

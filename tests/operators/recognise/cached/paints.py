@@ -24,6 +24,7 @@ from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.sampled_engine import EVERY, SampledEngine
 from operators.recognise.cached.supply import CacheSupply
+from operators.recognise.cached.validation import ValidationSet, read, write
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
@@ -80,6 +81,7 @@ class World:
         elsewhere: Elsewhere | None = None,
         clock: Clock = SYSTEM,
         every: int = EVERY,
+        validation: ValidationSet | None = None,
     ) -> None:
         early = card_of("tiny", task="embed", classes=[]), named
         self.engine = FakeEngine(oracle=(ORACLE_CARD, named), tiny=early)
@@ -90,9 +92,19 @@ class World:
         self.builder = builder or Builder(CachesAnswer(error="no caches pay"))
         plan = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
         source = CacheSource(caches, lambda: plan, lambda: self.builder, directory / "samples", 0.97)
-        source = replace(source, node="paint", elsewhere=elsewhere, clock=clock)
+        source = replace(source, node="paint", elsewhere=elsewhere, clock=clock, validation=validation)
         self.supply = CacheSupply(self.engine, self.sampled, self.recogniser, source, self.books)
         self.caches, self.oracle = Caches(self.recogniser, self.supply), Oracle(self.recogniser)
+
+
+def validation_set(directory: Path, count: int = 90) -> ValidationSet:
+    """Pure colours, at the places of ``World``."""
+    answers = np.arange(count) % 3
+    taps = [200 * np.eye(3, dtype=np.float32)[answers]] * 2
+    write(directory, ORACLE_CARD, [CutPlan(cut, GRID, 0.5) for cut in CUTS], taps, answers)
+    found = read(directory, ORACLE_CARD)
+    assert found is not None
+    return found
 
 
 def scene(*colours: tuple[int, int, int], seq: int = 0) -> tuple[Frame, list[Region]]:

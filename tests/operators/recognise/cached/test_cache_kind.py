@@ -13,9 +13,11 @@ import pytest
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import Rows
 from cache_adapt.caches.store import BuiltCaches
+from operators.recognise.cached import validation
 from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.cache_kind import LEAST_JUDGED, CachedOracle, CacheKind
 from operators.recognise.cached.cache_specs import CachesSpec
+from operators.testing import card_of
 from serving.errors import ModelError, SluiceError
 from tests.operators.recognise.cached.in_process import InProcess
 
@@ -74,6 +76,28 @@ async def test_caches_that_answer_nothing_are_not_worth_their_cuts(data: bytes, 
     closed = replace(closed, card=msgspec.structs.replace(built.card, caches=cards))
     found = kind(tmp_path).judge(TARGET, closed.to_bytes(), rows(100))
     assert (found.worth, found.why_not) == (0.0, "they would save 0% of the work on 100 recent samples")
+
+
+async def test_beside_a_validation_set_they_know_classes_that_no_camera_has_shown(tmp_path: Path) -> None:
+    every, two = rows(600), rows(900, seed=3)
+    known = two.labels < 2
+    card = card_of("oracle")
+    plan = SPEC.plan
+    ends = np.split(every.features.astype(np.float32), [8], axis=1)
+    validation.write(tmp_path / "kept", card, plan, ends, every.labels.astype(np.intp))
+    kept = validation.read(tmp_path / "kept", card)
+    oracle, runner = CachedOracle("oracle", SHA, WORDS, 3, kept), InProcess()
+    caches = CacheKind({"paint": oracle}, runner, tmp_path)
+    shown = Rows(two.features[known], two.labels[known])
+    made = await caches.train(TARGET, shown, 1, lambda _: None)
+    alone = await kind(tmp_path).train(TARGET, shown, 1, lambda _: None)
+    third = rows(900, seed=4)
+    third = Rows(third.features[third.labels == 2], third.labels[third.labels == 2])
+    assert caches.judge(TARGET, made.data, third).why_not is None
+    assert "of their answers" in str(caches.judge(TARGET, alone.data, third).why_not)
+    elsewhere = replace(TARGET, spec=msgspec.json.encode(CachesSpec.of([plan[0], replace(plan[1], tensor="x")], 0.9)))
+    await caches.train(elsewhere, shown, 1, lambda _: None)
+    assert [job.validation for job in runner.jobs] == [str(tmp_path / "kept"), ""], "only at its own places"
 
 
 async def test_where_nothing_pays_there_is_none_and_it_is_paid_for(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from operators.testing.engine import COLOURS
 from pipelines.worker.adapt.link import Link
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.operators.recognise.cached.in_process import InProcess
-from tests.operators.recognise.cached.paints import ORACLE_CARD, World, built, looked, ready
+from tests.operators.recognise.cached.paints import ORACLE_CARD, World, built, looked, ready, validation_set
 from tests.operators.recognise.specialised.shades import template
 from tests.pipelines.worker.adapt.installation import Installation, Record
 
@@ -96,6 +96,30 @@ async def test_samples_go_on_while_caches_answer_and_are_few(painted: Painted, t
         painted.pass_s(2.0)
         await looked(the, 1)
     assert await painted.work() >= 1, "trained anew on schedule"
+
+
+async def test_built_caches_answer_until_adapted_ones_come(painted: Painted, tmp_path: Path) -> None:
+    link = painted.worker()
+    kept = validation_set(tmp_path / "kept")
+    the = await ready(World(tmp_path, built(), elsewhere=link, clock=painted.clock, every=1, validation=kept))
+    assert the.caches.edition("cam") == 1
+    trained = 0
+    for _ in range(SILENT_EVERY * FRAMES // PARTS):  # one frame in so many goes through as a whole
+        painted.pass_s(0.1)
+        await looked(the, PARTS)
+        trained += await painted.work()
+    painted.pass_s(2)
+    await looked(the, 1)
+    assert trained >= 1
+    assert the.caches.edition("cam") > 1
+
+
+async def test_built_caches_that_cannot_be_adapted_stay(painted: Painted, tmp_path: Path) -> None:
+    the = await ready(World(tmp_path, built(), elsewhere=painted.worker(), clock=painted.clock, every=1))
+    await looked(the, FRAMES // PARTS)
+    await painted.work()
+    assert painted.adaptation.targets == painted.adaptation.samples == 0
+    assert the.caches.edition("cam") == 1
 
 
 async def test_an_adaptation_worker_that_begins_anew_goes_on(painted: Painted, tmp_path: Path) -> None:

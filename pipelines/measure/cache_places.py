@@ -1,0 +1,37 @@
+"""Where caches are tried in a network that none were built for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from operators.recognise.cached.building import CutPlan
+from serving.catalogue.graph_file import read_weights
+from serving.catalogue.lookup import Entry, verify
+from serving.graphs.segments import CutPoint
+from serving.graphs.taps import tap_grid
+
+PLACES = (0.3, 0.5, 0.7)
+"""As shares of the network's work."""
+
+
+def nearest(points: Sequence[CutPoint]) -> list[CutPoint]:
+    """The cut points nearest to ``PLACES`` where activations can be tapped, each once."""
+    fit = [point for point in points if tap_grid(point) is not None]
+    chosen = {min(range(len(fit)), key=lambda index: abs(fit[index].share - share)) for share in PLACES if fit}
+    return [fit[index] for index in sorted(chosen)]
+
+
+def plan_of(points: Sequence[CutPoint]) -> list[CutPlan]:
+    """What caches at these cut points read."""
+    grids = [(point, tap_grid(point)) for point in points]
+    return [CutPlan(point.tensor, grid, point.share) for point, grid in grids if grid is not None]
+
+
+def cut_plan(entry: Entry) -> list[CutPlan]:
+    """The places in a model; ModelError where its graph cannot be read."""
+    from serving.graphs.segments import cut_points
+    from serving.graphs.shapes import with_item_size
+
+    verify(entry)
+    network = with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
+    return plan_of(nearest(cut_points(network)))
