@@ -2,7 +2,8 @@
 
 A worker process reads JPEG frames from a real broker, spends 4 ms on each (one at a time, as an engine does), and
 publishes results; this process sends the frames and reads the results. ``stock`` is the same worker on the driver that
-Faust brings.
+Faust brings. ``bare`` is a loop over aiokafka's own consumer and producer that does the same work without Faust and
+without Sluice: what broker, client, JPEG and the machine leave no worker to gain.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from faust.transport.drivers import aiokafka as stock_driver
 from kafka.admin import KafkaAdminClient
 
 from benchmarks import harness
-from operators.frames.codec import encode_frame
+from operators.frames.codec import decode_frame, encode_frame, read_header
 from operators.frames.frame import Frame, frame_of
+from operators.transports.kafka import FETCH_MAX_WAIT_MS
 from operators.wire.schema import (
     FRAME_HEADER_KEY,
     FrameHeader,
@@ -52,6 +54,8 @@ from pipelines.worker.worker import NoEvents
 from tests.real.broker import KafkaBroker
 from tests.real.kafka import RemoteBroker
 
+CONSUMERS = MENDED, STOCK, BARE = ("mended", "stock", "bare")
+COLOURS = ("#2a7", "#bbb", "#69c")
 WORK_S = 0.004
 FPS = 25
 STREAMS = 8
@@ -102,9 +106,22 @@ class FourMilliseconds:
         """Nothing is known."""
 
 
-def work(place: Place, mended: bool) -> None:
+def work(place: Place, consumer: str) -> None:
     """The worker process: until it is terminated."""
-    asyncio.run(_work(place, mended))
+    asyncio.run(_work_bare(place) if consumer == BARE else _work(place, consumer == MENDED))
+
+
+async def _work_bare(place: Place) -> None:
+    analyser, topics = FourMilliseconds(), place.topics
+    consumer = AIOKafkaConsumer(
+        topics.frames, bootstrap_servers=place.bootstrap, group_id=topics.frames, auto_offset_reset="earliest",
+        fetch_max_wait_ms=FETCH_MAX_WAIT_MS, max_partition_fetch_bytes=MAX_MESSAGE_BYTES,
+    )  # fmt: skip
+    async with _producer(place) as producer, consumer:
+        async for record in consumer:
+            header = read_header(record.headers)
+            result = await analyser.submit(header, partial(decode_frame, header, record.value))
+            await producer.send(topics.results, to_json(result), key=record.key)
 
 
 async def _work(place: Place, mended: bool) -> None:
@@ -123,9 +140,9 @@ async def _work(place: Place, mended: bool) -> None:
 
 
 @contextmanager
-def working(place: Place, mended: bool) -> Iterator[None]:
+def working(place: Place, consumer: str) -> Iterator[None]:
     """A worker process beside the block."""
-    process = multiprocessing.get_context("spawn").Process(target=work, args=(place, mended), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(target=work, args=(place, consumer), daemon=True)
     process.start()
     try:
         yield
@@ -150,11 +167,11 @@ def new_place(bootstrap: str) -> Place:
     return Place(bootstrap, topics)
 
 
-def measure_latency(bootstrap: str, seconds: float, mended: bool) -> dict[str, float]:
+def measure_latency(bootstrap: str, seconds: float, consumer: str) -> dict[str, float]:
     """Milliseconds from the sending of a frame until its result is here, less the work."""
     place = new_place(bootstrap)
     count = int((SETTLE_S + seconds) * FPS)
-    with working(place, mended):
+    with working(place, consumer):
         sent, arrived = asyncio.run(_stream(place, count))
     counted = range(int(SETTLE_S * FPS), count)
     beyond_ms = np.array([arrived[seq] - sent[seq] - WORK_S for seq in counted]) * 1000
@@ -165,12 +182,12 @@ def measure_latency(bootstrap: str, seconds: float, mended: bool) -> dict[str, f
     }
 
 
-def measure_backlog(bootstrap: str, count: int, mended: bool) -> dict[str, float]:
+def measure_backlog(bootstrap: str, count: int, consumer: str) -> dict[str, float]:
     """Frames per second while everything waits on the broker already."""
     place = new_place(bootstrap)
     asyncio.run(_fill(place, count))
     arrived: dict[int, float] = {}
-    with working(place, mended):
+    with working(place, consumer):
         asyncio.run(_receive(place, count, arrived))
     return {"p50_ms": math.nan, "p99_ms": math.nan, **_throughput(list(arrived.values()))}
 
@@ -245,11 +262,7 @@ def measure(quick: bool) -> harness.Outcome:
             f"{FPS} frames/s": partial(measure_latency, bootstrap, seconds),
             "backlog": partial(measure_backlog, bootstrap, frames),
         }
-        variants = {
-            (load, consumer): partial(run, consumer == "mended")
-            for load, run in loads.items()
-            for consumer in CONSUMERS
-        }
+        variants = {(load, consumer): partial(run, consumer) for load, run in loads.items() for consumer in CONSUMERS}
         found = harness.interleaved(variants, rounds)
     rows = [
         {"load": load, "consumer": consumer, "round": number, **figures}
@@ -259,17 +272,15 @@ def measure(quick: bool) -> harness.Outcome:
     return harness.Outcome(rows, _headline(rows), partial(_draw, rows))
 
 
-CONSUMERS = ("mended", "stock")
-
-
 def _median(rows: Sequence[harness.Row], load: str, consumer: str, figure: str) -> float:
     return float(np.median([row[figure] for row in rows if (row["load"], row["consumer"]) == (load, consumer)]))
 
 
 def _headline(rows: Sequence[harness.Row]) -> dict[str, float]:
-    mended, stock = (_median(rows, "backlog", consumer, "frames_per_s") for consumer in CONSUMERS)
+    mended, stock = (_median(rows, "backlog", consumer, "frames_per_s") for consumer in (MENDED, STOCK))
     return {
-        "p99_ms": round(_median(rows, f"{FPS} frames/s", "mended", "p99_ms"), 2),
+        "p99_ms": round(_median(rows, f"{FPS} frames/s", MENDED, "p99_ms"), 2),
+        "p99_ms_bare": round(_median(rows, f"{FPS} frames/s", BARE, "p99_ms"), 2),
         "backlog_ratio": round(mended / stock, 2),
         "backlog_fps": mended,
         "backlog_fps_stock": stock,
@@ -284,7 +295,9 @@ def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
         ("backlog", "longest_gap_s", "longest gap between results, s"),
     )
     for axes, (load, key, title) in zip(figure.subplots(1, len(panels)), panels, strict=True):
-        axes.bar(CONSUMERS, [_median(rows, load, consumer, key) for consumer in CONSUMERS], color=["#2a7", "#bbb"])
+        axes.bar(
+            CONSUMERS, [_median(rows, load, consumer, key) for consumer in CONSUMERS], color=["#2a7", "#bbb", "#69c"]
+        )
         for consumer in CONSUMERS:
             each = [row[key] for row in rows if (row["load"], row["consumer"]) == (load, consumer)]
             axes.plot([consumer] * len(each), each, "k.", markersize=4)

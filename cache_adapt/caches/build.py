@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from cache_adapt.caches.calibrate import calibrated
 from cache_adapt.caches.explore import Cut, Explored, Wanted, held_at, problem, trained_at
@@ -13,6 +14,10 @@ from cache_adapt.caches.training import Lessons
 from cache_adapt.compose.compose import compose
 from cache_adapt.compose.problem import WORTH
 from cache_adapt.exits.certify import Certified, Constraint
+
+FEW = 3
+"""Of so many caches every set is tuned together. Composition looks at each by itself: of answers that must be right it
+gives each cache the whole, and does not know that one may make up for another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +52,54 @@ class _Chosen:
     held: Held
 
 
+@dataclass(frozen=True, slots=True)
+class _Tuned:
+    """Caches whose thresholds were tuned together."""
+
+    chosen: Sequence[_Chosen]
+    thresholds: Sequence[float]
+    certified: Certified
+    leave_s: Sequence[float]
+
+    @property
+    def latency_s(self) -> float:
+        """Expected for one input."""
+        return self.leave_s[-1] * (1 - self.certified.effect.saved)
+
+
 def build(network: Network, cuts: Sequence[Cut], explored: Sequence[Explored], wanted: Wanted) -> Built:
     """Choose caches, train them on everything, tune their thresholds together."""
+    held: dict[tuple[str, str], Held] = {}
+    found = [
+        _without_idle(network, [_held(each, cuts, wanted, held) for each in some], wanted)
+        for some in _candidates(network, cuts, explored, wanted)
+    ]
+    best = min((each for each in found if each is not None), key=lambda each: each.latency_s, default=None)
+    if best is None:
+        return Built(None, network.whole_s, None)
+    if best.latency_s > (1 - WORTH) * network.whole_s:
+        return Built(None, network.whole_s, best.certified, tuple(best.leave_s))
+    return _trained(network, best, wanted)
+
+
+def _candidates(
+    network: Network, cuts: Sequence[Cut], explored: Sequence[Explored], wanted: Wanted
+) -> list[list[Explored]]:
+    """Sets of caches that are tuned together: every set where there are few, else the one that composition chooses."""
+    if len(explored) <= FEW and len({each.tensor for each in explored}) == len(explored):
+        sets = [list(some) for count in range(1, len(explored) + 1) for some in combinations(explored, count)]
+        return [some for some in sets if sum(each.memory_bytes for each in some) <= wanted.memory_bytes]
     whole = problem(cuts, network.whole_s, explored, wanted)
     by_key = {each.key: each for each in explored}
     picked = [whole.caches[index] for index in compose(whole)][:MOST_CACHES]
-    chosen = []
-    for cache in picked:
-        cut = cuts[cache.layer - 1]
-        chosen.append(_Chosen(cut, by_key[cut.tensor, cache.name], held_at(cut, cache.name, wanted)))
-    return _without_idle(network, chosen, wanted)
+    return [[by_key[cuts[cache.layer - 1].tensor, cache.name] for cache in picked]]
+
+
+def _held(explored: Explored, cuts: Sequence[Cut], wanted: Wanted, known: dict[tuple[str, str], Held]) -> _Chosen:
+    cut = next(each for each in cuts if each.tensor == explored.tensor)
+    if explored.key not in known:
+        known[explored.key] = held_at(cut, explored.architecture, wanted)
+    return _Chosen(cut, explored, known[explored.key])
 
 
 def latencies(chosen: Sequence[tuple[Cut, Explored]], whole_s: float) -> list[float]:
@@ -68,10 +111,10 @@ def latencies(chosen: Sequence[tuple[Cut, Explored]], whole_s: float) -> list[fl
     return [*found, whole_s + spent]
 
 
-def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -> Built:
+def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -> _Tuned | None:
     """Calibrate; a cache that answers nothing with the others there is left out, and the rest calibrated again."""
     if not chosen:
-        return Built(None, network.whole_s, None)
+        return None
     leave_s = latencies([(each.cut, each.explored) for each in chosen], network.whole_s)
     scores = [each.held.errors[each.explored.selector] for each in chosen]
     right = [each.held.right for each in chosen]
@@ -80,18 +123,20 @@ def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -
     if any(idle):
         kept = [each for each, out in zip(chosen, idle, strict=True) if not out]
         return _without_idle(network, kept, wanted)
-    latency_s = leave_s[-1] * (1 - found.effect.saved)
-    if latency_s > (1 - WORTH) * network.whole_s:
-        return Built(None, network.whole_s, found, tuple(leave_s))
+    return _Tuned(chosen, thresholds, found, leave_s)
+
+
+def _trained(network: Network, tuned: _Tuned, wanted: Wanted) -> Built:
+    chosen, found = tuned.chosen, tuned.certified
     trained = [
         replace(
             trained_at(each.cut, each.explored.architecture, each.held, each.explored.selector, wanted), threshold=t
         )
-        for each, t in zip(chosen, thresholds, strict=True)
+        for each, t in zip(chosen, tuned.thresholds, strict=True)
     ]
     rates = (found.effect.answered / max(found.inputs, 1)).tolist()
-    card = _card(network, wanted.constraint, chosen[0].cut.lessons, cards(trained, rates), latency_s)
-    return Built(BuiltCaches(card, tuple(trained)), latency_s, found, tuple(leave_s))
+    card = _card(network, wanted.constraint, chosen[0].cut.lessons, cards(trained, rates), tuned.latency_s)
+    return Built(BuiltCaches(card, tuple(trained)), tuned.latency_s, found, tuple(tuned.leave_s))
 
 
 def _card(

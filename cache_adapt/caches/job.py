@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.random import default_rng
 from threadpoolctl import threadpool_limits
 
 from cache_adapt.caches.learned_cache import LearnedCache
@@ -83,7 +84,7 @@ class _Collected(NamedTuple):
     """What caches are built from."""
 
     lessons: Sequence[Lessons]
-    """By cut: inputs of the validation set, then the others, oldest first."""
+    """By cut: inputs of the validation set in any order, then the others, oldest first."""
     independent: float
     """As how many inputs each one counts, on average."""
 
@@ -99,7 +100,7 @@ def answered(job: CachesJob) -> CachesAnswer:
 
 
 def _collected(job: CachesJob) -> _Collected:
-    own, others = _opened(job, job.store), [_opened(job, job.validation)] if job.validation else []
+    own, others = _opened(job, job.store), [_shuffled(_opened(job, job.validation))] if job.validation else []
     stores = [*others, own]
     ends = np.cumsum([int(np.prod(cut.grid)) for cut in job.cuts])
     taps = np.split(np.concatenate([each.features for each in stores]).astype(np.float32), ends[:-1], axis=1)
@@ -114,6 +115,12 @@ def _opened(job: CachesJob, store: str) -> FeatureStore:
     if found.features.shape[1] != values or (len(found.labels) and found.labels.max() >= job.classes):
         raise ModelError(f"{store}: holds samples of another network")
     return found
+
+
+def _shuffled(store: FeatureStore) -> FeatureStore:
+    """Pictures of a folder may lie class by class: cross-fitting by runs of neighbours would leave out classes."""
+    order = default_rng(0).permutation(len(store.labels))
+    return FeatureStore(store.features[order], store.labels[order])
 
 
 def _untuned(job: CachesJob, lessons: Sequence[Lessons]) -> BuiltCaches:

@@ -6,6 +6,7 @@ import hashlib
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ from serving.errors import BadInput, SourceError
 log = logging.getLogger(__name__)
 
 MOST, DRAWN = 20_000, 1_200
+TURNS = 60
+"""A multiple of the runs of neighbours by which pictures are divided: 12 to cross-fit, 20 to certify thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Shown:
         if not folder.is_dir():
             raise BadInput(f"--data {folder}: no such folder")
         paths = _thinned(
-            sorted(filter(is_image, folder.rglob("*")), key=lambda path: (path.parent, natural_order(path)))
+            _in_turns(sorted(filter(is_image, folder.rglob("*")), key=lambda path: (path.parent, natural_order(path))))
         )
         if not paths:
             raise BadInput(f"--data {folder}: no pictures in it or in the folders below")
@@ -63,6 +66,17 @@ class Shown:
                 log.warning("%s", error)
             else:
                 yield picture.image
+
+
+def _in_turns(paths: Sequence[Path]) -> Sequence[Path]:
+    """In ``TURNS`` parts, each with a run of neighbours of every folder: folders may be classes."""
+    folders = [list(some) for _, some in groupby(paths, key=lambda path: path.parent)]
+    return [
+        path
+        for turn in range(TURNS)
+        for some in folders
+        for path in some[len(some) * turn // TURNS : len(some) * (turn + 1) // TURNS]
+    ]
 
 
 def _thinned(paths: Sequence[Path]) -> Sequence[Path]:

@@ -15,7 +15,7 @@ from serving.common.untrusted import decode
 
 BUILDING_S = 6.0
 """First guess of the processor time of building."""
-OPENING_S, BYTE_S = 0.2, 33e-9
+OPENING_S, BYTE_S = 0.2, 18e-9
 """Processor time of cutting an oracle and loading it once more, as it is taken to be: at least, and for each byte."""
 CUT_S = 0.00015
 """Processor seconds of a cut and its tap, for one item."""

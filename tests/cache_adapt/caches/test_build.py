@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -66,6 +67,32 @@ def test_built_caches_keep_the_agreement_on_further_inputs_and_are_faster(explor
         left |= new
     assert left.mean() > 0.2
     assert wrong / 4000 <= 0.05
+
+
+def test_of_few_caches_every_set_is_tuned_together_and_the_fastest_is_taken():
+    known, wanted = cuts(), Wanted(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
+    explored = list(explore(known, wanted, lambda cache: 1e-4))
+    made = build(NETWORK, known, explored, wanted)
+    assert made.caches is not None
+    by_itself = {
+        some: build(NETWORK, known, [each for each in explored if each.tensor in some], wanted).latency_s
+        for count in (1, 2)
+        for some in combinations([each.tensor for each in explored], count)
+    }
+    assert made.latency_s <= min(by_itself.values())
+    with_two_forms = replace(wanted, architectures=("FC(64)", "Pool(128)"))
+    composed = build(NETWORK, known, list(explore(known, with_two_forms, lambda cache: 1e-4)), with_two_forms)
+    assert made.latency_s <= composed.latency_s + 1e-9
+
+
+def test_what_few_caches_may_take_is_kept():
+    known, wanted = cuts(), Wanted(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
+    explored = list(explore(known, wanted, lambda cache: 1e-4))
+    one = explored[0].memory_bytes
+    made = build(NETWORK, known, explored, replace(wanted, memory_bytes=one))
+    assert made.caches is not None
+    assert len(made.caches.caches) == 1
+    assert build(NETWORK, known, explored, replace(wanted, memory_bytes=one - 1)).caches is None
 
 
 def test_where_lookups_cost_too_much_nothing_is_built(explored):

@@ -105,6 +105,15 @@ def test_thresholds_have_to_hold_for_the_validation_set_too(tmp_path):
     )
 
 
+def test_a_validation_set_that_lies_class_by_class_leaves_no_class_out(tmp_path):
+    features, answers = taps(600)
+    order = np.argsort(answers, kind="stable")
+    write_store(tmp_path / "own", features[:50], answers[:50])
+    write_store(tmp_path / "others", features[order], answers[order])
+    found = answered(job(tmp_path / "own", agreement=0.8, validation=str(tmp_path / "others"))).built()
+    assert sum(each.hit_rate for each in found.card.caches) > 0.3
+
+
 def test_inputs_of_the_validation_set_count_as_one_each(tmp_path):
     features, answers = taps(300)
     write_store(tmp_path / "own", features[:100], answers[:100])
