@@ -67,11 +67,17 @@ class _Tuned:
         return self.leave_s[-1] * (1 - self.certified.effect.saved)
 
 
-def build(network: Network, cuts: Sequence[Cut], explored: Sequence[Explored], wanted: Wanted) -> Built:
-    """Choose caches, train them on everything, tune their thresholds together."""
-    held: dict[tuple[str, str], Held] = {}
+def build(
+    network: Network,
+    cuts: Sequence[Cut],
+    explored: Sequence[Explored],
+    wanted: Wanted,
+    fits: dict[tuple[str, str], Held] | None = None,
+) -> Built:
+    """Choose caches, train them on everything, tune their thresholds together; ``fits``: of ``explore``."""
+    known = {} if fits is None else fits
     found = [
-        _without_idle(network, [_held(each, cuts, wanted, held) for each in some], wanted)
+        _without_idle(network, [_held(each, cuts, wanted, known) for each in some], wanted)
         for some in _candidates(network, cuts, explored, wanted)
     ]
     best = min((each for each in found if each is not None), key=lambda each: each.latency_s, default=None)

@@ -73,13 +73,22 @@ class Explored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.tensor, self.architecture
 
 
-def explore(cuts: Sequence[Cut], wanted: Wanted, timed: Timed, known: Collection[Explored] = ()) -> Iterator[Explored]:
-    """Every form that fits, at every cut; what is ``known`` from before is not explored again."""
+def explore(
+    cuts: Sequence[Cut],
+    wanted: Wanted,
+    timed: Timed,
+    known: Collection[Explored] = (),
+    fits: dict[tuple[str, str], Held] | None = None,
+) -> Iterator[Explored]:
+    """Every form that fits, at every cut; what is ``known`` from before is not explored again.
+
+    ``fits``: is given the cross-fitted predictions, by what was explored, for whoever builds next.
+    """
     before = {each.key: each for each in known}
     for cut in cuts:
         for name in wanted.architectures:
             if form(name).fits(cut.lessons.grid):
-                yield before.get((cut.tensor, name)) or _explored(cut, name, wanted, timed)
+                yield before.get((cut.tensor, name)) or _explored(cut, name, wanted, timed, fits)
 
 
 def problem(cuts: Sequence[Cut], whole_s: float, explored: Sequence[Explored], wanted: Wanted) -> Problem:
@@ -118,8 +127,10 @@ def trained_at(cut: Cut, name: str, found: Held, selector: bool, wanted: Wanted)
     return LearnedCache(cut.tensor, predictor, chosen, 0.0)
 
 
-def _explored(cut: Cut, name: str, wanted: Wanted, timed: Timed) -> Explored:
+def _explored(cut: Cut, name: str, wanted: Wanted, timed: Timed, fits: dict[tuple[str, str], Held] | None) -> Explored:
     found = held_at(cut, name, wanted)
+    if fits is not None:
+        fits[cut.tensor, name] = found
     selector, _ = best_score(found, wanted.constraint)
     points = tuple(operating(found, selector, level) for level in wanted.levels)
     rng, few = _rng(wanted, cut.tensor, name, "time"), slice(TIMED_ROWS)

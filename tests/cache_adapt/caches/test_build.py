@@ -85,6 +85,17 @@ def test_of_few_caches_every_set_is_tuned_together_and_the_fastest_is_taken():
     assert made.latency_s <= composed.latency_s + 1e-9
 
 
+def test_what_was_cross_fitted_to_explore_is_not_fitted_again_to_build(monkeypatch):
+    known, wanted = cuts(300), Wanted(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
+    fits: dict[tuple[str, str], Held] = {}
+    explored = list(explore(known, wanted, lambda cache: 1e-4, fits=fits))
+    assert list(fits) == [each.key for each in explored]
+    made = build(NETWORK, known, explored, wanted)
+    monkeypatch.setattr("cache_adapt.caches.build.held_at", None)
+    again = build(NETWORK, known, explored, wanted, fits)
+    assert (again.latency_s, again.certified.inputs) == (made.latency_s, made.certified.inputs)
+
+
 def test_what_few_caches_may_take_is_kept():
     known, wanted = cuts(), Wanted(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
     explored = list(explore(known, wanted, lambda cache: 1e-4))
