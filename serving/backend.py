@@ -114,9 +114,13 @@ class Backend:
         found = await asyncio.to_thread(took.of(partial(self._resolved, model)))
         return await self._loader.load(found) + took.seconds
 
-    async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
+    async def infer(
+        self, model: str, batch: Array, urgency: Urgency, early: asyncio.Future[list[Array]] | None = None
+    ) -> list[Array]:
         """Outputs for N × … inputs, in the card's order, first axis N.
 
+        ``early`` is given the outputs so far where the model's exits release, and have answered for all items before
+        their batch has ended; what it has been given stays, whatever comes of the batch. It is never failed.
         Raises ModelError for a batch the network does not take, TooLate for a droppable request that cannot be answered
         in time, OutOfService for a network that did not return, SluiceError where it fails or the backend has stopped.
         """
@@ -126,7 +130,7 @@ class Backend:
             await self.load(model)
         with self._loader.pinned(model):
             session.group.check(model, batch)
-            request = Request(model, batch, urgency, asyncio.get_running_loop().create_future())
+            request = Request(model, batch, urgency, asyncio.get_running_loop().create_future(), early)
             self._device.submit(session, request)
             return await request.answer
 

@@ -1,8 +1,8 @@
-"""A network with exits: a batch runs segment by segment, and items that are answered leave it."""
+"""A network with exits: a batch runs segment by segment, and items that are answered leave it, or their answers do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,9 @@ from serving.errors import ModelError
 
 if TYPE_CHECKING:
     import onnx
+
+Tell = Callable[[NDArray[np.intp], list[Array]], None]
+"""Takes the places of some items in their batch, and their ``ExitOutputs`` so far as a list; called on the way."""
 
 
 class ExitNetwork:
@@ -57,24 +60,59 @@ class ExitNetwork:
         if not len(batch):
             raise ModelError(f"model {self._name!r} was given an empty batch")
 
-    def run(self, batch: Array) -> list[Array]:
-        """``ExitOutputs`` as a list."""
+    def run(self, batch: Array, tell: Tell | None = None) -> list[Array]:
+        """``ExitOutputs`` as a list; ``tell``: where answers are released, it is told of each item as it is answered."""
         now = self._exits.begun()
         self._make_room(len(batch))
         self._handed[0][: len(batch)] = batch
         with self._engine.one_run() as options:
-            return (
-                self._answered(len(batch), now, options) if now.by_cut else self._unasked(len(batch), options)
-            ).as_list()
+            return self._outputs(len(batch), now, options, tell).as_list()
 
-    def _unasked(self, count: int, options: RunOptions) -> ExitOutputs:
+    def _outputs(self, count: int, now: Answering, options: RunOptions, tell: Tell | None) -> ExitOutputs:
+        if not now.by_cut:
+            return self._unasked(count, now.version, options)
+        if self._exits.releases:
+            return self._released(count, now, options, tell)
+        return self._answered(count, now, options)
+
+    def _unasked(self, count: int, version: int, options: RunOptions) -> ExitOutputs:
         """The outputs where nobody answers, with all taps."""
         for index in range(len(self._taps) + 1):
             self._through(index, count, options)
         place = np.full(count, len(self._exits.cuts), np.int32)
-        nothing = np.zeros((count, 0), np.float32)
-        taps = [nothing] * self._before + [tap[:count].copy() for tap in self._taps]
-        return ExitOutputs(self._scores[:count].copy(), place, np.zeros(count, np.int32), nothing, taps)
+        return self._whole(place, np.zeros((count, 0), np.float32), version)
+
+    def _released(self, count: int, now: Answering, options: RunOptions, tell: Tell | None) -> ExitOutputs:
+        """The outputs where some answer and all items run to the end, with all taps."""
+        place = np.full(count, len(self._exits.cuts), np.int32)
+        said = np.zeros((count, now.classes), np.float32)
+        for index, cut in enumerate(self._cuts):
+            self._through(index, count, options)
+            exit_, waiting = now.by_cut.get(cut), np.flatnonzero(place == len(self._exits.cuts))
+            if exit_ is None or not len(waiting):
+                continue
+            found = exit_.look(self._taps[index][waiting])
+            who = waiting[found.hit]
+            place[who], said[who] = self._before + index, found.distribution[found.hit]
+            if tell is not None and len(who):
+                tell(who, self._so_far(place[who], said[who], now.version).as_list())
+        self._through(len(self._cuts), count, options)
+        return self._whole(place, said, now.version)
+
+    def _so_far(self, place: NDArray[np.int32], said: NDArray[np.float32], version: int) -> ExitOutputs:
+        """The outputs of items that are answered, as long as the network runs on."""
+        count = len(place)
+        scores = np.zeros((count, *self._scores.shape[1:]), self._scores.dtype)
+        return ExitOutputs(scores, place, np.full(count, version, np.int32), said, self._no_taps(count))
+
+    def _whole(self, place: NDArray[np.int32], said: NDArray[np.float32], version: int) -> ExitOutputs:
+        """The outputs where the network has run to its end for all items."""
+        count = len(place)
+        taps = [*self._no_taps(count)[: self._before], *(tap[:count].copy() for tap in self._taps)]
+        return ExitOutputs(self._scores[:count].copy(), place, np.full(count, version, np.int32), said, taps)
+
+    def _no_taps(self, count: int) -> list[NDArray[np.float32]]:
+        return [np.zeros((count, 0), np.float32) for _ in self._exits.cuts]
 
     def _answered(self, count: int, now: Answering, options: RunOptions) -> ExitOutputs:
         """The outputs where some answer, without taps."""
@@ -101,8 +139,7 @@ class ExitNetwork:
         if items:
             self._through(len(self._cuts), items, options)
         scores = _spread(self._scores[:items], left, count)
-        taps = [np.zeros((count, 0), np.float32) for _ in self._exits.cuts]
-        return ExitOutputs(scores, place, np.full(count, now.version, np.int32), said, taps)
+        return ExitOutputs(scores, place, np.full(count, now.version, np.int32), said, self._no_taps(count))
 
     def memory_bytes(self) -> int:
         """Resident memory of the engine and of the arrays."""

@@ -22,7 +22,7 @@ class Answered(Protocol):
 
     @property
     def hit(self) -> NDArray[np.bool_]:
-        """N: whether each is answered, and leaves."""
+        """N: whether each is answered."""
         ...
 
 
@@ -47,9 +47,12 @@ class Answering:
 class Exits:
     """The places of a network's exits, and who answers there; shared by the network and whoever exchanges them."""
 
-    def __init__(self, cuts: Sequence[str]) -> None:
-        """``cuts``: cut tensors in dataflow order. At first nobody answers anywhere."""
-        self.cuts = tuple(cuts)
+    def __init__(self, cuts: Sequence[str], releases: bool = False) -> None:
+        """``cuts``: cut tensors in dataflow order. At first nobody answers anywhere.
+
+        ``releases``: items that are answered do not leave the batch, only their answers do (Dai et al., 2024, §3).
+        """
+        self.cuts, self.releases = tuple(cuts), releases
         self._now = Answering({})
         self._silent = False
 
@@ -79,15 +82,15 @@ class ExitOutputs:
     """The outputs of a network with exits, in their order; the first axis of each is N."""
 
     scores: Array
-    """The network's own first output; zeros for items that left before its end."""
+    """The network's own first output; zeros for items that left before its end, or whose answer is early."""
     place: NDArray[np.int32]
-    """N: the index of the cut at which each item left; the number of cuts: it went through to the end."""
+    """N: the index of the cut at which each item was answered; the number of cuts: at the end."""
     version: NDArray[np.int32]
     """N: of those who could answer."""
     distribution: NDArray[np.float32]
-    """N × classes: what the exit said; zeros for items that went through. No classes where nobody could answer."""
+    """N × classes: what the exit said; zeros for items that none answered. No classes where nobody could answer."""
     taps: Sequence[NDArray[np.float32]]
-    """By cut, N × values; no values where somebody could answer: then nobody reads them."""
+    """By cut, N × values; no values where items may have left, or the answer is early: then nobody reads them."""
 
     def as_list(self) -> list[Array]:
         """As an engine hands them over."""

@@ -6,16 +6,22 @@ them together; then each one's own layers run on its own items, one network afte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from serving.common.tensors import Array
 from serving.engines.network import Network, run_in_steps
 
-Asked = Sequence[tuple[str, Array]]
-"""Requests: a model's name and a batch for it."""
+
+class Asked(NamedTuple):
+    """A request."""
+
+    model: str
+    batch: Array
+    early: Callable[[list[Array]], None] | None = None
+    """Takes the outputs where all items are answered while the batch runs on; called once at most, by who runs it."""
 
 
 class Group(Protocol):
@@ -30,7 +36,7 @@ class Group(Protocol):
         """Raise ModelError where a model does not take a batch."""
         ...
 
-    def run(self, asked: Asked, step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
         """The outputs for every request; networks see at most ``step`` items at a time."""
         ...
 
@@ -54,10 +60,10 @@ class Solo:
         """As the network says."""
         self._network.check(batch)
 
-    def run(self, asked: Asked, step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
         """All requests as one batch."""
-        batches = [batch for _, batch in asked]
-        return shared_out(run_in_steps(self._network.run, _joined(batches), step), batches)
+        batches = [each.batch for each in asked]
+        return shared_out(run_in_steps(self._network.run, together(batches), step), batches)
 
     def memory_bytes(self) -> int:
         """That of the network."""
@@ -81,16 +87,16 @@ class SharedPrefix:
         """As the prefix says."""
         self._prefix.check(batch)
 
-    def run(self, asked: Asked, step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
         """The prefix once for all requests, then the suffix of every model for its own."""
-        batches = [batch for _, batch in asked]
-        features = run_in_steps(self._prefix.run, _joined(batches), step)[:1]
+        batches = [each.batch for each in asked]
+        features = run_in_steps(self._prefix.run, together(batches), step)[:1]
         rows = [parts[0] for parts in shared_out(features, batches)]
         answers: list[list[Array]] = [[] for _ in asked]
-        for model in dict.fromkeys(name for name, _ in asked):
-            places = [place for place, (name, _) in enumerate(asked) if name == model]
+        for model in dict.fromkeys(each.model for each in asked):
+            places = [place for place, each in enumerate(asked) if each.model == model]
             mine = [rows[place] for place in places]
-            outputs = run_in_steps(self._suffixes[model].run, _joined(mine), step)
+            outputs = run_in_steps(self._suffixes[model].run, together(mine), step)
             for place, parts in zip(places, shared_out(outputs, mine), strict=True):
                 answers[place] = parts
         return answers
@@ -111,5 +117,6 @@ def shared_out(outputs: Sequence[Array], batches: Sequence[Array]) -> list[list[
     return [list(parts) for parts in zip(*(np.split(output, ends) for output in outputs), strict=True)]
 
 
-def _joined(batches: Sequence[Array]) -> Array:
+def together(batches: Sequence[Array]) -> Array:
+    """The items of all batches as one; a batch alone is not copied."""
     return batches[0] if len(batches) == 1 else np.concatenate(batches)

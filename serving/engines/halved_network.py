@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Exits
-from serving.engines.groups import Asked, shared_out
+from serving.engines.groups import Asked, shared_out, together
 from serving.engines.halves import Halves
 from serving.engines.network import run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine
@@ -43,14 +41,14 @@ class HalvedNetwork:
         else:
             self._rest.check(batch)
 
-    def run(self, asked: Asked, step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
         """See ``Group``: one batch for each half."""
         answers: list[list[Array]] = [[] for _ in asked]
-        for model in dict.fromkeys(name for name, _ in asked):
-            places = [place for place, (name, _) in enumerate(asked) if name == model]
-            batches = [asked[place][1] for place in places]
+        for model in dict.fromkeys(each.model for each in asked):
+            places = [place for place, each in enumerate(asked) if each.model == model]
+            batches = [asked[place].batch for place in places]
             run = partial(self._engine.run, 0) if model == self._names.first else self._rest.run
-            outputs = run_in_steps(run, batches[0] if len(batches) == 1 else np.concatenate(batches), step)
+            outputs = run_in_steps(run, together(batches), step)
             for place, parts in zip(places, shared_out(outputs, batches), strict=True):
                 answers[place] = parts
         return answers

@@ -18,6 +18,7 @@ from serving.engines.halved_network import HalvedNetwork
 from serving.engines.halves import Halves
 from serving.engines.network import EngineNetwork, Network
 from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.engines.releasing import Releasing
 from serving.errors import ModelError
 from serving.loading.thread_choice import chosen
 from serving.variants.artefacts import ResolvedModel
@@ -36,7 +37,8 @@ def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
     if sources[0].exits is not None:
         if len(sources) == 2:
             return _halved(sources, sources[0].exits, models, threads)
-        return Solo(_with_exits(sources[0], sources[0].exits, models[0], threads))
+        network = _with_exits(sources[0], sources[0].exits, models[0], threads)
+        return Releasing(network) if sources[0].exits.releases else Solo(network)
     if len(sources) == 1:
         return Solo(_whole(sources[0], models[0], threads))
     return _shared(sources, models, threads)

@@ -11,13 +11,16 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
+from serving.common.tensors import Array
 from serving.common.threads import TimeBeside
+from serving.engines.groups import Asked
 from serving.engines.interrupt import interrupt
 from serving.errors import SluiceError, TooLate
-from serving.scheduling.requests import Answer, Request, settle
+from serving.scheduling.requests import Answer, Request, hand_out, settle
 from serving.scheduling.schedule import Schedule, Session, Work
 from serving.watchdog.abandoned import abandon
 from serving.watchdog.patience import Patience, TimeLimits
@@ -188,7 +191,7 @@ class Device:
         meter = session.meter(requests)
         started_s, used_s = self._clock.monotonic_s(), self._used.seconds if meter else 0.0
         try:
-            answer = session.group.run([(each.model, each.batch) for each in requests], session.max_batch)
+            answer = session.group.run([self._asked(each) for each in requests], session.max_batch)
         except Exception as error:  # whatever a network raises, the thread must serve the next batch
             models = ", ".join(dict.fromkeys(repr(request.model) for request in requests))
             failure = SluiceError(f"model {models} failed on a batch of {items}: {error}")
@@ -203,6 +206,15 @@ class Device:
         self.stats = replace(was, batches=was.batches + 1, items=was.items + items, busy_s=was.busy_s + took_s)
         self._observer.network_ran(session.name, items, took_s)
         return answer
+
+    def _asked(self, request: Request) -> Asked:
+        early = None if request.early is None else partial(self._hand_out, request)
+        return Asked(request.model, request.batch, early)
+
+    def _hand_out(self, request: Request, outputs: list[Array]) -> None:
+        """An early answer leaves, while its batch runs on."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(hand_out, request, outputs)
 
     def _deliver(self, requests: list[Request], answer: Answer) -> None:
         """One callback for the whole batch."""

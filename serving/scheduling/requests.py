@@ -22,6 +22,8 @@ class Request:
     batch: Array
     urgency: Urgency
     answer: asyncio.Future[list[Array]]
+    early: asyncio.Future[list[Array]] | None = None
+    """Resolved where all items are answered while the batch runs on; ``answer`` follows when it has ended."""
 
     @property
     def items(self) -> int:
@@ -42,6 +44,12 @@ class Request:
     def downstream_s(self) -> float:
         """Time needed after the answer."""
         return self.urgency.downstream_s
+
+
+def hand_out(request: Request, outputs: list[Array]) -> None:
+    """On the loop: give an early answer, unless the request is settled or cancelled, or nobody waits for one."""
+    if request.early is not None and not request.early.done() and not request.answer.done():
+        request.early.set_result(outputs)
 
 
 def settle(requests: Sequence[Request], answer: Answer) -> None:

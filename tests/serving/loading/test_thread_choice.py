@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from serving.common.tensors import Array, TensorSpec
+from serving.engines.groups import Asked
 from serving.errors import ModelError
 from serving.loading import thread_choice
 from serving.loading.opening import open_group
@@ -157,7 +158,7 @@ def test_nothing_is_tried_where_there_is_no_choice(tmp_path: Path) -> None:
 def test_a_model_is_opened_with_the_threads_that_were_found(tmp_path: Path) -> None:
     source = resolve("means", mean_model(tmp_path / "models"), tmp_path / "cache")
     group = open_group([source], 2)
-    (means,) = group.run([("means", np.ones((2, 3, 4, 4), np.float32))], 8)[0]
+    (means,) = group.run([Asked("means", np.ones((2, 3, 4, 4), np.float32))], 8)[0]
     assert means.tolist() == [[1, 1, 1]] * 2
     (path,) = (tmp_path / "cache").rglob("*.threads.json")
     assert msgspec.json.decode(path.read_bytes(), type=Choice).threads == 1, "it takes microseconds"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.common.tensors import Array
+from serving.engines.groups import Asked
 from serving.scheduling.latency import LatencyEstimate
 from serving.scheduling.look_ahead import LookAhead
 from serving.scheduling.monitor import Monitor
@@ -28,7 +29,7 @@ class Unused:
     def check(self, model: str, batch: Array) -> None:
         raise NotImplementedError
 
-    def run(self, asked: Sequence[tuple[str, Array]], step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
         raise NotImplementedError
 
     def memory_bytes(self) -> int:
