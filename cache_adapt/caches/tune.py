@@ -76,13 +76,22 @@ def tuned(heard: Heard, costs: Costs, agreement: float) -> Tuned | None:
     return best if best is not None and 1 / best.speedup <= 1 - WORTH else None
 
 
+def aim(agreement: float) -> Constraint:
+    """What thresholds aim at where this share of the answers is to be right."""
+    return Constraint(1 - SPARE * (1 - agreement), "answers", proven_later=True)
+
+
+def tuned_at(chosen: tuple[int, ...], heard: Heard, costs: Costs, constraint: Constraint) -> Tuned:
+    """Thresholds for these caches, of which there is one at least; 0 where none is sure enough."""
+    leaving = costs.leaving(chosen)
+    errors, right = [heard.errors[place] for place in chosen], [heard.right[place] for place in chosen]
+    thresholds, found = calibrated(errors, right, leaving, constraint)
+    rates = tuple((found.effect.answered / max(heard.errors.shape[1], 1)).tolist())
+    return Tuned(chosen, tuple(thresholds), rates, costs.whole / (leaving[-1] * (1 - found.effect.saved)))
+
+
 def _each(heard: Heard, costs: Costs, agreement: float) -> Iterator[Tuned]:
-    constraint = Constraint(1 - SPARE * (1 - agreement), "answers", proven_later=True)
-    caches, inputs = heard.errors.shape
+    caches = len(heard.errors)
     for count in range(1, caches + 1):
         for chosen in combinations(range(caches), count):
-            leaving = costs.leaving(chosen)
-            errors, right = [heard.errors[place] for place in chosen], [heard.right[place] for place in chosen]
-            thresholds, found = calibrated(errors, right, leaving, constraint)
-            rates = tuple((found.effect.answered / max(inputs, 1)).tolist())
-            yield Tuned(chosen, tuple(thresholds), rates, costs.whole / (leaving[-1] * (1 - found.effect.saved)))
+            yield tuned_at(chosen, heard, costs, aim(agreement))

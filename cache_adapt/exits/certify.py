@@ -52,6 +52,8 @@ class Constraint:
     """As how many inputs each one counts: less than 1 where several show the same object."""
     proven_later: bool = False
     """Whether each stream demands a proof before anything is answered there, so that weaker evidence will do."""
+    doubt: float = DOUBT
+    """How often the bound may be below the truth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def _last_kept(way: Sequence[Thresholds], judging: Record, constraint: Constrain
         found = effect(judging, step)
         trials = judging.inputs if constraint.of == "inputs" else int(found.answered.sum())
         counted = constraint.independent
-        if is_tolerable(counted * found.wrong, counted * trials, 1 - constraint.agreement):
+        if is_tolerable(counted * found.wrong, counted * trials, 1 - constraint.agreement, constraint.doubt):
             last, kept = place, found
         elif constraint.of == "inputs":
             break

@@ -5,7 +5,8 @@ Exits with a negative one are given up. What a place without an exit would bring
 would leave there than at the next exit further on, together with those of earlier exits that are given up: that bounds
 its utility, and the place with the highest bound is tried, its threshold closed until the next tuning.
 
-Nothing calls it while streams run: there, places are chosen when caches are built or trained anew.
+While streams run, places are chosen when caches are built or trained anew; where their answers are released, those with
+a negative utility are not asked (``caches/retune.py``).
 """
 
 from __future__ import annotations
