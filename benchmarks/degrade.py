@@ -80,7 +80,9 @@ class Sleeping(FakeEngine):
         super().__init__(**{name: (card, lambda batch: says) for name, card in cards.items()})
         self._device = asyncio.Lock()
 
-    async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
+    async def infer(
+        self, model: str, batch: NDArray[Any], urgency: Urgency, early: asyncio.Future[list[NDArray[Any]]] | None = None
+    ) -> list[NDArray[Any]]:
         """Sleep as long as the network would run."""
         async with self._device:
             await asyncio.sleep(TABLES[model](len(batch)))

@@ -17,6 +17,8 @@ class Seconds(msgspec.Struct):
     of its looks, where it went on from there."""
     avoided: float = 0.0
     """The oracle would have taken for the answers of shortcuts."""
+    early: float = 0.0
+    """What it cost beyond the oracle's own run that answers came earlier; the query has asked for that."""
     samples: float = 0.0
     shadow: float = 0.0
     audits: float = 0.0
@@ -32,7 +34,7 @@ class Seconds(msgspec.Struct):
     @property
     def saved(self) -> float:
         """Net; below 0 where everything together has cost more than the oracle alone."""
-        return self.avoided - self.shortcuts - self.spent
+        return self.avoided - self.shortcuts - self.early - self.spent
 
     @property
     def alone(self) -> float:

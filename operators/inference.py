@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -44,8 +45,14 @@ class Inference(Protocol):
         """Make a model ready; ModelError where that fails. Returns the processor seconds that it took."""
         ...
 
-    async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
-        """The model's outputs for a batch, in the card's order, first axis as long as the batch's."""
+    async def infer(
+        self, model: str, batch: NDArray[Any], urgency: Urgency, early: asyncio.Future[list[NDArray[Any]]] | None = None
+    ) -> list[NDArray[Any]]:
+        """The model's outputs for a batch, in the card's order, first axis as long as the batch's.
+
+        ``early`` is given the outputs so far where the model's exits release, and have answered for all items before
+        the batch has ended; it is never failed.
+        """
         ...
 
     def processor_s(self, model: str) -> float | None:

@@ -9,7 +9,7 @@ import pytest
 
 from cache_adapt.adaptation import gain, jobs, triggers, versions, window
 from cache_adapt.audit import confidence
-from cache_adapt.caches import store
+from cache_adapt.caches import newest, store
 from learning.ring import SampleRing
 from operators import background as backlog
 from operators.audits import streams
@@ -29,7 +29,7 @@ from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.account import books
 from operators.recognise.audits import open_trials, second_thoughts, shadow
-from operators.recognise.cached import cache_kind, cache_seen, own_samples, send_rate, validation
+from operators.recognise.cached import cache_kind, cache_seen, own_samples, released, send_rate, validation
 from operators.recognise.cached import made_elsewhere as caches_elsewhere
 from operators.recognise.cached import supply as cache_supply
 from operators.recognise.objects import look_rule, pool
@@ -157,6 +157,9 @@ SAID = {
         f"{COUNTS[len(cache_places.PLACES)]} places |",
         f"on disk for later trainings | *{validation.MOST_ROWS}*, "
         f"of *{adaptation.MOST_DIMS}* values at all places together |",
+        f"| *{released.MOST_RUNS}* for each node with `caches: release` |",
+        f"| looks by which released caches are tuned | *{newest.KEPT}* and one batch for each node, of "
+        f"*{taps.MOST_VALUES}* values at each place |",
         f"| a file of learned caches | *{mib(store.MOST_BYTES)}, {store.MOST_CACHES} caches* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",

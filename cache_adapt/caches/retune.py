@@ -1,9 +1,9 @@
-"""Thresholds that follow what is shown, where every input runs to the network's end (Dai et al., 2024 [Apparate], §3). Pure.
+"""Thresholds that follow what is shown, where every input runs to the network's end. Pure.
 
-They are tuned on the newest 512 inputs as soon as too few of the newest 16 got the right answer (§3.2). At thresholds
-that let nobody leave all are right, so they are tuned every 128 inputs too, as places are adjusted in the paper (§3.3):
-a cache whose utility is negative is not asked until the next tuning. What it would have said is known all the same, so
-that it need not be tried.
+They are tuned on the newest 512 inputs as soon as too few of the newest 16 got the right answer (Dai et al., 2024
+[Apparate], §3.2). At thresholds that let nobody leave all are right, so they are tuned every 128 inputs too, as places
+are adjusted in the paper (§3.3): a cache whose utility is negative is not asked until the next tuning. What it would
+have said is known all the same, so that it need not be tried.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cache_adapt.exits.ramps import EVERY, Places, utilities
 from cache_adapt.exits.thresholds import Trigger
 
 DOUBT = 0.5
-"""How often the bound on wrong answers may be below the truth: each answer is compared, so nothing has to be certain."""
+"""How often the bound on wrong answers may be below the truth: each answer is compared, so nothing must be certain."""
 
 
 class Due:
@@ -25,8 +25,8 @@ class Due:
 
     def __init__(self, agreement: float) -> None:
         self._agreement = agreement
-        self._inputs = 0
-        self._begin()
+        self._inputs = self._since = 0
+        self._trigger, self._fell = Trigger(agreement), False
 
     def saw(self, right: Iterable[bool]) -> bool:
         """Take whether some more inputs got the right answer, in their order; True where it is time."""
@@ -35,11 +35,8 @@ class Due:
             self._inputs, self._since = self._inputs + 1, self._since + 1
         if self._inputs < KEPT or not (self._fell or self._since >= EVERY):
             return False
-        self._begin()
-        return True
-
-    def _begin(self) -> None:
         self._trigger, self._since, self._fell = Trigger(self._agreement), 0, False
+        return True
 
 
 def retuned(heard: Heard, costs: Costs, agreement: float) -> Tuned:

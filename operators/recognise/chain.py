@@ -203,10 +203,15 @@ class Chain:
         return allowed and link.gathers(stream.name, len(regions), call)
 
     def _book(self, stream: str, turns: Sequence[Turn], by_oracle: int) -> None:
-        """Enter what a frame's looks have cost and spared; what is finished counts as the answer of whose it is."""
+        """Enter what a frame's looks have cost and spared; what is finished counts as the answer of whose it is.
+
+        What is released has cost a run of the oracle; what it has cost beyond that the link enters itself.
+        """
         asked = list(zip(self.links, turns, strict=True))
+        by_oracle += sum(len(turn.answered) + len(turn.finished) for link, turn in asked if link.releases)
+        asked = [(link, turn) for link, turn in asked if not link.releases]
         shortcuts_s = sum(link.cost_s(turn) for link, turn in asked)
-        by_shortcuts = sum(len(turn.answered) for turn in turns)
+        by_shortcuts = sum(len(turn.answered) for _, turn in asked)
         by_shortcuts += sum(len(turn.finished) for link, turn in asked if link.within is not None)
         in_oracle = [turn for link, turn in asked if link.within is None]
         shortcuts_s -= sum(len(turn.finished) for turn in in_oracle if not turn.overheard) * self.books.oracle_s
@@ -283,6 +288,8 @@ class Chain:
         plan = node_plan(self._audited(link), audit, stream.audits.self_agreement)
         here = self._streams.is_here(stream.name, stream)
         standing = link.standing(stream.name) if here else stream.standings.get(link.key)
+        if link.releases:
+            plan = msgspec.structs.replace(plan, early_s=round(self.books.of(stream.name).seconds.early, 3))
         return plan if standing is None or stream.timeline is None else link.describe(plan, stream.timeline, standing)
 
     def _restore(self, link: Shortcut, stream: str, data: bytes) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,6 +36,9 @@ class FakeEngine:
         """Processor seconds of one item, by model; a test writes them down."""
         self.opening_s = 0.01
         """Processor seconds to load a model."""
+        self._releasing: set[str] = set()
+        self.runs_on: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0.0)
+        """Waits for the end of a run whose answers are out; a test may hold it, or have it fail."""
 
     def card(self, model: str) -> ModelCard:
         """See ``Inference``."""
@@ -54,6 +58,8 @@ class FakeEngine:
         """See ``Inference``: cuts pool the pictures themselves, to their sums."""
         card, answer = self._models[model]
         name = f"{model}+exits"
+        if exits.releases:
+            self._releasing.add(name)
         self._models[name] = card, partial(_run_with_exits, answer, exits)
         return name
 
@@ -70,10 +76,16 @@ class FakeEngine:
         self.loaded.append(model)
         return self.opening_s
 
-    async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
-        """See ``Inference``."""
+    async def infer(
+        self, model: str, batch: NDArray[Any], urgency: Urgency, early: asyncio.Future[list[NDArray[Any]]] | None = None
+    ) -> list[NDArray[Any]]:
+        """See ``Inference``; what has been answered early is followed by the rest after ``runs_on``."""
         self.asked.append((model, batch, urgency.deadline))
-        return self._models[model][1](batch)
+        outputs = self._models[model][1](batch)
+        if early is not None and model in self._releasing and _all_answered(ExitOutputs.of(outputs)):
+            early.set_result([np.zeros_like(outputs[0]), *outputs[1:]])
+            await self.runs_on()
+        return outputs
 
     def processor_s(self, model: str) -> float | None:
         """See ``Inference``."""
@@ -95,8 +107,12 @@ def _run_with_exits(answer: Answer, exits: Exits, batch: NDArray[Any]) -> list[N
             found = now.by_cut[cut].look(tap)
             place[found.hit], said[found.hit] = index, found.distribution[found.hit]
     version = np.full(count, now.version, np.int32)
-    taps = [tap[:, :0] if now.by_cut else tap] * len(exits.cuts)
+    taps = [tap[:, :0] if now.by_cut and not exits.releases else tap] * len(exits.cuts)
     return ExitOutputs(answer(batch)[0], place, version, said, taps).as_list()
+
+
+def _all_answered(found: ExitOutputs) -> bool:
+    return bool((found.place < len(found.taps)).all())
 
 
 def card_of(name: str, **changes: Any) -> ModelCard:

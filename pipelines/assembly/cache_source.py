@@ -44,7 +44,7 @@ def variant_source(known: Catalogue, model: str, agreement: float, samples: Path
 
 def _source(built: BuiltCaches | None, entry: Entry, samples: Path, agreement: float) -> CacheSource:
     runner, known = partial(JobRunner, CHILD, NAME), usable_validation(entry)
-    plan = partial(_places, entry) if known is None else lambda: known.plan
+    plan = partial(_plan, entry, None if built is None else built.tensors, known)
     return CacheSource(built, plan, runner, samples, agreement, known, entry.path.stat().st_size)
 
 
@@ -70,8 +70,11 @@ def usable_validation(entry: Entry) -> ValidationSet | None:
         return None
 
 
-def _places(entry: Entry) -> Sequence[CutPlan]:
+def _plan(entry: Entry, built: Sequence[str] | None, known: ValidationSet | None) -> Sequence[CutPlan]:
+    """The places of built caches, else those of the validation set, else where caches are tried."""
     # Imported where a network is cut: what reads graphs takes long to import.
-    from pipelines.measure.cache_places import cut_plan
+    from pipelines.measure.cache_places import cut_plan, cuts_at
 
-    return cut_plan(entry)
+    if built is not None:
+        return cuts_at(entry, built)
+    return cut_plan(entry) if known is None else known.plan

@@ -63,7 +63,8 @@ class Chains:
         links: list[Shortcut | None] = [heads, caches]
         for model in recogniser.roles.listed_shortcuts:
             variant = Variant(recogniser, model, books.costs)
-            links += [self._caches_in(variant, spec, engine, recogniser, books) if spec.caches else None, variant]
+            inside = spec.caches is True  # only the oracle's answers are released
+            links += [self._caches_in(variant, spec, engine, recogniser, books) if inside else None, variant]
         return [link for link in links if link is not None]
 
     def _heads(
@@ -79,6 +80,7 @@ class Chains:
 
     def _caches(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books) -> Caches:
         from operators.recognise.cached.caches import Caches
+        from operators.recognise.cached.released import ReleasedCaches
         from operators.recognise.cached.sampled_engine import SampledEngine
         from operators.recognise.cached.supply import CacheSupply
         from pipelines.assembly.cache_source import cache_source
@@ -89,8 +91,9 @@ class Chains:
         oracle = recogniser.roles.oracle
         samples = self.training.samples / f"{spec.name}.caches"
         source = cache_source(self.training.catalogue, oracle, self.rule.accuracy, samples)
-        source = replace(source, node=spec.name, elsewhere=self.training.elsewhere)
-        return Caches(recogniser, CacheSupply(engine.inner, engine, recogniser, source, books))
+        source = replace(source, node=spec.name, elsewhere=self.training.elsewhere, releases=spec.releases)
+        supply = CacheSupply(engine.inner, engine, recogniser, source, books)
+        return ReleasedCaches(recogniser, supply) if spec.releases else Caches(recogniser, supply)
 
     def _caches_in(
         self, variant: Variant, spec: RecogniseNode, engine: Inference, recogniser: Recogniser, books: Books

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from operators.recognise.cached.building import CutPlan
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, verify
-from serving.graphs.segments import CutPoint
+from serving.graphs.segments import CutPoint, cut_points
+from serving.graphs.shapes import with_item_size
 from serving.graphs.taps import tap_grid
 
 PLACES = (0.3, 0.5, 0.7)
@@ -29,9 +30,14 @@ def plan_of(points: Sequence[CutPoint]) -> list[CutPlan]:
 
 def cut_plan(entry: Entry) -> list[CutPlan]:
     """The places in a model; ModelError where its graph cannot be read."""
-    from serving.graphs.segments import cut_points
-    from serving.graphs.shapes import with_item_size
+    return plan_of(nearest(_points(entry)))
 
+
+def cuts_at(entry: Entry, tensors: Collection[str]) -> list[CutPlan]:
+    """Those of these cut tensors that a model has, in its order; ModelError where its graph cannot be read."""
+    return plan_of([point for point in _points(entry) if point.tensor in tensors])
+
+
+def _points(entry: Entry) -> list[CutPoint]:
     verify(entry)
-    network = with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
-    return plan_of(nearest(cut_points(network)))
+    return cut_points(with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape))

@@ -24,11 +24,18 @@ def caches_used(query: Query, known: Catalogue) -> Mapping[str, str]:
         roles = Roles.of(node.model, lambda model: known.find(parse(model).model).card)
         own = caches_in_oracle(node, roles.oracle)
         said = [_in_oracle(roles.oracle, query.accuracy, known)] if own else []
-        said += [
-            _in_variant(each, query.accuracy, known) for each in roles.listed_shortcuts if _is_of(each, roles.oracle)
-        ]
-        found[node.name] = "; ".join([*said, *_unlisted(node, roles.oracle, known)])
+        variants = [each for each in roles.listed_shortcuts if _is_of(each, roles.oracle)]
+        if node.releases:
+            said += [_released(roles.oracle), *(f"{each} runs without caches" for each in variants)]
+        else:
+            said += [_in_variant(each, query.accuracy, known) for each in variants]
+            said += _unlisted(node, roles.oracle, known)
+        found[node.name] = "; ".join(said)
     return found
+
+
+def _released(oracle: str) -> str:
+    return f"their answers go out while {oracle} runs on to its end, so that no processor time is saved"
 
 
 def _is_of(model: str, oracle: str) -> bool:

@@ -11,7 +11,7 @@ from pipelines.query.dag import lineage
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
 from pipelines.query.masks import MaskSpec
-from pipelines.query.nodes import FRAME, takes_frame
+from pipelines.query.nodes import FRAME, caches_in_oracle, takes_frame
 from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
 from serving.catalogue.cards import ModelCard, Task
 from serving.catalogue.lookup import Catalogue
@@ -66,9 +66,21 @@ def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, 
         return names, [*problems, *unusable]
     if problems:
         return None, problems
+    if isinstance(node, RecogniseNode) and node.releases:
+        problems = _release_problems((*path, "caches"), node, catalogue)
     if isinstance(node, DetectNode):
         return node.labels or classes, _label_problems(path, node, classes)
-    return (*classes, UNKNOWN), []
+    return (*classes, UNKNOWN), problems
+
+
+def _release_problems(path: KeyPath, node: RecogniseNode, catalogue: Catalogue) -> list[Problem]:
+    """Answers go out early where the oracle runs anyway, so that they can be compared with its own."""
+    from operators.audits.roles import Roles  # brings numpy, which other queries do without
+
+    oracle = Roles.of(node.model, lambda model: catalogue.find(parse(model).model).card).oracle
+    if caches_in_oracle(node, oracle):
+        return []
+    return [Problem(path, f"release is for the oracle: list {oracle!r} as a model, or set caches: true")]
 
 
 def _gallery(path: KeyPath, gallery: Path) -> tuple[Words, list[Problem]]:

@@ -128,8 +128,8 @@ class RecogniseNode(Node):
     """A directory with one folder of pictures per identity."""
     specialize: bool = False
     """Train a small head for the classes that a stream shows most, and ask the model about the others only."""
-    caches: bool = False
-    """Let learned caches inside the model answer where they are sure; the rest of it runs for the others only."""
+    caches: Literal[True, False, "release"] = False
+    """Let learned caches inside the model answer where they are sure; ``release``: early, and all of it runs on."""
     answer: Literal["track", "look"] | None = None
     """``track``: for the object, by all looks at it; ``look``: for each frame. Default: ``track`` if it is tracked."""
 
@@ -144,7 +144,14 @@ class RecogniseNode(Node):
     def _caches_answer_classes(self) -> RecogniseNode:
         if self.caches and self.gallery is not None:
             raise ValueError("caches answer classes: remove caches, or the gallery")
+        if self.releases and self.specialize:
+            raise ValueError("specialize spares runs of the model, caches: release spares none: remove one of them")
         return self
+
+    @property
+    def releases(self) -> bool:
+        """Whether answers of caches go out while the model runs on."""
+        return self.caches == "release"
 
 
 def is_planned(node: DetectNode | TrackNode | RecogniseNode) -> bool:
@@ -156,12 +163,12 @@ def is_planned(node: DetectNode | TrackNode | RecogniseNode) -> bool:
 
 def caches_in_oracle(node: RecogniseNode, oracle: str) -> bool:
     """Whether caches in the oracle can be of use: an oracle that the node does not list only audits."""
-    return node.caches and oracle in node.model
+    return bool(node.caches) and oracle in node.model
 
 
 def learns(node: DetectNode | TrackNode | RecogniseNode) -> bool:
     """Whether the node learns from what its streams show."""
-    return isinstance(node, RecogniseNode) and (node.specialize or node.caches)
+    return isinstance(node, RecogniseNode) and (node.specialize or bool(node.caches))
 
 
 NOTHING_LEARNS = (

@@ -32,7 +32,8 @@ def render(report: RunReport) -> Group:
         parts.append(specialization_text.table(report.specialization))
         parts += [Text(line) for line in specialization_text.stories(report.specialization)]
     if report.audits:
-        lines = [*_paces(report.audits), *_unsure(report.audits), *_by_themselves(report.audits)]
+        lines = [*_paces(report.audits), *_early(report.audits), *_unsure(report.audits)]
+        lines += _by_themselves(report.audits)
         lines += _switch_offs(report.audits)
         parts += [_audits(report.audits), *(Text(line) for line in lines)]
     return Group(*parts)
@@ -139,6 +140,12 @@ def _paces(audits: Iterable[AuditReport]) -> Iterable[str]:
         if audit.plan.pace is not None:
             detected = 1 - audit.plan.shortcut_share
             yield f"{_what(audit)}: the detector ran on {detected:.0%} of the frames; it {audit.plan.pace}"
+
+
+def _early(audits: Iterable[AuditReport]) -> Iterable[str]:
+    for audit in audits:
+        if audit.plan.early_s is not None:
+            yield f"{_what(audit)}: that answers came earlier has cost {audit.plan.early_s:.2f} s of processor time"
 
 
 def _unsure(audits: Iterable[AuditReport]) -> Iterable[str]:

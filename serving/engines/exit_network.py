@@ -61,7 +61,7 @@ class ExitNetwork:
             raise ModelError(f"model {self._name!r} was given an empty batch")
 
     def run(self, batch: Array, tell: Tell | None = None) -> list[Array]:
-        """``ExitOutputs`` as a list; ``tell``: where answers are released, it is told of each item as it is answered."""
+        """``ExitOutputs`` as a list; ``tell``: where answers are released, is told of items as they are answered."""
         now = self._exits.begun()
         self._make_room(len(batch))
         self._handed[0][: len(batch)] = batch

@@ -1,4 +1,4 @@
-"""A network whose answers go out while their batch runs on (Dai et al., 2024 [Apparate], §3): one request after the other."""
+"""A network whose answers go out while their batch runs on (Dai et al., 2024 [Apparate], §3)."""
 
 from __future__ import annotations
 

@@ -35,6 +35,10 @@ class Ledger:
         self.seconds.answered(by_oracle, by_shortcuts, oracle_s, shortcuts_s)
         self.purse.saved(by_shortcuts * oracle_s - shortcuts_s)
 
+    def hurried(self, seconds: float) -> None:
+        """Answers came earlier at this cost; the purse does not pay it, since the query has asked for it."""
+        self.seconds.early += seconds
+
 
 class Books:
     """The ledgers by stream; those of streams that are gone stay for the report."""

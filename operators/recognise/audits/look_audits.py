@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,9 @@ from operators.recognise.shortcuts.shortcut import Evidence, Outcome, Shortcut, 
 from operators.wire.disagreement import Finding
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
+
+ALWAYS = 0.0
+"""The coin for an answer that is compared in any case."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +63,13 @@ class LookAudits:
         for link, turn in turns:
             audit, room = stream.audits.of(link.key), self._bench.can_audit()
             audit.by_oracle(len(regions) - len(turn.answered))
-            tickets = [audit.by_shortcut(self._coin(frame, link, region), room) for region in turn.answered]
-            drawn = [(each, ticket) for each, ticket in zip(turn.answered, tickets, strict=True) if ticket]
-            if drawn:
-                self._draw(stream, frame, link, turn.token, drawn)
+            if turn.own is not None:
+                self._compare_all(stream, frame, link, turn, turn.own)
+            else:
+                tickets = [audit.by_shortcut(self._coin(frame, link, region), room) for region in turn.answered]
+                drawn = [(each, ticket) for each, ticket in zip(turn.answered, tickets, strict=True) if ticket]
+                if drawn:
+                    self._draw(stream, frame, link, turn.token, drawn)
             if link.within is not None:
                 self._draw_heard(stream, frame, link, turn)
             else:
@@ -96,6 +103,29 @@ class LookAudits:
                 for (region, ticket), crop in zip(drawn, crops, strict=True)
             ],
         )
+
+    def _compare_all(
+        self, stream: NodeStream, frame: Frame, link: Shortcut, turn: Turn, own: asyncio.Future[Sequence[Attribute]]
+    ) -> None:
+        """Compare every answer with what the oracle itself says, once it has: no coin is tossed, nothing is paid."""
+        audit = stream.audits.of(link.key)
+        crops = self._bench.oracle.crops(frame, turn.answered)
+        drawn = [
+            _Drawn(stream, link, ticket, turn.token, region.attributes[-1], crop.copy())
+            if (ticket := audit.by_shortcut(ALWAYS)) is not None
+            else None
+            for region, crop in zip(turn.answered, crops, strict=True)
+        ]
+        own.add_done_callback(partial(self._ran_on, drawn))
+
+    def _ran_on(self, drawn: Sequence[_Drawn | None], own: asyncio.Future[Sequence[Attribute]]) -> None:
+        """The oracle's run has ended, or failed: then the answers are not compared."""
+        looks = None if own.cancelled() or own.exception() is not None else own.result()
+        for place, each in enumerate(drawn):
+            if each is not None and looks is not None:
+                self._tell(each, looks[place])
+            elif each is not None:
+                self._give_up(each)
 
     def _draw_heard(self, stream: NodeStream, frame: Frame, link: Shortcut, turn: Turn) -> None:
         """Have the oracle look at what a shortcut has said unseen, within another one's network."""

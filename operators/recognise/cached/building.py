@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from cache_adapt.caches.job import CachesAnswer, CachesJob, CutJob
+from cache_adapt.caches.tune import Costs
 from learning.job_child import LARGEST_BYTES
 from serving.common.untrusted import decode
 
@@ -58,6 +59,12 @@ class Network:
     """In dataflow order."""
     validation: Path | None = None
     """The directory of its validation set, with the same cuts; None: there is none."""
+
+
+def costs_of(plan: Sequence[CutPlan], cuts: Sequence[int], lookups: Sequence[float], look_s: float) -> Costs:
+    """What looks take with caches at some ``cuts`` of a plan, by their places; ``lookups``: seconds at each of them."""
+    until = [plan[cut].share * look_s + (cut + 1) * CUT_S for cut in cuts]
+    return Costs(until, lookups, look_s + len(plan) * CUT_S, look_s)
 
 
 def job(

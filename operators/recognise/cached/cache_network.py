@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,22 +17,35 @@ from serving.engines.exits import Answering, ExitOutputs, Exits
 from serving.scheduling.urgency import Urgency
 
 if TYPE_CHECKING:
+    from cache_adapt.caches.learned_cache import LearnedCache
     from cache_adapt.caches.store import BuiltCaches
+
+
+class Run(NamedTuple):
+    """A run that has ended, or whose answers are there before it has."""
+
+    outputs: ExitOutputs
+    """Those of the whole, or so far."""
+    rest: asyncio.Future[list[Array]] | None
+    """The outputs of the whole when it has ended; None: it has."""
 
 
 class CacheNetwork:
     """One oracle, cut at a few places."""
 
-    def __init__(self, engine: Inference, oracle: str, cuts: Sequence[str]) -> None:
-        """``cuts``: tensors in dataflow order. Nobody answers there yet."""
+    def __init__(self, engine: Inference, oracle: str, cuts: Sequence[str], releases: bool = False) -> None:
+        """``cuts``: tensors in dataflow order. Nobody answers there yet. ``releases``: see ``Exits``."""
         self.cuts = tuple(cuts)
         self.costs = UnitCosts(engine)
         self.oracle = oracle
-        self.exits = Exits(cuts)
+        self.exits = Exits(cuts, releases)
         self._engine = engine
         self.name = engine.add_exits(oracle, self.exits)
         self._versions = 0
-        self._built: BuiltCaches | None = None
+        self.built: BuiltCaches | None = None
+        """The caches of the present version, as they came."""
+        self._asked: Sequence[LearnedCache] = ()
+        """Those that answer, with their present thresholds."""
         self.is_open = False
         """Whether it was loaded once."""
 
@@ -47,13 +62,22 @@ class CacheNetwork:
 
     def answer_with(self, built: BuiltCaches) -> None:
         """From the next batch on these answer; raises ValueError where they are for other cuts."""
-        self._versions, self._built = self._versions + 1, built
-        by_cut = {cache.tensor: cache for cache in built.caches}
-        self.exits.exchange(Answering(by_cut, built.card.classes, self._versions))
+        self._exchange(built, built.caches, self._versions + 1)
+        self._versions, self.built = self._versions + 1, built
+
+    def tune(self, thresholds: Mapping[str, float]) -> None:
+        """From the next batch on the same caches, by their tensors, are so sure; those left out are not asked.
+
+        They stay of one version: what is known of their answers is known of whoever chooses their thresholds.
+        """
+        assert self.built is not None
+        asked = [each for each in self.built.caches if each.tensor in thresholds]
+        asked = [replace(each, threshold=thresholds[each.tensor]) for each in asked]
+        self._exchange(self.built, asked, self._versions)
 
     def withdraw(self) -> None:
         """From the next batch on nobody answers."""
-        self._built = None
+        self.built, self._asked = None, ()
         self.exits.exchange(Answering({}))
 
     def be_silent_once(self) -> None:
@@ -65,7 +89,7 @@ class CacheNetwork:
         count, through = len(found.place), len(self.cuts)
         place = np.full(count, through, np.int32)
         said = np.zeros((count, self.exits.now.classes), np.float32)
-        for cache in self._built.caches if self._built is not None else ():
+        for cache in self._asked:
             staying = np.flatnonzero(place == through)
             if not len(staying):
                 break
@@ -81,9 +105,27 @@ class CacheNetwork:
         batch, _ = await prepared(self._engine.card(self.oracle).input, crops)
         return ExitOutputs.of(await self._engine.infer(self.name, batch, urgency))
 
+    async def release(self, crops: Sequence[Image], urgency: Urgency) -> Run:
+        """Run crops through; returns as soon as caches have answered for all of them, else at the end."""
+        batch, _ = await prepared(self._engine.card(self.oracle).input, crops)
+        early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
+        whole = asyncio.ensure_future(self._engine.infer(self.name, batch, urgency, early))
+        try:
+            await asyncio.wait({early, whole}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            whole.cancel()
+            raise
+        if early.done():
+            return Run(ExitOutputs.of(early.result()), whole)
+        return Run(ExitOutputs.of(await whole), None)
+
     async def go_on(self, rest: Rest, rows: Array, urgency: Urgency) -> ExitOutputs:
         """Run what somebody else has begun with, as far as it has to go."""
         return ExitOutputs.of(await self._engine.infer(rest.name, rows, urgency))
+
+    def _exchange(self, built: BuiltCaches, asked: Sequence[LearnedCache], version: int) -> None:
+        self.exits.exchange(Answering({cache.tensor: cache for cache in asked}, built.card.classes, version))
+        self._asked = asked
 
     def look_s(self, rest: Rest | None = None) -> float:
         """Processor seconds of one look, over looks of late; 0 as long as they are not known.

@@ -23,7 +23,7 @@ class CacheSource:
     built: BuiltCaches | None
     """Caches from a file; None: they are made from looks."""
     plan: Callable[[], Sequence[CutPlan]]
-    """Chooses places in the oracle, in a thread; ModelError where it cannot be cut."""
+    """Chooses places in the oracle, in a thread, or finds those of built caches; ModelError where it cannot be cut."""
     runner: Callable[[], Runner]
     """Makes who builds; called once, when the first caches are due."""
     samples: Path
@@ -40,6 +40,9 @@ class CacheSource:
     clock: Clock = SYSTEM
     variant: str | None = None
     """The variant that the caches, which are built, sit in, by its name in the query; None: the oracle."""
+
+    releases: bool = False
+    """Whether answers go out early, and all looks run to the network's end."""
 
     @property
     def is_adapted(self) -> bool:

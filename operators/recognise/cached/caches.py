@@ -90,6 +90,7 @@ class Caches(Shortcut):
             return None
         took = ThreadTime()
         heard = await in_thread(took.of(partial(network.as_if_answered, found)))
+        self._supply.ran(frame.stream, heard)
         self._supply.listened(frame.stream, len(regions), took.seconds)
         said = [self._said(heard, row) if heard.place[row] < len(network.cuts) else None for row in range(len(regions))]
         token = int(heard.version[0])
@@ -116,12 +117,16 @@ class Caches(Shortcut):
     def learned(self, frame: Frame, turn: Turn) -> None:
         """Leave caches that cost more than they save; have some made where there are none and that may pay."""
         if turn.token is not None:
-            begun_s = turn.halfway.spared_s if turn.halfway else 0.0
-            self._supply.looked(len(turn.answered), len(turn.rest), self.cost_s(turn), begun_s)
+            self._account(frame, turn)
         words = [region.attributes[-1].label for region in (*turn.answered, *turn.rest)]
         self._supply.named(frame.stream, turn.token, len(turn.answered), words)
         if self.within is None or turn.allowed:
             self._supply.make_where_due()
+
+    def _account(self, frame: Frame, turn: Turn) -> None:
+        """Note what a turn has cost and spared."""
+        begun_s = turn.halfway.spared_s if turn.halfway else 0.0
+        self._supply.looked(len(turn.answered), len(turn.rest), self.cost_s(turn), begun_s)
 
     def audited(self, outcome: Outcome) -> None:
         """Count how often caches agree; they learn from what the oracle says, whoever asked it."""

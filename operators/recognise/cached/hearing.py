@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.caches.store import BuiltCaches
-from cache_adapt.caches.tune import Costs, Heard, Tuned, tuned
-from operators.recognise.cached.building import CUT_S, CutPlan
+from cache_adapt.caches.tune import Heard, Tuned, tuned
+from operators.recognise.cached.building import CutPlan, costs_of
 from operators.recognise.classifier import Classifier, probabilities
 from serving.engines.exits import ExitOutputs
 
@@ -71,9 +71,8 @@ class Hearing:
 
     def best(self, look_s: float, agreement: float) -> Tuned | None:
         """The caches that are to answer, where a look takes so long; None where none pay."""
-        until = [self._plan[cut].share * look_s + (cut + 1) * CUT_S for cut in self._cuts]
         lookups = [spent_s / max(self.looks, 1) for spent_s in self._spent_s]
-        costs = Costs(until, lookups, look_s + len(self._plan) * CUT_S, look_s)
+        costs = costs_of(self._plan, self._cuts, lookups, look_s)
         return tuned(Heard(np.concatenate(self._errors, axis=1), np.concatenate(self._right, axis=1)), costs, agreement)
 
     def chosen(self, best: Tuned, agreement: float) -> BuiltCaches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -53,13 +54,15 @@ class SampledEngine:
         """See ``Inference``."""
         return await self.inner.load(model)
 
-    async def infer(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
+    async def infer(
+        self, model: str, batch: NDArray[Any], urgency: Urgency, early: asyncio.Future[list[NDArray[Any]]] | None = None
+    ) -> list[NDArray[Any]]:
         """See ``Inference``."""
         if model in self._rests:
             return await self._rest(model, batch, urgency)
         network = self._network(model, len(batch), urgency)
         if network is None:
-            return await self.inner.infer(model, batch, urgency)
+            return await self.inner.infer(model, batch, urgency, early)
         try:
             found = ExitOutputs.of(await self.inner.infer(network, batch, urgency))
         except TooLate:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from operators.inference import Inference
 from operators.recognise.account.books import Books
@@ -16,6 +19,7 @@ from operators.recognise.cached.made_elsewhere import MadeElsewhere, Order
 from operators.recognise.cached.made_here import MadeHere
 from operators.recognise.cached.makers import CacheMaker
 from operators.recognise.cached.sampled_engine import SampledEngine
+from operators.recognise.cached.thresholds import FollowedThresholds
 from operators.recognise.classifier import Classifier
 from serving.common.threads import in_thread
 from serving.engines.exits import ExitOutputs
@@ -53,6 +57,7 @@ class CacheSupply:
         self.model = source.variant or recogniser.roles.oracle
         """The network that the caches sit in."""
         self._maker: CacheMaker | None = None
+        self._thresholds: FollowedThresholds | None = None
         self._opening: asyncio.Task[None] | None = None
         self._lost_s, self._turns = 0.0, 0
         if sampled is not None:
@@ -77,19 +82,22 @@ class CacheSupply:
     async def _prepare(self) -> None:
         built = self._source.built
         if built is not None:
-            self.network = CacheNetwork(self._engine, self.model, built.tensors)
+            self.network = CacheNetwork(self._engine, self.model, built.tensors, self._source.releases)
             if self._source.variant is None:
                 await self.network.prepare()
                 self.network.answer_with(built)
-            if not self._source.is_adapted:
+            if not (self._source.is_adapted or self._source.releases):
                 return
         plan = await in_thread(self._source.plan)
         if not plan:
             log.info("%s: there is no place for a cache", self.model)
             return
         if self.network is None:
-            self.network = CacheNetwork(self._engine, self.model, [cut.tensor for cut in plan])
-        self._maker = self._made_for(self.network, plan)
+            self.network = CacheNetwork(self._engine, self.model, [cut.tensor for cut in plan], self._source.releases)
+        if built is None or self._source.is_adapted:
+            self._maker = self._made_for(self.network, plan)
+        if self._source.releases:
+            self._follow(self.network, plan)
 
     def looked(self, answered: int, through: int, cost_s: float, begun_s: float = 0.0) -> None:
         """Note what a turn has cost and spared; caches are withdrawn where they do not pay.
@@ -180,6 +188,21 @@ class CacheSupply:
             log.warning("%s: no caches: %s", self.model, error)
             self._maker = None
 
+    def ran(self, stream: str, found: ExitOutputs) -> None:
+        """Looks went to the end with open taps, and caches have answered on the way, or would have."""
+        if self._thresholds is not None:
+            self._thresholds.ran(stream, found)
+
+    def released(self, stream: str, found: ExitOutputs) -> None:
+        """A run that releases has ended: thresholds follow it, and its looks may become samples."""
+        self.ran(stream, found)
+        if self._to_keep(len(found.place)):
+            self.sampled(replace(found, place=np.full_like(found.place, len(found.taps))))
+
+    def hurried(self, stream: str, seconds: float) -> None:
+        """Early answers have cost a stream so much beyond the oracle's own run."""
+        self._books.of(stream).hurried(seconds)
+
     def forget(self, stream: str) -> None:
         """Drop what is known of a stream."""
         if self._maker is not None:
@@ -191,6 +214,8 @@ class CacheSupply:
             await self._maker.settled()
         if self._opening is not None:
             await asyncio.wait([self._opening])
+        if self._thresholds is not None:
+            await self._thresholds.settled()
 
     async def close(self) -> None:
         """Give up what is being made."""
@@ -199,6 +224,11 @@ class CacheSupply:
             await asyncio.wait([self._opening])
         if self._maker is not None:
             await self._maker.close()
+        if self._thresholds is not None:
+            await self._thresholds.settled()
+
+    def _follow(self, network: CacheNetwork, plan: Sequence[CutPlan]) -> None:
+        self._thresholds = FollowedThresholds(network, plan, self._recogniser, self._books, self._source.agreement)
 
     def _made_for(self, network: CacheNetwork, plan: Sequence[CutPlan]) -> CacheMaker:
         source, card = self._source, self._engine.card(self.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ class Turn:
     """What the oracle has computed of regions of ``rest``: whoever runs it for them next goes on from there."""
     overheard: Sequence[Overheard] = ()
     """All regions, where the shortcut only listened; what is ``finished`` has cost what it costs by itself then."""
+    own: asyncio.Future[Sequence[Attribute]] | None = None
+    """What the oracle itself says of each region of ``answered``, where it runs on for them; fails if that run does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +122,9 @@ class Shortcut(Protocol):
     within: str | None = None
     """The key of the shortcut in whose network it sits: it answers only where that one may, what it does not answer is
     that one's answer, and the oracle looks at what it would have said by ``listen``, in the background."""
+    releases: bool = False
+    """Whether the oracle runs to its end for all regions whatever it answers: its answers come early, and save no work.
+    The query has asked for what that costs."""
     follows_content: bool = True
     """Whether it learns from the stream; then it is reported from the first frame on, with a timeline."""
 

@@ -14,6 +14,8 @@ from cache_adapt.caches import store
 from operators.recognise.cached import validation
 from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.caches import Caches
+from operators.recognise.cached.released import ReleasedCaches
+from operators.recognise.shortcuts.variant import Variant
 from operators.testing import FakeEngine
 from pipelines.assembly.build import build_operator
 from pipelines.assembly.cache_source import cache_source
@@ -21,9 +23,10 @@ from pipelines.assembly.chains import Chains
 from pipelines.assembly.head_training import HeadTraining
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.measure.cache_files import caches_file, validation_folder
-from pipelines.measure.cache_places import cut_plan
+from pipelines.measure.cache_places import cut_plan, cuts_at
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.variants.variant import parse
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.operators.recognise.cached.paints import built, named, validation_set
 
@@ -110,6 +113,27 @@ async def test_a_node_with_caches_gets_the_link_before_the_variant(tmp_path):
     chain = build_operator(spec, engine, Chains(Shortcuts("q"), Rule(0.95), training))
     assert [type(link) for link in chain.links] == [Caches]
     await trainer.close()
+
+
+@pytest.mark.parametrize("models", [("street-kind",), ("street-kind", "street-kind@onnxruntime-int8")])
+async def test_a_node_that_releases_gets_one_link_whose_answers_go_out_early(tmp_path, models):
+    entry = KNOWN.find("street-kind")
+    store.write(caches_file(entry), of_shipped(0.97))
+    store.write(caches_file(entry, parse("street-kind@onnxruntime-int8")), of_shipped(0.97))
+    engine = FakeEngine(**dict.fromkeys(models, (entry.card, named)))
+    trainer = ThreadSpecializer()
+    training = HeadTraining(KNOWN, [tmp_path], trainer, tmp_path / "samples")
+    spec = RecogniseNode(name="kind", task="recognise", input="track", model=models, caches="release", answer="look")
+    chain = build_operator(spec, engine, Chains(Shortcuts("q"), Rule(0.95), training))
+    assert [type(link) for link in chain.links] == [ReleasedCaches, Variant][: len(models)]
+    await trainer.close()
+
+
+def test_places_of_built_caches_are_found_again():
+    entry = KNOWN.find("street-kind")
+    plan = cut_plan(entry)
+    made = built(cuts=[cut.tensor for cut in plan[:2]])
+    assert cuts_at(entry, made.tensors) == plan[:2]
 
 
 def test_caches_do_not_go_with_a_gallery(tmp_path):

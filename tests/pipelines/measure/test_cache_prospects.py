@@ -109,6 +109,15 @@ def test_a_variant_without_caches_or_with_those_of_another_says_so(tmp_path):
     assert line.endswith(": it runs without")
 
 
+def test_of_released_caches_it_says_that_they_save_nothing(tmp_path):
+    store_caches(0.97)
+    line = said(tmp_path, caches=", caches: release")["kind"]
+    assert "will be used at 2 places" in line
+    assert "go out while street-kind runs on to its end, so that no processor time is saved" in line
+    both = said(tmp_path, caches=", caches: release", model=f"[street-kind, {INT8.id}]")["kind"]
+    assert both.endswith(f"{INT8.id} runs without caches")
+
+
 def test_caches_in_a_variant_that_is_not_listed_are_pointed_at(tmp_path):
     store_int8_caches(tmp_path)
     assert f"caches are built for {INT8.id}: list it as a model to have them used" in said(tmp_path)["kind"]

@@ -22,6 +22,7 @@ from operators.recognise.account.books import Books
 from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.caches import Caches
+from operators.recognise.cached.released import ReleasedCaches
 from operators.recognise.cached.sampled_engine import EVERY, SampledEngine
 from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.cached.validation import ValidationSet, read, write
@@ -82,19 +83,23 @@ class World:
         clock: Clock = SYSTEM,
         every: int = EVERY,
         validation: ValidationSet | None = None,
+        releases: bool = False,
     ) -> None:
         early = card_of("tiny", task="embed", classes=[]), named
         self.engine = FakeEngine(oracle=(ORACLE_CARD, named), tiny=early)
-        self.engine.costs_s = {"oracle": 0.010, "oracle+exits": 0.006, "oracle+half": 0.005}
+        exits_s = 0.011 if releases else 0.006
+        self.engine.costs_s = {"oracle": 0.010, "oracle+exits": exits_s, "oracle+half": 0.005}
         self.sampled = SampledEngine(self.engine, "oracle", every)
         self.recogniser = Classifier(self.sampled, Roles.of(["oracle"], self.engine.card), "paint")
         self.books = Books("oracle", UnitCosts(self.engine), purse())
         self.builder = builder or Builder(CachesAnswer(error="no caches pay"))
         plan = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
         source = CacheSource(caches, lambda: plan, lambda: self.builder, directory / "samples", 0.97)
-        source = replace(source, node="paint", elsewhere=elsewhere, clock=clock, validation=validation)
+        source = replace(source, node="paint", elsewhere=elsewhere, clock=clock)
+        source = replace(source, validation=validation, releases=releases)
         self.supply = CacheSupply(self.engine, self.sampled, self.recogniser, source, self.books)
-        self.caches, self.oracle = Caches(self.recogniser, self.supply), Oracle(self.recogniser)
+        kind = ReleasedCaches if releases else Caches
+        self.caches, self.oracle = kind(self.recogniser, self.supply), Oracle(self.recogniser)
 
 
 def validation_set(directory: Path, count: int = 90) -> ValidationSet:

@@ -145,7 +145,7 @@ def broken(world: World) -> None:
     """From now on the network with exits does not run; the oracle does."""
     infer = world.engine.infer
 
-    async def refused(model: str, batch: np.ndarray, urgency: Urgency) -> list[np.ndarray]:
+    async def refused(model: str, batch: np.ndarray, urgency: Urgency, early: object = None) -> list[np.ndarray]:
         if model == "oracle+exits":
             raise ModelError("a kernel is missing")
         return await infer(model, batch, urgency)
