@@ -78,7 +78,8 @@ class _Following:
 
     def took(self, found: ExitOutputs) -> bool:
         """Take looks; returns whether it is time to tune."""
-        words, answers = self._recogniser.words, self._recogniser.words(self._probabilities(found))
+        words = self._recogniser.words
+        answers = words(probabilities(self._recogniser.card, found.scores))
         self.newest.add([found.taps[cut] for cut in self._cuts], answers)
         right, said = np.ones(len(answers), np.bool_), found.place < len(found.taps)
         if said.any():
@@ -92,6 +93,3 @@ class _Following:
         best = retuned(heard(looks), costs_of(plan, self._cuts, self._lookups, look_s), self._agreement)
         chosen = zip(best.chosen, best.thresholds, strict=True)
         return {self.built.caches[place].tensor: threshold for place, threshold in chosen}
-
-    def _probabilities(self, found: ExitOutputs) -> np.ndarray:
-        return probabilities(self._recogniser.card, found.scores)

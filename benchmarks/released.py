@@ -1,0 +1,252 @@
+"""What it gains and costs that answers go out while the batch runs on (Dai et al., 2024 [Apparate], §5.2).
+
+ResNet-18 on the CIFAR-10 test images: caches are built on one half, looks are made at the other, in the real backend on
+one thread. The same image is looked at in three ways, in random order: by the network ``whole``; with caches, where it
+leaves the batch (``compaction``); with the same caches, where only its answer leaves (``release``). Latency is the
+time until the answer is on the event loop; where four requests share a batch, since the device was free for it. The
+paper's goal: the median falls, and the tail is at most 1.02 times that of the whole network. Thresholds stay as they
+were built.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+import yaml
+from threadpoolctl import threadpool_limits
+
+from benchmarks.caches_images_parts.cases import NAME, Case, cases
+from benchmarks.harness import Outcome, Row, run
+from cache_adapt.caches.build import Network, build
+from cache_adapt.caches.explore import Wanted, explore
+from cache_adapt.caches.job import lookup_s
+from cache_adapt.caches.store import BuiltCaches
+from cache_adapt.exits.certify import Constraint
+from pipelines.measure.tapped_pictures import built_whole, tapped_pictures
+from serving.backend import Backend
+from serving.catalogue.lookup import Catalogue, file_sha256
+from serving.common.tensors import Array
+from serving.engines.exits import Answering, ExitOutputs, Exits
+from serving.loading.bounds import NetworkBounds
+from serving.scheduling.urgency import Urgency
+
+TARGETS = (0.97, 0.99)
+FORMS = ("FC(64)",)
+SHARING = (1, 4)
+"""Requests of one batch, of one image each."""
+TURNS = {1: 1000, 4: 150}
+QUICK, QUICK_TURNS, UNCOUNTED = 200, {1: 20, 4: 5}, 5
+WAYS = ("whole", "compaction", "release")
+NO_HASTE = Urgency(math.inf)
+
+
+class Look(NamedTuple):
+    """One image, and the answer."""
+
+    latency_s: float
+    answer: int
+    early: bool
+    """Whether a cache has answered."""
+
+
+class Turn(NamedTuple):
+    """One batch."""
+
+    looks: Sequence[Look]
+    processor_s: float
+
+
+class Nothing(NamedTuple):
+    """What an exit says that answers nothing."""
+
+    distribution: Array
+    hit: Array
+
+
+class Door:
+    """An exit that answers nothing, and holds the device until others wait behind."""
+
+    def __init__(self) -> None:
+        self.reached, self.open = threading.Event(), threading.Event()
+
+    def look(self, features: Array) -> Nothing:
+        """See ``Exit``."""
+        self.reached.set()
+        self.open.wait()
+        return Nothing(np.zeros((len(features), 1), np.float32), np.zeros(len(features), np.bool_))
+
+
+@dataclass(frozen=True)
+class Served:
+    """The network in the backend, by way, and once more with a door."""
+
+    backend: Backend
+    names: Mapping[str, str]
+    held: str
+    door: Door
+
+    async def turn(self, way: str, items: Array) -> Turn:
+        """Look at these items; where there are several, they wait behind the door and become one batch."""
+        before = await self._at_the_door(items[:1]) if len(items) > 1 else None
+        looks = [asyncio.create_task(self._look(way, item[None])) for item in items]
+        if before is not None:
+            await asyncio.sleep(0)  # they are asked for now
+            self.door.open.set()
+            await before
+        began_s, used_s = time.perf_counter(), time.process_time()
+        found = await asyncio.gather(*looks)
+        took_s = time.process_time() - used_s
+        return Turn([look._replace(latency_s=look.latency_s - began_s) for look in found], took_s)
+
+    async def _at_the_door(self, item: Array) -> asyncio.Task[list[Array]]:
+        """A request that occupies the device."""
+        self.door.open.clear()
+        self.door.reached.clear()
+        before = asyncio.create_task(self.backend.infer(self.held, item, NO_HASTE))
+        await asyncio.to_thread(self.door.reached.wait)
+        return before
+
+    async def _look(self, way: str, item: Array) -> Look:
+        """Its latency counts from the beginning of the clock."""
+        early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
+        whole = asyncio.ensure_future(self.backend.infer(self.names[way], item, NO_HASTE, early))
+        await asyncio.wait({early, whole}, return_when=asyncio.FIRST_COMPLETED)
+        out_s, outputs = time.perf_counter(), early.result() if early.done() else whole.result()
+        await whole
+        if way == "whole":
+            return Look(out_s, int(outputs[0].argmax()), False)
+        found = ExitOutputs.of(outputs)
+        answered = bool(found.place[0] < len(found.taps))
+        return Look(out_s, int((found.distribution if answered else found.scores).argmax()), answered)
+
+
+def measure(quick: bool) -> Outcome:
+    """A row for each target, number of requests in a batch, and way."""
+    with threadpool_limits(1, user_api="blas"), tempfile.TemporaryDirectory() as folder:  # one thread, as in a worker
+        case = next(cases(QUICK if quick else None))
+        known = _catalogue(Path(folder), case)
+        rows = [
+            row
+            for target, built in _built(known, case)
+            for row in asyncio.run(_rows(known, case, target, built, quick))
+        ]
+    return Outcome(rows, headline(rows), partial(_draw, rows))
+
+
+def headline(rows: Sequence[Row]) -> dict[str, Any]:
+    """By target and requests in a batch: each way's median and 99th percentile over those of the whole network."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        whole = next(each for each in rows if _setting(each) == _setting(row) and each["way"] == "whole")
+        if row is not whole:
+            ratios = [round(row[key] / whole[key], 3) for key in ("median_ms", "p99_ms", "processor_ms")]
+            found.setdefault(f"{row['target']:g} × {row['requests']}", {})[row["way"]] = ratios
+    return found
+
+
+def _setting(row: Row) -> tuple[float, int]:
+    return row["target"], row["requests"]
+
+
+def _catalogue(folder: Path, case: Case) -> Catalogue:
+    """The network as a model directory."""
+    directory = folder / NAME
+    directory.mkdir()
+    onnx.save(case.model, directory / "net.onnx")
+    size, classes = case.learnt.shape[2], [f"class-{number}" for number in range(10)]
+    card = {"name": NAME, "version": "1", "task": "classify", "file": "net.onnx", "classes": classes}
+    card |= {"sha256": file_sha256(directory / "net.onnx"), "licence": "MIT", "source": "https://www.cs.toronto.edu"}
+    (directory / "model.yaml").write_text(yaml.safe_dump({**card, "input": {"width": size, "height": size}}))
+    return Catalogue([folder])
+
+
+def _built(known: Catalogue, case: Case) -> Iterator[tuple[float, BuiltCaches]]:
+    """Caches for each target, where they pay."""
+    entry = known.find(NAME)
+    network = built_whole(entry, entry.path, "fp32")
+    tapped = tapped_pictures(network, case.learnt, lambda what, share: None)
+    for target in TARGETS:
+        wanted = Wanted(Constraint(target), FORMS)
+        explored = list(explore(tapped.cuts, wanted, lookup_s))
+        built = build(Network(NAME, entry.card.identity, tapped.whole_s), tapped.cuts, explored, wanted).caches
+        if built is not None:
+            yield target, built
+
+
+async def _rows(known: Catalogue, case: Case, target: float, built: BuiltCaches, quick: bool) -> list[Row]:
+    backend, names = Backend(known, bounds=NetworkBounds(threads=1)), {"whole": NAME}
+    for way in WAYS[1:]:
+        exits = Exits(built.tensors, releases=way == "release")
+        exits.exchange(Answering({cache.tensor: cache for cache in built.caches}, built.card.classes, 1))
+        names[way] = backend.add_exits(NAME, exits)
+    door, last = Door(), Exits(built.tensors[-1:])
+    last.exchange(Answering({built.tensors[-1]: door}, 1, 1))
+    served = Served(backend, names, backend.add_exits(NAME, last), door)
+    await backend.start()
+    try:
+        turns = QUICK_TURNS if quick else TURNS
+        return [row for count in SHARING for row in await _shared(served, case.unseen, target, count, turns[count])]
+    finally:
+        await backend.stop()
+
+
+async def _shared(served: Served, items: Array, target: float, count: int, turns: int) -> list[Row]:
+    """The rows for so many requests in a batch."""
+    order, found = random.Random(count), {way: list[Turn]() for way in WAYS}
+    for place in range(turns + UNCOUNTED):
+        batch = np.take(items, range(place * count, (place + 1) * count), axis=0, mode="wrap")
+        for way in order.sample(WAYS, len(WAYS)):
+            found[way].append(await served.turn(way, batch))
+    whole = _looks(found["whole"])
+    return [
+        {"target": target, "requests": count, "way": way, **_figures(_looks(made), whole), **_processor(made)}
+        for way, made in found.items()
+    ]
+
+
+def _looks(turns: Sequence[Turn]) -> list[Look]:
+    return [look for turn in turns[UNCOUNTED:] for look in turn.looks]
+
+
+def _figures(looks: Sequence[Look], whole: Sequence[Look]) -> dict[str, Any]:
+    latencies = np.array([look.latency_s for look in looks]) * 1e3
+    shares = zip(("median_ms", "p95_ms", "p99_ms"), np.percentile(latencies, (50, 95, 99)), strict=True)
+    agreement = mean(mine.answer == other.answer for mine, other in zip(looks, whole, strict=True))
+    early = mean(look.early for look in looks)
+    counted = {"looks": len(looks), "answered_by_caches": round(early, 4), "agreement": round(agreement, 4)}
+    return {**counted, **{name: round(float(share), 3) for name, share in shares}}
+
+
+def _processor(turns: Sequence[Turn]) -> dict[str, float]:
+    """Processor time of the whole process for one look."""
+    return {"processor_ms": round(1e3 * mean(turn.processor_s / len(turn.looks) for turn in turns[UNCOUNTED:]), 3)}
+
+
+def _draw(rows: Sequence[Row], figure: Any) -> None:
+    settings = list(dict.fromkeys(map(_setting, rows)))
+    for place, axes in enumerate(figure.subplots(1, len(settings), sharey=False)):
+        mine = [row for row in rows if _setting(row) == settings[place]]
+        target, requests = settings[place]
+        for shift, row in enumerate(mine):
+            values = [row[key] for key in ("median_ms", "p95_ms", "p99_ms", "processor_ms")]
+            axes.bar(np.arange(4) + 0.28 * (shift - 1), values, 0.26, label=row["way"])
+        axes.set_xticks(range(4), ["median", "95 %", "99 %", "processor"], rotation=45)
+        axes.set(title=f"{target:g}, {requests} in a batch", ylabel="ms")
+    axes.legend(fontsize=7)
+
+
+if __name__ == "__main__":
+    run("released", measure, __doc__ or "")
