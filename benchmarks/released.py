@@ -16,7 +16,7 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,27 +24,21 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 import numpy as np
-import onnx
-import yaml
 from threadpoolctl import threadpool_limits
 
 from benchmarks.caches_images_parts.cases import NAME, Case, cases
 from benchmarks.harness import Outcome, Row, run
-from cache_adapt.caches.build import Network, build
-from cache_adapt.caches.explore import Wanted, explore
-from cache_adapt.caches.job import lookup_s
+from benchmarks.released_parts.learnt import Learnt
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.exits.certify import Constraint
-from pipelines.measure.tapped_pictures import built_whole, tapped_pictures
 from serving.backend import Backend
-from serving.catalogue.lookup import Catalogue, file_sha256
+from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
 from serving.engines.exits import Answering, ExitOutputs, Exits
 from serving.loading.bounds import NetworkBounds
 from serving.scheduling.urgency import Urgency
 
 TARGETS = (0.97, 0.99)
-FORMS = ("FC(64)",)
 SHARING = (1, 4)
 """Requests of one batch, of one image each."""
 TURNS = {1: 1000, 4: 150}
@@ -137,11 +131,13 @@ def measure(quick: bool) -> Outcome:
     """A row for each target, number of requests in a batch, and way."""
     with threadpool_limits(1, user_api="blas"), tempfile.TemporaryDirectory() as folder:  # one thread, as in a worker
         case = next(cases(QUICK if quick else None))
-        known = _catalogue(Path(folder), case)
+        learnt = Learnt.of(case, Path(folder))
+        built = {target: learnt.caches(Constraint(target)) for target in TARGETS}
         rows = [
             row
-            for target, built in _built(known, case)
-            for row in asyncio.run(_rows(known, case, target, built, quick))
+            for target, caches in built.items()
+            if caches is not None
+            for row in asyncio.run(_rows(learnt.known, case, target, caches, quick))
         ]
     return Outcome(rows, headline(rows), partial(_draw, rows))
 
@@ -159,31 +155,6 @@ def headline(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _setting(row: Row) -> tuple[float, int]:
     return row["target"], row["requests"]
-
-
-def _catalogue(folder: Path, case: Case) -> Catalogue:
-    """The network as a model directory."""
-    directory = folder / NAME
-    directory.mkdir()
-    onnx.save(case.model, directory / "net.onnx")
-    size, classes = case.learnt.shape[2], [f"class-{number}" for number in range(10)]
-    card = {"name": NAME, "version": "1", "task": "classify", "file": "net.onnx", "classes": classes}
-    card |= {"sha256": file_sha256(directory / "net.onnx"), "licence": "MIT", "source": "https://www.cs.toronto.edu"}
-    (directory / "model.yaml").write_text(yaml.safe_dump({**card, "input": {"width": size, "height": size}}))
-    return Catalogue([folder])
-
-
-def _built(known: Catalogue, case: Case) -> Iterator[tuple[float, BuiltCaches]]:
-    """Caches for each target, where they pay."""
-    entry = known.find(NAME)
-    network = built_whole(entry, entry.path, "fp32")
-    tapped = tapped_pictures(network, case.learnt, lambda what, share: None)
-    for target in TARGETS:
-        wanted = Wanted(Constraint(target), FORMS)
-        explored = list(explore(tapped.cuts, wanted, lookup_s))
-        built = build(Network(NAME, entry.card.identity, tapped.whole_s), tapped.cuts, explored, wanted).caches
-        if built is not None:
-            yield target, built
 
 
 async def _rows(known: Catalogue, case: Case, target: float, built: BuiltCaches, quick: bool) -> list[Row]:

@@ -45,14 +45,14 @@ class First:
 
 
 class Second:
-    """Answers nothing, holds the device's thread while its gate is shut, and may fail."""
+    """Answers nothing, holds the device's thread at every batch until that one may pass, and may fail."""
 
     def __init__(self) -> None:
-        self.gate, self.reached, self.fails = threading.Event(), threading.Event(), False
+        self.passes, self.reached, self.fails = threading.Semaphore(0), threading.Event(), False
 
     def look(self, features: NDArray[np.float32]) -> Said:
         self.reached.set()
-        assert self.gate.wait(20)
+        assert self.passes.acquire(timeout=20)
         if self.fails:
             raise ValueError("no such cache")
         return Said(np.zeros((len(features), 2), np.float32), np.zeros(len(features), np.bool_))
@@ -76,21 +76,23 @@ class World:
         early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
         return asyncio.create_task(self.backend.infer(self.name, self.items(count), urgency, early)), early
 
-    async def held(self, hits: Sequence[bool], *counts: int) -> list[tuple[asyncio.Task, asyncio.Future]]:
-        """Requests that run as one batch, whose thread now waits in the second exit."""
-        self.second.gate.set()
-        await self.backend.infer(self.name, self.items(1), SOON)  # it is loaded, and how long it takes is known
-        self.second.gate.clear()
+    async def occupied(self) -> asyncio.Task[list[Array]]:
+        """A request that waits in the second exit; the network is loaded, and how long it takes is known."""
+        self.second.passes.release()
+        await self.backend.infer(self.name, self.items(1), SOON)
         self.second.reached.clear()
         blocker, _ = self.ask(1)
         await asyncio.to_thread(self.second.reached.wait, 20)
+        return blocker
+
+    async def held(self, hits: Sequence[bool], *counts: int) -> list[tuple[asyncio.Task, asyncio.Future]]:
+        """Requests that run as one batch, whose thread now waits in the second exit."""
+        blocker = await self.occupied()
         asked = [self.ask(count) for count in counts]
         await queued()
         self.first.hits = [hits]
-        self.second.reached.clear()
-        self.second.gate.set()
+        self.second.passes.release()
         await blocker
-        self.second.gate.clear()
         return asked
 
 
@@ -106,22 +108,20 @@ async def running(limits: TimeLimits | None = None, releases: bool = True) -> As
     try:
         yield world
     finally:
-        world.second.gate.set()
+        world.second.passes.release(100)
         await world.backend.stop()
 
 
 async def in_one_batch(world: World) -> list[tuple[asyncio.Task, asyncio.Future]]:
     """Two requests, of which the first one's items are all answered at the first exit."""
-    while True:  # a busy machine may run them apart
-        before = world.backend.stats().batches
+    while True:
         asked = await world.held([True, True, False], 2, 1)
-        (_, early), (second, _) = asked
-        await asyncio.wait([early, second], timeout=5, return_when=asyncio.FIRST_COMPLETED)
-        if early.done() and not second.done():
+        (first, early), (second, _) = asked
+        await asyncio.wait([early, first, second], timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        if early.done() and not first.done():
             return asked
-        world.second.gate.set()
-        await asyncio.gather(*(task for task, _ in asked), return_exceptions=True)
-        assert world.backend.stats().batches > before
+        world.second.passes.release()  # a busy machine may run them apart
+        await asyncio.gather(first, second, return_exceptions=True)
 
 
 async def test_an_answer_leaves_while_the_batch_runs_on_and_the_whole_follows_for_all() -> None:
@@ -132,7 +132,7 @@ async def test_an_answer_leaves_while_the_batch_runs_on_and_the_whole_follows_fo
         assert (so_far.version == 5).all()
         await queued()
         assert not first.done()
-        world.second.gate.set()
+        world.second.passes.release()
         whole, other = ExitOutputs.of(await first), ExitOutputs.of(await second)
         assert whole.place.tolist() == [0, 0]
         assert (whole.scores != 0).any()
@@ -144,13 +144,14 @@ async def test_where_the_batch_fails_later_the_early_answer_stays() -> None:
     async with running() as world:
         (first, early), (second, late) = await in_one_batch(world)
         world.second.fails = True
-        world.second.gate.set()
+        world.second.passes.release()
         for task in (first, second):
             with pytest.raises(SluiceError, match="no such cache"):
                 await task
         assert ExitOutputs.of(early.result()).place.tolist() == [0, 0]
         assert not late.done()
         world.second.fails = False
+        world.second.passes.release()
         assert len(await world.backend.infer(world.name, world.items(1), SOON)) > 0
 
 
@@ -159,25 +160,20 @@ async def test_a_request_that_is_cancelled_after_its_early_answer_harms_no_neigh
         (first, early), (second, _) = await in_one_batch(world)
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
-        world.second.gate.set()
+        world.second.passes.release()
         assert ExitOutputs.of(await second).place.tolist() == [2]
         assert early.done()
 
 
 async def test_a_cancelled_request_gets_no_early_answer() -> None:
     async with running() as world:
-        world.second.gate.set()
-        await world.backend.infer(world.name, world.items(1), SOON)
-        world.second.gate.clear()
-        world.second.reached.clear()
-        blocker, _ = world.ask(1)
-        await asyncio.to_thread(world.second.reached.wait, 20)
+        blocker = await world.occupied()
         world.first.hits = [[True]]
         task, early = world.ask(1)
         await queued()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        world.second.gate.set()
+        world.second.passes.release(2)
         await blocker
         await world.backend.infer(world.name, world.items(1), SOON)
         assert not early.done()
@@ -185,7 +181,7 @@ async def test_a_cancelled_request_gets_no_early_answer() -> None:
 
 async def test_an_early_future_that_nobody_waits_for_any_more_is_left_alone() -> None:
     async with running() as world:
-        world.second.gate.set()
+        world.second.passes.release()
         world.first.hits = [[True]]
         early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
         early.cancel()
@@ -195,7 +191,7 @@ async def test_an_early_future_that_nobody_waits_for_any_more_is_left_alone() ->
 
 async def test_a_request_that_is_too_late_has_no_early_answer() -> None:
     async with running() as world:
-        world.second.gate.set()
+        world.second.passes.release()
         await world.backend.infer(world.name, world.items(1), SOON)
         world.first.hits = [[True]]
         task, early = world.ask(1, Urgency(0.0, droppable=True))
@@ -205,7 +201,7 @@ async def test_a_request_that_is_too_late_has_no_early_answer() -> None:
 
 
 async def test_a_batch_that_does_not_return_fails_after_its_early_answers() -> None:
-    async with running(TimeLimits(0.5)) as world:
+    async with running(TimeLimits(1.0)) as world:
         (first, early), _ = await in_one_batch(world)
         with pytest.raises(OutOfService):
             await first
@@ -214,7 +210,7 @@ async def test_a_batch_that_does_not_return_fails_after_its_early_answers() -> N
 
 async def test_without_release_nothing_is_early_and_items_leave() -> None:
     async with running(releases=False) as world:
-        world.second.gate.set()
+        world.second.passes.release()
         world.first.hits = [[True, True]]
         task, early = world.ask(2)
         found = ExitOutputs.of(await task)

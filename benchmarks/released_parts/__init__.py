@@ -1,0 +1,4 @@
+"""Parts of ``benchmarks.released`` and ``benchmarks.followed``.
+
+Read in this order: ``learnt``.
+"""

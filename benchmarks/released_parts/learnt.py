@@ -1,0 +1,58 @@
+"""A network as a model directory, and caches that are built from pictures which it was not trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+import yaml
+
+from benchmarks.caches_images_parts.cases import NAME, Case
+from cache_adapt.caches.build import Network, build
+from cache_adapt.caches.explore import Wanted, explore
+from cache_adapt.caches.job import lookup_s
+from cache_adapt.caches.store import BuiltCaches
+from cache_adapt.exits.certify import Constraint
+from pipelines.measure.tapped_pictures import Tapped, Whole, built_whole, tapped_pictures
+from serving.catalogue.lookup import Catalogue, file_sha256
+
+FORMS = ("FC(64)",)
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What caches are built from."""
+
+    known: Catalogue
+    whole: Whole
+    tapped: Tapped
+
+    @classmethod
+    def of(cls, case: Case, folder: Path) -> Learnt:
+        """Run the pictures of one half through, with a tap at every cut point."""
+        known = _catalogue(case, folder)
+        entry = known.find(NAME)
+        whole = built_whole(entry, entry.path, "fp32")
+        return cls(known, whole, tapped_pictures(whole, case.learnt, _unsaid))
+
+    def caches(self, constraint: Constraint) -> BuiltCaches | None:
+        """Those that composition chooses; None where none pay."""
+        wanted, tapped = Wanted(constraint, FORMS), self.tapped
+        explored = list(explore(tapped.cuts, wanted, lookup_s))
+        return build(Network(NAME, self.whole.card.identity, tapped.whole_s), tapped.cuts, explored, wanted).caches
+
+
+def _catalogue(case: Case, folder: Path) -> Catalogue:
+    directory = folder / NAME
+    directory.mkdir()
+    onnx.save(case.model, directory / "net.onnx")
+    size, classes = case.learnt.shape[2], [f"class-{number}" for number in range(10)]
+    card = {"name": NAME, "version": "1", "task": "classify", "file": "net.onnx", "classes": classes}
+    card |= {"sha256": file_sha256(directory / "net.onnx"), "licence": "MIT", "source": "https://www.cs.toronto.edu"}
+    (directory / "model.yaml").write_text(yaml.safe_dump({**card, "input": {"width": size, "height": size}}))
+    return Catalogue([folder])
+
+
+def _unsaid(what: str, share: float) -> None:
+    """Progress is not said."""
