@@ -190,7 +190,8 @@ class Chain:
             if not regions or not self._hears(link, stream, regions, call, silent.allowed):
                 return silent
             return await link.listen(frame, regions, call) or silent
-        if not self.books.purse.may_spend(self.books.oracle_s):
+        audited_free = link.releases and self._objects is None
+        if not audited_free and not self.books.purse.may_spend(self.books.oracle_s):
             call.decline(link.kind, UNPAID)
             return Turn((), regions)
         return await link.answer(frame, regions, call) if regions else Turn((), ())

@@ -246,6 +246,19 @@ async def test_nothing_is_saved_and_what_it_costs_is_told(tmp_path):
     assert node.plan().shortcut_share == 0.5
 
 
+async def test_comparing_costs_nothing_so_an_empty_purse_is_no_reason_to_be_silent(tmp_path):
+    node = await ready_node(tmp_path, purse=lambda: Purse(lambda: 0.0))
+    assert word((await node.frame(BLUE))[0]) == ("blue", "cached")
+    await settle()
+    assert node.told.agreed == [True]
+
+
+async def test_tracked_objects_are_answered_for_only_where_their_audits_can_be_paid(tmp_path):
+    node = await ready_node(tmp_path, tracks=True, purse=lambda: Purse(lambda: 0.0))
+    await node.frame(BLUE)
+    assert [model for model, _, _ in node.world.engine.asked] == ["oracle"]
+
+
 async def test_a_look_that_seems_cheaper_with_caches_is_no_saving(tmp_path):
     node = await ready_node(tmp_path)
     node.world.engine.costs_s["oracle+exits"] = 0.009
