@@ -1,14 +1,12 @@
 """What learned caches spare on a live stream that teaches them: CIFAR-10 test images, one after the other.
 
 A user's ResNet-18 classifies a stream of 18,000 pictures, ten a second, as ``sluice run`` does it with ``caches: true``
-and without, at the ``accuracy`` that a query has by default; each in a process of its own. No caches are built
+and without, at the ``accuracy`` that a query has by default; by turns, each in a process of its own. Nothing is built
 beforehand: the node takes samples, has caches trained, lets them listen and prove themselves, and pays for all of it
-from what it may spend. ``looks``: they learn from the node's looks alone; ``and pictures``: beside a validation set of
-1,200 other pictures of all classes, as ``sluice caches build`` keeps it. ``2_90``: two classes make up 90 % of the
-pictures.
+from what it may spend. ``2_90``: two classes make up 90 % of the pictures.
 
 There is a row for every 2,000 pictures. ``cpu_s`` and ``cpu_speedup`` are of the whole process over the whole stream,
-its start included, and the same in all rows of a stream and way.
+its start included, and the same in all rows of a stream.
 """
 
 from __future__ import annotations
@@ -26,18 +24,11 @@ from benchmarks import harness
 from benchmarks.run_parts.sluice_run import Run, sluice_run
 from benchmarks.weg_parts.cifar_models import CLASSES, LARGE, Pictures, write_models
 from datasets.streams import Phase, generate
-from operators.recognise.cached.validation import write
-from pipelines.measure.cache_files import validation_folder
-from pipelines.measure.cache_places import nearest, plan_of
-from pipelines.measure.tapped_pictures import forward_tapped, prepared, whole_of
-from pipelines.measure.template_data import Shown
-from serving.catalogue.lookup import Catalogue
 
 SEED = 1
 ACCURACY = 0.9
 PART, QUICK = 2_000, 200
 STREAMS: Mapping[str, Phase] = {"2_90": Phase(18_000, 2, 0.9)}
-WAYS = ALONE, BESIDE = ("looks", "and pictures")
 
 
 def measure(quick: bool) -> harness.Outcome:
@@ -46,24 +37,21 @@ def measure(quick: bool) -> harness.Outcome:
         place = Path(folder)
         pictures = Pictures(SEED)
         write_models(place / "models", pictures.names)
-        pictures.write_stored(place / "stored")
         os.environ["SLUICE_CACHE"] = str(place / "cache")
         rows = [row for name in list(STREAMS)[: 1 if quick else None] for row in _rows(place, pictures, name, quick)]
     return harness.Outcome(rows, headline(rows), partial(_draw, rows))
 
 
 def headline(rows: Sequence[harness.Row]) -> Mapping[str, Any]:
-    """By stream and way: processor time of the oracle alone over that with caches, and agreement of all answers."""
-    found: dict[tuple[str, str], list[harness.Row]] = {}
-    for row in rows:
-        found.setdefault((row["stream"], row["learnt_from"]), []).append(row)
+    """By stream: processor time of the oracle alone over that with caches, and agreement of all answers."""
+    streams = {row["stream"]: [each for each in rows if each["stream"] == row["stream"]] for row in rows}
     return {
-        "cpu_speedup": {", ".join(key): some[0]["cpu_speedup"] for key, some in found.items()},
+        "cpu_speedup": {name: some[0]["cpu_speedup"] for name, some in streams.items()},
         "agreement": {
-            ", ".join(key): round(
+            name: round(
                 sum(row["agreement"] * row["pictures"] for row in some) / sum(row["pictures"] for row in some), 4
             )
-            for key, some in found.items()
+            for name, some in streams.items()
         },
     }
 
@@ -71,41 +59,23 @@ def headline(rows: Sequence[harness.Row]) -> Mapping[str, Any]:
 def _rows(place: Path, pictures: Pictures, name: str, quick: bool) -> Iterator[harness.Row]:
     labels = generate(np.random.default_rng((SEED, *name.encode())), CLASSES, [STREAMS[name]]).labels
     pictures.write_stream(place / "streams" / name, labels[:QUICK] if quick else labels, SEED)
-    oracle = _run(place, name, caches=False)
-    for way in WAYS:
-        if way == BESIDE:
-            _keep_validation_set(place)
-        cached = _run(place, name, caches=True)
-        costs = {
-            "oracle_cpu_s": round(oracle.cpu_s, 2),
-            "cpu_s": round(cached.cpu_s, 2),
-            "cpu_speedup": round(oracle.cpu_s / cached.cpu_s, 3),
+    oracle, cached = (_run(place, name, caches) for caches in (False, True))
+    costs = {
+        "oracle_cpu_s": round(oracle.cpu_s, 2),
+        "cpu_s": round(cached.cpu_s, 2),
+        "cpu_speedup": round(oracle.cpu_s / cached.cpu_s, 3),
+    }
+    pairs = list(zip(map(_answer, oracle.lines), map(_answer, cached.lines), strict=True))
+    for start in range(0, len(pairs), PART):
+        part = pairs[start : start + PART]
+        yield {
+            "stream": name,
+            "from_picture": start,
+            "pictures": len(part),
+            "by_caches": round(sum(ours["provenance"] == "cached" for _, ours in part) / len(part), 4),
+            "agreement": round(sum(one["label"] == ours["label"] for one, ours in part) / len(part), 4),
+            **costs,
         }
-        pairs = list(zip(map(_answer, oracle.lines), map(_answer, cached.lines), strict=True))
-        for start in range(0, len(pairs), PART):
-            part = pairs[start : start + PART]
-            yield {
-                "stream": name,
-                "learnt_from": way,
-                "from_picture": start,
-                "pictures": len(part),
-                "by_caches": round(sum(ours["provenance"] == "cached" for _, ours in part) / len(part), 4),
-                "agreement": round(sum(one["label"] == ours["label"] for one, ours in part) / len(part), 4),
-                **costs,
-            }
-
-
-def _keep_validation_set(place: Path) -> None:
-    entry = Catalogue([place / "models"]).find(LARGE)
-    network = whole_of(entry)
-    points = nearest(network.points)
-    items = prepared(entry, Shown.of(place / "stored"), _silent)
-    taps, scores = forward_tapped(LARGE, network.graph, points, items, _silent)
-    write(validation_folder(entry), entry.card, plan_of(points), taps, scores.argmax(axis=1))
-
-
-def _silent(what: str, share: float) -> None:
-    return
 
 
 def _run(place: Path, name: str, caches: bool) -> Run:
@@ -129,12 +99,12 @@ def _answer(line: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _draw(rows: Sequence[harness.Row], figure: Any) -> None:
     upper, lower = figure.subplots(2, 1, sharex=True)
-    for name, way in dict.fromkeys((row["stream"], row["learnt_from"]) for row in rows):
-        some = [row for row in rows if (row["stream"], row["learnt_from"]) == (name, way)]
+    for name in dict.fromkeys(row["stream"] for row in rows):
+        some = [row for row in rows if row["stream"] == name]
         at = [row["from_picture"] + row["pictures"] / 2 for row in some]
-        label = f"{name}, {way}: {some[0]['cpu_speedup']:.2f} times less processor time"
+        label = f"{name}: whole stream {some[0]['cpu_speedup']:.2f} times less processor time"
         upper.plot(at, [row["by_caches"] for row in some], marker=".", label=label)
-        lower.plot(at, [row["agreement"] for row in some], marker=".", label=f"{name}, {way}")
+        lower.plot(at, [row["agreement"] for row in some], marker=".", label=name)
     upper.set(ylabel="answered by caches", title="sluice run on CIFAR-10 streams, caches from their own looks")
     upper.legend(fontsize=8)
     lower.axhline(ACCURACY, color="grey", linewidth=0.8)

@@ -17,7 +17,7 @@ class Interval(NamedTuple):
     low: float
     high: float
     truth: float
-    """Of all answers that the interval speaks of, each weighted by how probably it was drawn for an audit."""
+    """Share of right ones among all answers that the interval speaks of, each weighted by its chance of an audit."""
 
 
 class Published:

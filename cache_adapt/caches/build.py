@@ -16,7 +16,7 @@ from cache_adapt.compose.problem import WORTH
 from cache_adapt.exits.certify import Certified, Constraint
 
 FEW = 3
-"""Of so many caches every set is tuned together. Composition looks at each by itself: of answers that must be right it
+"""Every set of so many caches is tuned together. Composition looks at each by itself: of answers that must be right it
 gives each cache the whole, and does not know that one may make up for another."""
 
 

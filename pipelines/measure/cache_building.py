@@ -118,7 +118,7 @@ def _best(
 
 
 def _keep(entry: Entry, oracle: Way, built: store.BuiltCaches | None) -> int:
-    """Keep the taps where caches are built into the model, else where caches from a node's own looks will be."""
+    """Keep the taps where caches are built into the model, else where those that are made later will be."""
     points = {point.tensor: point for point in whole_of(entry).points}
     chosen = nearest(list(points.values())) if built is None else [points[tensor] for tensor in built.tensors]
     lessons = {cut.tensor: cut.lessons for cut in oracle.tapped.cuts}

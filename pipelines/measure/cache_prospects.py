@@ -43,8 +43,8 @@ def _is_of(model: str, oracle: str) -> bool:
 
 
 def _in_oracle(oracle: str, accuracy: float, known: Catalogue) -> str:
-    looks = "the node's own looks" + (" and the pictures of the last build" if _is_kept(oracle, known) else "")
-    own = f"caches are built from {looks}, or by `sluice adapt` for workers with --adapt"
+    pictures = ", from the pictures of the last build too" if _is_kept(oracle, known) else ""
+    own = f"caches are built from the node's own looks, or by `sluice adapt` for workers with --adapt{pictures}"
     used, said = _built(oracle, accuracy, known)
     if said is None:
         return f"no caches are built for {oracle}: {own}, or by: {_remedy(oracle, accuracy)}"

@@ -31,7 +31,7 @@ class CacheSource:
     agreement: float
     """What the audit demands."""
     validation: ValidationSet | None = None
-    """What caches are trained on beside looks; ``plan`` gives its places then."""
+    """What an adaptation worker trains on too, if it has the same; ``plan`` gives its places then."""
     weights_bytes: int = 0
     """Size of the network's file."""
     node: str = ""

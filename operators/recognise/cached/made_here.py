@@ -31,10 +31,8 @@ log = logging.getLogger(__name__)
 
 LEAST_SAMPLES, MOST_SAMPLES = 500, 16_000
 """Caches are trained on so many samples first, and again whenever there are twice as many."""
-LEAST_BESIDE = 128
-"""Where they learn from a validation set too, so many are enough to begin with."""
 EVERYWHERE = 2 * LEAST_SAMPLES
-"""With so many samples, or with a validation set, they are trained at all places."""
+"""With so many samples they are trained at all places."""
 PLACE_S = 0.6
 """First guess of the processor time of training at one place, the start of the process included."""
 
@@ -53,8 +51,7 @@ class MadeHere(CacheMaker):
         self._trained: BuiltCaches | None = None
         """The newest ones, unless they have listened twice."""
         self._hearing: Hearing | None = None
-        self._due = LEAST_SAMPLES if wanted.validation is None else LEAST_BESIDE
-        self._place_s, self._speedup = Estimate(PLACE_S), 1.0
+        self._place_s, self._due, self._speedup = Estimate(PLACE_S), LEAST_SAMPLES, 1.0
 
     def wants(self, items: int) -> bool:
         """See ``CacheMaker``."""
@@ -79,8 +76,7 @@ class MadeHere(CacheMaker):
                 self._work = asyncio.create_task(self._choose(self._hearing))
         elif self._due <= self._samples.taken and self._due <= MOST_SAMPLES:
             last = len(self._wanted.cuts) - 1
-            is_enough = self._samples.taken >= EVERYWHERE or self._wanted.validation is not None
-            places = range(last + 1) if is_enough else (last,)
+            places = range(last + 1) if self._samples.taken >= EVERYWHERE else (last,)
             estimate_s = self._place_s.seconds * len(places)
             if self._books.purse.reserve(estimate_s):
                 self._work = asyncio.create_task(self._train(tuple(places), estimate_s))
@@ -113,7 +109,7 @@ class MadeHere(CacheMaker):
     async def _train(self, places: tuple[int, ...], estimate_s: float) -> None:
         """Have caches trained at these places, and let them listen."""
         seconds, network, samples, source = 0.0, self._network, self._samples, self._source
-        self._due = max(2 * samples.taken, LEAST_SAMPLES)
+        self._due = 2 * samples.taken
         wanted = job(self._wanted, self._books.oracle_s, samples.directory, source.agreement, samples.taken)
         try:
             self._runner = self._runner or source.runner()

@@ -233,8 +233,7 @@ class CacheSupply:
     def _made_for(self, network: CacheNetwork, plan: Sequence[CutPlan]) -> CacheMaker:
         source, card = self._source, self._engine.card(self.model)
         if source.elsewhere is None:
-            validation = None if source.validation is None else source.validation.directory
-            wanted = Network(card.name, card.identity, len(card.classes), plan, validation)
+            wanted = Network(card.name, card.identity, len(card.classes), plan)
             return MadeHere(wanted, network, source, self._books, self._recogniser)
         order = Order.of(source.node, self.model, card, plan, source.agreement)
         return MadeElsewhere(order, network, self._books, source.elsewhere, source.clock)

@@ -1,7 +1,8 @@
 """The validation set of a network: the taps and the answers of the pictures that caches were built from, kept in files.
 
-Caches that are trained anew are trained on these pictures too, and their thresholds have to hold for both (GATI, §5.3):
-a camera that has shown two classes for an hour shows others later, and of these its own looks tell nothing.
+Caches that an adaptation worker trains are trained on these pictures too, and their thresholds have to hold for both
+(Balasubramanian et al., 2021 [GATI], §5.3): a camera that has shown two classes for an hour shows others later, and of
+these its own looks tell nothing.
 """
 
 from __future__ import annotations

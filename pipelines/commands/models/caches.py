@@ -88,7 +88,7 @@ def build(
     for line in _lines(model, found):
         say(line)
     if found.kept:
-        say(f"caches that nodes make from their own looks learn from {found.kept} of these pictures too")
+        say(f"caches that `sluice adapt` makes learn from {found.kept} of these pictures too")
 
 
 def _lines(model: str, found: CacheReport) -> list[str]:

@@ -17,7 +17,7 @@ from cache_adapt.caches.store import BuiltCaches
 from learning.purse import Purse
 from operators.recognise.cached.building import OPENING_S
 from operators.recognise.cached.hearing import ENOUGH
-from operators.recognise.cached.made_here import EVERYWHERE, LEAST_BESIDE, LEAST_SAMPLES, PLACE_S
+from operators.recognise.cached.made_here import EVERYWHERE, LEAST_SAMPLES, PLACE_S
 from operators.recognise.cached.own_samples import CAPACITY, OwnTaps
 from operators.recognise.cached.sampled_engine import EVERY
 from operators.recognise.cached.supply import PATIENCE, TAPPED
@@ -39,7 +39,6 @@ from tests.operators.recognise.cached.paints import (
     looked,
     ready,
     scene,
-    validation_set,
     word,
 )
 
@@ -195,15 +194,6 @@ async def test_caches_are_built_from_the_nodes_own_looks(tmp_path):
     before = len(world.engine.asked)
     await looked(world, 10)
     assert {model for model, _, _ in world.engine.asked[before:]} == {"oracle+exits"}
-
-
-async def test_beside_a_validation_set_few_looks_are_enough_for_all_places(tmp_path):
-    builder, kept = Builder(SERVES), validation_set(tmp_path / "kept")
-    world = await ready(World(tmp_path, None, builder, validation=kept))
-    await looked(world, EVERY * (LEAST_BESIDE // LOOKS + 2))
-    assert len(builder.jobs) == 1
-    job = msgspec.json.decode(builder.jobs[0], type=CachesJob)
-    assert (job.validation, job.untuned_at) == (str(kept.directory), (0, 1))
 
 
 async def test_caches_from_twice_the_samples_are_made_at_all_places_and_replace_those_that_do_worse(tmp_path):
