@@ -18,6 +18,7 @@ def test_figures_are_of_looks_after_the_first_turns() -> None:
     found = released._figures(released._looks(made), whole)
     assert (found["looks"], found["answered_by_caches"], found["agreement"]) == (100, 0.6, 0.6)
     assert (found["median_ms"], found["p95_ms"], found["p99_ms"]) == (4, 11, 11)
+    assert found["through_ratio"] == 1.1
     assert released._processor(made) == {"processor_ms": 12.0}
 
 
