@@ -89,7 +89,7 @@ def _problem(item: ErrorDetails, model: type[BaseModel], data: Any) -> Problem:
             given = f"is {context['tag']!r}{choices(context['tag'], known)}" if "tag" in context else None
             return Problem((*path, key), given or f"is missing; allowed: {', '.join(known)}")
         case "literal_error":
-            known = [choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")]
+            known = [_as_written(choice) for choice in context["expected"].replace(" or ", ", ").split(", ")]
             return Problem(path, f"is {_shown(value)}{choices(value, known)}")
         case "string_pattern_mismatch" if (words := pattern_words(context["pattern"])) is not None:
             return Problem(path, f"{_shown(value)} {words}")
@@ -115,6 +115,11 @@ def _shown(value: Any) -> str:
         return ""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _as_written(choice: str) -> str:
+    """One of pydantic's choices as YAML has it."""
+    return {"True": "true", "False": "false"}.get(choice) or choice.strip("'")
 
 
 def _lower(message: str) -> str:
