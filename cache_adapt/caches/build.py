@@ -16,8 +16,8 @@ from cache_adapt.compose.problem import WORTH
 from cache_adapt.exits.certify import Certified, Constraint
 
 FEW = 3
-"""Every set of so many caches is tuned together. Composition looks at each by itself: of answers that must be right it
-gives each cache the whole, and does not know that one may make up for another."""
+"""Every set of so many caches is tuned together. Composition looks at each cache by itself: it lets each use up all
+wrong answers that are allowed, and does not know that one cache may make up for another."""
 
 
 @dataclass(frozen=True, slots=True)

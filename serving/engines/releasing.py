@@ -11,20 +11,16 @@ from numpy.typing import NDArray
 
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
-from serving.engines.groups import Asked, shared_out, together
+from serving.engines.groups import Asked, Solo, shared_out, together
 from serving.engines.network import run_in_steps
 
 
-class Releasing:
-    """A ``Group`` of one network with exits that release."""
+class Releasing(Solo):
+    """One network with exits that release."""
 
     def __init__(self, network: ExitNetwork) -> None:
-        self._network = network
-        self.batch_limit = network.batch_limit
-
-    def check(self, model: str, batch: Array) -> None:
-        """As the network says."""
-        self._network.check(batch)
+        super().__init__(network)
+        self._exits = network
 
     def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
         """All requests as one batch; each hears early of its items once all of them are answered."""
@@ -33,16 +29,8 @@ class Releasing:
         outputs = run_in_steps(lambda part: self._run(part, next(starts), early), together(batches), step)
         return shared_out(outputs, batches)
 
-    def memory_bytes(self) -> int:
-        """That of the network."""
-        return self._network.memory_bytes()
-
-    def close(self) -> None:
-        """Close the network."""
-        self._network.close()
-
     def _run(self, part: Array, start: int, early: EarlyAnswers) -> list[Array]:
-        return self._network.run(part, partial(early.take, start))
+        return self._exits.run(part, partial(early.take, start))
 
 
 class EarlyAnswers:

@@ -82,8 +82,8 @@ class CacheKind:
         """See ``Trainable``; a process of its own builds them."""
         spec, known = decode(target.spec, CachesSpec), self._oracles[target.subject.node]
         write_store(self._scratch / CACHES, rows.features, rows.labels)
-        fits = known.validation is not None and known.validation.is_of(spec.plan)
-        validation = known.validation.directory if known.validation is not None and fits else None
+        kept = known.validation
+        validation = kept.directory if kept is not None and kept.is_of(spec.plan) else None
         network = Network(known.name, known.identity, known.classes, spec.plan, validation)
         wanted = job(network, LOOK_S, self._scratch / CACHES, spec.agreement, seed, WEIGHT_BYTES)
         seconds = BUILDING_S

@@ -184,7 +184,7 @@ def test_the_command_says_what_was_found_and_draws_it(pictures, tmp_path, monkey
     ran = CliRunner().invoke(caches.command, [*asked, "--json", "--plot", str(picture)])
     assert ran.exit_code == 0, ran.output
     said = json.loads(ran.stdout)
-    assert (said["model"], said["runs"]) == ("street-kind", INT8.id)
+    assert (said["model"], said["runs"], said["kept_pictures"]) == ("street-kind", INT8.id, 120)
     assert [each["variant"] for each in said["variants"]] == ["street-kind", INT8.id]
     assert {each["network"] for each in said["explored"]} == {"street-kind", INT8.id}
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -194,6 +194,7 @@ def test_the_command_says_what_was_found_and_draws_it(pictures, tmp_path, monkey
     )
     assert any(each.startswith(f"{INT8.id} answers for the other") for each in lines)
     assert f"used by nodes with caches: true that list {INT8.id}" in lines
+    assert "caches that `sluice adapt` makes learn from 120 of these pictures too" in lines
 
 
 def test_too_few_pictures_are_refused(pictures, tmp_path, monkeypatch):

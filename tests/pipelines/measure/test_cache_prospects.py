@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from cache_adapt.caches import store
-from pipelines.measure.cache_files import caches_file
+from operators.recognise.cached import validation
+from operators.recognise.cached.building import CutPlan
+from pipelines.measure.cache_files import caches_file, validation_folder
 from pipelines.measure.cache_prospects import caches_used
 from pipelines.query.check import examine
 from serving.catalogue.lookup import SHIPPED, Catalogue
@@ -54,6 +56,17 @@ def store_caches(agreement: float) -> Path:
 
 def test_nothing_is_said_of_a_node_without_caches(tmp_path):
     assert said(tmp_path, caches="") == {}
+
+
+def test_it_says_where_pictures_of_a_build_are_learnt_from(tmp_path):
+    entry, plan = KNOWN.find("street-kind"), [CutPlan("somewhere", (4, 1, 1), 0.4)]
+    with_pictures = "with --adapt, from the pictures of the last build too"
+    assert with_pictures not in said(tmp_path)["kind"]
+    folder = validation_folder(entry)
+    validation.write(folder, entry.card, plan, [np.zeros((9, 4), np.float32)], np.zeros(9, np.intp))
+    assert with_pictures in said(tmp_path)["kind"]
+    (folder / validation.CARD).write_bytes(b"{")
+    assert with_pictures not in said(tmp_path)["kind"]
 
 
 def test_without_built_caches_it_says_how_to_build_some(tmp_path):
