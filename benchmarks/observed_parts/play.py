@@ -30,7 +30,7 @@ from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
 from specialization.trainer.trainer import ThreadSpecializer
-from tests.real.rtsp import free_port
+from tests.real.ports import free_port
 
 STATES = ("plain", "served", "watched")
 STREAMS, FPS, CLIP_S = 4, 25, 4.0

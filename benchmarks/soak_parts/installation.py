@@ -9,8 +9,9 @@ from pathlib import Path
 from benchmarks.soak_parts.account import Account
 from benchmarks.soak_parts.viewer import viewer
 from tests.real.broker import KafkaBroker
+from tests.real.ports import free_port
 from tests.real.process import Sluice, until
-from tests.real.rtsp import RtspServer, free_port, looped
+from tests.real.rtsp import RtspServer, looped
 
 CLIP = Path(__file__).parents[2] / "examples" / "street.mp4"
 CAMERAS = 8

@@ -10,8 +10,8 @@ import pytest
 from tests.faults.accounts import answered, assert_accounted
 from tests.faults.conftest import Site, make_site
 from tests.real.kafka import KafkaBroker, require_jars
+from tests.real.ports import free_port
 from tests.real.process import Sluice, until
-from tests.real.rtsp import free_port
 
 pytestmark = pytest.mark.kafka
 

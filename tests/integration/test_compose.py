@@ -15,9 +15,10 @@ import yaml
 
 from pipelines.kafka.topics import FramesTopic
 from pipelines.observe.forward.sinks_file import load_sinks
-from tests.real.broker import VERSION, KafkaBroker, free_port
+from tests.real.broker import VERSION, KafkaBroker
 from tests.real.compose import Composition, Service, entry_point, services
 from tests.real.kafka import require_jars
+from tests.real.ports import free_port
 from tests.real.process import until
 from tests.real.rtsp import MakeServer
 

@@ -20,8 +20,8 @@ from tests.operators.publish.messages import picture, result
 from tests.pipelines.observe.forward.notes import HOSTILE, event, event_note, status
 from tests.real.kafka import KafkaBroker, RemoteBroker
 from tests.real.mosquitto import Mosquitto, subscriber
+from tests.real.ports import free_port
 from tests.real.process import Sluice, until
-from tests.real.rtsp import free_port
 from tests.real.webhook import Hook, hooked
 
 pytestmark = pytest.mark.kafka

@@ -13,7 +13,8 @@ from tests.integration.kafka_side import read_all, write_query
 from tests.operators.capture.clips import make_clip
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker, RemoteBroker
-from tests.real.rtsp import MakeServer, free_port
+from tests.real.ports import free_port
+from tests.real.rtsp import MakeServer
 
 SECONDS = 1.0
 

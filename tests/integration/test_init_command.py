@@ -14,7 +14,7 @@ import pytest
 from tests.pipelines.run.test_run_query import write_clip
 from tests.real.command import SLUICE, environment, sluice
 from tests.real.http_files import serve_files
-from tests.real.rtsp import free_port
+from tests.real.ports import free_port
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from tests.integration.kafka_side import create_topic
 from tests.operators.publish.messages import AT, picture, result, thing
 from tests.real.browser import look
 from tests.real.kafka import KafkaBroker, RemoteBroker
+from tests.real.ports import free_port
 from tests.real.process import Sluice, until
-from tests.real.rtsp import free_port
 
 WAIT_S = 180.0
 QUERY = """\

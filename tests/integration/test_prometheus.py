@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.real.kafka import KafkaBroker, RemoteBroker
+from tests.real.ports import free_port
 from tests.real.process import Sluice, until
 from tests.real.prometheus import Prometheus, require_prometheus
-from tests.real.rtsp import free_port
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -14,8 +14,8 @@ from selenium.webdriver.common.keys import Keys
 from pipelines.query.check import examine
 from tests.integration.test_live_page import Reader
 from tests.real.browser import look
+from tests.real.ports import free_port
 from tests.real.process import Sluice, until
-from tests.real.rtsp import free_port
 
 QUERY = """\
 version: 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import random
 import re
 import shutil
 import signal
@@ -16,6 +15,8 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+
+from tests.real.ports import free_port
 
 VERSION = "4.1.0"
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
@@ -70,15 +71,6 @@ def _fetch(target: Path) -> None:
             raise MissingError(f"Maven could not fetch Kafka's jars: {(run.stdout + run.stderr).strip()[:300]}")
         with suppress(OSError):  # another run was faster
             os.rename(f"{scratch}/jars", target)
-
-
-def free_port() -> int:
-    """A free loopback port outside the ephemeral range, so no client takes it while the broker restarts."""
-    while True:
-        port = random.randrange(15_000, 32_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 class KafkaBroker:

@@ -15,8 +15,8 @@ from typing import Self
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
+from tests.real.ports import free_port
 from tests.real.require import unavailable
-from tests.real.rtsp import free_port
 
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin:/bin") or shutil.which("mosquitto")
 WAIT_S = 180.0

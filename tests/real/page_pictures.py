@@ -18,8 +18,9 @@ import cv2
 import numpy as np
 
 from tests.real.browser import browsing, look
+from tests.real.ports import free_port
 from tests.real.process import Sluice, until
-from tests.real.rtsp import RtspServer, free_port
+from tests.real.rtsp import RtspServer
 
 CAMERAS = {"gate": 3, "yard": 4, "market": 8, "harbour": 12}
 """Streams, and the seed of each one's street."""

@@ -11,8 +11,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Self
 
+from tests.real.ports import free_port
 from tests.real.require import unavailable
-from tests.real.rtsp import free_port
 
 CONFIG = """\
 global: {{scrape_interval: 1s, evaluation_interval: 1s}}

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import av
 import pytest
 
+from tests.real.ports import free_port
 from tests.real.require import unavailable
 
 PYTHON = "/usr/bin/python3"
@@ -135,13 +136,6 @@ def why_missing() -> str | None:
         return f"no {PYTHON}"
     probe = subprocess.run([PYTHON, "-c", f"{_PROBE}; {_ELEMENTS}"], capture_output=True, text=True)
     return probe.stderr.strip().rpartition("\n")[2] if probe.returncode else None
-
-
-def free_port() -> int:
-    """A loopback port that nobody uses at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextlib.contextmanager

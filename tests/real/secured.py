@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from kafka.admin import KafkaAdminClient
 
-from tests.real.broker import KafkaBroker, free_port
+from tests.real.broker import KafkaBroker
 from tests.real.kafka import require_jars
+from tests.real.ports import free_port
 
 PASSWORD = "s3cr3t w/ $ymb0ls+=,;"
 """The password of ``alice``, who may do all, and of ``bob``, who may do nothing. It looks different percent-encoded."""

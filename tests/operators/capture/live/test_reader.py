@@ -22,7 +22,7 @@ from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip, moving
 from tests.operators.capture.live import troubled_device
 from tests.operators.capture.recorder import Recorder, record
-from tests.real.rtsp import free_port
+from tests.real.ports import free_port
 
 SOON = Backoff(first_s=0.1, max_s=0.2, persistent_first_s=0.1)
 Respond = Callable[[BaseHTTPRequestHandler], None]

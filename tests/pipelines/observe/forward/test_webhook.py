@@ -25,7 +25,7 @@ from serving.common.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import HOSTILE, event_note, state_note
 from tests.pipelines.observe.forward.outcomes import Outcomes, way
 from tests.real.mosquitto import make_certificate
-from tests.real.rtsp import free_port
+from tests.real.ports import free_port
 
 SECRET = "It's a secret to everybody"
 
