@@ -16,10 +16,12 @@ The runs:
 ``all on``       these three
 
 ``objects`` is the agreement of the objects with those of ``nothing on`` (in each frame: matched / all; unmatched
-objects within .15 of the least confidence are left out, and in ``objects_raw`` they are not); ``attributes`` that of
-what they are called with the run that answers in the same manner and has nothing else on, where that is sure enough to
-name them (in ``attributes_raw`` the others count too); ``ceiling`` is how far ``per track`` agrees with itself in that,
-begun three frames later, over 300 frames at most; ``truth_f1`` compares boxes with the street's true ones.
+objects within .15 of the least confidence are left out, and in ``objects_raw`` they are not); ``objects_ceiling`` is
+how far ``nothing on`` itself agrees, in the manner of ``objects_raw``, with what it says in most of five frames, and
+``objects_relative`` is ``objects_raw`` as a share of that. ``attributes`` is the agreement of what objects are called
+with the run that answers in the same manner and has nothing else on, where that is sure enough to name them (in
+``attributes_raw`` the others count too); ``ceiling`` is how far ``per track`` agrees with itself in that, begun three
+frames later, over 300 frames at most; ``truth_f1`` compares boxes with the street's true ones.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ from benchmarks.tracks_video_parts.looped import looped
 from benchmarks.whole_parts.compared import Lines, attribute_agreement, object_agreement, truth_f1
 from benchmarks.whole_parts.later import begun_later
 from benchmarks.whole_parts.plain import DETECTOR, LEAST, LEAST_AREA, RECOGNISER
+from benchmarks.whole_parts.stabilised import stabilised
 from operators.detect.needed.operator import UNSURE
 
 MODES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
@@ -103,6 +106,7 @@ def headline(rows: Sequence[harness.Row]) -> Mapping[str, Any]:
         f"{row['video']}, {row['fps']}": {
             "cpu_ratio": row["ratio"],
             "object_agreement": row["objects"],
+            "object_relative": row["objects_relative"],
             "attribute_agreement": row["attributes"],
             "attribute_ceiling": row["ceiling"],
         }
@@ -138,9 +142,10 @@ def _rows(case: Case, folder: Path) -> Iterable[harness.Row]:
     found = {mode: runs[0] for mode, runs in harness.interleaved(_variants(case, folder), 1).items()}
     plain, lines = found[PLAIN], {mode: run["lines"] for mode, run in found.items() if mode != PLAIN}
     ceiling = _ceiling(case, lines[TRACKED], folder)
+    objects_ceiling = object_agreement(stabilised(lines[OFF]), lines[OFF], 0.0)
     for mode, run in found.items():
         row = _row(case, mode, len(lines[OFF]), run, plain)
-        told = {} if mode == PLAIN else _agreements(case, mode, lines)
+        told = {} if mode == PLAIN else _agreements(case, mode, lines, objects_ceiling)
         if MODES.get(mode, MODES[OFF])[1]["answer"] == "track":
             told["ceiling"] = ceiling
         yield _told(row | told)
@@ -177,6 +182,8 @@ def _row(case: Case, mode: str, frames: int, run: Mapping[str, Any], plain: Mapp
         "detected": round(1 - run["skipped"], 3),
         "objects": "",
         "objects_raw": "",
+        "objects_ceiling": "",
+        "objects_relative": "",
         "attributes": "",
         "attributes_raw": "",
         "ceiling": "",
@@ -189,12 +196,15 @@ def _cpu_ms(run: Mapping[str, Any], frames: int) -> float:
     return max(0.01, 1000 * float(run["cpu_s"] - run["start_s"]) / (frames - 1))
 
 
-def _agreements(case: Case, mode: str, lines: Mapping[str, Lines]) -> dict[str, Any]:
+def _agreements(case: Case, mode: str, lines: Mapping[str, Lines], ceiling: float) -> dict[str, Any]:
     base = TRACKED if MODES[mode][1]["answer"] == "track" else OFF
     sure, raw = (attribute_agreement(lines[base], lines[mode], sure) for sure in (True, False))
+    objects = object_agreement(lines[OFF], lines[mode], 0.0)
     return {
         "objects": round(object_agreement(lines[OFF], lines[mode], LEAST + UNSURE), 4),
-        "objects_raw": round(object_agreement(lines[OFF], lines[mode], 0.0), 4),
+        "objects_raw": round(objects, 4),
+        "objects_ceiling": round(ceiling, 4),
+        "objects_relative": round(objects / ceiling, 4),
         "attributes": "" if sure is None else round(sure, 4),
         "attributes_raw": "" if raw is None else round(raw, 4),
         "truth_f1": "" if case.truth is None else round(truth_f1(case.truth, lines[mode]), 4),
