@@ -100,7 +100,8 @@ def query_name(stem: str) -> str:
 
 def query_text(name: str, sources: Sequence[SourceUri], found: Finder) -> str:
     """The query file."""
-    nodes = [_node("detect", "detect", model=found.detector, labels=list(found.labels) or None)]
+    when = None if found.detector == MOTION else "needed"
+    nodes = [_node("detect", "detect", model=found.detector, when=when, labels=list(found.labels) or None)]
     nodes.append(_node("track", "track", input="detect"))
     if found.recogniser is not None:
         nodes.append(_node("name", "recognise", input="track", model=found.recogniser))

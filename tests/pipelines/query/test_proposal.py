@@ -83,6 +83,14 @@ def test_the_query_is_right_and_tells_streams_of_one_name_apart(tmp_path: Path) 
     assert [stream.id for stream in again.streams] == [stream.id for stream in query.streams]
 
 
+def test_a_network_runs_when_it_is_needed(tmp_path: Path) -> None:
+    asked = [Finder("yolox-nano", ("car",)), Finder("motion")]
+    queries = [
+        load_query(write(tmp_path / "yard.yaml", query_text("yard", [SourceUri("v4l2:0")], found))) for found in asked
+    ]
+    assert [getattr(query.nodes[0], "when", None) for query in queries] == ["needed", "always"]
+
+
 @given(st.text(max_size=80))
 def test_every_file_name_gives_a_name_for_its_query(stem: str) -> None:
     assert re.fullmatch(r"[a-z0-9-]{1,50}", query_name(stem))
