@@ -14,6 +14,7 @@ from operators.detect.needed.changes import Cells, changed_cells, covered_cells
 from operators.detect.needed.flow import Flow, flow, moved
 from operators.detect.needed.matching import matched_pairs
 from operators.detect.needed.policy import UNSTEADY_SHARE
+from operators.detect.needed.reach import lone_pairs, may_be
 from operators.detect.needed.thumbnail import thumbnail
 from operators.frames.frame import Box, Region
 from serving.common.tensors import Image
@@ -42,8 +43,6 @@ class Planned:
     detected: bool
 
 
-REACH = 2.0
-"""So many times its size an object may have moved within a span; flow would lose it before."""
 Pair = tuple[int, int]
 """An object of a span's first frame and the same object of its last, by their places among the regions."""
 
@@ -121,29 +120,30 @@ class Window:
         return "unexplained" if news.any() else "explained"
 
     def _match(self, span: Span) -> list[Pair]:
-        """Match the objects as they lie; those that are left, and may be one that moved, as flow moves them."""
+        """Match the objects as they lie; those that are left as flow moves them; then those that have no other choice.
+
+        The last ones move too fast for flow, and along a straight line here.
+        """
         before, after = self._regions[span.first], self._regions[span.last]
         pairs = matched_pairs(before, after)
         gone, new = _left(before, [i for i, _ in pairs]), _left(after, [j for _, j in pairs])
-        moving = [i for i in gone if any(self._may_be(before[i], after[j]) for j in new)]
+        moving = [i for i in gone if any(may_be(before[i], after[j], self._sure) for j in new)]
         if not moving:
             return pairs
         arrived = [replace(before[i], box=Box(*map(float, self._carried(span.first, i, span.last)))) for i in moving]
-        return pairs + [(moving[i], new[j]) for i, j in matched_pairs(arrived, [after[j] for j in new])]
-
-    def _may_be(self, one: Region, other: Region) -> bool:
-        """Whether it is worth to see where an object went."""
-        return self._matter((one, other)) and one.label == other.label and _near(one.box, other.box)
+        pairs += [(moving[i], new[j]) for i, j in matched_pairs(arrived, [after[j] for j in new])]
+        gone, new = _left(before, [i for i, _ in pairs]), _left(after, [j for _, j in pairs])
+        lone = lone_pairs([before[i] for i in gone], [after[j] for j in new], self._sure)
+        for i, _ in lone:
+            self._paths.pop((span.first, gone[i]), None)
+        return pairs + [(gone[i], new[j]) for i, j in lone]
 
     def _explained(self, span: Span) -> bool:
         """Whether all objects of the ends match, but for those that come and go by themselves."""
         before, after = self._regions[span.first], self._regions[span.last]
         of_before, of_after = zip(*self._pairs[span], strict=True) if self._pairs[span] else ((), ())
         odd = [before[i] for i in _left(before, of_before)] + [after[j] for j in _left(after, of_after)]
-        return not self._matter(odd)
-
-    def _matter(self, regions: Sequence[Region]) -> bool:
-        return any(region.confidence >= self._sure for region in regions)
+        return not any(region.confidence >= self._sure for region in odd)
 
     def _between(self, span: Span, at: int) -> list[Region]:
         """The objects of a frame of a span: the matched ones on their way, others where they were seen last or next."""
@@ -184,16 +184,6 @@ class Window:
 
 def _left(regions: Sequence[Region], taken: Collection[int]) -> list[int]:
     return [each for each in range(len(regions)) if each not in taken]
-
-
-def _near(one: Box, other: Box) -> bool:
-    wide, high = (REACH * max(x, y) for x, y in zip(_sides(one), _sides(other), strict=True))
-    across, down = one.x_min + one.x_max - other.x_min - other.x_max, one.y_min + one.y_max - other.y_min - other.y_max
-    return abs(across) <= 2 * wide and abs(down) <= 2 * high
-
-
-def _sides(box: Box) -> tuple[float, float]:
-    return box.x_max - box.x_min, box.y_max - box.y_min
 
 
 def _placed(regions: Iterable[tuple[Region, Corners]]) -> list[Region]:

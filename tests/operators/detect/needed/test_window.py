@@ -72,6 +72,36 @@ def test_an_object_too_fast_to_overlap_is_followed_by_flow_and_corrected() -> No
         assert plan.regions[0].box.x_min == pytest.approx(truth(at) / WIDTH, abs=0.012)
 
 
+def window_of_two(before: list[Region], after: list[Region]) -> Window:
+    """A still picture of half a second: flow finds no movement in it, whatever the objects do."""
+    known = Known(thumbnail(BACKGROUND), before, 0.0, np.zeros((ROWS, COLUMNS), bool))
+    window = Window(known, [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
+    window.found(after)
+    return window
+
+
+def test_an_object_that_flow_loses_goes_straight_where_it_has_no_other_choice() -> None:
+    window = window_of_two(objects(40), objects(88))
+    assert window.wanted is None
+    assert [plan.regions[0].box.x_min for plan in window.planned] == pytest.approx(
+        [(40 + 4 * at) / WIDTH for at in range(1, 13)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (objects(40), [*objects(88), *objects(90)]),
+        ([*objects(40), *objects(130)], objects(88)),
+        (objects(40), objects(88, label="truck")),
+        (objects(40), objects(40 + 2.1 * SIDE)),
+    ],
+    ids=["two new ones", "two gone ones", "another label", "out of reach"],
+)
+def test_where_there_is_a_choice_the_middle_is_asked(before: list[Region], after: list[Region]) -> None:
+    assert window_of_two(before, after).wanted == 6
+
+
 def test_an_object_that_appears_is_searched_for() -> None:
     window, detected = played(lambda at: 100 if at >= 8 else None)
     assert detected == [12, 6, 9]
