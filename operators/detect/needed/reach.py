@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from operators.frames.frame import Box, Region
@@ -25,7 +26,8 @@ def lone_pairs(gone: Sequence[Region], new: Sequence[Region], sure: float) -> li
         for j, other in enumerate(new)
         if may_be(one, other, sure) and _alike(one.box, other.box)
     ]
-    return [(i, j) for i, j in may if sum(i == x or j == y for x, y in may) == 1]
+    of_gone, of_new = Counter(i for i, _ in may), Counter(j for _, j in may)
+    return [(i, j) for i, j in may if of_gone[i] == of_new[j] == 1]
 
 
 def _near(one: Box, other: Box) -> bool:
