@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Lines = Sequence[Mapping[str, Any]]
-"""The results of a run, in the order of the frames; their objects carry track ids."""
+from benchmarks.whole_parts.compared import Lines
 
 AROUND = 2
 """Frames before a frame and after it that are asked."""
@@ -17,7 +16,7 @@ CORNERS = ("x_min", "y_min", "x_max", "y_max")
 
 
 def stabilised(lines: Lines) -> Lines:
-    """Return each frame with the tracks that are in more than half of the frames around it.
+    """Return each frame with the tracks that are in more than half of the frames around it. Objects have track ids.
 
     A track that is missing in the frame itself lies between its places before and after; one of several labels gives
     way to the most frequent. Frames have their objects' boxes, labels and confidences only.

@@ -22,9 +22,9 @@ def free_port(worker: str = os.environ.get("PYTEST_XDIST_WORKER", "gw0")) -> int
     Raises ``RuntimeError`` when the ports of ``worker``, ``gwN`` with N counted from zero, are all given or in use.
     """
     first = FIRST + EACH * (int(worker.removeprefix("gw")) % WORKERS)
-    left = sorted(set(range(first, first + EACH)) - _given)
-    _chance.shuffle(left)
-    for port in left:
+    for port in _chance.sample(range(first, first + EACH), EACH):
+        if port in _given:
+            continue
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             _given.add(port)

@@ -41,8 +41,9 @@ def test_a_port_in_use_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports, "EACH", 2)
     with socket.socket() as server:
         server.bind(("127.0.0.1", ports.free_port("gw7")))
-        ports._given.clear()
-        assert ports.free_port("gw7") != server.getsockname()[1]
+        for _ in range(20):  # the other one is drawn first every second time
+            ports._given.clear()
+            assert ports.free_port("gw7") != server.getsockname()[1]
 
 
 def test_none_left_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
