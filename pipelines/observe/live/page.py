@@ -81,8 +81,8 @@ class Page:
 
 async def _events(request: web.Request, viewer: Viewer) -> web.StreamResponse:
     response = web.StreamResponse(headers={**ANSWER_HEADERS, "Content-Type": "text/event-stream"})
-    await response.prepare(request)
     with suppress(ConnectionError, TimeoutError):
+        await response.prepare(request)
         while True:
             try:
                 async with asyncio.timeout(QUIET_S):

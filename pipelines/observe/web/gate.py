@@ -10,11 +10,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
-from pipelines.observe.web.listen import Listen
+from pipelines.observe.web.listen import PLACE, Listen
 
 OPEN = frozenset({"/healthz", "/readyz"})
 """What container engines ask, who have no secret: these say no more than whether all is well."""
@@ -46,11 +46,11 @@ class Refusal:
 
 def refusal(listen: Listen, path: str, headers: Mapping[str, str]) -> Refusal | None:
     """Return why this request is refused; None if it may pass. Names of ``headers`` are found in any case."""
-    host = headers.get("Host", "")
+    host = headers.get("Host", "").lower()
     if listen.is_loopback and _name(host) not in LOCAL_NAMES | {listen.host.lower()}:
         return Refusal(403, "this name is not known here: ask for localhost or 127.0.0.1")
     origin = headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
         return Refusal(403, "pages of other origins may not read this one")
     if listen.secret is None or path in OPEN or _knows(listen.secret, headers.get("Authorization", "")):
         return None
@@ -58,11 +58,9 @@ def refusal(listen: Listen, path: str, headers: Mapping[str, str]) -> Refusal | 
 
 
 def _name(host: str) -> str:
-    """The host of a ``Host`` header, without its port."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""
+    """The host of a ``Host`` header, without its port; empty where the header is anything else."""
+    match = re.fullmatch(PLACE, host)
+    return match["host"].strip("[]") if match else ""
 
 
 def _knows(secret: str, authorization: str) -> bool:

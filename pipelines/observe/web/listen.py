@@ -14,6 +14,8 @@ DEFAULT = "127.0.0.1:8470"
 LEAST_SECRET = 16
 """Characters of a secret: nobody can try them all."""
 MOST_SECRET = 1024
+PLACE = r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?"
+"""A host and, perhaps, a port."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class Listen:
 
 def listen_on(text: str, secret: str | None) -> Listen:
     """Read ``HOST:PORT``; raises ``BadInput`` where it is none, or where others could read without a secret."""
-    match = re.fullmatch(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})", text.strip())
-    if match is None or int(match["port"]) > 65_535:
+    match = re.fullmatch(PLACE, text.strip())
+    if match is None or match["port"] is None or int(match["port"]) > 65_535:
         raise BadInput(f"--listen {text!r}: give HOST:PORT, such as {DEFAULT}")
     host = match["host"].strip("[]")
     if secret is None and not _is_loopback(host):

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import cast
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from pipelines.observe.web.bounded import bounded
 from pipelines.observe.web.condition import Condition
-from pipelines.observe.web.gate import ANSWER_HEADERS, refusal
+from pipelines.observe.web.connection import HttpConnection
+from pipelines.observe.web.gate import refusal
 from pipelines.observe.web.listen import Listen
+from pipelines.partition.mishaps import Mishaps
 from serving.errors import BadInput
+
+log = logging.getLogger(__name__)
 
 MOST_CONNECTIONS = 64
 IDLE_S = 15.0
 """A connection without a request is closed after this time."""
+REST_S = 1.0
+"""The rest of a request that has been answered already is waited for so long, unread."""
 STOP_S = 1.0
 """Time that open answers are given at the end."""
 
@@ -27,13 +35,13 @@ async def serving(listen: Listen, routes: Sequence[web.RouteDef]) -> AsyncIterat
     """Answer while the block runs; yields where, with the port that was found. BadInput where it cannot listen."""
     app = web.Application(middlewares=[_guarded(listen)], client_max_size=1024)
     app.add_routes(routes)
-    # Lines of requests are not logged: they would be somebody else's text, hundreds of them a minute.
-    runner = web.AppRunner(app, access_log=None, keepalive_timeout=IDLE_S, shutdown_timeout=STOP_S)
+    runner = web.AppRunner(app, shutdown_timeout=STOP_S)
     await runner.setup()
     try:
-        server = runner.server
-        assert server is not None
-        make = bounded(server, lambda: server.connections, MOST_CONNECTIONS)
+        assert runner.server is not None
+        # Lines of requests are not logged: they would be somebody else's text, hundreds of them a minute.
+        settings = {"access_log": None, "keepalive_timeout": IDLE_S, "lingering_time": REST_S}
+        make = partial(HttpConnection, runner.server, MOST_CONNECTIONS, Mishaps(log), **settings)
         sockets = await _listening(listen, make)
         try:
             yield Listen(listen.host, sockets.sockets[0].getsockname()[1], listen.secret)
@@ -73,16 +81,14 @@ def _guarded(listen: Listen) -> Middleware:
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         refused = refusal(listen, request.path, request.headers)
         if refused is not None:
-            return _safe(web.Response(status=refused.status, text=f"{refused.why}\n", headers=refused.headers))
+            return web.Response(status=refused.status, text=f"{refused.why}\n", headers=refused.headers)
+        connection = cast(HttpConnection, request.protocol)
+        connection.answering = True
         try:
-            return _safe(await handler(request))
+            return await handler(request)
         except web.HTTPException as error:
-            return _safe(web.Response(status=error.status, text=f"{error.reason}\n"))
+            return web.Response(status=error.status, text=f"{error.reason}\n")
+        finally:
+            connection.answering = False
 
     return guard
-
-
-def _safe(response: web.StreamResponse, headers: Mapping[str, str] = ANSWER_HEADERS) -> web.StreamResponse:
-    if not response.prepared:
-        response.headers.update(headers)
-    return response

@@ -10,18 +10,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, web
 
 from operators.wire.schema import StreamPlan, StreamStatus
 from operators.zones.layout import Layout, Line, Zone
 from pipelines.observe.live import page as pages
 from pipelines.observe.live.page import Page
+from pipelines.observe.live.viewers import Viewer
 from pipelines.observe.live.who import WHO
 from pipelines.observe.live.words import STATES
 from pipelines.observe.web.listen import Listen
 from pipelines.observe.web.server import serving
 from tests.operators.publish.messages import AT, result
 from tests.pipelines.observe.plans import specialised
+from tests.turns import until
 
 STATIC = Path(pages.__file__).with_name("static")
 FILES = {file.name: file.read_bytes() for file in STATIC.iterdir()}
@@ -103,6 +105,30 @@ async def test_a_streams_page_is_told_of_its_zones_and_lines() -> None:
     assert isinstance(view, dict)
     points = [list(corner) for corner in corners]
     assert (view["zones"], view["lines"]) == ([{"name": "lot", "points": points}], [{"name": "in", "points": points}])
+
+
+async def test_readers_who_leave_before_the_answer_begins_leave_no_line_in_the_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page("street")
+    looking, gone = pages._events, asyncio.Event()
+
+    async def late(request: web.Request, viewer: Viewer) -> web.StreamResponse:
+        await until(lambda: request.transport is None)
+        try:
+            return await looking(request, viewer)
+        finally:
+            gone.set()
+
+    monkeypatch.setattr(pages, "_events", late)
+    async with open_page(page) as (_, url):
+        _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await page.viewers.changed.wait()
+        writer.close()
+        await asyncio.wait_for(gone.wait(), 10)
+        assert len(page.viewers) == 0
+    assert not caplog.records
 
 
 async def test_too_many_viewers_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

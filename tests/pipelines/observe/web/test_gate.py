@@ -28,13 +28,30 @@ def test_this_machine_is_let_in(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["", "evil.com", "evil.com:80", "localhost.evil.com", "127.0.0.1.evil.com", "[", "a]["]
+    "host",
+    [
+        "",
+        "evil.com",
+        "evil.com:80",
+        "localhost.evil.com",
+        "127.0.0.1.evil.com",
+        "[",
+        "a][",
+        "evil@localhost",
+        "evil.com:80@localhost",
+        "localhost/evil",
+        "localhost?",
+        "localhost:",
+        "localhost:1:2",
+    ],
 )
 def test_a_foreign_name_that_points_here_is_not(host: str) -> None:
     assert status(LOCAL, Host=host) == 403
 
 
-@pytest.mark.parametrize("origin", ["http://evil.com", "null", "http://localhost:81", "[", ""])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.com", "null", "http://localhost:81", "[", "http://[", "", "http://a@localhost:80"]
+)
 def test_a_page_of_another_origin_is_not(origin: str) -> None:
     for listen in (LOCAL, REMOTE):
         assert status(listen, Origin=origin, Authorization=f"Bearer {SECRET}") == 403

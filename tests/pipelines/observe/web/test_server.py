@@ -7,6 +7,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from aiohttp import ClientSession, web
@@ -91,19 +92,116 @@ async def test_an_address_in_use_is_told_in_one_line() -> None:
             pass
 
 
-async def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MOST_CONNECTIONS", 2)
+ASK = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+async def test_who_comes_when_all_places_are_taken_gets_that_of_the_first_who_asks_nothing() -> None:
     async with serving(HERE, health_routes(Condition())) as at:
+        idle = [await asyncio.open_connection(at.host, at.port) for _ in range(server.MOST_CONNECTIONS)]
+        idle[1][1].write(b"GET /healthz HTTP/1.1\r\nHost: loc")  # nor is half a question one
+        new = [await asyncio.open_connection(at.host, at.port) for _ in range(2)]
+        for reader, writer in (*new, idle[-1]):
+            writer.write(ASK % b"/healthz")
+            assert b"200" in await reader.readline()
+        for reader, _ in idle[:2]:
+            with suppress(ConnectionResetError):
+                assert await reader.read() == b""
+        for _, writer in (*idle, *new):
+            writer.close()
+
+
+async def test_who_comes_when_all_are_being_answered_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 2)
+    asked_for, answer = asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow(request: web.Request) -> web.Response:
+        asked_for.release()
+        await answer.wait()
+        return web.Response(text="at last")
+
+    async with serving(HERE, [web.get("/slow", slow)]) as at:
         held = [await asyncio.open_connection(at.host, at.port) for _ in range(2)]
         for _, writer in held:
-            writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert [b"200" in await reader.readline() for reader, _ in held] == [True, True]
+            writer.write(ASK % b"/slow")
+            await asked_for.acquire()
         reader, third = await asyncio.open_connection(at.host, at.port)
-        third.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
             await reader.readexactly(1)
+        answer.set()
+        assert [b"200" in await reader.readline() for reader, _ in held] == [True, True]
         for writer in (third, *(writer for _, writer in held)):
             writer.close()
+
+
+NO_REQUESTS = {
+    "two hosts": b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+    "NUL in the path": b"GET /a\0b HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "9 KB of path": b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % (9000 * b"a"),
+    "two lengths": (
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    ),
+    "TLS": b"\x16\x03\x01\x02\x00\r\n\r\n",
+    "half an address": b"GET http://[::1/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+}
+
+
+async def raw(at: Listen, request: bytes) -> str:
+    reader, writer = await asyncio.open_connection(at.host, at.port)
+    writer.write(request)
+    answer = await reader.read()
+    writer.close()
+    return answer.decode()
+
+
+async def test_what_is_no_request_gets_the_headers_and_few_lines_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(HERE, health_routes(Condition())) as at:
+        for _ in range(4):
+            for request in NO_REQUESTS.values():
+                head, _, text = (await raw(at, request)).partition("\r\n\r\n")
+                status, *headers = head.split("\r\n")
+                assert " 400 " in status
+                assert text == "this is no request that can be read\n"
+                assert {f"{name}: {value}" for name, value in ANSWER_HEADERS.items()} <= set(headers)
+    said = [record.getMessage() for record in caplog.records]
+    assert [line.partition(": ")[0] for line in said] == [
+        "a request cannot be read",
+        "a request cannot be read (10 so far)",
+    ]
+    assert not any(record.exc_info for record in caplog.records)
+
+
+@pytest.mark.parametrize("header", [b"Expect: nonsense", b"Origin: http://["])
+async def test_odd_headers_are_refused_with_ours(header: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(HERE, health_routes(Condition())) as at:
+        request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n\r\n" % header
+        answer = await raw(at, request)
+    assert answer.startswith("HTTP/1.1 4")
+    assert "\r\nServer: sluice\r\n" in answer
+    assert not caplog.records
+
+
+async def test_a_route_that_fails_says_so_without_its_reason(caplog: pytest.LogCaptureFixture) -> None:
+    async def fails(request: web.Request) -> web.Response:
+        raise RuntimeError("a detail of ours")
+
+    async with serving(HERE, [web.get("/", fails)]) as at:
+        status, text, headers = await asked(at, "/")
+    assert (status, text, headers["Server"]) == (500, "the request failed\n", "sluice")
+    (record,) = caplog.records
+    assert record.getMessage() == "a request failed: RuntimeError: a detail of ours"
+
+
+async def test_a_body_that_breaks_off_is_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    broken = b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with serving(HERE, health_routes(Condition())) as at:
+        reader, writer = await asyncio.open_connection(at.host, at.port)
+        writer.write(broken)
+        assert b"405" in await reader.readline()
+        writer.write(b"no length\r\n\r\n")
+        await reader.read()
+        writer.close()
+    assert not any(record.exc_info for record in caplog.records)
+    assert len(caplog.records) <= 1
 
 
 async def _serve(

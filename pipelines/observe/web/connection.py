@@ -1,0 +1,72 @@
+"""A server's connections: few at a time, and what is no request costs a line in the log, not a traceback each."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from aiohttp import web
+
+from pipelines.observe.web.gate import ANSWER_HEADERS
+from pipelines.partition.mishaps import Mishaps
+
+
+class HttpConnection(web.RequestHandler):
+    """aiohttp's handler, with a bound on how many there are, our headers on every answer, and few lines in the log."""
+
+    def __init__(self, server: web.Server, most: int, mishaps: Mishaps, **settings: Any) -> None:
+        """``most``: connections of the server; ``settings``: those of ``web.RequestHandler``."""
+        super().__init__(server, loop=asyncio.get_running_loop(), **settings)
+        self._server, self._most, self._mishaps = server, most, mishaps
+        self.answering = False
+        """Whether one of our routes is at work for it."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Where all places are taken, close the connection that came first of those that ask for nothing now."""
+        others = [each for each in cast(list[HttpConnection], self._server.connections) if each.transport is not None]
+        if len(others) < self._most or _make_room(others):
+            super().connection_made(transport)
+        else:
+            cast(asyncio.Transport, transport).abort()
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Give every answer our headers, also those that no route has made."""
+        if not resp.prepared:
+            resp.headers.update(ANSWER_HEADERS)
+        return await super().finish_response(request, resp, start_time)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what is no request, or one that failed, in one line that quotes nothing of it."""
+        unread = status == 400
+        self._note("a request cannot be read" if unread else "a request failed", exc)
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer has begun")
+        text = "this is no request that can be read\n" if unread else "the request failed\n"
+        answer = web.Response(status=status, text=text)
+        answer.force_close()
+        return answer
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """What aiohttp finds wrong once an answer has gone, such as a body that breaks off."""
+        self._note("a connection was given up", kw.get("exc_info"))
+
+    def _note(self, kind: str, error: object) -> None:
+        self._mishaps.note(kind, f"{type(error).__name__}: {getattr(error, 'message', error)}")
+
+
+def _make_room(others: list[HttpConnection]) -> bool:
+    waiting = next((each for each in others if not each.answering), None)
+    if waiting is None or waiting.transport is None:
+        return False
+    transport = waiting.transport
+    waiting.force_close()
+    transport.abort()
+    return True
