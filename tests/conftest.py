@@ -27,7 +27,7 @@ pytest_plugins = [
 ]
 
 ROOT = Path(__file__).resolve().parents[1]
-REAL_PARTS = ("tests/integration/", "tests/faults/")
+REAL_PARTS = ("tests/integration/", "tests/faults/", "tests/how_to/")
 """Where tests start brokers, cameras, browsers and commands, and mostly wait for them."""
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 import pytest
@@ -19,21 +17,16 @@ from operators.capture.outlet import OVERRUN
 from operators.capture.reasons import PERSISTENT, Reason
 from operators.frames.codec import FrameFault
 from operators.publish.frame_buffer import CAPTURE_BUFFER_FULL, MESSAGE_TOO_LARGE
-from operators.testing import CALL, SHORTCUT_CHECKS, Case, Link, fake_oracle, make_frame, make_region
-from operators.testing.shortcut_checks import Check
 from operators.wire.schema import Outcome, StreamState
 from pipelines.cli import sluice
 from pipelines.execute.overload import LATE, POLICIES, QUEUE_FULL
 from pipelines.query.check import examine
 from pipelines.query.dag import STAGES
-from serving.catalogue.lookup import Catalogue, verify
 from tests.doc_pages import PAGES, ROOT, blocks, each, links, prose, text
 from tests.pipelines.queries import write
 
 LIFE, OVERLOAD = ROOT / "docs" / "life-of-a-frame.md", ROOT / "docs" / "overload.md"
-ADD_A_MODEL = ROOT / "docs" / "how-to" / "add-a-model.md"
 ADD_AN_OPERATOR = ROOT / "docs" / "how-to" / "add-an-operator.md"
-ADD_A_SHORTCUT = ROOT / "docs" / "how-to" / "add-a-shortcut.md"
 
 
 def lines(page: Path) -> Iterator[str]:
@@ -172,31 +165,3 @@ def queries(page: Path) -> list[str]:
 @pytest.mark.parametrize(("page", "query"), each(queries))
 def test_queries_are_right(page: Path, query: str, tmp_path: Path) -> None:
     assert [str(problem) for problem in examine(write(tmp_path / "q.yaml", query)).problems] == []
-
-
-def test_the_model_to_copy_can_be_made_and_used(tmp_path: Path) -> None:
-    (script,) = [block for block in blocks(ADD_A_MODEL, "python") if block.startswith('"""')]
-    (tmp_path / "make.py").write_text(script, encoding="utf-8")
-    subprocess.run([sys.executable, "-W", "error", "make.py"], cwd=tmp_path, check=True)
-    catalogue = Catalogue([tmp_path / "models"])
-    verify(catalogue.find("brightness"))
-    (query,) = queries(ADD_A_MODEL)
-    assert examine(write(tmp_path / "q.yaml", query), catalogue).problems == ()
-
-
-async def test_the_operator_to_copy_works() -> None:
-    (script,) = [block for block in blocks(ADD_AN_OPERATOR, "python") if "class Zone:" in block]
-    names: dict[str, Any] = {}
-    exec(compile(script, "zone.py", "exec", dont_inherit=True), names)
-    region = make_region(x=0.1, y=0.1)
-    zones = {"road": [(0, 0), (1, 0), (1, 1), (0, 1)]}
-    assert await names["Zone"]("place", zones).process(make_frame(), [region], CALL) == []
-    assert [(answer.name, answer.label) for answer in region.attributes] == [("place", "road")]
-
-
-@pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
-async def test_the_shortcut_to_copy_works(check: Check) -> None:
-    (script,) = [block for block in blocks(ADD_A_SHORTCUT, "python") if "class Places(" in block]
-    names: dict[str, Any] = {}
-    exec(compile(script, "places.py", "exec", dont_inherit=True), names)
-    await check(Case(lambda: Link(names["Places"](), fake_oracle()), frames=3))

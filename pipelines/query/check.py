@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,6 @@ from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import Dag, compile_dag, node_problems
 from pipelines.query.model_check import model_problems
 from pipelines.query.needs import needs_of
-from pipelines.query.nodes import DetectNode, RecogniseNode
 from pipelines.query.query_file import Draft, Query, read_draft
 from pipelines.query.yaml_file import read_yaml
 from pipelines.query.zone_check import zone_problems
@@ -44,7 +43,7 @@ class Examined:
 def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:
     """Check a query file: form, nodes, and, given a catalogue, models."""
     draft, unmet = read_draft(read_yaml(path)), list[Problem]()
-    if catalogue is not None and any(needs_of(models) for models in _models(draft)):
+    if catalogue is not None and any(needs_of(node.models) for node in draft.nodes.values()):
         from pipelines.query.model_less import with_models  # profiles, which bring numbers
 
         draft, unmet = with_models(draft, catalogue, measured(catalogue))
@@ -52,10 +51,6 @@ def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:
     if catalogue is not None:
         problems += model_problems(draft.nodes, catalogue, draft.query.masks if draft.query else ())
     return Examined(draft, tuple(draft.document.located(problems)))
-
-
-def _models(draft: Draft) -> Iterator[Sequence[str]]:
-    return (node.model for node in draft.nodes.values() if isinstance(node, DetectNode | RecogniseNode))
 
 
 def open_query(path: Path, catalogue: Catalogue, sources: Sequence[str] = ()) -> CompiledQuery:

@@ -38,8 +38,8 @@ class DagNode:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models the query lists, best first; none for a node without a network."""
-        return self.spec.model if isinstance(self.spec, DetectNode | RecogniseNode) else ()
+        """See ``Node``."""
+        return self.spec.models
 
     @property
     def makes_regions(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pipelines.query.needs import Needs, needs_of
-from pipelines.query.nodes import DetectNode, NodeSpec, RecogniseNode, TrackNode
+from pipelines.query.nodes import DetectNode, NodeSpec, RecogniseNode
 from pipelines.query.query_file import DEFAULT_ACCURACY, Draft
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue, Entry
@@ -39,9 +39,7 @@ def with_models(draft: Draft, catalogue: Catalogue, measured: KnownOf) -> tuple[
     found: dict[int, NodeSpec] = {}
     problems: list[Problem] = []
     for index, node in draft.nodes.items():
-        if isinstance(node, TrackNode):
-            continue
-        if (needs := needs_of(node.model)) is not None:
+        if isinstance(node, DetectNode | RecogniseNode) and (needs := needs_of(node.model)) is not None:
             try:
                 models = _models(node, needs, accuracy, catalogue, measured)
                 found[index] = node.model_copy(update={"model": models})

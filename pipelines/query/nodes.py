@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
@@ -70,8 +71,13 @@ class Node(Strict):
     name: NodeName
     """Unique; names the node's input to other nodes, its time in reports, and its answer in filters."""
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that the query lists for the node, best first; none for a node without a network."""
+        return ()
 
-def takes_frame(node: DetectNode | TrackNode | RecogniseNode) -> bool:
+
+def takes_frame(node: NodeSpec) -> bool:
     """Whether the node works on the frame itself and makes the first objects."""
     return node.input is None or node.input.strip() == FRAME
 
@@ -94,6 +100,11 @@ class DetectNode(Node):
     """The most confident ones of a frame."""
     motion: Motion = Motion.model_construct()
     """Parameters of the detector ``motion``."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """See ``Node``."""
+        return self.model
 
 
 class TrackNode(Node):
@@ -149,16 +160,19 @@ class RecogniseNode(Node):
         return self
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """See ``Node``."""
+        return self.model
+
+    @property
     def releases(self) -> bool:
         """Whether answers of caches go out while the model runs on."""
         return self.caches == "release"
 
 
-def is_planned(node: DetectNode | TrackNode | RecogniseNode) -> bool:
+def is_planned(node: NodeSpec) -> bool:
     """Whether the node lists several models between which there is a choice for every frame."""
-    if isinstance(node, TrackNode) or len(node.model) < 2:
-        return False
-    return isinstance(node, RecogniseNode) or takes_frame(node)
+    return len(node.models) > 1 and (isinstance(node, RecogniseNode) or takes_frame(node))
 
 
 def caches_in_oracle(node: RecogniseNode, oracle: str) -> bool:
@@ -166,7 +180,7 @@ def caches_in_oracle(node: RecogniseNode, oracle: str) -> bool:
     return bool(node.caches) and oracle in node.model
 
 
-def learns(node: DetectNode | TrackNode | RecogniseNode) -> bool:
+def learns(node: NodeSpec) -> bool:
     """Whether the node learns from what its streams show."""
     return isinstance(node, RecogniseNode) and (node.specialize or bool(node.caches))
 
@@ -176,8 +190,7 @@ NOTHING_LEARNS = (
 )
 
 NodeSpec = Annotated[DetectNode | TrackNode | RecogniseNode, Field(discriminator="task")]
-NODE_TYPES: dict[str, type[DetectNode] | type[TrackNode] | type[RecogniseNode]] = {
-    "detect": DetectNode,
-    "track": TrackNode,
-    "recognise": RecogniseNode,
-}
+"""A node of any kind: its ``task`` says which."""
+
+_KINDS: tuple[type[Node], ...] = get_args(get_args(NodeSpec)[0])
+NODE_TYPES: Mapping[str, type[Any]] = {get_args(each.model_fields["task"].annotation)[0]: each for each in _KINDS}

@@ -1,0 +1,107 @@
+"""The how-tos that add something to Sluice: a model, an operator, a shortcut, an observer."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doc_pages import ROOT
+from tests.how_to.reader import Reader
+from tests.models import yolox_nano
+
+
+def results(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def put(path: Path, before: str, added: str) -> None:
+    """Add to a file, in front of the only line that begins so."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    (place,) = [number for number, line in enumerate(lines) if line.startswith(before)]
+    path.write_text("".join([*lines[:place], added, *lines[place:]]), encoding="utf-8")
+
+
+@pytest.mark.data
+def test_an_operator_is_added(tmp_path: Path, data_dir: Path) -> None:
+    yolox_nano(tmp_path / "models", data_dir)
+    changes = ("operators", "pipelines", "tests", "docs")
+    with Reader("add-an-operator", tmp_path, changes=changes, SLUICE_MODELS=str(tmp_path / "models")) as reader:
+        reader.write("operators/ground.py", "python")
+        reader.write("tests/operators/test_ground.py", "python")
+        assert "3 passed" in reader.follow()
+
+        nodes = reader.folder / "pipelines" / "query" / "nodes.py"
+        (spec,) = [line for line in nodes.read_text().splitlines(keepends=True) if line.startswith("NodeSpec")]
+        nodes.write_text(nodes.read_text().replace(spec, reader.block("python")))
+        build = reader.folder / "pipelines" / "assembly" / "build.py"
+        put(build, "async def prepare(", f"{reader.block('python')}\n\n")
+        put(build, "from operators.inference", reader.block("python"))
+
+        reader.write("ground.yaml", "yaml")
+        clip = data_dir / "videos" / "person-bicycle-car-detection.mp4"
+        (reader.folder / "clip.mp4").symlink_to(clip)
+        check, run = reader.commands()
+        assert "ground" in reader.run(check)
+        reader.run(f"{run} --limit 60")
+        found = results(reader.folder / "results.jsonl")
+        places = {said["label"] for each in found for seen in each["objects"] for said in seen["attributes"]}
+        assert places <= {"road", "yard", "outside"}
+        assert places
+        assert "place" in found[-1]["plan"]["stages_ms"]
+
+        reader.follow()
+        assert "GroundNode" in (reader.folder / "docs" / "query.schema.json").read_text()
+
+
+@pytest.mark.data
+def test_a_shortcut_is_added(tmp_path: Path, data_dir: Path) -> None:
+    yolox_nano(tmp_path / "models", data_dir)
+    changes = ("operators", "pipelines", "tests")
+    with Reader("add-a-shortcut", tmp_path, changes=changes, SLUICE_MODELS=str(tmp_path / "models")) as reader:
+        reader.write("operators/recognise/shortcuts/places.py", "python")
+        reader.write("tests/operators/recognise/shortcuts/test_places.py", "python")
+        chains = reader.folder / "pipelines" / "assembly" / "chains.py"
+        (links,) = [line for line in chains.read_text().splitlines(keepends=True) if "links: list[" in line]
+        chains.write_text(chains.read_text().replace(links, reader.block("python")))
+        put(chains, "from operators.recognise.shortcuts.oracle", reader.block("python"))
+        assert "passed" in reader.follow()
+        report = json.loads((reader.folder / "report.json").read_text())
+        assert ("type", "cached", ["places"]) in [(at["node"], at["kind"], at["shortcuts"]) for at in report["audits"]]
+
+
+def test_an_observer_is_added(tmp_path: Path) -> None:
+    with Reader("add-an-observer", tmp_path) as reader:
+        said = reader.python(reader.block("python") + reader.block("python"))
+        late = [each for each in results(reader.folder / "results.jsonl") if not each["plan"]["deadline_met"]]
+        assert len(re.findall(r"^carpark \d+: \d+ ms$", said, re.M)) == len(late)
+
+
+def test_a_model_is_added(tmp_path: Path) -> None:
+    with Reader("add-a-model", tmp_path) as reader:
+        (reader.folder / "classes.txt").write_text("sparrow\nswift\n")
+        (reader.folder / "clip.mp4").symlink_to(ROOT / "examples" / "street.mp4")
+        export = reader.commands()
+        reader.python(
+            reader.block("python"),
+            before="import safetensors.torch, torch\n"
+            "from serving.architectures.registry import find\n"
+            "torch.save(find('resnet50').build(2).state_dict(), 'resnet50.pth')",
+        )
+        for line in export:
+            reader.run(line)
+        network = "import torch\nfrom serving.architectures.registry import find\nnetwork = find('resnet18').build(2)"
+        (reader.folder / "export.py").write_text(f"{network}\n{reader.block('python')}")
+        reader.run("python export.py")
+        assert (reader.folder / "net.onnx").stat().st_size > 1 << 20
+        reader.write("make_brightness.py", "python")
+        reader.run("python make_brightness.py")
+        assert "brightness" in reader.follow()
+        reader.write("brightness.yaml", "yaml")
+        reader.follow()
+        found = results(reader.folder / "results.jsonl")
+        said = {answer["label"] for each in found for seen in each["objects"] for answer in seen["attributes"]}
+        assert said & {"bright", "dark"}
