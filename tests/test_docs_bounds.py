@@ -9,7 +9,7 @@ import pytest
 
 from cache_adapt.adaptation import gain, jobs, triggers, versions, window
 from cache_adapt.audit import confidence
-from cache_adapt.caches import newest, store
+from cache_adapt.caches import architectures, newest, store
 from learning.ring import SampleRing
 from operators import background as backlog
 from operators.audits import streams
@@ -160,7 +160,8 @@ SAID = {
         f"| *{released.MOST_RUNS}* for each node with `caches: release` |",
         f"| looks by which released caches are tuned | *{newest.KEPT}* and one batch for each node, of "
         f"*{taps.MOST_VALUES}* values at each place |",
-        f"| a file of learned caches | *{mib(store.MOST_BYTES)}, {store.MOST_CACHES} caches* |",
+        f"| a file of learned caches | *{mib(store.MOST_BYTES)}, {store.MOST_CACHES} caches; each makes at most "
+        f"{architectures.MOST_VALUES} values of one input* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
         f"| samples of a worker that wait for `samples.v1` | *{link.MOST_WAITING}* |",

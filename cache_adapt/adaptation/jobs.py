@@ -105,9 +105,10 @@ class Adaptation:
         if why_not is not None:
             return why_not
         if target not in self._states:
-            state = self._states[target] = _State(target.key, now_s)
+            state = _State(target.key, now_s)
             if state.key in self._found:
-                self._take(target, *self._found[state.key], now_s)
+                self._take(target, state, *self._found[state.key], now_s)
+            self._states[target] = state
         state = self._states[target]
         state.wanted_at_s = now_s
         state.reports[report.stream] = report
@@ -126,7 +127,7 @@ class Adaptation:
             self._found.popitem(last=False)
         for target, state in self._states.items():
             if state.key == key and version > state.version:
-                self._take(target, version, data, now_s)
+                self._take(target, state, version, data, now_s)
 
     def next(self, now_s: float) -> Due | None:
         """What should be trained now, the one that waits longest; None where nothing should, or can be paid."""
@@ -202,11 +203,12 @@ class Adaptation:
         seen = pooled(state.reports.values(), state.version)
         return why_train(state.history, now_s, samples, seen, self._agreement)
 
-    def _take(self, target: Target, version: int, data: bytes, now_s: float) -> None:
+    def _take(self, target: Target, state: _State, version: int, data: bytes, now_s: float) -> None:
         """Go on from a version that was found; what cannot be used is made anew, under a higher number."""
-        state, nothing = self._states[target], self._window(target.subject).split(now_s, 0, default_rng(0))[0]
+        nothing = self._window(target.subject).split(now_s, 0, default_rng(0))[0]
+        judged = self._judged(self._kinds[target.kind], target, data, nothing)
         state.version = version
-        if self._judged(self._kinds[target.kind], target, data, nothing) is None:
+        if judged is None:
             state.data, state.history = b"", History()
         else:
             if data not in (state.data, state.made):

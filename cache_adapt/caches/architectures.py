@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import gcd, isqrt, prod
 from typing import Protocol
 
 import numpy as np
@@ -22,10 +23,14 @@ from serving.errors import ModelError
 Values = NDArray[np.float32]
 Grid = tuple[int, int, int]
 """Channels, rows, columns of pooled activations."""
+Shape = tuple[int, int]
+"""Pieces, and values of each."""
 
 CHANNELS = 16
 """Outputs of a convolution at each place."""
 MOST_HIDDEN = 8192
+MOST_VALUES = 65536
+"""Values that a predictor reads of one input, over all pieces, or that its hidden layer gives for them."""
 _FORM = re.compile(r"(?P<kind>[A-Za-z]+)\((?P<sizes>\d{1,5}(,\d{1,5})?)\)")
 
 
@@ -37,8 +42,8 @@ class Form(Protocol):
         """Width of the learnt hidden layer for each piece; None: the pieces are the hidden layer."""
         ...
 
-    def fits(self, grid: Grid) -> bool:
-        """Whether activations of this size can be read so."""
+    def shape(self, grid: Grid) -> Shape | None:
+        """What ``pieces`` makes of activations of this size, by arithmetic alone; None where they cannot be read so."""
         ...
 
     def pieces(self, activations: Values) -> Values:
@@ -52,9 +57,9 @@ class FullyConnected:
 
     hidden: int
 
-    def fits(self, grid: Grid) -> bool:
+    def shape(self, grid: Grid) -> Shape:
         """See ``Form``."""
-        return True
+        return 1, prod(grid)
 
     def pieces(self, activations: Values) -> Values:
         """One piece."""
@@ -68,19 +73,23 @@ class Pool:
     most: int
     hidden = None
 
-    def fits(self, grid: Grid) -> bool:
+    def shape(self, grid: Grid) -> Shape | None:
         """See ``Form``; at most every channel is a value."""
-        return grid[0] <= self.most
+        return (1, grid[0] * self._parts(grid) ** 2) if grid[0] <= self.most else None
 
     def pieces(self, activations: Values) -> Values:
         """Pool to the finest grid of at most h values."""
         count, channels, rows, columns = activations.shape
-        for parts in range(rows, 0, -1):
-            if rows % parts == 0 and columns % parts == 0 and channels * parts * parts <= self.most:
-                blocks = activations.reshape(count, channels, parts, rows // parts, parts, columns // parts)
-                pooled: Values = blocks.mean(axis=(3, 5)).reshape(count, 1, -1)
-                return pooled
-        raise ValueError(f"{channels} channels are more than {self.most} values")
+        parts = self._parts((channels, rows, columns))
+        blocks = activations.reshape(count, channels, parts, rows // parts, parts, columns // parts)
+        pooled: Values = blocks.mean(axis=(3, 5)).reshape(count, 1, -1)
+        return pooled
+
+    def _parts(self, grid: Grid) -> int:
+        """Sides of the finest grid."""
+        common = gcd(grid[1], grid[2])
+        finest = min(common, isqrt(self.most // grid[0]))
+        return next(parts for parts in range(finest, 0, -1) if common % parts == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +100,12 @@ class Convolution:
     stride: int
     hidden = CHANNELS
 
-    def fits(self, grid: Grid) -> bool:
+    def shape(self, grid: Grid) -> Shape | None:
         """See ``Form``."""
-        return min(grid[1:]) >= self.kernel
+        if min(grid[1:]) < self.kernel:
+            return None
+        rows, columns = ((side - self.kernel) // self.stride + 1 for side in grid[1:])
+        return rows * columns, grid[0] * self.kernel**2
 
     def pieces(self, activations: Values) -> Values:
         """One piece for each place of the window."""
@@ -125,3 +137,16 @@ def form(name: str) -> Form:
     if not all(0 < size <= MOST_HIDDEN for size in sizes):
         raise ModelError(f"predictor {name!r}: sizes must be 1 … {MOST_HIDDEN}")
     return made
+
+
+def shape_read(name: str, grid: Grid) -> Shape | None:
+    """What a form reads of one input; None where it cannot read such activations, or would make too much of them.
+
+    Nothing is run: names and sizes may be anybody's.
+    """
+    chosen = form(name)
+    found = chosen.shape(grid)
+    if found is None or prod(grid) > MOST_VALUES:
+        return None
+    pieces, values = found
+    return found if pieces * max(values, chosen.hidden or 0) <= MOST_VALUES else None

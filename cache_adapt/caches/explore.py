@@ -11,7 +11,7 @@ from zlib import crc32
 import msgspec
 from numpy.random import Generator, default_rng
 
-from cache_adapt.caches.architectures import EXPLORED, form
+from cache_adapt.caches.architectures import EXPLORED, shape_read
 from cache_adapt.caches.calibrate import Operating, best_score, operating
 from cache_adapt.caches.held import Held, held
 from cache_adapt.caches.learned_cache import LearnedCache
@@ -87,7 +87,7 @@ def explore(
     before = {each.key: each for each in known}
     for cut in cuts:
         for name in wanted.architectures:
-            if form(name).fits(cut.lessons.grid):
+            if shape_read(name, cut.lessons.grid):
                 yield before.get((cut.tensor, name)) or _explored(cut, name, wanted, timed, fits)
 
 

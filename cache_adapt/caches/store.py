@@ -15,10 +15,9 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
-from cache_adapt.caches.architectures import form
+from cache_adapt.caches.architectures import form, shape_read
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.predictor import Predictor
 from cache_adapt.caches.selector import HIDDEN, Selector
@@ -26,9 +25,11 @@ from learning.array_files import as_features
 from serving.common import files as atomic
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
+from serving.weights import names, read_tensors
 
 MOST_BYTES = 32 << 20
 MOST_CACHES = 8
+NO_CARD = np.zeros(0, np.uint8)
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
 Size = Annotated[int, msgspec.Meta(ge=1, le=65536)]
@@ -95,14 +96,14 @@ class BuiltCaches:
         """Read the output of ``to_bytes``; ModelError for anything else."""
         if len(data) > MOST_BYTES:
             raise ModelError(f"learned caches of {len(data)} bytes are more than the {MOST_BYTES} that are allowed")
+        tensors = read_tensors(data, "learned caches are damaged")
         try:
-            tensors = load(data)
-            card = decode(tensors.pop("card").tobytes(), Card)
-        except (SafetensorError, KeyError, Malformed) as error:
-            raise ModelError(f"learned caches are damaged: {error}") from None
+            card = decode(tensors.pop("card", NO_CARD).tobytes(), Card)
+        except Malformed as error:
+            raise ModelError(f"learned caches are damaged: their card: {error}") from None
         wanted = {f"{number}.{name}" for number, each in enumerate(card.caches) for name in _shapes(each, card.classes)}
         if set(tensors) != wanted:
-            raise ModelError(f"learned caches are damaged: they have {', '.join(sorted(tensors)[:12]) or 'nothing'}")
+            raise ModelError(f"learned caches are damaged: they have {names(tensors)}")
         return cls(card, tuple(_cache(number, each, card, tensors) for number, each in enumerate(card.caches)))
 
 
@@ -162,14 +163,14 @@ def _parts(cache: LearnedCache) -> dict[str, NDArray[np.float32]]:
 
 def _shapes(card: CacheCard, classes: int) -> dict[str, tuple[int, ...]]:
     """The shape of every part of a cache, as it follows from its card; ModelError where there is none."""
-    chosen = form(card.architecture)
-    if card.grid[0] * card.grid[1] * card.grid[2] > 65536 or not chosen.fits(card.grid):
+    read = shape_read(card.architecture, card.grid)
+    if read is None:
         raise ModelError(f"learned caches are damaged: {card.architecture} cannot read {card.grid}")
-    _, pieces, values = chosen.pieces(np.zeros((1, *card.grid), np.float32)).shape
+    pieces, values = read
     layers: dict[str, tuple[int, int]] = {}
-    if chosen.hidden is not None:
-        layers["predictor.hidden"] = values, chosen.hidden
-        values = chosen.hidden
+    if (hidden := form(card.architecture).hidden) is not None:
+        layers["predictor.hidden"] = values, hidden
+        values = hidden
     layers["predictor.output"] = pieces * values, classes
     if card.selector:
         layers |= {"selector.hidden": (classes, HIDDEN), "selector.output": (HIDDEN, 1)}

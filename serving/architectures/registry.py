@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -20,6 +19,7 @@ from serving.architectures.names import check_name
 from serving.architectures.resnet import CIFAR, resnet18, resnet34, resnet50, resnet101
 from serving.architectures.vgg import DEPTHS, Vgg
 from serving.errors import ModelError
+from serving.weights import read_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,19 @@ def multiply_adds(network: nn.Module, size: int) -> int:
 
 def load_weights(network: nn.Module, path: Path) -> None:
     """Fill a network from a safetensors file of any float type; ModelError where names or shapes differ."""
-    try:
-        state = {name: tensor.float() for name, tensor in load_file(path).items()}
-    except (OSError, SafetensorError) as error:
-        raise ModelError(f"{path}: cannot be read as safetensors ({error})") from None
+    state = single_precision(path)
     if problem := _mismatch(network.state_dict(), state):
         raise ModelError(f"{path}: is not for this network: {problem}")
     network.load_state_dict(state, strict=False)
+
+
+def single_precision(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file of any float type by name; ModelError where it cannot be read."""
+    return read_by(_load, path, f"{path}: cannot be read as safetensors")
+
+
+def _load(path: Path) -> dict[str, Tensor]:
+    return {name: tensor.float() for name, tensor in load_file(path).items()}
 
 
 def _mismatch(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str | None:

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
 from serving.common.softmax import softmax
 from serving.errors import ModelError
+from serving.weights import names, read_tensors
 from specialization.rates import Rates
 
 Weights = NDArray[np.float32]
@@ -58,10 +58,7 @@ class SpecialisedHead:
     @classmethod
     def from_bytes(cls, data: bytes) -> SpecialisedHead:
         """Read the output of ``to_bytes``; ModelError for anything else."""
-        try:
-            tensors = load(data)
-        except SafetensorError as error:
-            raise ModelError(f"a specialised head is damaged: {error}") from None
+        tensors = read_tensors(data, "a specialised head is damaged")
         _check(tensors)
         return cls(
             tuple(tensors["classes"].tolist()),
@@ -83,7 +80,7 @@ def probabilities(features: NDArray[Any], weights: Weights, bias: Weights) -> ND
 
 def _check(tensors: dict[str, NDArray[np.generic]]) -> None:
     if set(tensors) != {field.name for field in fields(SpecialisedHead)}:
-        raise ModelError(f"a specialised head is damaged: it has {', '.join(sorted(tensors)) or 'nothing'}")
+        raise ModelError(f"a specialised head is damaged: it has {names(tensors)}")
     outputs = tensors["classes"].size + 1
     dims = len(tensors["weights"]) if tensors["weights"].ndim else 0
     wanted = {

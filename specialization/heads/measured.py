@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
 from serving.errors import ModelError
+from serving.weights import read_tensors
 from specialization.rates import Measured, Rates
 
 MOST = 100
@@ -35,10 +35,7 @@ def to_bytes(measured: Sequence[Measured], samples: int) -> bytes:
 
 def from_bytes(data: bytes) -> tuple[tuple[Measured, ...], int]:
     """Read the output of ``to_bytes``; ModelError for anything else."""
-    try:
-        tensors = load(data)
-    except SafetensorError as error:
-        raise ModelError(f"measured rates are damaged: {error}") from None
+    tensors = read_tensors(data, "measured rates are damaged")
     if set(tensors) != {"tolerances", "sizes", "rates", "samples"} or not _fit(tensors):
         raise ModelError("measured rates are damaged: they are not shares by tolerance and number of classes")
     sizes = tensors["sizes"].tolist()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from safetensors.torch import load_file
 from torch.nn import functional
 
+from serving.architectures.registry import single_precision
 from serving.architectures.resnet import ResNet, Stem
 
 SMALL_STEM = Stem(3, 2, pool=False)
@@ -27,7 +27,7 @@ def warm_start(network: ResNet, weights: Path) -> None:
 
     The stem's kernels are stretched to this network's, whose finer input shows the same patterns larger.
     """
-    state = {name: tensor.float() for name, tensor in load_file(weights).items() if not name.startswith("fc.")}
+    state = {name: tensor for name, tensor in single_precision(weights).items() if not name.startswith("fc.")}
     kernel = network.conv1.kernel_size[0]
     stretched = functional.interpolate(
         state["conv1.weight"], size=(kernel, kernel), mode="bilinear", align_corners=True

@@ -11,8 +11,9 @@ import pytest
 from cache_adapt.adaptation import jobs
 from cache_adapt.adaptation.jobs import Adaptation, Artefact
 from cache_adapt.adaptation.targets import Report, Target
+from cache_adapt.adaptation.trainable import Judgement
 from cache_adapt.adaptation.triggers import PAUSE_S, PERIOD_S, Seen
-from cache_adapt.adaptation.window import SPAN_S, Sample
+from cache_adapt.adaptation.window import SPAN_S, Rows, Sample
 from learning.purse import Purse, unlimited
 from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET, Majority
 
@@ -133,6 +134,31 @@ async def test_what_somebody_else_published_is_replaced_where_it_cannot_be_used(
     again = await the.work()
     assert again
     assert again.version > made.version + 5
+
+
+async def test_a_version_that_cannot_be_judged_yet_is_not_half_taken() -> None:
+    class Broken(Majority):
+        broken = True
+
+        def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
+            if self.broken:
+                raise RuntimeError("out of order")
+            return super().judge(target, data, held)
+
+    kind = Broken()
+    the = Worker(Adaptation([kind], unlimited(), 0.9))
+    the.adaptation.published(TARGET.key, int(the.now_s) + 1000, b"\x01", the.now_s)
+    the.see(*[1] * 100)
+    with pytest.raises(RuntimeError):
+        the.want()
+    assert the.adaptation.targets == 0
+    kind.broken = False
+    the.want()
+    assert await the.work() is None, "it goes on from what was found"
+    kind.broken = True
+    with pytest.raises(RuntimeError):
+        the.adaptation.published(TARGET.key, int(the.now_s) + 2000, b"\x01", the.now_s)
+    assert the.adaptation._states[TARGET].version == int(the.now_s) + 1000
 
 
 async def test_a_training_that_fails_is_tried_again_when_more_samples_have_come(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import msgspec
 import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
 from cache_adapt.caches.learned_cache import LearnedCache
-from cache_adapt.caches.store import MOST_BYTES, BuiltCaches, Card, cards, digest, read, write
+from cache_adapt.caches.store import MOST_BYTES, MOST_CACHES, BuiltCaches, Card, cards, digest, read, write
 from cache_adapt.caches.training import train_predictor, train_selector
 from serving.errors import ModelError
 from tests.cache_adapt.caches.made import CLASSES, SHA, lessons
+from tests.serving.tensor_files import ODD
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +99,30 @@ def test_a_wrong_cache_in_the_card_is_refused(built):
             BuiltCaches.from_bytes(changed(built, caches=[one | wrong, other]))
 
 
+@pytest.mark.parametrize(
+    ("architecture", "grid"),
+    [
+        ("Conv(128,1)", (1, 256, 256)),  # 17 thousand pieces of 16 thousand values
+        ("Conv(1,1)", (1, 256, 256)),  # 66 thousand pieces, with 16 values of the hidden layer each
+        ("FC(8192)", (16, 256, 256)),
+        ("Pool(8192)", (2, 256, 256)),
+        ("Conv(9,1)", (4, 8, 8)),
+        ("Pool(3)", (4, 8, 8)),
+    ],
+)
+def test_a_card_that_makes_too_much_is_refused_before_anything_is_run(built, architecture, grid):
+    cache = msgspec.to_builtins(built.card.caches[0]) | {"architecture": architecture, "grid": grid}
+    data = changed(built, caches=[cache] * MOST_CACHES)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelError, match="cannot read"):
+            BuiltCaches.from_bytes(data)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < (1 << 20) + 2 * len(data)
+
+
 def test_tensors_that_are_no_numbers_or_are_missing_are_refused(built):
     tensors = load(built.to_bytes())
     with pytest.raises(ModelError, match="damaged"):
@@ -108,7 +135,7 @@ def test_tensors_that_are_no_numbers_or_are_missing_are_refused(built):
 
 
 def test_garbage_and_too_much_are_refused_unread(built):
-    for garbage in (b"", b"garbage", b"\x80\x04K\x01.", built.to_bytes()[:100]):
+    for garbage in (*ODD.values(), save({"card": np.zeros(3)}), save({}), built.to_bytes()[:100]):
         with pytest.raises(ModelError, match="damaged"):
             BuiltCaches.from_bytes(garbage)
     with pytest.raises(ModelError, match="more than the"):

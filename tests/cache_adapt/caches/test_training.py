@@ -6,14 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cache_adapt.caches import training
-from cache_adapt.caches.architectures import EXPLORED, FORMS, Pool, form
+from cache_adapt.caches.architectures import EXPLORED, FORMS, Pool, form, shape_read
 from cache_adapt.caches.predictor import Predictor
 from cache_adapt.caches.selector import largest
 from cache_adapt.caches.training import _begun, _slopes, train_predictor, train_selector
 from serving.common.softmax import softmax
 from serving.errors import ModelError
+from serving.graphs.taps import MOST_VALUES
 from tests.cache_adapt.caches.made import CLASSES, GRID, lessons
 
 
@@ -115,13 +118,36 @@ def test_pooling_is_a_mean_over_blocks_of_at_most_so_many_values():
     )
     assert Pool(3).pieces(activations).shape == (1, 1, 2)
     assert Pool(40).pieces(activations).shape == (1, 1, 32)
-    assert not Pool(1).fits((2, 4, 4))
+    assert Pool(1).shape((2, 4, 4)) is None
 
 
 def test_a_convolution_reads_every_window():
     assert form("Conv(3,1)").pieces(np.zeros((2, 8, 4, 4), np.float32)).shape == (2, 4, 72)
     assert form("Conv(2,2)").pieces(np.zeros((2, 8, 4, 4), np.float32)).shape == (2, 4, 32)
-    assert not form("Conv(5,2)").fits(GRID)
+    assert form("Conv(5,2)").shape(GRID) is None
+
+
+@given(
+    st.sampled_from(["FC(64)", "Pool(512)", "Pool(7)", "Conv(1,1)", "Conv(2,3)", "Conv(3,1)", "Conv(5,2)"]),
+    st.tuples(st.integers(1, 9), st.integers(1, 12), st.integers(1, 12)),
+)
+def test_shapes_are_computed_as_they_come_out(name, grid):
+    shape = form(name).shape(grid)
+    if shape is not None:
+        assert form(name).pieces(np.zeros((1, *grid), np.float32)).shape == (1, *shape)
+    assert shape_read(name, grid) == shape
+
+
+@pytest.mark.parametrize(("name", "grid"), [("Conv(128,1)", (1, 256, 256)), ("FC(64)", (2, 256, 256))])
+def test_a_form_does_not_read_what_would_be_too_much(name, grid):
+    assert form(name).shape(grid) is not None
+    assert shape_read(name, grid) is None
+
+
+@pytest.mark.parametrize("name", EXPLORED)
+def test_whatever_is_explored_can_read_all_that_a_place_may_have(name):
+    for grid in ((MOST_VALUES, 1, 1), (2, 32, 32), (32, 8, 8)):
+        assert shape_read(name, grid) == form(name).shape(grid)
 
 
 @pytest.mark.parametrize("name", ["FC", "FC()", "FC(1,2)", "Conv(3)", "Tree(3)", "FC(0)", "FC(99999)", "FC(4)x"])
@@ -134,8 +160,8 @@ def test_another_form_is_registered_by_its_name(monkeypatch):
     class Mean:
         hidden = None
 
-        def fits(self, grid):
-            return True
+        def shape(self, grid):
+            return 1, grid[0]
 
         def pieces(self, activations):
             return activations.mean(axis=(2, 3))[:, None, :]

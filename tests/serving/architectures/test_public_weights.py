@@ -10,12 +10,13 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from serving.architectures.registry import ARCHITECTURES, load_weights
+from serving.architectures.registry import ARCHITECTURES, load_weights, single_precision
 from serving.architectures.resnet import CIFAR, ResNet
 from serving.catalogue.cards import ImageInput
 from serving.errors import ModelError
 from serving.preprocess import batch
 from tests.cifar import images_of_test_set, share_right
+from tests.serving.tensor_files import ODD
 
 IMAGENET_PIXELS = ImageInput(width=32, height=32, scale=1 / 255, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 CIFAR_PIXELS = ImageInput(
@@ -107,6 +108,23 @@ def test_a_file_that_is_no_safetensors_is_one_line(tmp_path: Path, content: byte
     path = tmp_path / "w.safetensors"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ModelError, match=r"w\.safetensors: cannot be read as safetensors \(") as raised:
+    with pytest.raises(ModelError, match=r"w\.safetensors: cannot be read as safetensors: ") as raised:
         load_weights(_network(), path)
     assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", sorted(ODD.keys() - {"bfloat16", "float8", "none of 2^62", "70 dimensions"}))
+def test_a_networks_file_is_refused_alike(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(ODD[name])
+    with pytest.raises(ModelError, match=r"w\.safetensors: cannot be read as safetensors: .") as raised:
+        single_precision(path)
+    assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float64])
+def test_a_networks_file_may_have_any_float_type(dtype: torch.dtype, tmp_path: Path) -> None:
+    save_file({"fc.bias": torch.tensor([0.5, -2.0]).to(dtype)}, tmp_path / "w.safetensors")
+    found = single_precision(tmp_path / "w.safetensors")["fc.bias"]
+    assert found.dtype == torch.float32
+    assert found.tolist() == [0.5, -2.0]

@@ -9,6 +9,7 @@ from safetensors.numpy import load, save
 from serving.errors import ModelError
 from specialization.heads.head import OTHER, SpecialisedHead
 from specialization.rates import Rates
+from tests.serving.tensor_files import ODD
 
 RATES = Rates(0.9, 0.08, 0.95)
 
@@ -76,3 +77,15 @@ def changed(**tensors: object) -> bytes:
 def test_damaged_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(ModelError, match="damaged"):
         SpecialisedHead.from_bytes(data)
+
+
+@pytest.mark.parametrize("data", ODD.values(), ids=ODD)
+def test_tensors_of_other_types_or_odd_shapes_are_refused(data: bytes) -> None:
+    with pytest.raises(ModelError, match="a specialised head is damaged: "):
+        SpecialisedHead.from_bytes(data)
+
+
+def test_many_names_are_not_all_told() -> None:
+    with pytest.raises(ModelError, match="it has a") as raised:
+        SpecialisedHead.from_bytes(save({"a" * 5000: np.zeros(1)}))
+    assert len(str(raised.value)) < 400

@@ -9,6 +9,7 @@ from safetensors.numpy import load, save
 from serving.errors import ModelError
 from specialization.heads.measured import from_bytes, to_bytes
 from specialization.rates import Measured, Rates
+from tests.serving.tensor_files import ODD
 
 RATES = {1: Rates(0.9, 0.1, 1.0), 5: Rates(0.7, 0.2, 0.95)}
 MEASURED = (Measured(0.01, RATES), Measured(0.025, RATES))
@@ -38,7 +39,7 @@ def test_anything_else_is_damaged(name: str, values: np.ndarray) -> None:
         from_bytes(save(tensors))
 
 
-@pytest.mark.parametrize("data", [b"", b"garbage", to_bytes(MEASURED, 1)[:-3]])
+@pytest.mark.parametrize("data", [*ODD.values(), to_bytes(MEASURED, 1)[:-3]], ids=[*ODD, "cut"])
 def test_bytes_that_are_no_tensors_are_damaged(data: bytes) -> None:
     with pytest.raises(ModelError, match="damaged"):
         from_bytes(data)

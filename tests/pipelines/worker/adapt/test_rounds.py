@@ -18,6 +18,7 @@ from specialization.heads.head import SpecialisedHead
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.operators.recognise.specialised.shades import Scene, said, template
 from tests.pipelines.worker.adapt.installation import Installation, Record
+from tests.serving.tensor_files import ODD
 
 SHOWN = (1, 2)
 
@@ -123,11 +124,15 @@ async def test_a_stream_of_one_class_gets_a_head_where_others_show_other_classes
     assert said(await one.frame(5)) == [("shade-5", "oracle")]
 
 
-def renewed(installation: Installation, head: SpecialisedHead, passed_s: float = 1000.0) -> Record:
+def renewed(installation: Installation, head: SpecialisedHead) -> Record:
     """A later version of the head that was published first: a little surer."""
-    installation.pass_s(passed_s)
-    _, ((name, header),) = installation.updates[0].key, installation.updates[0].headers
-    data, version = replace(head, least_confidence=0.99).to_bytes(), int(installation.now_s())
+    return later(installation, replace(head, least_confidence=0.99).to_bytes())
+
+
+def later(installation: Installation, data: bytes) -> Record:
+    """A later version of what was published first."""
+    installation.pass_s(1000.0)
+    (name, header), version = installation.updates[0].headers[0], int(installation.now_s())
     news = json.loads(header or b"") | {"version": version, "sha256": digest(data)}
     return Record(installation.updates[0].key, data, ((name, json.dumps(news).encode()),))
 
@@ -200,6 +205,37 @@ async def test_without_an_adaptation_worker_the_oracle_goes_on_and_it_is_said(
     await shown.heads.settled()
     assert "is `sluice adapt` running?" in caplog.text
     assert said(await shown.frame(1)) == [("shade-1", "oracle")]
+
+
+@pytest.mark.parametrize("name", ODD)
+async def test_a_version_that_cannot_be_read_costs_one_line_and_no_frame(
+    installation: Installation, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    shown = scene(tmp_path / "a", installation.worker())
+    await until_specialised(installation, shown)
+    shown.serve("specialised", 1)
+    before = shown.cascade().in_use
+    assert before
+    installation.publish(later(installation, ODD[name]))
+    for _ in range(8):
+        assert said(await shown.frame(1)) == [("shade-1", "specialised")]
+    assert shown.cascade().in_use == before
+    assert caplog.text.count("is refused: a specialised head is damaged") == 1
+    assert "passed over" not in caplog.text, "the adaptation worker knows of the version"
+    await until_renewed(installation, shown, before.number)
+
+
+async def until_renewed(installation: Installation, shown: Scene, number: int) -> None:
+    """What the adaptation worker makes in the place of a version that nobody can read is taken."""
+    for place in range(400):
+        await shown.frame(SHOWN[place % 2])
+        installation.pass_s(0.2)
+        await installation.work()
+        used = shown.cascade().in_use
+        assert used
+        if used.number > number:
+            return
+    raise AssertionError("no later version")
 
 
 async def test_hostile_updates_are_refused_once_each_and_what_is_in_use_stays(
