@@ -6,6 +6,8 @@ Whoever is given a password calls ``hide`` with it; whoever writes text for peop
 from __future__ import annotations
 
 import base64
+import errno
+import os
 import re
 import struct
 from collections.abc import Iterable, Mapping
@@ -20,8 +22,12 @@ SURE = 8
 SECRET_VARIABLE = re.compile(r"PASS|SECRET|TOKEN|CREDENTIAL|PRIVATE|KEY$", re.IGNORECASE)
 
 _NAME = r"[\w.-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credential|api[_-]?key|private[_-]?key)s?[\w.-]*"
-_HARMLESS = r"(?:\d{1,4}|None|True|False|null|true|false)\b|[\[({]"
-"""Values of such a name that are none: numbers of a protocol, switches, lists (which hide their members)."""
+_SAID = "|".join(sorted({re.escape(os.strerror(number)) for number in errno.errorcode}))
+_HARMLESS = rf"(?:\d{{1,4}}|None|True|False|null|true|false|cannot|is|it is|{_SAID})\b|[\[({{]"
+"""Values of such a name that are none: numbers of a protocol, switches, lists (which hide their members), and what is
+said of a file with such a name."""
+_KEY = r"(?<=\]\.)[\w.]+: "
+"""A key in a file, as our errors name it: ``sinks[0].password: `` is followed by what is wrong with it."""
 _STRING = r"""[bru]{0,2}"(?:\\.|[^"\\])*"?|[bru]{0,2}'(?:\\.|[^'\\])*'?"""
 NAME_IN_URI = r"[\w.-]*(?:pass|pwd|token|secret|key|auth|sig|cred|session|user|login)[\w.-]*"
 """Parameters of a URI whose value nobody should see."""
@@ -36,7 +42,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"(\b(?:sasl_)?auth_bytes=)(?:{_STRING})", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(r"((?<=,)[pv]=)[A-Za-z0-9+/]{27,}={0,2}"), rf"\1{HIDDEN}"),  # the proofs of SCRAM
     (
-        re.compile(rf"(\b{_NAME}['\"]?\s*(?:=>|[:=])\s*)(?!{_HARMLESS})(?:{_STRING}|[^\s,;&)\]}}'\"]+)", re.IGNORECASE),
+        re.compile(
+            rf"(\b(?!{_KEY}){_NAME}['\"]?\s*(?:=>|[:=])\s*)(?!{_HARMLESS})(?:{_STRING}|[^\s,;&)\]}}'\"]+)",
+            re.IGNORECASE,
+        ),
         rf"\1{HIDDEN}",
     ),
 )
