@@ -25,6 +25,7 @@ from pipelines.query.query_file import Query, RecogniseNode, StreamSpec
 from pipelines.query.zones import ShapeSpec
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import Problem, dotted
+from serving.errors import BadInput
 
 
 @click.command(name="check")
@@ -35,7 +36,7 @@ from serving.common.explain import Problem, dotted
 def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: bool) -> None:
     """Validate the file QUERY: every problem with its line, key and what is allowed."""
     known = catalogue(models)
-    examined, doubts = _with_galleries(examine(query, known), known)
+    examined, doubts = _with_galleries(_with_secrets(examine(query, known)), known)
     if not examined.problems:
         query_read = examined.require()[0]
         prospects = {**demanding(query_read, known), **hopeless(query_read, known)}
@@ -70,6 +71,17 @@ def _planned(examined: Examined, known: Catalogue) -> _Planned:
 
     found = choices.choices(dag, measured(known))
     return _Planned(choices.lines(found), choices.doubts(found), {"plan": choices.as_json(found)})
+
+
+def _with_secrets(examined: Examined) -> Examined:
+    """The same with the secrets that addresses of streams name and that are not to be had here."""
+    found = []
+    for place, stream in enumerate(examined.draft.query.streams if examined.draft.query else ()):
+        try:
+            stream.uri.reveal()
+        except BadInput as error:
+            found.append(Problem(("streams", place, "uri"), str(error).removeprefix("uri: ")))
+    return replace(examined, problems=(*examined.problems, *examined.draft.document.located(found)))
 
 
 def _with_galleries(examined: Examined, known: Catalogue) -> tuple[Examined, list[str]]:

@@ -18,7 +18,7 @@ from pipelines.environment import catalogue
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.compiled import CompiledQuery
-from pipelines.query.proposal import Words, finder, has_secrets, query_name, query_text
+from pipelines.query.proposal import SecretFiles, Words, finder, query_name, query_text
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue
 from serving.catalogue.public import public_models
@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Try a camera or a clip, show what is found, and write the file QUERY (query.yaml).
 
-    Asks for what is not given, on a terminal. A password goes into a file of its own, beside the query.
+    Asks for what is not given, on a terminal. A password goes into a file of its own, beside the query, which names it.
     """
     asking = not yes and sys.stdin.isatty()
     known = catalogue(models)
@@ -63,12 +63,13 @@ def command(
     if recognise is not None:
         known.find(recognise)
     found = finder(find, _words(known), recognise)
-    text = query_text(query_name(query.stem), uris, found)
-    secret = query.with_suffix(".sources") if any(map(has_secrets, uris)) else None
+    secrets = SecretFiles(query_name(query.stem))
+    text = query_text(query_name(query.stem), uris, found, secrets)
+    kept = {query.with_name(name): secret for secret, name in secrets.names.items()}
     wanted = _query(text, known, uris)
     pictures = [query.with_name(f"{query.stem}-{stream.id}.jpg") for stream in wanted.query.streams]
     if not force:
-        _refuse_to_overwrite([query, *pictures] if secret is None else [query, secret, *pictures])
+        _refuse_to_overwrite([query, *kept, *pictures])
     say(f"trying {', '.join(str(stream.uri) for stream in wanted.query.streams)}")
     from operators.transports.faust_import import import_faust
 
@@ -76,16 +77,15 @@ def command(
     from pipelines.run.first_look import first_look  # the engines, which a mistyped word need not wait for
 
     seen = first_look(wanted, wait_s)
-    if secret is not None:
-        _write_sources(secret, uris)
+    for path, secret in kept.items():
+        _write_secret(path, secret)
     files.write(query, text.encode())
     by = found.detector if found.recogniser is None else f"{found.detector} and {found.recogniser}"
     say(f"wrote {query}: {', '.join(find) or 'whatever moves'}, found by {by}")
     _show(seen, pictures)
-    option = f" --source-file {secret}" if secret is not None else ""
-    if secret is not None:
-        say(f"wrote {secret}, which holds the password: keep it to yourself")
-    say(f"next: sluice run {query}{option} --serve    # and look at it in a browser")
+    for path in kept:
+        say(f"wrote {path}, which holds a secret: keep it to yourself")
+    say(f"next: sluice run {query} --serve    # and look at it in a browser")
 
 
 def _sources(given: Sequence[str], asking: bool) -> list[SourceUri]:
@@ -133,14 +133,13 @@ def _query(text: str, known: Catalogue, uris: Sequence[SourceUri]) -> CompiledQu
         return open_query(path, known, [uri.reveal() for uri in uris])
 
 
-def _write_sources(path: Path, uris: Sequence[SourceUri]) -> None:
+def _write_secret(path: Path, secret: str) -> None:
     """Readable to this user alone, from its first byte on."""
-    lines = ["# For --source-file: holds a password.", *(uri.reveal() for uri in uris), ""]
     try:
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines))
+            file.write(f"{secret}\n")
     except OSError as error:
         raise BadInput(f"{path}: cannot be written ({error.strerror})") from None
 

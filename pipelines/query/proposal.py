@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit, urlunsplit
 
 from operators.capture.sources.uri import SourceUri
 from operators.wire.labels import MOVING
@@ -75,20 +74,6 @@ def _all(models: Classes) -> Iterable[str]:
     return (word for classes in models.values() for word in classes)
 
 
-def without_secrets(source: SourceUri) -> str:
-    """The address for a query file: without user and password; secrets among its parameters become ``***``."""
-    shown = str(source)
-    if source.kind not in ("rtsp", "http"):
-        return shown
-    parts = urlsplit(shown)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
-def has_secrets(source: SourceUri) -> bool:
-    """Whether the address holds what must not be in a query file."""
-    return without_secrets(source) != source.reveal()
-
-
 def query_name(stem: str) -> str:
     """A name for a query that is made for a file of this name.
 
@@ -98,15 +83,30 @@ def query_name(stem: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:50].strip("-") or "query"
 
 
-def query_text(name: str, sources: Sequence[SourceUri], found: Finder) -> str:
-    """The query file."""
+class SecretFiles:
+    """Names a file beside the query for each secret of its addresses."""
+
+    def __init__(self, stem: str) -> None:
+        self._stem = stem
+        self.names: dict[str, str] = {}
+        """By secret."""
+
+    def place(self, secret: str) -> str:
+        """What stands for a secret in the query."""
+        number = len(self.names) + 1
+        name = self.names.setdefault(secret, f"{self._stem}{'' if number == 1 else f'-{number}'}.secret")
+        return f"${{file:{name}}}"
+
+
+def query_text(name: str, sources: Sequence[SourceUri], found: Finder, secrets: SecretFiles) -> str:
+    """The query file; ``secrets`` learns which files belong to it."""
     when = None if found.detector == MOTION else "needed"
     nodes = [_node("detect", "detect", model=found.detector, when=when, labels=list(found.labels) or None)]
     nodes.append(_node("track", "track", input="detect"))
     if found.recogniser is not None:
         nodes.append(_node("name", "recognise", input="track", model=found.recogniser))
     streams = [
-        f"  - {{id: {_text(name)}, uri: {_text(without_secrets(each))}, sample: {{fps: {FPS}}}}}"
+        f"  - {{id: {_text(name)}, uri: {_text(each.with_secrets_replaced(secrets.place))}, sample: {{fps: {FPS}}}}}"
         for name, each in zip(stream_ids(sources), sources, strict=True)
     ]
     return "\n".join(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -27,6 +28,7 @@ from pipelines.query.nodes import (
     Share,
     TrackNode,
 )
+from pipelines.query.secret_places import SecretPlace, read_secret
 from pipelines.query.yaml_file import Document, read_yaml
 from pipelines.query.zones import LineSpec, ShapeSpec, ZoneSpec, name_problems, stream_problems
 from serving.common.explain import KeyPath, Problem, choices, salvage, validate
@@ -75,17 +77,23 @@ Sample = Annotated[
 
 
 def _uri(value: Any, info: ValidationInfo) -> Any:
-    """A relative path is relative to the query file, so that a query and its clips move together."""
+    """A relative path is relative to the query file, so that a query, its clips and its secrets move together."""
     if not isinstance(value, str):
         return value
+    base = (info.context or {}).get("base")
     try:
-        uri = SourceUri(value)
+        uri = SourceUri(value, partial(_placeholder, base or Path()))
     except SourceError as error:
         raise ValueError(str(error)) from None
-    base = (info.context or {}).get("base")
     if base is None or uri.kind != "path" or uri.path.is_absolute():
         return uri
     return SourceUri(str(base / uri.path))
+
+
+def _placeholder(folder: Path, name: str) -> str:
+    file = name.removeprefix("file:")
+    place = SecretPlace(env=name) if file == name else SecretPlace(file=Path(file))
+    return read_secret(place, folder, "uri")
 
 
 def _sample(value: Any) -> Any:
@@ -102,7 +110,9 @@ class StreamSpec(Strict):
     """One source of frames."""
 
     uri: Annotated[InstanceOf[SourceUri], BeforeValidator(_uri), WithJsonSchema({"type": "string"})]
-    """A file, directory of images, ``rtsp://``, ``http(s)://``, ``v4l2:0`` or ``synthetic:street?…``."""
+    """A file, directory of images, ``rtsp://``, ``http(s)://``, ``v4l2:0`` or ``synthetic:street?…``.
+
+    In the address of a camera ``${NAME}`` and ``${file:PATH}`` stand for secrets."""
     id: StreamId = Field(default_factory=lambda valid: valid["uri"].stream_id if "uri" in valid else "unknown")
     """The key of the stream's messages. Default: made from the uri."""
     sample: Annotated[Sample, BeforeValidator(_sample)] = "all"

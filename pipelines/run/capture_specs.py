@@ -5,8 +5,8 @@ from __future__ import annotations
 from operators.capture.sources.hardware import SOFTWARE
 from operators.capture.sources.sampling import Sampling
 from operators.capture.spec import CaptureSpec
-from pipelines.query.query_file import Fps, Query, Sample
-from serving.errors import QueryError
+from pipelines.query.query_file import Fps, Query, Sample, StreamSpec
+from serving.errors import BadInput, QueryError
 
 
 def capture_specs(
@@ -20,9 +20,11 @@ def capture_specs(
 ) -> list[CaptureSpec]:
     """One per stream; ``limit`` is in sampled frames of each stream. Live streams fail after ``give_up_s`` without one.
 
-    Raises QueryError where there is no stream."""
+    Raises QueryError where there is no stream, BadInput where a secret of an address is not to be had."""
     if not query.streams:
         raise QueryError("the query has no streams: list some under `streams`, or give --source URI")
+    for stream in query.streams:
+        _reveal(stream)
     return [
         CaptureSpec(
             stream=stream.id,
@@ -38,6 +40,14 @@ def capture_specs(
         )
         for stream in query.streams
     ]
+
+
+def _reveal(stream: StreamSpec) -> None:
+    """Find out before anything starts that a secret is missing."""
+    try:
+        stream.uri.reveal()
+    except BadInput as error:
+        raise BadInput(f"stream {stream.id}: {error}") from None
 
 
 def sampling(sample: Sample) -> Sampling:

@@ -32,7 +32,7 @@ def test_a_clip_is_tried_shown_and_written_down(tmp_path: Path, clip: Path) -> N
     assert lines[-1] == f"next: sluice run {query} --serve    # and look at it in a browser"
     assert cv2.imread(str(tmp_path / "yard-clip.jpg")) is not None
     assert sluice("check", query).returncode == 0
-    assert not (tmp_path / "yard.sources").exists()
+    assert not (tmp_path / "yard.secret").exists()
 
     query.write_text("mine")
     again = sluice("init", query, "--source", clip, "--yes")
@@ -45,20 +45,26 @@ def test_a_clip_is_tried_shown_and_written_down(tmp_path: Path, clip: Path) -> N
     assert query.read_text() != "mine"
 
 
-def test_a_password_goes_into_a_file_of_its_own(tmp_path: Path, clip: Path) -> None:
-    query, sources = tmp_path / "yard.yaml", tmp_path / "yard.sources"
+def test_a_password_goes_into_a_file_of_its_own_that_the_query_names(tmp_path: Path, clip: Path) -> None:
+    query, secret = tmp_path / "yard.yaml", tmp_path / "yard.secret"
     with serve_files({"/clip.mp4": clip.read_bytes()}) as server:
         address = f"{server.url.replace('://', '://admin:hunter22@')}/clip.mp4"
         (tmp_path / "given").write_text(address)
         said = sluice("init", query, "--source-file", tmp_path / "given", "--find", "car")
         assert said.returncode == 0, said.stderr
-        ran = sluice("run", query, "--source-file", sources, "--limit", "2")
+        ran = sluice("run", query, "--limit", "2")
         assert ran.returncode == 0, ran.stderr
     assert "hunter22" not in query.read_text() + said.stdout + said.stderr
-    assert address in sources.read_text().splitlines()
-    assert stat.S_IMODE(sources.stat().st_mode) == 0o600
-    assert f"sluice run {query} --source-file {sources} --serve" in said.stdout
+    assert "admin:${file:yard.secret}@" in query.read_text()
+    assert secret.read_text() == "hunter22\n"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert said.stdout.splitlines()[-1].startswith(f"next: sluice run {query} --serve ")
     assert sluice("check", query).returncode == 0
+    secret.unlink()
+    for command in ("check", "run"):
+        ended = sluice(command, query)
+        assert ended.returncode == 2
+        assert f"uri: {secret}: No such file or directory" in ended.stderr + ended.stdout
 
 
 def test_a_camera_that_is_not_there_ends_it_in_time_and_nothing_is_written(tmp_path: Path) -> None:

@@ -28,6 +28,12 @@ def assert_no_secret(*texts: str) -> None:
         assert not [part for part in parts if part in shown]
 
 
+def placed(camera: RtspServer) -> str:
+    """The camera as a query has it that holds no password."""
+    uri = camera.uri.replace(quote(CAMERA_PASSWORD, safe=""), "${CAMERA_PASSWORD}")
+    return f"streams:\n  - {{id: gate, uri: '{uri}'}}\n"
+
+
 @pytest.fixture
 def camera(rtsp_server: MakeServer, tmp_path: Path) -> RtspServer:
     clip = make_clip(tmp_path / "clip.mp4", frames=48, fps=12)
@@ -53,9 +59,10 @@ def test_capture_worker_and_watch(
     secured_broker: SecuredBroker, camera: RtspServer, topic_prefix: str, tmp_path: Path
 ) -> None:
     env = secured_broker.environment(SASL_MECHANISM="PLAIN")
-    query = write_query(tmp_path)
+    query = write_query(tmp_path, placed(camera))
     where = ("--broker", secured_broker.sasl_ssl, "--prefix", topic_prefix)
-    capture = sluice("--debug", "capture", query, "--source", camera.uri, "--limit", 5, *where, env=env)
+    named = {**env, "CAMERA_PASSWORD": CAMERA_PASSWORD}  # the worker, on the same query, does without
+    capture = sluice("--debug", "capture", query, "--limit", 5, *where, env=named)
     assert capture.returncode == 0, capture.stderr
     assert "running" in capture.stderr
     with running_sluice("--debug", "worker", query, *where, env=env) as worker:
@@ -67,7 +74,7 @@ def test_capture_worker_and_watch(
         reading.join(60)
         assert worker.returncode == 0, said
     assert watch.returncode == 0, watch.stderr
-    assert watch.stdout.count("\n") == 5
+    assert watch.stdout.count('"stream":"gate"') == watch.stdout.count("\n") == 5
     published = [
         str(record)
         for kind in ("streams", "frames")
@@ -84,6 +91,21 @@ def test_run_and_its_report(camera: RtspServer, tmp_path: Path) -> None:
     done = sluice("--debug", "run", write_query(tmp_path), *where)
     assert done.returncode == 0, done.stderr
     assert_no_secret(done.stdout, done.stderr, report.read_text(), out.read_text())
+
+
+@pytest.mark.rtsp
+def test_a_secret_that_the_query_names(camera: RtspServer, tmp_path: Path) -> None:
+    query, out = write_query(tmp_path, placed(camera)), tmp_path / "out.jsonl"
+    for command in ("check", "run"):
+        missing = sluice(command, query)
+        assert missing.returncode == 2
+        (line,) = missing.stderr.splitlines()
+        assert line.endswith("uri: the environment variable CAMERA_PASSWORD is not set")
+    env = {"CAMERA_PASSWORD": CAMERA_PASSWORD}
+    checked = sluice("--debug", "check", query, env=env)
+    done = sluice("--debug", "run", query, "--limit", 5, "--out", out, env=env)
+    assert (checked.returncode, done.returncode) == (0, 0), done.stderr
+    assert_no_secret(checked.stdout, checked.stderr, done.stdout, done.stderr, out.read_text())
 
 
 @pytest.mark.rtsp

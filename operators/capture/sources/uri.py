@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 from serving.common.redaction import HIDDEN, NAME_IN_URI, SURE, hide, redact, spellings
 from serving.errors import SourceError
@@ -16,29 +17,61 @@ _SCHEMES: dict[str, Kind] = {"rtsp": "rtsp", "rtsps": "rtsp", "http": "http", "h
 _DEFAULT_PORTS = {"80", "443", "554", "322"}
 _SECRET_IN_PATH = re.compile(rf"(?<=[/&;])({NAME_IN_URI})=([^&;/\s]*)", re.IGNORECASE)
 _SECRET_IN_QUERY = re.compile(rf"(?<=[?&;])({NAME_IN_URI})=([^&#\s]*)", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\$\{(file:[^${}]{1,1000}|[A-Za-z_][A-Za-z0-9_]{0,99})\}")
+_HOLE = 0xE000
+"""The first of Unicode's private characters: each stands for a placeholder while an address is taken apart."""
 _ALLOWED = "a file, a directory of images, rtsp://, rtsps://, http://, https://, v4l2:N or synthetic:street?…"
+
+
+Fill = Callable[[str], str]
+"""Finds what a placeholder stands for, by ``NAME`` or ``file:PATH``; raises ``BadInput`` where there is nothing."""
 
 
 class SourceUri:
     """A source's URI. ``str`` and ``repr`` show no credentials; only ``reveal`` does. ``SourceError`` if malformed."""
 
-    __slots__ = ("_rest", "_scheme", "_text", "kind")
+    __slots__ = ("_fill", "_placeholders", "_rest", "_revealed", "_scheme", "_text", "kind")
 
     kind: Kind
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        scheme, separator, rest = text.partition("://")
+    def __init__(self, text: str, fill: Fill | None = None) -> None:
+        """With ``fill`` the address of a camera may have placeholders, ``${NAME}`` or ``${file:PATH}``, after ``://``;
+        they are filled when it is revealed, and shown as they are."""
+        self._fill = fill
+        self._revealed: SourceUri | None = None
+        self._placeholders: list[str] = []
+        self._text = text if fill is None else _PLACEHOLDER.sub(self._hole, text)
+        scheme, separator, rest = self._text.partition("://")
         self._scheme = scheme.lower() if separator else ""
         self._rest = rest if separator else ""
         self.kind = self._classify()
+        if fill is not None:
+            self._check_placeholders()
         if self.kind in ("rtsp", "http"):
             hide(*self._unmistakable())
             self._check_authority()
 
     def reveal(self) -> str:
-        """The URI with its credentials, for the one call that opens it."""
-        return self._text
+        """The URI with its credentials, for the one call that opens it; ``BadInput`` where a placeholder has none."""
+        if self._fill is None or not self._placeholders:
+            return self._text
+        if self._revealed is None:
+            self._revealed = SourceUri(self._filled(self._fill))
+        return self._revealed.reveal()
+
+    def with_secrets_replaced(self, by: Callable[[str], str]) -> str:
+        """The URI with ``by(secret)`` in place of its password and of secrets among its parameters.
+
+        A user without password may be a token, and counts as one."""
+        if self.kind not in ("rtsp", "http"):
+            return self._text
+        user, separator, password = self._userinfo().partition(":")
+        who = f"{user}:{by(unquote(password))}@" if separator else f"{by(unquote(user))}@" if user else ""
+        host, rest = self._address()
+        path, mark, query = rest.partition("?")
+        path = _SECRET_IN_PATH.sub(lambda found: f"{found[1]}={by(found[2])}", path)
+        query = _SECRET_IN_QUERY.sub(lambda found: f"{found[1]}={by(found[2])}", mark + query)
+        return f"{self._scheme}://{who}{host}{path}{query}"
 
     @property
     def live(self) -> bool:
@@ -85,7 +118,8 @@ class SourceUri:
     def redact(self, text: str) -> str:
         """Remove this URI's credentials from ``text``, however they are spelled."""
         # The whole URI is replaced first, so that a user called "camera" does not hide the path /camera too.
-        return str(self).join(self._without_secrets(part) for part in text.split(self._text))
+        known = self._revealed or self
+        return str(self).join(known._without_secrets(part) for part in text.split(known._text))
 
     def _without_secrets(self, text: str) -> str:
         for secret in sorted(self._secrets(), key=len, reverse=True):
@@ -103,16 +137,41 @@ class SourceUri:
         path = _SECRET_IN_PATH.sub(rf"\1={HIDDEN}", path)
         query = _SECRET_IN_QUERY.sub(rf"\1={HIDDEN}", mark + query)
         user = f"{HIDDEN}@" if self._userinfo() else ""
-        return f"{self._scheme}://{user}{host}{path}{query}"
+        return f"{self._scheme}://{user}{host}{path}{query}".translate(dict(enumerate(self._placeholders, _HOLE)))
 
     def __repr__(self) -> str:
         return f"SourceUri({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SourceUri) and self._text == other._text
+        return isinstance(other, SourceUri) and self._written == other._written
 
     def __hash__(self) -> int:
-        return hash(self._text)
+        return hash(self._written)
+
+    @property
+    def _written(self) -> tuple[str, ...]:
+        return self._text, *self._placeholders
+
+    def _hole(self, placeholder: re.Match[str]) -> str:
+        self._placeholders.append(placeholder[0])
+        return chr(_HOLE + len(self._placeholders) - 1)
+
+    def _filled(self, fill: Fill) -> str:
+        """The address with what its placeholders stand for; in user and password that is percent-encoded."""
+        values = {_HOLE + n: fill(each[2:-1]) for n, each in enumerate(self._placeholders)}
+        hide(*values.values())
+        end = len(self._scheme) + len("://") + len(self._userinfo())
+        encoded = {hole: quote(value, safe="") for hole, value in values.items()}
+        return self._text[:end].translate(encoded) + self._text[end:].translate(values)
+
+    def _check_placeholders(self) -> None:
+        if "${" in self._text:
+            raise SourceError(f"source {self}: write ${{NAME}} or ${{file:PATH}} for a secret", "invalid_uri")
+        if self._placeholders and self.kind not in ("rtsp", "http"):
+            raise SourceError(
+                f"source {self}: {self._placeholders[0]} stands only in the address of a camera, after rtsp:// or http://",
+                "invalid_uri",
+            )
 
     def _classify(self) -> Kind:
         if self._scheme in _SCHEMES:
@@ -167,7 +226,9 @@ class SourceUri:
     def _unmistakable(self) -> set[str]:
         """Return the words to hide wherever they occur; a short user name may be a word that logs need."""
         userinfo = self._userinfo()
-        return {*self._passwords(), userinfo if len(userinfo) >= SURE or ":" in userinfo else ""}
+        words = {*self._passwords(), userinfo if len(userinfo) >= SURE or ":" in userinfo else ""}
+        holes = {chr(_HOLE + n) for n in range(len(self._placeholders))}
+        return {word for word in words if not holes & set(word)}
 
 
 def _is_host(text: str) -> bool:

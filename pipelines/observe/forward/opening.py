@@ -11,19 +11,18 @@ from pipelines.observe.forward.mqtt.connection import MqttBroker
 from pipelines.observe.forward.mqtt.home_assistant import Announced
 from pipelines.observe.forward.mqtt.mqtt_sink import MqttSink
 from pipelines.observe.forward.mqtt.topics import Topics
-from pipelines.observe.forward.secrets import read_secret
 from pipelines.observe.forward.signature import LEAST_SECRET
 from pipelines.observe.forward.sink import Sink
 from pipelines.observe.forward.sinks_file import (
     KINDS,
     MqttSpec,
-    SecretPlace,
     SinksFile,
     SinkSpec,
     WebhookSpec,
     webhook_url,
 )
 from pipelines.observe.forward.webhook import Endpoint, WebhookSink
+from pipelines.query.secret_places import SecretPlace, read_secret
 from serving.common.redaction import hide
 from serving.errors import BadInput
 

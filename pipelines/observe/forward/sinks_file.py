@@ -15,6 +15,7 @@ from operators.wire.notification import STATE
 from operators.wire.schema import Counts, Event
 from pipelines.query.nodes import Names
 from pipelines.query.points import Patterns
+from pipelines.query.secret_places import SecretPlace
 from pipelines.query.yaml_file import read_yaml
 from serving.common.explain import Problem, choices, validate
 from serving.common.strict import Strict
@@ -27,21 +28,6 @@ KINDS: tuple[str, ...] = (*(kind for each in (Event, Counts) for kind in get_arg
 HOUR_S = 3600.0
 
 _FOLDERS = r"^[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+){0,4}$"
-
-
-class SecretPlace(Strict):
-    """Where a secret is: a secret itself does not belong in the file."""
-
-    env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")
-    """The name of an environment variable."""
-    file: Path | None = None
-    """A file whose first line it is; relative paths begin at the file of sinks."""
-
-    @model_validator(mode="after")
-    def _one(self) -> SecretPlace:
-        if (self.env is None) == (self.file is None):
-            raise ValueError("give either env or file")
-        return self
 
 
 def _place(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from pipelines import cli
 from pipelines.commands.check import command
+from serving.errors import QueryError
 from tests.pipelines.queries import write, write_model
 
 GOOD = """\
@@ -136,3 +138,16 @@ def test_heads_that_may_pay_are_not_told_of(tmp_path: Path) -> None:
     path = write(tmp_path / "q.yaml", HEADS.format(accuracy=0.9))
     result = CliRunner().invoke(command, [str(path)], catch_exceptions=False)
     assert "look at" not in result.output
+
+
+def test_a_secret_that_is_not_to_be_had_is_a_problem_of_its_line(
+    tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "q.yaml", GOOD.replace("hunter2", "${YARD_PASSWORD}"))
+    line = f"{path}:5: streams[0].uri: the environment variable YARD_PASSWORD is not set"
+    with pytest.raises(QueryError, match=re.escape(line)):
+        CliRunner().invoke(command, [str(path), "--models", str(models)], catch_exceptions=False)
+    monkeypatch.setattr("pipelines.query.secret_places.variable", {"YARD_PASSWORD": "hunter2"}.get)
+    result = CliRunner().invoke(command, [str(path), "--models", str(models)], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "rtsp://***@camera.local/yard" in result.output

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.capture.sources.uri import SourceUri
+from serving.common.redaction import redact
 from serving.errors import SourceError
 
 
@@ -95,3 +96,102 @@ def test_credentials_never_show(user: str, password: str) -> None:
 def test_equality_and_hash() -> None:
     assert SourceUri("v4l2:0") == SourceUri("v4l2:0")
     assert len({SourceUri("v4l2:0"), SourceUri("v4l2:0"), SourceUri("v4l2:1")}) == 2
+
+
+VALUES = {"CAM_USER": "bo b", "CAM_PASSWORD": "p@ss/w:rd%", "file:token": "t0ken-of-camera", "HOST": "10.0.0.9:554"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "revealed", "stream_id"),
+    [
+        (
+            "rtsp://${CAM_USER}:${CAM_PASSWORD}@cam/1",
+            "rtsp://***@cam/1",
+            "rtsp://bo%20b:p%40ss%2Fw%3Ard%25@cam/1",
+            "cam-1",
+        ),
+        (
+            "rtsp://bob:${CAM_PASSWORD}@${HOST}/1",
+            "rtsp://***@${HOST}/1",
+            "rtsp://bob:p%40ss%2Fw%3Ard%25@10.0.0.9:554/1",
+            "1",
+        ),
+        (
+            "http://cam/v?token=${file:token}&q=1",
+            "http://cam/v?token=***&q=1",
+            "http://cam/v?token=t0ken-of-camera&q=1",
+            "cam-v",
+        ),
+        ("rtsp://cam/${file:token}/1", "rtsp://cam/${file:token}/1", "rtsp://cam/t0ken-of-camera/1", "cam-1"),
+        ("rtsp://cam/1", "rtsp://cam/1", "rtsp://cam/1", "cam-1"),
+    ],
+)
+def test_placeholders_are_filled_when_the_address_is_revealed(
+    text: str, shown: str, revealed: str, stream_id: str
+) -> None:
+    asked: list[str] = []
+
+    def fill(name: str) -> str:
+        asked.append(name)
+        return VALUES[name]
+
+    uri = SourceUri(text, fill)
+    assert (str(uri), uri.stream_id, uri.live, uri.kind in repr(uri)) == (shown, stream_id, True, True)
+    assert asked == []
+    assert [uri.reveal(), uri.reveal()] == [revealed, revealed]
+    assert len(asked) == text.count("$")
+    assert (str(uri), uri.stream_id) == (shown, stream_id)
+    said = uri.redact(f"cannot open {revealed}: 401 for {VALUES['CAM_PASSWORD'] if 'PASS' in text else 'you'}")
+    assert said.startswith(f"cannot open {shown}: 401 for ")
+    assert not any(VALUES[name] in said for name in asked)
+    assert not any(VALUES[name] in redact(f"<{VALUES[name]}>") for name in asked)
+
+
+def test_the_name_of_a_placeholder_is_no_secret() -> None:
+    SourceUri("rtsp://bob:${CAM_PASSWORD}@cam/1", VALUES.__getitem__)
+    assert (
+        redact("the environment variable CAM_PASSWORD is not set") == "the environment variable CAM_PASSWORD is not set"
+    )
+
+
+def test_without_somebody_to_fill_them_signs_are_signs() -> None:
+    assert SourceUri("rtsp://bob:${X}@cam/1").reveal() == "rtsp://bob:${X}@cam/1"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("${CAMERA}", "stands only in the address of a camera"),
+        ("${DIR}/clip.mp4", "stands only in the address of a camera"),
+        ("${KIND}://cam/1", "unknown kind"),
+        ("rtsp://bob:${}@cam/1", "write ${NAME} or ${file:PATH}"),
+        ("rtsp://bob:${1X}@cam/1", "write ${NAME} or ${file:PATH}"),
+        ("rtsp://bob:${env:X}@cam/1", "write ${NAME} or ${file:PATH}"),
+        ("rtsp://bob:${X@cam/1", "write ${NAME} or ${file:PATH}"),
+        ("rtsp://bob:${file:}@cam/1", "write ${NAME} or ${file:PATH}"),
+    ],
+)
+def test_other_placeholders_are_refused_in_a_line(text: str, said: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        SourceUri(text, VALUES.__getitem__)
+    assert said in str(caught.value)
+
+
+def test_what_makes_no_address_is_refused_when_it_is_revealed() -> None:
+    with pytest.raises(SourceError, match="no valid host"):
+        SourceUri("rtsp://bob:${CAM_PASSWORD}@${CAM_USER}/1", VALUES.__getitem__).reveal()
+
+
+@pytest.mark.parametrize(
+    ("text", "replaced"),
+    [
+        ("rtsp://admin:hunter%2F22@cam:554/1?profile=2", "rtsp://admin:<hunter/22>@cam:554/1?profile=2"),
+        ("http://cam/video?token=hunter22&size=2", "http://cam/video?token=<hunter22>&size=2"),
+        ("rtsp://cam/password=hunter22/1", "rtsp://cam/password=<hunter22>/1"),
+        ("rtsp://admin@cam/1", "rtsp://<admin>@cam/1"),
+        ("rtsp://cam/1", "rtsp://cam/1"),
+        ("v4l2:0", "v4l2:0"),
+    ],
+)
+def test_secrets_are_replaced(text: str, replaced: str) -> None:
+    assert SourceUri(text).with_secrets_replaced(lambda secret: f"<{secret}>") == replaced

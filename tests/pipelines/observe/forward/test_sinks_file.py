@@ -86,7 +86,7 @@ def test_secrets_come_from_files_and_the_environment_and_are_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "address").write_text("https://a.example/services/T0KEN1234\nanother line\n")
-    monkeypatch.setattr("pipelines.observe.forward.secrets.variable", {"HOOK_SECRET": "hunter22hunter22"}.get)
+    monkeypatch.setattr("pipelines.query.secret_places.variable", {"HOOK_SECRET": "hunter22hunter22"}.get)
     path = written(tmp_path, "{name: a, to: webhook, url: {file: address}, secret: {env: HOOK_SECRET}}")
     ((_, sink),) = open_sinks(load_sinks(path), tmp_path)
     said = "posting to https://a.example/services/T0KEN1234, path /services/T0KEN1234, by hunter22hunter22"

@@ -1,15 +1,32 @@
-"""Reads the secrets of sinks, and hides them from logs before anything else is done with them."""
+"""Where a file of ours says that a secret is, in place of the secret; reads it and hides it from logs first of all."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pipelines.observe.forward.sinks_file import SecretPlace
+from pydantic import Field, model_validator
+
 from pipelines.settings import variable
 from serving.common.redaction import hide
+from serving.common.strict import Strict
 from serving.errors import BadInput
 
 MOST_CHARS = 4096
+
+
+class SecretPlace(Strict):
+    """Where a secret is: a secret itself does not belong in the file."""
+
+    env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")
+    """The name of an environment variable."""
+    file: Path | None = None
+    """A file whose first line it is; relative paths begin at the file that names it."""
+
+    @model_validator(mode="after")
+    def _one(self) -> SecretPlace:
+        if (self.env is None) == (self.file is None):
+            raise ValueError("give either env or file")
+        return self
 
 
 def read_secret(place: SecretPlace, folder: Path, key: str) -> str:
