@@ -11,6 +11,7 @@
 | ``SLUICE_HWACCEL`` | what decodes video: ``none`` (software, default), ``auto``, or a device, as ``cuda`` |
 | ``SLUICE_MAX_STREAMS`` | streams whose state a worker holds; default: one for each 32 MiB of the memory |
 | ``SLUICE_SILENT_STREAM_S`` | seconds without a frame after which a worker may drop a stream's state (3600) |
+| ``SLUICE_STALLED_END_S`` | seconds for which a worker may be stalled before it ends with status 1 (300); ``never`` |
 | ``SLUICE_METRICS_STREAMS`` | streams with metrics of their own (200); further ones share the series without a name |
 | ``SLUICE_SERVE_SECRET`` | token, or password, that readers of the page and of metrics must give |
 | ``SLUICE_KAFKA_SECURITY_PROTOCOL`` | ``PLAINTEXT`` (default), ``SSL``, ``SASL_PLAINTEXT``, ``SASL_SSL`` |
@@ -26,6 +27,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,7 @@ BYTES_PER_STREAM = 32 << 20
 """More than the state of a stream takes, several times over."""
 LEAST_STREAMS = 64
 METRICS_STREAMS = 200
+STALLED_END_S = 300.0
 UNITS = {"MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -150,6 +153,13 @@ def hwaccel(environ: Mapping[str, str] = os.environ) -> str:
 def metrics_streams(environ: Mapping[str, str] = os.environ) -> int:
     """How many streams have metrics of their own; raises ``BadInput``."""
     return int(_positive(environ, "SLUICE_METRICS_STREAMS", r"[1-9]\d{0,5}")) or METRICS_STREAMS
+
+
+def stalled_end_s(environ: Mapping[str, str] = os.environ) -> float:
+    """How long a worker may be stalled before it ends, infinite for ``never``; raises ``BadInput``."""
+    if environ.get("SLUICE_STALLED_END_S", "").strip() == "never":
+        return inf
+    return _positive(environ, "SLUICE_STALLED_END_S", r"[1-9]\d{0,8}(\.\d+)?") or STALLED_END_S
 
 
 def serve_secret(environ: Mapping[str, str] = os.environ) -> str | None:

@@ -12,7 +12,7 @@ from pipelines.environment import catalogue
 from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.query.check import open_query
 from pipelines.query.nodes import NOTHING_LEARNS, learns
-from pipelines.settings import broker_settings, stream_bounds
+from pipelines.settings import broker_settings, stalled_end_s, stream_bounds
 from serving.errors import BadInput
 
 
@@ -93,6 +93,7 @@ def command(
         give_up_s=broker_timeout_s,
         alive=alive,
         stalled_after_s=stalled_after_s,
+        ends_after_s=stalled_end_s(),
         prefix=topics.prefix,
         bounds=stream_bounds(),
         record=recording,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 STALLED_AFTER_S = 60.0
 """Time without an acknowledged message after which a worker is stalled; loading a large model takes less."""
@@ -15,6 +16,8 @@ RESTARTS = 3
 """Number of new beginnings without an acknowledged message after which a worker is unhealthy."""
 GAP_S = 5.0
 """Longest time between two observations; after a longer one the process was frozen, and the time is not counted."""
+SILENT_S = 5.0
+"""Time without an answer after which it is for the broker that a worker waits; it answers several times in a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class Observation:
     answered_s: float | None = None
     """When the broker answered last; None while nothing is asked of it."""
     partitions: tuple[PartitionView, ...] = ()
+    storing: bool = True
+    """The broker stores what is published; else the worker tries until it does."""
 
 
 @dataclass(slots=True)
@@ -67,6 +72,8 @@ class Liveness:
     """Keeps the state between observations."""
 
     stalled_after_s: float = STALLED_AFTER_S
+    ends_after_s: float = inf
+    """Time without an acknowledged message, all of it the worker's own doing, after which it had better end."""
     _since: dict[str, tuple[object, float]] = field(default_factory=dict)
     """The mark of progress of each thing that may stall, and since when it has not changed."""
     _last_s: float | None = None
@@ -98,6 +105,20 @@ class Liveness:
             return f"the worker began anew {self._restarts} times without answering a frame: {self._cause}"
         problems = [*self._of_the_worker(seen), *self._of_partitions(seen)]
         return problems[0] if problems else None
+
+    def is_hopeless(self, seen: Observation) -> bool:
+        """Whether a new process had better take over: for long this one alone has kept messages waiting.
+
+        The time for which it waits for the broker, which may be long, is not counted.
+        """
+        silent_s = 0.0 if seen.answered_s is None else seen.now_s - seen.answered_s
+        able = seen.joined and seen.storing and silent_s < SILENT_S
+        longest_s = 0.0
+        for item in seen.partitions:
+            stuck = able and item.waiting and item.refusal is None
+            mark = (item.acknowledged, None if stuck else seen.now_s)
+            longest_s = max(longest_s, self._stands(f"{item} stuck", mark, seen.now_s))
+        return longest_s >= max(self.ends_after_s, self.stalled_after_s)
 
     def _of_the_worker(self, seen: Observation) -> Iterable[str]:
         waited_s = self._stands("joining", seen.joined, seen.now_s)

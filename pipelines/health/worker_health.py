@@ -20,6 +20,7 @@ from pipelines.partition.tally import Tally
 from pipelines.process.tasks import meanwhile
 from pipelines.report.minute import MinuteLine, Totals
 from serving.common.backoff import Backoff
+from serving.errors import SluiceError
 
 log = logging.getLogger(__name__)
 
@@ -29,10 +30,36 @@ BACKOFF = Backoff(first_s=0.5, max_s=10.0)
 """Pause before a new beginning."""
 
 
-class WorkerHealth:
-    """The health of one worker over all lives of its Faust app."""
+class Life(Protocol):
+    """A life of a worker, as long as its Faust app."""
 
-    def __init__(self, heart: Heartbeat, liveness: Liveness, tally: Tally, observer: Observer = UNOBSERVED) -> None:
+    app: faust.App
+    joined: bool
+    """Whether partitions have been assigned, be it none."""
+
+    @property
+    def storing(self) -> bool:
+        """Whether the broker takes what is published."""
+        ...
+
+    def end(self, error: Exception) -> None:
+        """End, and all later lives with it, for this reason."""
+        ...
+
+
+class WorkerHealth:
+    """The health of one worker over all its lives."""
+
+    def __init__(
+        self,
+        heart: Heartbeat,
+        liveness: Liveness,
+        tally: Tally,
+        observer: Observer = UNOBSERVED,
+        ending: Callable[[str], None] = lambda reason: None,
+    ) -> None:
+        """``ending`` is called with the reason when a worker that is stalled for good begins to end."""
+        self._ending = ending
         self._heart = heart
         self._observer = observer
         self._liveness = liveness
@@ -55,18 +82,21 @@ class WorkerHealth:
         self._observer.worker_waits(reason)
         return BACKOFF.delay_s(self._liveness.restarts - 1, self._rng)
 
-    def watching(self, app: faust.App, joined: Callable[[], bool]) -> AbstractAsyncContextManager[None]:
+    def watching(self, life: Life) -> AbstractAsyncContextManager[None]:
         """Observe the worker while the block runs."""
-        return meanwhile(self._watch(app, joined))
+        return meanwhile(self._watch(life))
 
-    async def _watch(self, app: faust.App, joined: Callable[[], bool]) -> None:
+    async def _watch(self, life: Life) -> None:
         self._begun = False
         while True:
-            self._look(app, joined())
+            if self._look(life):
+                return
             await asyncio.sleep(INTERVAL_S)
 
-    def _look(self, app: faust.App, joined: bool) -> None:
-        seen = observe(app.consumer, self._tally, joined and not app.rebalancing, time.monotonic())
+    def _look(self, life: Life) -> bool:
+        """Whether the worker has to end."""
+        app, now_s = life.app, time.monotonic()
+        seen = observe(app.consumer, self._tally, life.joined and not app.rebalancing, life.storing, now_s)
         problem = self._liveness.verdict(seen)
         if app.should_stop:
             problem = problem or "the worker's connection to the broker ends"
@@ -81,6 +111,12 @@ class WorkerHealth:
         self._observer.worker_checked({item.partition: item.behind for item in seen.partitions}, lag_s, problem)
         if line := self._minute.line(seen.now_s, Totals.of(self._tally, behind, lag_s)):
             log.info("%s", line)
+        hopeless = self._liveness.is_hopeless(seen)
+        if hopeless:
+            reason = f"{problem}: the process ends here, so that it can be started anew"
+            self._ending(reason)
+            life.end(SluiceError(reason))
+        return hopeless
 
     def _say_where_it_begins(self, seen: Observation, behind: int) -> None:
         """Log the backlog once the broker has said how large it is."""
@@ -111,7 +147,7 @@ class Consumer(Protocol):
         ...
 
 
-def observe(consumer: Consumer, tally: Tally, joined: bool, now_s: float) -> Observation:
+def observe(consumer: Consumer, tally: Tally, joined: bool, storing: bool, now_s: float) -> Observation:
     """What can be seen of a worker from outside."""
     views = tuple(
         PartitionView(
@@ -125,4 +161,4 @@ def observe(consumer: Consumer, tally: Tally, joined: bool, now_s: float) -> Obs
         )
         for state in consumer.fetch_states()
     )
-    return Observation(now_s, joined, consumer.answered_s, views)
+    return Observation(now_s, joined, consumer.answered_s, views, storing)

@@ -82,6 +82,12 @@ class Publisher:
         self._backoff = backoff
         self._rng = random.Random()
         self._mishaps = Mishaps(log)
+        self._refused = 0
+
+    @property
+    def storing(self) -> bool:
+        """Whether the broker takes what is published; else it is tried again and again."""
+        return self._refused == 0
 
     @property
     def left_out(self) -> int:
@@ -96,30 +102,33 @@ class Publisher:
         """
         waiting = list(messages)
         logged, refusals, failures = False, 0, 0
-        while waiting:
-            done, error = await self._attempt(waiting)
-            waiting = waiting[done:]
-            if done:
-                refusals = failures = 0
-            if error is None:
-                return
-            if isinstance(error, TOO_LARGE):
-                waiting[:1] = self._smaller(waiting[0])
-                continue
-            if isinstance(error, HOPELESS):
-                raise Unavailable(f"cannot publish to {waiting[0].topic}: {error}")
-            if isinstance(error, REFUSED) and (refusals := refusals + 1) >= ATTEMPTS:
-                waiting[:1], refusals = self._without(waiting[0], error), 0
-                continue
-            if isinstance(error, InvalidTimestampError):
-                waiting[0] = replace(waiting[0], timestamp_s=time.time())
-            if not logged:
-                log.warning(
-                    "cannot publish to %s (%s): keeping the frames in flight, trying again", waiting[0].topic, error
-                )
-                logged = True
-            await asyncio.sleep(self._backoff.delay_s(failures, self._rng))
-            failures += 1
+        try:
+            while waiting:
+                done, error = await self._attempt(waiting)
+                waiting = waiting[done:]
+                if done:
+                    refusals = failures = 0
+                if error is None:
+                    return
+                if isinstance(error, TOO_LARGE):
+                    waiting[:1] = self._smaller(waiting[0])
+                    continue
+                if isinstance(error, HOPELESS):
+                    raise Unavailable(f"cannot publish to {waiting[0].topic}: {error}")
+                if isinstance(error, REFUSED) and (refusals := refusals + 1) >= ATTEMPTS:
+                    waiting[:1], refusals = self._without(waiting[0], error), 0
+                    continue
+                if isinstance(error, InvalidTimestampError):
+                    waiting[0] = replace(waiting[0], timestamp_s=time.time())
+                if not logged:
+                    log.warning(
+                        "cannot publish to %s (%s): keeping the frames in flight, trying again", waiting[0].topic, error
+                    )
+                    logged, self._refused = True, self._refused + 1
+                await asyncio.sleep(self._backoff.delay_s(failures, self._rng))
+                failures += 1
+        finally:
+            self._refused -= logged
 
     def _smaller(self, message: Outgoing) -> list[Outgoing]:
         """The message with its shorter value; none where that was refused as well."""

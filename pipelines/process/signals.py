@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -54,6 +55,17 @@ def stop_loop_on_signals() -> Iterator[asyncio.Event]:
         for number, handler in before.items():
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
+
+
+def end_within(seconds: int, last_words: str) -> None:
+    """Have the process end with status 1 after so many seconds, whatever still hangs in it then."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        os.write(sys.stderr.fileno(), f"{last_words}\n".encode())
+        os._exit(1)
+
+    signal.signal(signal.SIGALRM, end)
+    signal.alarm(seconds)
 
 
 @asynccontextmanager

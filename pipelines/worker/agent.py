@@ -62,6 +62,16 @@ class FrameAgent:
         """Where the snapshots of the worker's streams are kept."""
         return self._work.state_store
 
+    @property
+    def storing(self) -> bool:
+        """Whether the broker takes what is published."""
+        return self._work.publisher.storing
+
+    def end(self, error: Exception) -> None:
+        """End the work with this error, unless another one has."""
+        if not self.failed.done():
+            self.failed.set_exception(error)
+
     async def close(self) -> None:
         """Finish and publish the frames in flight, then drop the state of all streams: others may go on with them."""
         try:
@@ -114,8 +124,8 @@ class FrameAgent:
         return partition
 
     def _note_failure(self, finished: asyncio.Task[None]) -> None:
-        if not finished.cancelled() and (error := finished.exception()) and not self.failed.done():
-            self.failed.set_exception(error)
+        if not finished.cancelled() and isinstance(error := finished.exception(), Exception):
+            self.end(error)
 
 
 def _message(event: Any) -> Message:

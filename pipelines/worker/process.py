@@ -14,7 +14,7 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.record.recorder import Recorder, recorders
 from pipelines.observe.web.listen import Listen
 from pipelines.partition.stream_state import StateConfig
-from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
+from pipelines.process.signals import end_within, stop_loop_on_signals, stop_when_threads_are_lost
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.query_file import Query
 from pipelines.settings import BrokerSettings
@@ -25,6 +25,10 @@ from specialization.trainer.trainer import ProcessSpecializer
 if TYPE_CHECKING:
     from pipelines.observe.station import Station
     from pipelines.worker.adapt.link import Link
+
+
+ENDING_S = 60
+"""A worker that is stalled for good ends within so many seconds, also where it cannot finish what it has in work."""
 
 
 async def work(
@@ -42,12 +46,17 @@ async def work(
     with recorders(config.record) as recording:
         station = _station(listen, recording)
         observers = Observers([config.observers, *recording, *(station.observers if station else ())])
-        config = replace(config, observers=observers, final_steps=[each.take for each in recording])
+        final_steps = [each.take for each in recording]
+        config = replace(config, observers=observers, final_steps=final_steps, ending=_end_soon)
         async with (
             _linked(config, wanted.query, topics, adapted_at) as link,
             station.open() if station else nullcontext(),
         ):
             await _work(config, wanted, topics, link, station)
+
+
+def _end_soon(reason: str) -> None:
+    end_within(ENDING_S, f"sluice: error: {reason}")
 
 
 def _station(listen: Listen | None, recording: Sequence[Recorder]) -> Station | None:

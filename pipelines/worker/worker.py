@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import astuple, dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,10 @@ class WorkerConfig:
     """Says whether the worker makes progress: see ``pipelines.health.heartbeat``."""
     stalled_after_s: float = STALLED_AFTER_S
     """Time that messages may wait with none acknowledged before the worker counts as unhealthy."""
+    ends_after_s: float = inf
+    """The same, before the worker ends with an error; what the broker makes it wait for is not counted."""
+    ending: Callable[[str], None] = lambda reason: None
+    """Called with the reason when it begins to end so: what hangs may keep it from doing that well."""
     session_s: float = SESSION_TIMEOUT_S
     """Time without a heartbeat after which other workers take the partitions over."""
     prefix: str = "sluice."
@@ -111,7 +116,8 @@ async def run_worker(
     """
     quiet()
     tally = Tally()
-    health = WorkerHealth(Heartbeat(config.alive), Liveness(config.stalled_after_s), tally, config.observers)
+    liveness = Liveness(config.stalled_after_s, config.ends_after_s)
+    health = WorkerHealth(Heartbeat(config.alive), liveness, tally, config.observers, config.ending)
     with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch, tuned():
         async with meanwhile(giving_back()):
             while not stop.is_set():
@@ -147,7 +153,7 @@ async def _live(
     starting = asyncio.create_task(app.start())
     cause = None
     try:
-        async with health.watching(app, lambda: agent.joined):
+        async with health.watching(agent):
             await _unless(stop, starting)
             if not stop.is_set():
                 config.transport.begun(config.topics.frames)

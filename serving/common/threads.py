@@ -70,9 +70,9 @@ class TimeBeside:
 def in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     """Do the work in a thread; the future belongs to the running loop. Work is done even if nobody awaits it any more.
 
-    The work must be short, because all callers share the threads.
+    The work must be short, because all callers share the threads. RuntimeError where not one can be started.
     """
-    if not _threads:
+    if len(_threads) < _THREADS:
         _start()
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
@@ -81,11 +81,17 @@ def in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
 
 
 def _start() -> None:
+    """Start those that are missing; where the machine refuses one, a few do, and the next call tries again."""
     with _starting:
-        if not _threads:
-            _threads.extend(threading.Thread(target=_serve, name=f"worker-{n}", daemon=True) for n in range(_THREADS))
-            for thread in _threads:
+        while len(_threads) < _THREADS:
+            thread = threading.Thread(target=_serve, name=f"worker-{len(_threads)}", daemon=True)
+            try:
                 thread.start()
+            except (RuntimeError, MemoryError):
+                if _threads:
+                    return
+                raise
+            _threads.append(thread)
 
 
 def _serve() -> None:

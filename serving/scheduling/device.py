@@ -10,6 +10,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -120,8 +121,9 @@ class Device:
         self._open = False
 
     def _serve_anew(self) -> None:
-        self._thread = threading.Thread(target=self._serve, name="device", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._serve, name="device", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def _serve(self) -> None:
         while (batch := self._wait()) is not None:
@@ -169,15 +171,16 @@ class Device:
                 self._overran(batch.work.run)
                 interrupt(batch.thread)
             elif batch is not None and verdict == "abandon":
-                self._abandon(batch)
+                with suppress(RuntimeError):  # no thread can be started now: the next look tries again
+                    self._abandon(batch)
 
     def _abandon(self, batch: UnderWay) -> None:
         """Another thread takes over, unless the batch has just ended."""
         with self._work:
             if self._under_way is batch:
+                self._serve_anew()
                 self._under_way = None
                 abandon(batch.thread)
-                self._serve_anew()
                 self._ended.notify_all()
 
     def _drop(self, work: Work) -> None:

@@ -38,14 +38,19 @@ class Site:
         streams = {f"s{number}": str(uri) for number, uri in enumerate(uris)}
         return write_query(self.folder / "query.yaml", self.prefix, streams)
 
+    def create_topics(self, query: Path) -> None:
+        """`sluice topics create`, where no capture does it."""
+        with self._sluice("topics", "create", query) as made:
+            assert made.wait() == 0, made.errors
+
     def capture(self, query: Path, frames: int | None = None, *options: object) -> Sluice:
         """`sluice capture`, files at their own pace and over and over."""
         limit = [] if frames is None else ["--limit", frames]
         return self._sluice("capture", query, "--realtime", "--loop", *limit, *options)
 
-    def worker(self, query: Path, *options: object) -> Sluice:
+    def worker(self, query: Path, *options: object, **variables: object) -> Sluice:
         """`sluice worker`."""
-        return self._sluice("worker", query, *options)
+        return self._sluice("worker", query, *options, **variables)
 
     def watch(self, *options: object) -> Sluice:
         """`sluice watch` on these topics."""
@@ -71,8 +76,8 @@ class Site:
         for worker in workers:
             assert worker.terminate() == 0, worker.errors
 
-    def _sluice(self, *arguments: object) -> Sluice:
-        return Sluice(self.folder / str(arguments[0]), *arguments, broker=self.bootstrap)
+    def _sluice(self, *arguments: object, **variables: object) -> Sluice:
+        return Sluice(self.folder / str(arguments[0]), *arguments, broker=self.bootstrap, **variables)
 
 
 @contextmanager

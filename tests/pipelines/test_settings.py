@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from pipelines.settings import (
     model_dirs,
     model_memory,
     parse_servers,
+    stalled_end_s,
     stream_bounds,
     time_limits,
 )
@@ -181,6 +183,17 @@ def test_bounds_of_streams_are_given_or_follow_from_the_machine() -> None:
     assert stream_bounds({"SLUICE_MAX_STREAMS": "7", "SLUICE_SILENT_STREAM_S": "60.5"}) == StreamBounds(7, 60.5)
     default = stream_bounds({})
     assert default == StreamBounds(max(64, machine_memory_bytes() >> 25), 3600.0)
+
+
+@pytest.mark.parametrize(("given", "seconds"), [(None, 300.0), ("90", 90.0), ("2.5", 2.5), ("never", inf)])
+def test_a_stalled_worker_ends_after_so_long(given: str | None, seconds: float) -> None:
+    assert stalled_end_s({} if given is None else {"SLUICE_STALLED_END_S": given}) == seconds
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "soon"])
+def test_a_worker_may_be_stalled_for_a_while(given: str) -> None:
+    with pytest.raises(BadInput, match="SLUICE_STALLED_END_S is"):
+        stalled_end_s({"SLUICE_STALLED_END_S": given})
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "many", "1e3"])

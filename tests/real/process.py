@@ -22,12 +22,14 @@ class Sluice:
     Its outputs go to files in ``directory``, which is its home and working directory too.
     """
 
-    def __init__(self, directory: Path, *arguments: object, broker: str | None = None) -> None:
+    def __init__(self, directory: Path, *arguments: object, broker: str | None = None, **variables: object) -> None:
+        """``variables``: of its environment."""
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         number = len(list(directory.glob("*.err")))
         self._out, self._err = directory / f"{number}.out", directory / f"{number}.err"
         environment = {"PATH": os.defpath, "HOME": str(directory), "PYTHONUNBUFFERED": "1"}
+        environment |= {name: str(value) for name, value in variables.items()}
         if broker:
             environment["SLUICE_BROKER"] = f"kafka://{broker}"
         with self._out.open("wb") as out, self._err.open("wb") as err:

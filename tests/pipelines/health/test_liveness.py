@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from pipelines.health.liveness import RESTARTS, Liveness, Observation, PartitionView
@@ -105,3 +107,60 @@ def test_answering_the_same_frames_again_is_no_progress() -> None:
             after(0, partition(done=done), liveness=judge)
         judge.restarted("it broke")
     assert "began anew" in str(after(0, partition(done=4), liveness=judge))
+
+
+def ends(seconds: float, *views: PartitionView, after_s: float = 3 * AFTER_S, **more: object) -> bool:
+    """Whether a worker has to end of which the same has been seen for so long, each second."""
+    judge, found = Liveness(AFTER_S, after_s), False
+    for second in range(round(seconds) + 1):
+        known = {key: value(second) if callable(value) else value for key, value in more.items()}
+        seen = Observation(second, **{"joined": True, "partitions": views, **known})  # type: ignore[arg-type]
+        judge.verdict(seen)
+        found = judge.is_hopeless(seen)
+    return found
+
+
+@pytest.mark.parametrize("view", [UNREAD, UNANSWERED, UNSEEN])
+def test_a_worker_that_keeps_messages_waiting_for_long_ends(view: PartitionView) -> None:
+    assert not ends(3 * AFTER_S - 1, partition(number=1), view)
+    assert ends(3 * AFTER_S, partition(number=1), view)
+    assert ends(3 * AFTER_S, view, answered_s=lambda second: second - 1.0)
+    assert not ends(AFTER_S - 1, view, after_s=1.0), "it is unhealthy before it ends"
+    assert ends(AFTER_S, view, after_s=1.0)
+    assert not ends(100 * AFTER_S, view, after_s=inf)
+
+
+@pytest.mark.parametrize("view", [WELL, partition(handed=None, done=None), partition(None, None, None, None)])
+def test_a_worker_without_work_never_ends(view: PartitionView) -> None:
+    assert not ends(100 * AFTER_S, view)
+
+
+@pytest.mark.parametrize(
+    "waits_for_the_broker",
+    [
+        {"answered_s": 0.0},
+        {"joined": False},
+        {"storing": False},
+        {"partitions": (partition(end=15, refusal="CorruptRecordException"),)},
+    ],
+    ids=str,
+)
+def test_a_worker_that_waits_for_its_broker_does_not_end(waits_for_the_broker: dict[str, object]) -> None:
+    assert not ends(100 * AFTER_S, UNREAD, **waits_for_the_broker)
+
+
+def test_once_the_broker_is_back_a_worker_has_all_the_time_again() -> None:
+    judge = Liveness(AFTER_S, AFTER_S)
+    for second in range(400):
+        away = second < 300
+        seen = Observation(second, True, 0.0 if away else second, (UNREAD,), storing=not away)
+        judge.verdict(seen)
+        assert judge.is_hopeless(seen) == (second >= 300 + AFTER_S)
+
+
+def test_a_process_that_was_frozen_does_not_end() -> None:
+    judge = Liveness(AFTER_S, AFTER_S)
+    for now_s in (0.0, 1.0, 2.0, 1000.0, 1001.0):
+        seen = Observation(now_s, True, now_s, (UNREAD,))
+        judge.verdict(seen)
+        assert not judge.is_hopeless(seen)

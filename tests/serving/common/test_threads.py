@@ -95,6 +95,43 @@ def test_a_process_that_ends_while_there_is_work_ends_well() -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+REFUSED = """
+import asyncio, resource, sys, threading
+import psutil
+from serving.common import threads
+from serving.common.threads import in_thread
+
+def allow(more_bytes):
+    space = psutil.Process().memory_info().vms + more_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (space, resource.RLIM_INFINITY))
+
+def count():
+    return sum(each.name.startswith("worker-") for each in threading.enumerate())
+
+async def main():
+    threading.stack_size(64 << 20)
+    await asyncio.sleep(0)
+    allow(32 << 20)
+    for _ in range(3):
+        try:
+            in_thread(lambda: 0)
+        except RuntimeError as error:
+            print(error, count())
+    allow(96 << 20)
+    print(await in_thread(lambda: 1), count())
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    print(await in_thread(lambda: 2), count() == threads._THREADS)
+
+asyncio.run(main())
+"""
+
+
+def test_threads_that_the_machine_refuses_are_started_once_it_gives_them() -> None:
+    ended = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines() == [*["can't start new thread 0"] * 3, "1 1", "2 True"]
+
+
 def burn(seconds: float) -> None:
     """Use so much processor time of the thread that calls."""
     end_s = time.thread_time() + seconds

@@ -122,6 +122,30 @@ async def test_a_thread_that_cannot_be_freed_is_replaced(tmp_path: Path, gate: t
     await asyncio.to_thread(ended, before)
 
 
+async def test_a_thread_that_cannot_be_replaced_at_once_is_replaced_later(
+    tmp_path: Path, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mean_model(tmp_path, "one")
+    begin, refused = threading.Thread.start, []
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name == "device" and len(refused) < 3:
+            refused.append(thread)
+            raise RuntimeError("can't start new thread")
+        begin(thread)
+
+    def opener(sources: Sequence[ResolvedModel], threads: int) -> Group:
+        return Solo(Deaf(gate)) if sources[0].name == "one" else open_group(sources, threads)
+
+    async with serving(mean_model(tmp_path), opener=opener) as backend:
+        await backend.load("means")
+        monkeypatch.setattr(threading.Thread, "start", start)
+        with pytest.raises(OutOfService, match="model 'one' did not return"):
+            await backend.infer("one", DARK, SOON)
+        assert (await backend.infer("means", BRIGHT, SOON))[0].tolist() == np.ones((2, 3)).tolist()
+        assert len(refused) == 3
+
+
 async def test_a_stop_does_not_wait_for_a_thread_that_never_returns(tmp_path: Path, gate: threading.Event) -> None:
     mean_model(tmp_path)
     async with serving(Catalogue([tmp_path]), opener=lambda *_: Solo(Deaf(gate))) as backend:
