@@ -282,7 +282,7 @@ class Chain:
             self._plan(link, stream, audit)
             for link in self.links
             if (audit := stream.audits.opened.get(link.key)) is not None
-            and (link.follows_content or audit.state.has_begun)
+            and (link.follows_content or audit.state.has_begun or link.why_silent() is not None)
         ]
 
     def _plan(self, link: Shortcut, stream: NodeStream, audit: Audit) -> NodePlan:
@@ -291,6 +291,8 @@ class Chain:
         standing = link.standing(stream.name) if here else stream.standings.get(link.key)
         if link.releases:
             plan = msgspec.structs.replace(plan, early_s=round(self.books.of(stream.name).seconds.early, 3))
+        if not link.follows_content:
+            plan = msgspec.structs.replace(plan, reason=link.why_silent())
         return plan if standing is None or stream.timeline is None else link.describe(plan, stream.timeline, standing)
 
     def _restore(self, link: Shortcut, stream: str, data: bytes) -> None:

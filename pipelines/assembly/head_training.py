@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cache_adapt.adaptation.elsewhere import Elsewhere
-from cache_adapt.audit.state import Rule
-from operators.inference import Inference
-from operators.recognise.account.books import Books
-from operators.recognise.recogniser import Recogniser
-from operators.recognise.specialised.features import Features
-from operators.recognise.specialised.head_supply import HeadSupply
-from operators.recognise.specialised.labels import Labels
-from operators.recognise.specialised.made_elsewhere import MadeElsewhere
-from operators.recognise.specialised.makers import MadeHere
-from operators.recognise.specialised.own_samples import NodeSamples
-from operators.wire.labels import UNKNOWN
 from pipelines.environment import template_dirs
-from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import Catalogue
-from serving.engines.exits import Exits
 from serving.variants.variant import parse
-from specialization.templates.stored import StoredTemplate, derived, templates_for, to_derive
+from specialization.templates.stored import StoredTemplate, templates_for, to_derive
 from specialization.trainer.trainer import Specializer
+
+if TYPE_CHECKING:
+    from cache_adapt.adaptation.elsewhere import Elsewhere
 
 
 @dataclass(frozen=True)
@@ -42,30 +31,6 @@ class HeadTraining:
     """The directory of the streams' own samples while the process runs."""
     elsewhere: Elsewhere | None = None
     """Trains in place of the trainer."""
-
-    def supply(
-        self,
-        spec: RecogniseNode,
-        engine: Inference,
-        recogniser: Recogniser,
-        rule: Rule,
-        books: Books,
-        exits: Callable[[], Exits | None] = lambda: None,
-    ) -> HeadSupply:
-        """For one node, whose ``books`` tell what may be paid; ``exits``: gives those of its learned caches."""
-        oracle = recogniser.roles.oracle
-        entry = self.catalogue.find(parse(oracle).model)
-        templates = node_templates(oracle, self.catalogue, self.templates)
-        make = None if templates[0].has_store else partial(derived, entry, self.templates[0])
-        shares = {each.name: each.manifest.cost for each in templates}
-        early = [each.name for each in templates if each.is_early]
-        features = Features(engine, recogniser, shares, make, early, exits)
-        labels = Labels(recogniser.labels(oracle), (entry.card.other_label or UNKNOWN, UNKNOWN))
-        away = MadeElsewhere(self.elsewhere, spec.name, features, labels) if self.elsewhere else None
-        samples = NodeSamples(
-            self.samples / spec.name, templates, features, labels, outlet=away.sample if away else None
-        )
-        return HeadSupply(samples, away or MadeHere(self.trainer, samples), rule, books)
 
 
 def node_templates(oracle: str, known: Catalogue, directories: Sequence[Path]) -> list[StoredTemplate]:

@@ -76,7 +76,7 @@ async def _chains(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts)
             await setting.trainer.close()
         return
     from pipelines.assembly.chains import Chains
-    from pipelines.assembly.head_training import head_training  # brings heads and caches, and what makes them
+    from pipelines.assembly.head_training import head_training
 
     async with head_training(wanted.catalogue, setting.trainer, setting.elsewhere) as training:
         yield Chains(shortcuts, _rule(wanted, setting), training, setting.observers)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cache_adapt.caches import store
-from operators.recognise.cached import validation
 from pipelines.settings import cache_dir
 from serving.catalogue.lookup import Entry
 from serving.variants.artefacts import folder, identity, user_cache
 from serving.variants.variant import Variant, reference
+
+if TYPE_CHECKING:
+    from cache_adapt.caches import store
+    from operators.recognise.cached import validation
 
 FILE, EXPLORED, VALIDATION = "caches.safetensors", "caches.explored.json", "caches.validation"
 
@@ -31,11 +34,15 @@ def validation_folder(entry: Entry) -> Path:
 
 def validation_set(entry: Entry) -> validation.ValidationSet | None:
     """They, if there are any; ModelError where they are damaged."""
+    from operators.recognise.cached import validation  # brings what builds caches
+
     return validation.read(validation_folder(entry), entry.card)
 
 
 def built_caches(entry: Entry, variant: Variant | None = None) -> store.BuiltCaches | None:
     """They, if there are any; ModelError where they cannot be used, or the variant is not there that they were for."""
+    from cache_adapt.caches import store  # likewise
+
     path, name = caches_file(entry, variant), entry.card.name
     if variant is None or variant.profiled == reference(name):
         return store.read(path, name, entry.card.identity)

@@ -32,7 +32,7 @@ def render(report: RunReport) -> Group:
         parts.append(specialization_text.table(report.specialization))
         parts += [Text(line) for line in specialization_text.stories(report.specialization)]
     if report.audits:
-        lines = [*_paces(report.audits), *_early(report.audits), *_unsure(report.audits)]
+        lines = [*_reasons(report.audits), *_paces(report.audits), *_early(report.audits), *_unsure(report.audits)]
         lines += _by_themselves(report.audits)
         lines += _switch_offs(report.audits)
         parts += [_audits(report.audits), *(Text(line) for line in lines)]
@@ -133,6 +133,13 @@ def _audits(audits: Iterable[AuditReport]) -> Table:
             f"{found.wanted:g}",
         )
     return table
+
+
+def _reasons(audits: Iterable[AuditReport]) -> Iterable[str]:
+    """Why shortcuts do not answer."""
+    for audit in audits:
+        if audit.plan.reason is not None:
+            yield f"{_what(audit)}: {audit.plan.reason}"
 
 
 def _paces(audits: Iterable[AuditReport]) -> Iterable[str]:

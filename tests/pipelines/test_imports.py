@@ -164,3 +164,13 @@ def test_a_run_that_only_detects_and_tracks_imports_neither_graphs_nor_statistic
     status, found = imported(folder, ["run", "track.yaml"])
     assert status == 0
     assert found <= RUN
+
+
+def test_a_run_that_may_learn_imports_nothing_of_it_before_that_can_be_paid(folder: Path) -> None:
+    write_clip(folder / "clip.mp4")
+    (folder / "learn.yaml").write_text(
+        RIGHT.replace("model: endless", "model: endless, specialize: true, caches: true")
+    )
+    status, found = imported(folder, ["run", "learn.yaml"])
+    assert status == 0
+    assert found <= RUN | NETWORKS

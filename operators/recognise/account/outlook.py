@@ -1,4 +1,4 @@
-"""Whether heads can pay at a node: what they could soon save, against what it takes to get them. Pure."""
+"""Whether heads and caches can pay at a node: what they could save, against what it takes to get them. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from learning.purse import SHARE
 
+LEAST_ORACLE_S = 0.003
+"""Processor seconds of a look: in a faster oracle cuts and lookups take what caches save."""
 HORIZON_H = 1.0
 """Hours within which an investment must come back: what a camera shows changes with the day."""
 
@@ -54,9 +56,23 @@ class Outlook:
 def waiting(left_s: float, needed_s: float, what: str) -> str:
     """Say that the purse does not allow the next step yet."""
     return (
-        f"{what} takes {needed_s:.1f} s of processor time; {max(left_s, 0.0):.1f} s may be spent so far "
+        f"{what} takes {_seconds(needed_s)} of processor time; {_seconds(max(left_s, 0.0))} may be spent so far "
         f"({SHARE:.1%} of what this process has used, and half of what was saved)"
     )
+
+
+def too_fast(oracle_s: float) -> str | None:
+    """Why caches cannot pay in an oracle whose look takes so long; None where they can, or nobody knows yet."""
+    if not 0 < oracle_s < LEAST_ORACLE_S:
+        return None
+    return (
+        f"a look of the oracle takes {_ms(oracle_s)} of processor time, and below {_ms(LEAST_ORACLE_S)} cuts and "
+        "lookups take what caches save"
+    )
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds:.2f} s"
 
 
 def _ms(seconds: float) -> str:

@@ -137,6 +137,10 @@ class Caches(Shortcut):
         """See ``Shortcut``."""
         self._supply.barred()
 
+    def why_silent(self) -> str | None:
+        """See ``Shortcut``."""
+        return self._supply.why_silent()
+
     def forget(self, stream: str) -> None:
         """See ``Shortcut``."""
         self._supply.forget(stream)

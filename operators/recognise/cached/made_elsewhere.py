@@ -135,6 +135,14 @@ class MadeElsewhere(CacheMaker):
             return
         self._opening = asyncio.create_task(self._answer_with(built, update.version))
 
+    def waits_for(self) -> str:
+        """See ``CacheMaker``."""
+        return (
+            "the adaptation worker has sent none that pay here"
+            if self._known
+            else "the adaptation worker has sent none"
+        )
+
     def withdrawn(self) -> None:
         """See ``CacheMaker``: a later version may do better."""
         self._in_use = 0

@@ -81,6 +81,12 @@ class MadeHere(CacheMaker):
             if self._books.purse.reserve(estimate_s):
                 self._work = asyncio.create_task(self._train(tuple(places), estimate_s))
 
+    def waits_for(self) -> str:
+        """See ``CacheMaker``."""
+        if self._work is not None or self._hearing is not None:
+            return "new ones are being tried"
+        return f"{self._samples.taken} of the {self._due} samples are there from which they are made next"
+
     def withdrawn(self) -> None:
         """See ``CacheMaker``: they listen once more, to what is shown now; then others are made from more samples."""
         self._speedup = 1.0

@@ -34,6 +34,10 @@ class CacheMaker(ABC):
     def gives_way(self) -> bool:
         """Whether caches that the audit of one stream has switched off are to be withdrawn for all."""
 
+    @abstractmethod
+    def waits_for(self) -> str:
+        """Return what is missing as long as no caches answer."""
+
     def looked(self, stream: str, version: int | None, answered: int, words: Sequence[str]) -> None:
         """Note the answers to a frame's looks; ``answered`` of them by caches of this version; None: by nobody's."""
         return

@@ -12,6 +12,7 @@ import numpy as np
 
 from operators.inference import Inference
 from operators.recognise.account.books import Books
+from operators.recognise.account.outlook import too_fast
 from operators.recognise.cached.building import CutPlan, Network
 from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.cached.cache_source import CacheSource
@@ -21,7 +22,7 @@ from operators.recognise.cached.makers import CacheMaker
 from operators.recognise.cached.sampled_engine import SampledEngine
 from operators.recognise.cached.thresholds import FollowedThresholds
 from operators.recognise.classifier import Classifier
-from serving.common.threads import in_thread
+from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitOutputs
 from serving.errors import SluiceError
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LEAST_ORACLE_S = 0.003
-"""Processor seconds of a look: in a faster oracle cuts and lookups take what caches save."""
 TAPPED = 0.06
 """What a look with open taps costs more, as a share of the network's."""
 PATIENCE = 60.0
@@ -60,6 +59,8 @@ class CacheSupply:
         self._thresholds: FollowedThresholds | None = None
         self._opening: asyncio.Task[None] | None = None
         self._lost_s, self._turns = 0.0, 0
+        self._why: str | None = None
+        """Why they are not used, where that is settled or was so the last time."""
         if sampled is not None:
             sampled.wanted, sampled.took, sampled.failed = self._to_sample, self.sampled, self.failed
             sampled.wanted_on_the_way = self._to_keep
@@ -88,9 +89,13 @@ class CacheSupply:
                 self.network.answer_with(built)
             if not (self._source.is_adapted or self._source.releases):
                 return
-        plan = await in_thread(self._source.plan)
+        took = ThreadTime()
+        plan = await in_thread(took.of(self._source.plan))
+        if built is None:
+            self._books.purse.spend("samples", took.seconds)
         if not plan:
-            log.info("%s: there is no place for a cache", self.model)
+            self._why = "there is no place for a cache"
+            log.info("%s: %s", self.model, self._why)
             return
         if self.network is None:
             self.network = CacheNetwork(self._engine, self.model, [cut.tensor for cut in plan], self._source.releases)
@@ -107,6 +112,7 @@ class CacheSupply:
         whole_s = self.whole_s
         self._lost_s = max(0.0, self._lost_s + cost_s - (answered + through) * (whole_s - begun_s))
         if self._lost_s > PATIENCE * whole_s > 0 and self.network is not None and self.network.version is not None:
+            self._why = "they cost more than they saved"
             log.info("%s: its caches are left: they cost more than they save", self.model)
             self.network.withdraw()
             self._lost_s = 0.0
@@ -126,6 +132,7 @@ class CacheSupply:
 
     def failed(self, error: SluiceError) -> None:
         """The network does not run with exits: it answers without caches in this process."""
+        self._why = str(error)
         log.warning("%s: no caches: %s", self.model, error)
         if self.network is not None:
             self.network.withdraw()
@@ -136,8 +143,16 @@ class CacheSupply:
         if self._maker is None or self.network is None or self.network.version is None:
             return
         if self._maker.gives_way():
+            self._why = "they agreed too seldom with the oracle"
             self.network.withdraw()
             self._maker.withdrawn()
+
+    def why_silent(self) -> str | None:
+        """Why no caches answer, or prove that they may."""
+        if self.network is not None and self.network.version is not None:
+            return None
+        waits = self._maker.waits_for() if self._maker is not None else "none have been built"
+        return f"learned caches are not used: {self._why or too_fast(self._books.oracle_s) or waits}"
 
     def make_where_due(self) -> None:
         """Have caches made, or take newer ones, where that may pay; open a variant with those that are built."""
@@ -185,6 +200,7 @@ class CacheSupply:
         try:
             self._maker.take(found)
         except SluiceError as error:
+            self._why = str(error)
             log.warning("%s: no caches: %s", self.model, error)
             self._maker = None
 
@@ -239,7 +255,7 @@ class CacheSupply:
         return MadeElsewhere(order, network, self._books, source.elsewhere, source.clock)
 
     def _worth_it(self) -> bool:
-        return self._books.oracle_s >= LEAST_ORACLE_S
+        return self._books.oracle_s > 0 and too_fast(self._books.oracle_s) is None
 
     def _to_sample(self, items: int) -> str | None:
         """The network to run for these items, if they are to become samples and that can be paid."""

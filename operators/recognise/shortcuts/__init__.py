@@ -2,5 +2,6 @@
 them on a stream. A new kind is one file that keeps the contract in ``shortcut``, and one line in
 ``pipelines/assembly/chains.py``.
 
-Read in this order: ``shortcut``, ``variant``, ``oracle``, ``node_stream``, ``settling``, ``tally``.
+Read in this order: ``shortcut``, ``variant``, ``postponed``, ``oracle``, ``node_stream``, ``settling``,
+``tally``.
 """

@@ -206,6 +206,10 @@ class Shortcut(Protocol):
         """Note that the result of the stream's latest frame was sent: background work for it may begin."""
         return
 
+    def why_silent(self) -> str | None:
+        """Return why it answers on no stream, in one sentence, where that is known."""
+        return None
+
     def standing(self, stream: str) -> Standing | None:
         """Return the stream's present standing; None for a shortcut without phases."""
         return None

@@ -109,7 +109,7 @@ def _node(node: NodePlan) -> dict[str, Any]:
         "high": agreement.sequential.high,
         "audits": agreement.audits,
         "saved_s": account.saved if account else None,
-        "reason": special.reason if special else None,
+        "reason": special.reason if special else node.reason,
     }
 
 

@@ -116,6 +116,8 @@ def _audits(audits: Sequence[NodePlan]) -> Iterator[str]:
     for each in audits:
         who = f"{each.node}, shortcut {each.kind} ({', '.join(each.shortcuts)}) in place of {each.oracle}"
         yield f"{who}: {_standing(each)}"
+        if each.reason is not None:
+            yield f"  {each.reason}"
         for off in each.switch_offs[-1:]:
             yield f"  last switched off after {_count(off.answers, 'object')}: it {off.reason}"
 

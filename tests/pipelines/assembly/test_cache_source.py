@@ -11,6 +11,7 @@ import pytest
 
 from cache_adapt.audit.state import Rule
 from cache_adapt.caches import store
+from learning.purse import unlimited
 from operators.recognise.cached import validation
 from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.caches import Caches
@@ -110,7 +111,7 @@ async def test_a_node_with_caches_gets_the_link_before_the_variant(tmp_path):
     trainer = ThreadSpecializer()
     training = HeadTraining(KNOWN, [tmp_path], trainer, tmp_path / "samples")
     spec = RecogniseNode(name="kind", task="recognise", input="track", model="street-kind", caches=True, answer="track")
-    chain = build_operator(spec, engine, Chains(Shortcuts("q"), Rule(0.95), training))
+    chain = build_operator(spec, engine, Chains(Shortcuts("q"), Rule(0.95), training, purse=unlimited()))
     assert [type(link) for link in chain.links] == [Caches]
     await trainer.close()
 

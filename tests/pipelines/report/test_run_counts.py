@@ -190,6 +190,15 @@ def test_the_report_says_what_early_answers_have_cost() -> None:
     assert "yard type cached: that answers came earlier has cost 1.23 s of processor time" in captured.get()
 
 
+def test_the_report_says_why_a_shortcut_does_not_answer() -> None:
+    plain = node_plan(Audited("type", "cached", "big", ["big"]), Audit(Rule(0.97)))
+    nodes = [msgspec.structs.replace(plain, reason="learned caches are not used: none have been built")]
+    console = Console(file=io.StringIO(), width=120)
+    with console.capture() as captured:
+        console.print(render(full_counts().report(2.0, [StreamPlan(stream="yard", query="q", at=AT, nodes=nodes)])))
+    assert "yard type cached: learned caches are not used: none have been built" in captured.get()
+
+
 def report_of(agreed: int, differed: int, accuracy: float) -> str:
     """The report's text where the oracle has agreed with itself so often."""
     by_itself = SelfAgreement()

@@ -42,7 +42,7 @@ def test_as_long_as_nobody_knows_how_often_it_is_asked_nothing_speaks_against_he
 
 
 def test_a_purse_that_is_overdrawn_holds_nothing() -> None:
-    assert "takes 0.7 s of processor time; 0.0 s may be spent so far" in waiting(-0.4, 0.7, "training a head")
+    assert "takes 0.7 s of processor time; 0.00 s may be spent so far" in waiting(-0.4, 0.7, "training a head")
 
 
 def test_looks_are_counted_over_the_time_of_the_stream() -> None:

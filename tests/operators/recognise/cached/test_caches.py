@@ -79,6 +79,7 @@ async def test_sure_caches_answer_and_the_rest_has_the_oracles_own_answer(tmp_pa
     frame, regions = scene(BLUE, MURKY, RED)
     turn = await world.caches.answer(frame, regions, ASKED)
     assert [word(region) for region in turn.answered] == [("blue", "cached"), ("red", "cached")]
+    assert world.caches.why_silent() is None
     assert [region for region, _ in turn.finished] == turn.rest == [regions[1]]
     assert (turn.finished[0][1].label, turn.finished[0][1].provenance) == ("blue", "oracle")
     model = turn.answered[0].attributes[-1].model
@@ -136,6 +137,7 @@ async def test_an_oracle_that_cannot_be_cut_answers_by_itself(tmp_path, caplog):
     world.engine.load = refused
     await world.caches.prepare()
     assert "no caches: there can be no exit" in caplog.text
+    assert world.caches.why_silent() == "learned caches are not used: there can be no exit at 'early'"
     frame, regions = scene(BLUE)
     assert (await world.caches.answer(frame, regions, ASKED)).rest == regions
 
@@ -334,14 +336,22 @@ async def test_an_oracle_that_is_fast_itself_gets_no_caches(tmp_path):
     world.engine.costs_s["oracle"] = 0.001
     await looked(world, FRAMES)
     assert builder.jobs == []
+    assert world.caches.why_silent() == (
+        "learned caches are not used: a look of the oracle takes 1.50 ms of processor time, and below 3.00 ms cuts and "
+        "lookups take what caches save"
+    )
 
 
 async def test_where_no_caches_pay_they_are_tried_again_with_twice_the_samples(tmp_path, caplog):
     builder = Builder(CachesAnswer(error="no caches pay", processor_s=1.0))
     world = await ready(World(tmp_path, None, builder))
     caplog.set_level("INFO")
+    assert world.caches.why_silent() == (
+        "learned caches are not used: 0 of the 500 samples are there from which they are made next"
+    )
     await looked(world, FRAMES + 8)
     assert len(builder.jobs) == 1
+    assert "of the 1000 samples" in str(world.caches.why_silent())
     assert "no caches pay" in caplog.text
     await looked(world, FRAMES + 8)
     assert len(builder.jobs) == 2
@@ -367,6 +377,7 @@ async def test_caches_that_cost_more_than_they_save_are_left(tmp_path):
     while world.caches.edition("cam") is not None and frames < 10_000:
         await looked(world, 1)
         frames += 1
+    assert world.caches.why_silent() == "learned caches are not used: they cost more than they saved"
     # Each look loses 1 of 10.5 ms.
     assert frames == pytest.approx(PATIENCE * 10.5 / 20, abs=2)
 

@@ -116,6 +116,11 @@ def test_a_box_that_was_moved_says_so() -> None:
     )
 
 
+def test_a_shortcut_that_does_not_answer_says_why() -> None:
+    (audit,) = from_json((GOLDEN / "plan-reason.json").read_bytes(), StreamPlan).nodes
+    assert explain(result("empty"), [audit])[-1] == f"  {audit.reason}"
+
+
 def test_audits_are_told_with_their_interval() -> None:
     (audit, *_) = audits()
     (said,) = (

@@ -1,0 +1,112 @@
+"""The links of a recognise node: those that learn are made once they may be used, and that can be paid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cache_adapt.audit.state import Rule
+from operators.inference import Inference
+from operators.recognise.account.books import Books
+from operators.recognise.account.outlook import too_fast
+from operators.recognise.recogniser import Recogniser
+from operators.recognise.shortcuts.postponed import Making, Postponed
+from operators.recognise.shortcuts.shortcut import Shortcut
+from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.terms import Listeners
+from pipelines.assembly.head_training import HeadTraining
+from pipelines.measure.cache_files import caches_file
+from pipelines.query.nodes import RecogniseNode, caches_in_oracle
+from serving.engines.exits import Exits
+from serving.variants.variant import parse
+
+if TYPE_CHECKING:
+    from operators.recognise.cached.caches import Caches
+
+HEADS_S, CACHES_S = 0.04, 0.25
+"""Processor seconds of loading what makes heads, and of loading what makes caches and finding places for them."""
+
+
+@dataclass
+class LinkParts:
+    """What the links of one node are made of."""
+
+    spec: RecogniseNode
+    engine: Inference
+    recogniser: Recogniser
+    rule: Rule
+    books: Books
+    listeners: Listeners
+    training: HeadTraining | None
+    """For nodes that learn."""
+    caches: Caches | None = None
+    """The link of caches in the oracle, once it is made: heads sit in the oracle together with them."""
+
+    @property
+    def oracle(self) -> str:
+        """The name of the oracle."""
+        return self.recogniser.roles.oracle
+
+    @property
+    def learning(self) -> HeadTraining:
+        """What nodes share that learn."""
+        assert self.training is not None
+        return self.training
+
+    def exits(self) -> Exits | None:
+        """Where caches answer in the oracle; None where it is not cut."""
+        return None if self.caches is None else self.caches.exits()
+
+    def has_built(self, model: str) -> bool:
+        """Whether caches were built for a model."""
+        return caches_file(self.learning.catalogue.find(parse(model).model), parse(model)).is_file()
+
+
+def links(parts: LinkParts) -> list[Shortcut]:
+    """Return the links in the order in which they are asked; a new kind is one more line."""
+    spec, found = parts.spec, list[Shortcut]()
+    if spec.specialize:
+        _add(found, parts, Making("specialised", True, "heads", partial(_heads, parts), HEADS_S, "training"))
+    if caches_in_oracle(spec, parts.oracle):
+        why_not = partial(_why_no_caches, parts.books)
+        making = Making("cached", False, "learned caches", partial(_caches, parts), CACHES_S, "samples", why_not)
+        # Those that are there may be used at once.
+        _add(found, parts, making, at_once=spec.releases or parts.has_built(parts.oracle))
+    for model in parts.recogniser.roles.listed_shortcuts:
+        variant = Variant(parts.recogniser, model, parts.books.costs)
+        if spec.caches is True and parse(model).model == parse(parts.oracle).model and parts.has_built(model):
+            found += _caches_in(parts, variant)  # of others, only the oracle's answers are released
+        found.append(variant)
+    return found
+
+
+def _add(found: list[Shortcut], parts: LinkParts, making: Making, at_once: bool = False) -> None:
+    if at_once or parts.books.purse.may_spend(making.cost_s):
+        found.append(making.load()())
+    else:
+        where = f"node {parts.spec.name}"
+        found.append(Postponed(where, making, parts.books, partial(found.__setitem__, len(found))))
+
+
+def _why_no_caches(books: Books) -> str | None:
+    return too_fast(books.oracle_s)
+
+
+def _heads(parts: LinkParts) -> Callable[[], Shortcut]:
+    from pipelines.assembly.head_links import heads
+
+    return partial(heads, parts)
+
+
+def _caches(parts: LinkParts) -> Callable[[], Shortcut]:
+    from pipelines.assembly.cache_links import caches, source_of
+
+    return partial(caches, parts, source_of(parts))
+
+
+def _caches_in(parts: LinkParts, variant: Variant) -> list[Shortcut]:
+    from pipelines.assembly.cache_links import caches_in
+
+    return caches_in(parts, variant)
