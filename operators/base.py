@@ -84,6 +84,16 @@ class Prepares(Protocol):
         ...
 
 
+@runtime_checkable
+class Handles(Protocol):
+    """An operator that knows what it does around its network."""
+
+    @property
+    def handling_s(self) -> float:
+        """Processor seconds of that for one frame, on average."""
+        ...
+
+
 async def make_ready(operator: Operator) -> None:
     """Load what an operator needs before its first frame, if it needs anything."""
     if isinstance(operator, Prepares):

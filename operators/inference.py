@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from operators.wire import schema
 from serving.catalogue.cards import ImageInput, ModelCard, Task
 from serving.common.tensors import Image
-from serving.common.threads import in_thread
+from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
@@ -72,12 +72,15 @@ def card_for(engine: Inference, model: str, task: Task) -> ModelCard:
     return card
 
 
-async def prepared(size: ImageInput, images: Sequence[Image]) -> tuple[NDArray[Any], list[Placement]]:
-    """Run ``preprocess.batch`` without blocking the event loop."""
+async def prepared(
+    size: ImageInput, images: Sequence[Image], took: ThreadTime | None = None
+) -> tuple[NDArray[Any], list[Placement]]:
+    """Run ``preprocess.batch`` without blocking the event loop; ``took`` counts what that takes."""
+    work = (took or ThreadTime()).of(partial(batch, size, images))
     pixels = sum(image.shape[0] * image.shape[1] for image in images) + len(images) * size.width * size.height
     if pixels <= PIXELS_AT_ONCE:
-        return batch(size, images)
-    return await in_thread(partial(batch, size, images))
+        return work()
+    return await in_thread(work)
 
 
 def answered_by(card: ModelCard, model: str) -> schema.Model:

@@ -18,7 +18,7 @@ from operators.inference import Inference, card_for, prepared
 from serving import preprocess
 from serving.catalogue.cards import ModelCard
 from serving.common.explain import choices
-from serving.common.threads import in_thread
+from serving.common.threads import ThreadTime, in_thread
 from serving.errors import ModelError
 
 
@@ -54,6 +54,7 @@ class OnnxDetector:
         """
         self._engine, self._node, self._models, self._inside = engine, node, models, inside
         self._reported = reported
+        self._handled, self._handling_s = 0, 0.0
         for model in models:
             _check_labels(card_for(engine, model, "detect"), reported.labels or ())
 
@@ -71,15 +72,22 @@ class OnnxDetector:
         parents = [region.id for region in regions] if self._inside else [None]
         boxes = [region.box for region in regions] if self._inside else [WHOLE]
         crops = [cut(frame.image, box) for box in boxes]
-        batch, placements = await prepared(card.input, [crop.pixels for crop in crops])
+        took = ThreadTime()
+        batch, placements = await prepared(card.input, [crop.pixels for crop in crops], took)
         outputs = await self._engine.infer(call.model, batch, call.urgency)
-        found = await in_thread(partial(decode, card, outputs, self._reported.min_confidence))
+        found = await in_thread(took.of(partial(decode, card, outputs, self._reported.min_confidence)))
+        self._handled, self._handling_s = self._handled + 1, self._handling_s + took.seconds
         children = [
             region
             for crop, placement, parent, detections in zip(crops, placements, parents, found, strict=True)
             for region in self._regions(card, crop, placement, parent, detections)
         ]
         return sorted(children, key=lambda region: -region.confidence)[: self._reported.max_objects]
+
+    @property
+    def handling_s(self) -> float:
+        """See ``Handles``."""
+        return self._handling_s / self._handled if self._handled else 0.0
 
     def forget(self, stream: str) -> None:
         """Do nothing: no state is kept between frames."""

@@ -149,8 +149,10 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """What specialization does; given if ``kind`` is ``specialised``."""
     pace: Text | None = None
     """Which frames the detector skips, in words; given if ``kind`` is ``propagated``."""
+    processor_s: ProcessorSeconds | None = None
+    """What looking at frames has cost and saved; given if ``kind`` is ``propagated``, once it is known."""
     reason: Text | None = None
-    """Why no shortcut answers, in one sentence, where that is known; of heads ``specialization`` says it."""
+    """Why no shortcut answers, in one sentence, where that is known; of heads it is in ``specialization``."""
     early_s: Real | None = None
     """Processor seconds that it cost beyond the oracle's own runs that answers came earlier; given where they do."""
 

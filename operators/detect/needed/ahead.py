@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from operators.base import Ahead, Call, Operator
+from operators.detect.needed.account import Tally
 from operators.detect.needed.bisection import MOMENT_S, window_s
-from operators.detect.needed.report import Tally
 from operators.detect.needed.stream import StreamView
 from operators.detect.needed.window import Window
 from operators.frames.frame import Frame, Region

@@ -25,8 +25,8 @@ from serving.common.tensors import Image
 from serving.scheduling.urgency import BACKGROUND
 
 AUDITED = FrameId("audit", "", 0)
-Told = Callable[[float], None]
-"""Takes the deficit of an audit, 0…1."""
+Told = Callable[[float, int], None]
+"""Takes the deficit of an audit, 0…1, and how often the detector ran for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +61,7 @@ class _Seen:
 
     now: Sequence[Region]
     deficit: float
+    runs: int
 
 
 class Audits:
@@ -101,17 +102,18 @@ class Audits:
         now, earlier = await self._detect(skipped.image), skipped.before
         agreed = agreement(now, skipped.published, self._sure)
         if agreed == 1.0:
-            return _Seen(now, 0.0)
+            return _Seen(now, 0.0, 1)
+        runs = 1
         if isinstance(earlier, np.ndarray):
-            earlier = await self._detect(earlier)
-        return _Seen(now, max(0.0, same_counts(earlier, now, self._sure) - agreed))
+            earlier, runs = await self._detect(earlier), 2
+        return _Seen(now, max(0.0, same_counts(earlier, now, self._sure) - agreed), runs)
 
     async def _detect(self, picture: Image) -> list[Region]:
         frame = frame_of(AUDITED, picture)
         return await self._detector.process(frame, (), Call(Decision(self._model), BACKGROUND))
 
     def _tell(self, skipped: _Skipped, tell: Told, seen: _Seen) -> None:
-        tell(seen.deficit)
+        tell(seen.deficit, seen.runs)
         if seen.deficit > 0:
             self._observer.audit_disagreed(self._disagreement(skipped, seen.now), skipped.image)
 

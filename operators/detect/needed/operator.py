@@ -5,21 +5,23 @@ Where frames wait behind the one at hand it looks ahead; else each is decided ab
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from cache_adapt.audit.coin import coin
 from operators.audits.streams import Streams
-from operators.base import Call, Operator, make_ready
+from operators.base import Call, Handles, Operator, make_ready
 from operators.detect.needed import snapshot
+from operators.detect.needed.account import Account, Tally
 from operators.detect.needed.ahead import LookAhead
 from operators.detect.needed.audits import Audits, Before
 from operators.detect.needed.carried import aged
 from operators.detect.needed.pace import PROBATION_RATE, Pace
 from operators.detect.needed.policy import Reason
-from operators.detect.needed.report import Tally, node_plan
+from operators.detect.needed.report import node_plan
 from operators.detect.needed.stream import StreamView
 from operators.detect.needed.window import Planned
 from operators.frames.frame import Frame, Region
@@ -29,13 +31,9 @@ from operators.wire.schema import AuditedKind, NodePlan
 from serving.common.threads import in_thread
 from specialization.timeline import Timeline
 
+log = logging.getLogger(__name__)
+
 KIND: AuditedKind = "propagated"
-FEWEST_LOOKS = 50
-"""Looks at frames by which it is judged whether looking is cheap enough."""
-DEAREST_LOOK = 0.5
-"""The detector runs on every frame where a look takes more than this share of its time: little could be saved."""
-
-
 NO_RUN = ""
 """The run of a stream before its first frame."""
 UNSURE = 0.15
@@ -48,7 +46,8 @@ class _Stream:
 
     pace: Pace
     view: StreamView
-    tally: Tally = field(default_factory=Tally)
+    tally: Tally
+    account: Account
     before: Before | None = None
     """The frame before, where the present one would be audited."""
     ran: str | None = None
@@ -82,7 +81,8 @@ class DetectWhenNeeded:
         """``reference``: runs the ``model`` that audits ask, where the detector itself may run another one."""
         self.node = node
         self._detector, self._model, self._terms = detector, model, terms
-        self._audits = Audits(node, reference or detector, model, terms.sure, terms.observer)
+        self._reference = reference or detector
+        self._audits = Audits(node, self._reference, model, terms.sure, terms.observer)
         self._ahead = LookAhead(detector, terms.sure)
         self._streams = Streams(self._fresh)
         self._restored: dict[str, Pace] = {}
@@ -97,6 +97,8 @@ class DetectWhenNeeded:
         self._audits.discard(frame.stream)
         stream = self._stream(frame)
         planned = stream.view.planned.pop(frame.seq, None)
+        if planned is None:
+            self._settle(stream, frame)
         if self._may_skip(stream, call):
             planned = planned or await self._look(stream, frame, call)
         elif planned is not None and not planned.detected:
@@ -133,7 +135,7 @@ class DetectWhenNeeded:
     def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
         """How each stream stands; with ``gone`` also those that ended or moved away."""
         return {
-            name: [node_plan(self.node, self._model, self._terms.accuracy, stream.pace, stream.tally)]
+            name: [node_plan(self.node, self._model, self._terms.accuracy, stream.pace, stream.account)]
             for name, stream in self._streams.known(gone).items()
         }
 
@@ -159,14 +161,21 @@ class DetectWhenNeeded:
         return known
 
     def _fresh(self, stream: str) -> _Stream:
-        pace = self._restored.pop(stream, None) or Pace(1 - self._terms.accuracy)
-        return _Stream(pace, StreamView(NO_RUN))
+        pace, tally = self._restored.pop(stream, None) or Pace(1 - self._terms.accuracy), Tally()
+        return _Stream(pace, StreamView(NO_RUN), tally, Account(tally))
+
+    def _settle(self, stream: _Stream, frame: Frame) -> None:
+        """Find out whether looking has paid so far; after a rest the stream is looked at as if it were new."""
+        if stream.account.frame(self._detection_s(stream)):
+            where = f"stream {frame.stream}, node {self.node}"
+            log.info("%s: the detector runs on every frame: %s", where, stream.account.why_not())
+            stream.view = StreamView(frame.run)
 
     def _may_skip(self, stream: _Stream, call: Call) -> bool:
         if not call.plan.allows(KIND):
             return False
-        if self._is_too_dear(stream):
-            call.decline(KIND, "to look at a frame costs too much beside this detector")
+        if (why := stream.account.why_not()) is not None:
+            call.decline(KIND, why)
             return False
         return True
 
@@ -200,13 +209,12 @@ class DetectWhenNeeded:
     def _coin(self, frame: Frame, seq: int) -> float:
         return coin(self.node, KIND, frame.stream, frame.run, seq)
 
-    def _is_too_dear(self, stream: _Stream) -> bool:
-        tally, detector_s = stream.tally, self._terms.engine.processor_s(stream.ran or self._model)
-        return (
-            detector_s is not None
-            and tally.looks >= FEWEST_LOOKS
-            and tally.look_s / tally.looks > DEAREST_LOOK * detector_s
-        )
+    def _detection_s(self, stream: _Stream) -> float | None:
+        """What a detection takes, with what is done around the network."""
+        network_s = self._terms.engine.processor_s(stream.ran or self._model)
+        if network_s is None:
+            return None
+        return network_s + (self._reference.handling_s if isinstance(self._reference, Handles) else 0.0)
 
 
 def _timed(tally: Tally, look: Callable[[], Reason | None]) -> Reason | None:
@@ -216,8 +224,9 @@ def _timed(tally: Tally, look: Callable[[], Reason | None]) -> Reason | None:
     return why
 
 
-def _tell(stream: _Stream, every: int, weight: float, deficit: float) -> None:
+def _tell(stream: _Stream, every: int, weight: float, deficit: float, runs: int) -> None:
     stream.tally.audits += 1
+    stream.tally.audit_runs += runs
     stream.pace.tell(every, weight, deficit)
 
 

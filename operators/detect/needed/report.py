@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cache_adapt.audit.confidence import sequential
+from operators.detect.needed.account import Account, Tally
 from operators.detect.needed.bisection import window_s
 from operators.detect.needed.pace import ERROR, Pace
 from operators.wire import schema
 
-
-@dataclass
-class Tally:
-    """What became of the frames of one stream."""
-
-    detected: int = 0
-    """Frames on which the detector ran."""
-    skipped: int = 0
-    ahead: int = 0
-    """Frames that were planned by looking ahead."""
-    audits: int = 0
-    looks: int = 0
-    look_s: float = 0.0
-    """Processor seconds of all looks, to decide and to move regions."""
-
-    def looked(self, took_s: float) -> None:
-        """Count a look."""
-        self.looks += 1
-        self.look_s += took_s
+DIGITS = 4
 
 
-def node_plan(node: str, model: str, accuracy: float, pace: Pace, tally: Tally) -> schema.NodePlan:
+def node_plan(node: str, model: str, accuracy: float, pace: Pace, account: Account) -> schema.NodePlan:
     """Describe what a detect node does for one stream, and what audits of skipped frames have found."""
-    found, frames = pace.evidence, tally.detected + tally.skipped
+    found, tally = pace.evidence, account.tally
+    frames = tally.detected + tally.skipped
     interval = sequential(found.deficits, found.weight, ERROR)
     bounds = schema.Interval(low=round(interval.low, 4), high=round(interval.high, 4))
     return schema.NodePlan(
@@ -40,7 +22,7 @@ def node_plan(node: str, model: str, accuracy: float, pace: Pace, tally: Tally) 
         kind="propagated",
         oracle=model,
         shortcuts=[],
-        phase="off" if pace.every == 1 else "trusted" if pace.proven else "probation",
+        phase="off" if pace.every == 1 or account.rest else "trusted" if pace.proven else "probation",
         answers=frames,
         shortcut_share=round(tally.skipped / frames, 4) if frames else 0.0,
         agreement=schema.Agreement(
@@ -55,7 +37,22 @@ def node_plan(node: str, model: str, accuracy: float, pace: Pace, tally: Tally) 
         unsampled=0,
         given_up=0,
         switched_off=pace.slowed,
-        pace=in_words(pace.every, tally),
+        pace=in_words(1 if account.rest else pace.every, tally),
+        reason=account.why_not(),
+        processor_s=_seconds(account),
+    )
+
+
+def _seconds(account: Account) -> schema.ProcessorSeconds | None:
+    """The account as it is published; None as long as nobody knows what a detection takes."""
+    if account.detection_s is None:
+        return None
+    return schema.ProcessorSeconds(
+        oracle=round(account.tally.detected * account.detection_s, DIGITS),
+        shortcuts=round(account.tally.look_s, DIGITS),
+        avoided=round(account.avoided_s, DIGITS),
+        spent=round(account.audits_s, DIGITS),
+        saved=round(account.saved_s, DIGITS),
     )
 
 

@@ -96,7 +96,7 @@ def encoded(view: object) -> bytes:
 
 def _node(node: NodePlan) -> dict[str, Any]:
     agreement, special = node.agreement, node.specialization
-    account = special.processor_s if special else None
+    account = special.processor_s if special else node.processor_s
     return {
         "node": node.node,
         "kind": node.kind,

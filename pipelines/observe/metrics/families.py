@@ -96,13 +96,16 @@ PHASE = Family(
     "sluice_shortcut_phase", "gauge", (*SHORTCUT, "phase"), "1 for the phase of a node's shortcuts on a stream."
 )
 SPARED_S = Family(
-    "sluice_oracle_spared_seconds", "gauge", (STREAM, "node"), "Processor time that heads spared the oracle."
+    "sluice_oracle_spared_seconds",
+    "gauge",
+    (STREAM, "node"),
+    "Processor time that heads spared the oracle, or skipped frames the detector.",
 )
 SAVED_S = Family(
     "sluice_processor_saved_seconds",
     "gauge",
     (STREAM, "node"),
-    "The same less all that was spent on heads; below 0 where they cost more than they spare.",
+    "The same less all that it cost to have them; below 0 where they cost more than they spare.",
 )
 
 EVIDENCE_FRAMES = Family("sluice_evidence_frames", "counter", (), "Frames that were kept as evidence.")

@@ -40,7 +40,7 @@ def samples(stream: str, node: NodePlan) -> Iterator[Sample]:
         yield families.AGREEMENT_HIGH, where, agreement.sequential.high
     yield families.WANTED, where, agreement.wanted
     yield families.PHASE, (*where, node.phase), 1.0
-    account = node.specialization.processor_s if node.specialization else None
+    account = node.specialization.processor_s if node.specialization else node.processor_s
     if account is not None:
         yield families.SPARED_S, where[:2], account.avoided
         yield families.SAVED_S, where[:2], account.saved

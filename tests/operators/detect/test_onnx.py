@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from operators.base import Handles
 from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Box
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
@@ -47,6 +48,14 @@ async def test_the_whole_frame_is_searched() -> None:
     assert regions[0].parent_id is None
     ((model, batch, deadline),) = engine.asked
     assert (model, batch.shape, deadline) == ("pets", (1, 3, 4, 4), 7.0)
+
+
+async def test_what_is_done_around_the_network_is_measured() -> None:
+    detector = OnnxDetector(pets([CAT]), "detect", ["pets"])
+    assert isinstance(detector, Handles)
+    assert detector.handling_s == 0
+    await detector.process(make_frame(), [], CALL)
+    assert detector.handling_s > 0
 
 
 def masks(*faces: tuple[int, int]) -> FakeEngine:

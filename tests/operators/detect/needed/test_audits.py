@@ -50,14 +50,16 @@ def bright(level: int) -> Frame:
 async def test_the_frame_before_is_detected_on_where_it_matters_and_was_not_before(
     found: list[Region] | None, published: list[Box], seen: list[int], deficit: float
 ) -> None:
-    detector, told = Counter(), list[float]()
+    detector, told = Counter(), list[tuple[float, int]]()
     heard = Recording()
     audits = Audits("find", detector, "finder", 0.5, heard)
-    audits.hold(Before(bright(1).image, found), bright(2), [thing(box) for box in published], told.append)
+    audits.hold(
+        Before(bright(1).image, found), bright(2), [thing(box) for box in published], lambda *each: told.append(each)
+    )
     audits.result_sent(bright(2).stream)
     await audits.close(10.0)
     assert detector.seen == seen
-    assert told == [deficit]
+    assert told == [(deficit, len(seen))]
     disagreements = heard.calls["audit_disagreed"]
     assert len(disagreements) == (1 if deficit else 0)
     for said, picture in disagreements:

@@ -159,3 +159,14 @@ async def test_accuracy_one_never_looks_ahead() -> None:
     await play(needed(finder, accuracy=1.0), behind)
     assert finder.asked == list(range(8))
     assert behind.asked == []
+
+
+async def test_where_looking_ahead_does_not_pay_the_detector_runs_on_every_frame_once() -> None:
+    finder = Finder()
+    operator = needed(finder, cost_s=1e-9)
+    found = await play(operator, Behind(clip([40 + number % 150 for number in range(60)])))
+    assert all(len(each) == 1 for each in found)
+    assert len(finder.asked) == len(set(finder.asked)), "what was found ahead is not found again"
+    assert set(finder.asked) >= set(range(20, 60))
+    (plan,) = operator.plans()["cam"]
+    assert plan.phase == "off"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.operator import FEWEST_LOOKS, DetectWhenNeeded, Terms
+from operators.detect.needed.operator import DetectWhenNeeded, Terms
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import call, make_frame
 from operators.testing.engine import FakeEngine
@@ -130,15 +130,53 @@ async def test_a_plan_that_does_not_allow_it_and_accuracy_one_detect_on_every_fr
     assert strict.asked == [0, 1, 2, 3, 4]
 
 
-async def test_a_detector_that_costs_no_more_than_a_look_runs_on_every_frame_and_says_why() -> None:
+async def test_where_looks_cost_more_than_they_save_the_detector_runs_on_every_frame_and_it_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
     finder = Finder()
     operator = needed(finder, cost_s=1e-9)
-    await play(operator, [100] * FEWEST_LOOKS)
+    await play(operator, [100] * 20)
     before, given = len(finder.asked), call("finder")
-    await operator.process(make_frame(60, 6.0, picture(100)), (), given)
-    assert before < 10
-    assert len(finder.asked) == before + 1
-    assert "propagated" in given.declined
+    await operator.process(make_frame(20, 2.0, picture(100)), (), given)
+    assert len(finder.asked) == before + 1 == 21
+    assert given.declined["propagated"].startswith("skipping does not pay: it has saved 0.0 s of processor time, ")
+    (plan,) = operator.plans()["cam"]
+    assert (plan.phase, plan.pace) == ("off", "runs on every frame")
+    assert plan.reason == given.declined["propagated"]
+    assert plan.processor_s is not None
+    assert plan.processor_s.saved < 0 < plan.processor_s.shortcuts
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith("stream cam, node find: the detector runs on every frame: skipping does not")
+
+
+async def test_looking_is_tried_again_ever_more_seldom_and_goes_on_once_it_pays() -> None:
+    finder, engine = Finder(), FakeEngine()
+    engine.costs_s["finder"] = 1e-9
+    operator = DetectWhenNeeded("find", finder, "finder", Terms(0.95, 0.3, engine))
+    await play(operator, [100] * 1000)
+    assert len(finder.asked) > 985
+    engine.costs_s["finder"] = 10.0
+    await play(operator, [100] * 1000, begin=1000)
+    skipped = 2000 - len(finder.asked)
+    assert skipped > 300, "after a rest of 800 frames at most"
+    (plan,) = operator.plans()["cam"]
+    assert (plan.phase, plan.reason) == ("probation", None)
+
+
+async def test_a_detection_costs_what_is_done_around_the_network_too() -> None:
+    class Handler(Finder):
+        handling_s = 5.0
+
+    engine = FakeEngine()
+    engine.costs_s["finder"] = 1.0
+    for finder, cost_s in ((Finder(), 1.0), (Handler(), 6.0)):
+        operator = DetectWhenNeeded("find", finder, "finder", Terms(0.95, 0.3, engine))
+        await play(operator, [100] * 10)
+        (plan,) = operator.plans()["cam"]
+        assert plan.processor_s is not None
+        assert plan.processor_s.oracle == cost_s
+        assert plan.processor_s.avoided == pytest.approx(8 * cost_s), "the last frame is not booked yet"
 
 
 async def test_audits_slow_down_a_stream_whose_objects_flow_gets_wrong() -> None:

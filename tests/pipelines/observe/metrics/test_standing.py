@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from prometheus_client import CollectorRegistry
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.self_agreement import SelfAgreement
 from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import Audited, node_plan
-from operators.wire.schema import StreamPlan
+from operators.wire.schema import StreamPlan, from_json
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import STANDING
 from pipelines.observe.metrics.standing import Standing
 from tests.operators.publish.messages import AT
 from tests.pipelines.observe.plans import specialised
+
+GOLDEN = Path(__file__).parents[4] / "golden"
 
 
 def plan(stream: str, audits: int = 20) -> StreamPlan:
@@ -58,6 +62,15 @@ def test_savings_are_those_of_the_account() -> None:
     registry, where = shown(plan("gate")), {"stream": "gate", "node": "kind"}
     assert registry.get_sample_value(families.SPARED_S.sample, where) == 9.0
     assert registry.get_sample_value(families.SAVED_S.sample, where) == -2.0
+
+
+def test_what_skipping_saves_is_shown_and_that_it_is_off() -> None:
+    resting = from_json((GOLDEN / "plan-rest.json").read_bytes(), StreamPlan)
+    registry, where = shown(resting), {"stream": "carpark", "node": "detect"}
+    assert registry.get_sample_value(families.SPARED_S.sample, where) == 4.0
+    assert registry.get_sample_value(families.SAVED_S.sample, where) == -1.5
+    off = {**where, "kind": "propagated", "phase": "off"}
+    assert registry.get_sample_value(families.PHASE.sample, off) == 1
 
 
 def test_streams_are_bounded() -> None:

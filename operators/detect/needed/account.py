@@ -1,0 +1,103 @@
+"""Whether it pays on a stream to look at frames instead of running the detector on every one of them. Pure.
+
+What looking costs and saves is measured in processor seconds, and counted in detections: what one takes, around its
+network too. A frame that is skipped saves one; every look at a frame, and every run of an audit, costs what it takes. A
+stream has credit for some detections, earns more by what looking saves, and pays from it what looking costs. Where the
+credit is used up, the detector runs on every frame of a rest, and nothing is looked at; then it is tried again. Each
+rest is twice as long as the one before, until looking has earned the most credit: of n frames on which it never pays
+some ``FIRST_CREDIT`` · log2(n / ``FIRST_REST``) detections are lost, and where it begins to pay again, this is found
+after at most as many frames as went by before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FIRST_CREDIT, MOST_CREDIT = 3.0, 20.0
+"""Detections that looking may lose at first and after each rest, and at most, once it has saved as many."""
+FIRST_REST, LONGEST_REST = 100, 6_400
+"""Frames of a rest."""
+
+
+@dataclass
+class Tally:
+    """What became of the frames of one stream."""
+
+    detected: int = 0
+    """Frames on which the detector ran."""
+    skipped: int = 0
+    ahead: int = 0
+    """Frames that were planned by looking ahead."""
+    audits: int = 0
+    audit_runs: int = 0
+    """Runs of the detector for audits."""
+    looks: int = 0
+    look_s: float = 0.0
+    """Processor seconds of all looks, to decide and to move regions."""
+
+    def looked(self, took_s: float) -> None:
+        """Count a look."""
+        self.looks += 1
+        self.look_s += took_s
+
+
+class Account:
+    """The account of one stream."""
+
+    def __init__(self, tally: Tally) -> None:
+        """``tally``: counts what is booked here."""
+        self.detection_s: float | None = None
+        """Processor seconds of one detection; None as long as nobody knows."""
+        self.avoided_s = self.audits_s = 0.0
+        """What skipped frames have saved, and what audits have cost."""
+        self.rest = 0
+        """Frames of the rest that are still to come, the one at hand included."""
+        self.tally = tally
+        self._credit, self._next_rest = FIRST_CREDIT, FIRST_REST
+        self._booked = 0, 0, 0.0
+
+    @property
+    def saved_s(self) -> float:
+        """Processor seconds that looking has saved, net; below 0 where it has cost more."""
+        return self.avoided_s - self.audits_s - self._booked[2]
+
+    def frame(self, detection_s: float | None) -> bool:
+        """Begin a frame, with all before it counted; returns whether a rest begins with it.
+
+        ``detection_s``: processor seconds of one detection, as far as is known.
+        """
+        self.detection_s = detection_s
+        if self.rest:
+            self.rest -= 1
+        if not detection_s:
+            return False
+        gain_s = self._book(detection_s)
+        if self.rest:
+            return False
+        self._credit = min(self._credit + gain_s / detection_s, MOST_CREDIT)
+        if self._credit >= MOST_CREDIT:
+            self._next_rest = FIRST_REST
+        if self._credit > 0:
+            return False
+        self.rest, self._credit = self._next_rest, FIRST_CREDIT
+        self._next_rest = min(2 * self._next_rest, LONGEST_REST)
+        return True
+
+    def why_not(self) -> str | None:
+        """Why nothing is looked at, in one sentence; None outside of a rest."""
+        if not self.rest:
+            return None
+        cost_s = self.avoided_s - self.saved_s
+        return (
+            f"skipping does not pay: it has saved {self.avoided_s:.1f} s of processor time, and looking at frames and "
+            f"audits have cost {cost_s:.1f} s; it is tried again after {self.rest} frames"
+        )
+
+    def _book(self, detection_s: float) -> float:
+        """Book what was counted since the last time; returns what it has saved, net."""
+        skipped, runs, _ = self._booked
+        tally, before_s = self.tally, self.saved_s
+        self.avoided_s += (tally.skipped - skipped) * detection_s
+        self.audits_s += (tally.audit_runs - runs) * detection_s
+        self._booked = tally.skipped, tally.audit_runs, tally.look_s
+        return self.saved_s - before_s
