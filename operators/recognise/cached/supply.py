@@ -151,7 +151,7 @@ class CacheSupply:
         """Why no caches answer, or prove that they may."""
         if self.network is not None and self.network.version is not None:
             return None
-        waits = self._maker.waits_for() if self._maker is not None else "none have been built"
+        waits = self._maker.waits_for() if self._maker is not None else "their network is opened when that can be paid"
         return f"learned caches are not used: {self._why or too_fast(self._books.oracle_s) or waits}"
 
     def make_where_due(self) -> None:

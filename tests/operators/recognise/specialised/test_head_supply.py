@@ -74,8 +74,8 @@ async def test_without_money_nothing_is_loaded_sampled_or_trained_and_it_is_said
     assert await used_up(scene) == []
     assert scene.engine.loaded == []
     assert scene.supply.waits_for() == (
-        "heads are not used yet at accuracy 0.9: loading a compact network takes 0.1 s of processor time; 0.1 s may be "
-        "spent so far (1.5% of what this process has used, and half of what was saved)"
+        "heads are not used yet at accuracy 0.9: loading a compact network takes 0.1 s of processor time; 0.09 s may "
+        "be spent so far (1.5% of what this process has used, and half of what was saved)"
     )
     assert not scene.supply.may_train()
 

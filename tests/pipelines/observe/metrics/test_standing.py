@@ -17,7 +17,7 @@ from pipelines.observe.metrics.standing import Standing
 from tests.operators.publish.messages import AT
 from tests.pipelines.observe.plans import specialised
 
-GOLDEN = Path(__file__).parents[4] / "golden"
+GOLDEN = Path(__file__).parents[3] / "golden"
 
 
 def plan(stream: str, audits: int = 20) -> StreamPlan:
