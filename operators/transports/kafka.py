@@ -86,14 +86,9 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         consumer = self._ensure_consumer()
         places = {tp: TopicPartition(tp.topic, tp.partition) for tp in wanted}
         starts = await consumer.beginning_offsets(list(places.values()))
-        ends = await consumer.end_offsets(list(places.values()))
-        late = self.app.conf.consumer_auto_offset_reset == "latest"
-        begins = {
-            # What is beyond the end belongs to another topic or to frames that are gone; what is before the start was
-            # deleted before it was read, and the oldest that is left comes next.
-            tp: ends[place] if late and wanted[tp] > starts[place] else starts[place]
-            for tp, place in places.items()
-        }
+        # What is beyond the end belongs to another topic or to frames that are gone; what is before the start was
+        # deleted before it was read. The oldest that is left comes next.
+        begins = {tp: starts[place] for tp, place in places.items()}
         await consumer.commit({places[tp]: OffsetAndMetadata(begin, "") for tp, begin in begins.items()})
         return begins
 
@@ -109,7 +104,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         consumer = self._ensure_consumer()
         committed = await consumer.seek_to_committed()
         never = [place for place, offset in committed.items() if not offset]
-        if never and self.app.conf.consumer_auto_offset_reset == "earliest":
+        if never:
             await consumer.seek_to_beginning(*never)
         return committed
 
@@ -138,6 +133,12 @@ class Consumer(CheapWaits, driver.Consumer):
         """When the broker last answered a fetch, on the monotonic clock; None while nothing is asked of it."""
         asking = bool(self._states()) and bool(self._get_active_partitions())
         return self.fetches.answered_s if asking else None
+
+    def topic_sizes(self) -> dict[str, int]:
+        """How many partitions each topic has that it reads, as far as that is known."""
+        consumer = self._thread._consumer
+        topics = {tp.topic for tp in self._states()}
+        return {topic: len(consumer.partitions_for_topic(topic) or ()) for topic in topics}
 
     def fetch_states(self) -> list[FetchState]:
         """The consumer's progress in every partition that it is assigned."""

@@ -52,6 +52,10 @@ class Consumer(CheapWaits, FaustConsumer):
         self._changed = asyncio.Event()
         self._generation = 0
 
+    def topic_sizes(self) -> dict[str, int]:
+        """Nothing: they stay as they are."""
+        return {}
+
     def fetch_states(self) -> list[FetchState]:
         """None: a partition in this process cannot lag behind or be refused."""
         return []
@@ -97,8 +101,7 @@ class Consumer(CheapWaits, FaustConsumer):
         committed = self._broker.committed(self._group, tp)
         if committed is not None:
             return committed
-        earliest = self.app.conf.consumer_auto_offset_reset == "earliest"
-        return self._broker.start(tp) if earliest else self._broker.end(tp)
+        return self._broker.start(tp)
 
     # -- fetching -------------------------------------------------------
 

@@ -27,7 +27,7 @@ from serving.errors import BadInput
     type=click.Choice(["earliest", "latest"]),
     default="earliest",
     show_default=True,
-    help="Where the first worker of a query begins: with the oldest frame of the topic or with the next one.",
+    help="Where a query begins that no worker has ever begun: with the oldest frame of the topic or with the next one.",
 )
 @options.alive
 @options.recorded

@@ -68,6 +68,7 @@ class WorkerHealth:
         self._rng = random.Random()
         self._is_logged = False
         self._begun = False
+        self._sizes: dict[str, int] = {}
 
     def waits(self, reason: str) -> None:
         """Note that the worker cannot begin yet."""
@@ -107,6 +108,7 @@ class WorkerHealth:
         self._log_change(problem)
         behind = sum(item.behind for item in seen.partitions)
         self._say_where_it_begins(seen, behind)
+        self._say_what_has_grown(app.consumer.topic_sizes())
         lag_s = max(0.0, self._tally.lag_s(time.time())) if behind else 0.0
         self._observer.worker_checked({item.partition: item.behind for item in seen.partitions}, lag_s, problem)
         if line := self._minute.line(seen.now_s, Totals.of(self._tally, behind, lag_s)):
@@ -126,6 +128,14 @@ class WorkerHealth:
             if behind >= CATCHING_UP:
                 log.info("catching up: %d frames behind; of live streams those that are too old are dropped", behind)
 
+    def _say_what_has_grown(self, sizes: dict[str, int]) -> None:
+        """Log the number of partitions where it is another one than before."""
+        for topic, size in sizes.items():
+            before = self._sizes.get(topic, size)
+            if size != before:
+                log.info("topic %s has %d partitions now, it had %d: they are shared out anew", topic, size, before)
+        self._sizes |= sizes
+
     def _log_change(self, problem: str | None) -> None:
         if problem is not None and not self._is_logged:
             log.warning("not healthy: %s", problem)
@@ -140,6 +150,10 @@ class Consumer(Protocol):
     @property
     def answered_s(self) -> float | None:
         """When the broker last answered, on the monotonic clock; None while nothing is asked of it."""
+        ...
+
+    def topic_sizes(self) -> dict[str, int]:
+        """How many partitions each topic has that it reads, as far as that is known."""
         ...
 
     def fetch_states(self) -> list[FetchState]:

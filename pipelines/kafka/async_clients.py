@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from aiokafka.admin import AIOKafkaAdminClient
 
@@ -15,20 +17,26 @@ from serving.common.backoff import Backoff, Persistence
 from serving.common.retrying import retrying
 from serving.errors import BadInput, Unavailable
 
+if TYPE_CHECKING:
+    from kafka.admin import KafkaAdminClient
+
 log = logging.getLogger(__name__)
 
 BACKOFF = Backoff(first_s=1.0, max_s=5.0)
 CONNECT_TIMEOUT_S = 10.0
 
 
-async def wait_for_broker(settings: BrokerSettings, wanted: Needs, give_up_s: float) -> None:
+async def wait_for_broker(
+    settings: BrokerSettings, wanted: Needs, give_up_s: float, then: Callable[[KafkaAdminClient], None] | None = None
+) -> None:
     """Return once the broker answers and has the topics, telling the user every few seconds that it does not.
 
-    Raises ``Unavailable`` after ``give_up_s``, and ``BadInput`` at once where the broker refuses us.
+    ``then`` is done with a client of it, in a thread; where that raises ``KafkaError`` all is tried again. Raises
+    ``Unavailable`` after ``give_up_s``, and ``BadInput`` at once where the broker refuses us.
     """
 
     async def once() -> None:
-        if (reason := await asyncio.to_thread(_missing, settings, wanted)) is not None:
+        if (reason := await asyncio.to_thread(_missing, settings, wanted, then)) is not None:
             raise Unavailable(reason)
 
     def log_retry(error: Unavailable, remaining_s: float) -> None:
@@ -57,7 +65,7 @@ async def topics_at(settings: BrokerSettings) -> set[str]:
         await client.close()
 
 
-def _missing(settings: BrokerSettings, wanted: Needs) -> str | None:
+def _missing(settings: BrokerSettings, wanted: Needs, then: Callable[[KafkaAdminClient], None] | None) -> str | None:
     """What keeps us from the broker for now, None if nothing does; raises ``BadInput`` where waiting cannot help."""
     from kafka.admin import KafkaAdminClient  # a second client: runs without a broker need none
     from kafka.errors import KafkaError
@@ -71,6 +79,8 @@ def _missing(settings: BrokerSettings, wanted: Needs) -> str | None:
         return f"no broker answers at {settings.url} ({client.text})"
     try:
         absent = sorted(demand(client, settings, wanted))
+        if then is not None and not absent:
+            then(client)
     except (KafkaError, OSError) as error:
         return f"no broker answers at {settings.url} ({type(error).__name__})"
     finally:

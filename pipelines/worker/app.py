@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import tempfile
 from pathlib import Path
-from typing import Literal
 
 import faust
 
@@ -16,24 +15,23 @@ BUFFERED_EVENTS = 32
 POLLED_RECORDS = 64
 SESSION_TIMEOUT_S = 10.0
 """After so long without a heartbeat a worker counts as dead, and others take its partitions over."""
+METADATA_AGE_MS = 5000
+"""A partition that is added to the topic is found, and read, within so long; Faust's default is five minutes."""
 LOCAL_PARTITIONS = 16
 """Streams of one partition wait for each other, and in one process partitions cost nothing."""
-
-StartAt = Literal["earliest", "latest"]
 
 
 def make_app(
     name: str,
     transport: Transport,
     *,
-    start: StartAt = "earliest",
     partitions: int = LOCAL_PARTITIONS,
     datadir: Path | None = None,
     session_s: float = SESSION_TIMEOUT_S,
 ) -> faust.App:
     """An app that is not started; those of the same ``name`` share the partitions of what they consume.
 
-    ``start`` says where a name begins that never committed; ``partitions`` is for topics made on ``local://``.
+    ``partitions`` is for topics made on ``local://``.
     """
     app = faust.App(
         name,
@@ -56,8 +54,10 @@ def make_app(
         producer_request_timeout=30.0,
         # The defaults of 1 MB lose large frames.
         consumer_max_fetch_size=MAX_MESSAGE_BYTES,
+        consumer_metadata_max_age_ms=METADATA_AGE_MS,
         producer_max_request_size=MAX_MESSAGE_BYTES,
-        consumer_auto_offset_reset=start,
+        # Whatever has no commit is new, and nothing of it may be missed: `--start latest` is seen to before.
+        consumer_auto_offset_reset="earliest",
     )
     transport.attach(app)
     return app

@@ -39,6 +39,9 @@ class LocalTransport:
     async def wait(self, needs: Needs, give_up_s: float) -> None:
         """Nothing: it is there."""
 
+    async def begin_at_the_end(self, needs: Needs, topic: str, give_up_s: float) -> None:
+        """Nothing: what is there has come since the process began."""
+
     def begun(self, topic: str) -> None:
         """Nothing."""
 

@@ -39,6 +39,10 @@ class Transport(Protocol):
         """Return once it answers and has what is needed; raises ``Unavailable`` or ``BadInput``."""
         ...
 
+    async def begin_at_the_end(self, needs: Needs, topic: str, give_up_s: float) -> None:
+        """Where the group of ``needs`` has never begun, have it begin with what comes next; raises as ``wait``."""
+        ...
+
     def begun(self, topic: str) -> None:
         """The worker analyses the topic: say so where an operator wants to know."""
         ...

@@ -10,7 +10,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import astuple, dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import faust
 
@@ -34,7 +34,7 @@ from pipelines.process.tasks import meanwhile
 from pipelines.process.tuning import tuned
 from pipelines.settings import StreamBounds
 from pipelines.worker.agent import FrameAgent, sender
-from pipelines.worker.app import SESSION_TIMEOUT_S, StartAt, make_app, quiet
+from pipelines.worker.app import SESSION_TIMEOUT_S, make_app, quiet
 from pipelines.worker.plan_publisher import PlanPublisher
 from pipelines.worker.transport import Transport
 from serving.errors import Unavailable
@@ -42,6 +42,7 @@ from serving.errors import Unavailable
 log = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S = 30.0
+StartAt = Literal["earliest", "latest"]
 
 
 class NoEvents:
@@ -64,6 +65,7 @@ class WorkerConfig:
     """Name of the query; workers of the same name share the partitions."""
     topics: TopicNames
     start: StartAt = "earliest"
+    """Where a group begins that has never begun."""
     give_up_s: float = 60.0
     """How long to wait for a broker that is not there."""
     alive: Path | None = None
@@ -120,14 +122,15 @@ async def run_worker(
     health = WorkerHealth(Heartbeat(config.alive), liveness, tally, config.observers, config.ending)
     with tempfile.TemporaryDirectory(prefix="sluice-worker-") as scratch, tuned():
         async with meanwhile(giving_back()):
+            start = config.start
             while not stop.is_set():
                 health.waits(f"waiting for {config.transport.url} and its topics")
-                if not await _unless(stop, _reach(config, duties.plans)):
+                if not await _unless(stop, _reach(config, duties.plans, start)):
                     return
+                start = "earliest"
                 app = make_app(
                     config.group,
                     config.transport,
-                    start=config.start,
                     datadir=Path(scratch),
                     session_s=config.session_s,
                 )
@@ -138,11 +141,13 @@ async def run_worker(
                     await _unless(stop, asyncio.sleep(health.restarted(cause)))
 
 
-async def _reach(config: WorkerConfig, plans: PlanPublisher | None) -> None:
+async def _reach(config: WorkerConfig, plans: PlanPublisher | None, start: StartAt) -> None:
     frames, results, events, dlq = astuple(config.topics)
     plan = [plans.topic] if plans is not None and plans.needed else []
     wanted = needs(read=[frames, results], write=[results, events, dlq, *plan], group=config.group)
     await config.transport.wait(wanted, config.give_up_s)
+    if start == "latest":
+        await config.transport.begin_at_the_end(wanted, frames, config.give_up_s)
 
 
 async def _live(

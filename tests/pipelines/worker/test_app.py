@@ -20,7 +20,7 @@ SECRET = "it-is-a-secret"
 
 
 def test_small_buffers_large_messages_and_nothing_hidden(tmp_path: Path) -> None:
-    app = make_app("worker", KafkaTransport(BrokerSettings(("one:9092", "two:9093"))), start="latest", datadir=tmp_path)
+    app = make_app("worker", KafkaTransport(BrokerSettings(("one:9092", "two:9093"))), datadir=tmp_path)
     conf = app.conf
     assert [str(url) for url in conf.broker] == ["kafka://one:9092", "kafka://two:9093"]
     assert (conf.stream_buffer_maxsize, conf.broker_max_poll_records) == (32, 64)
@@ -28,7 +28,7 @@ def test_small_buffers_large_messages_and_nothing_hidden(tmp_path: Path) -> None
     assert not conf.web_enabled
     assert conf.topic_disable_leader
     assert conf.table_standby_replicas == 0
-    assert conf.consumer_auto_offset_reset == "latest"
+    assert conf.consumer_auto_offset_reset == "earliest"
     assert isinstance(app.transport, kafka.Transport)
     assert issubclass(app.transport.Consumer, kafka.Consumer)
 
