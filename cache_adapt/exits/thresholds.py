@@ -2,9 +2,9 @@
 
 From thresholds of 0, each round tries to raise every threshold by its own step, the others left alone, and carries out
 the one that saves most latency for each further wrong answer. A step that would break the constraint is halved, down to
-``LEAST_STEP``; that of the threshold which was raised is doubled. A higher threshold lets more inputs leave, so that
-wherever a step is refused further ones are too. Inputs are bits, so that a candidate is
-evaluated by counting them (``benchmarks/tuning.py`` times it).
+``LEAST_STEP``; that of the threshold which was raised is doubled. The climb ends where no threshold can be raised by
+the least step: one that could not may be once another has been, since inputs that leave earlier may leave with the
+right answer. Inputs are bits, so that a candidate is evaluated by counting them (``benchmarks/tuning.py`` times it).
 """
 
 from __future__ import annotations
@@ -32,26 +32,21 @@ def climb(record: Record, agreement: float) -> list[Thresholds]:
     """All thresholds on the way, each at least as high as those before it; the first are 0, the last ``tuned``."""
     hill = _Hill(record)
     most_wrong = int((1 - agreement) * record.inputs + 1e-9)
-    steps, open_ = [FIRST_STEP] * record.exits, set(range(record.exits))
-    way = [np.zeros(record.exits)]
-    while open_:
-        tried = sorted(open_)
+    steps, way, ends = [FIRST_STEP] * record.exits, [np.zeros(record.exits)], False
+    while not ends:
+        tried = [exit_ for exit_, threshold in enumerate(hill.thresholds) if threshold < 1.0]
         raised = [min(hill.thresholds[exit_] + steps[exit_], 1.0) for exit_ in tried]
-        spare, allowed = most_wrong - hill.wrong, []
+        spare, allowed, ends = most_wrong - hill.wrong, [], True
         for exit_, threshold, moves in zip(tried, raised, hill.moves(tried, raised), strict=True):
             errs = hill.errs(exit_, moves)
             if errs <= spare:
                 allowed.append((_worth(hill.saves(exit_, moves), errs), exit_, threshold, moves))
             elif steps[exit_] > LEAST_STEP:
-                steps[exit_] = max(steps[exit_] / 2, LEAST_STEP)
-            else:
-                open_.remove(exit_)
+                steps[exit_], ends = max(steps[exit_] / 2, LEAST_STEP), False
         if allowed:
             _, exit_, threshold, moves = max(allowed)
             hill.raise_to(exit_, threshold, moves)
-            steps[exit_] *= 2
-            if threshold >= 1.0:
-                open_.remove(exit_)
+            steps[exit_], ends = steps[exit_] * 2, False
             way.append(np.array(hill.thresholds))
     return way
 

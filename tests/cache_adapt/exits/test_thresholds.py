@@ -6,9 +6,11 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.tuning import simulated as record
-from cache_adapt.exits.record import Record, effect
+from cache_adapt.exits.record import Record, Thresholds, effect
 from cache_adapt.exits.thresholds import FIRST_STEP, LEAST_STEP, WINDOW, Trigger, climb, tuned
 
 AGREEMENT = 0.97
@@ -51,13 +53,44 @@ def test_thresholds_only_rise_on_the_way_and_begin_closed():
     assert all((later >= earlier).all() for earlier, later in pairwise(way))
 
 
-def test_the_last_step_is_a_boundary_no_threshold_can_be_raised_by_the_least_step():
-    known = record(4, exits=4, inputs=512)
-    thresholds = tuned(known, AGREEMENT)
+def can_be_raised(known: Record, thresholds: Thresholds, agreement: float) -> list[int]:
+    """The exits whose thresholds the constraint lets rise by the least step, each by itself."""
+    found = []
     for exit_ in range(known.exits):
         further = thresholds.copy()
-        further[exit_] += LEAST_STEP
-        assert further[exit_] > 1 or effect(known, further).agreement < AGREEMENT
+        further[exit_] = min(further[exit_] + LEAST_STEP, 1.0)
+        wrong = effect(known, further).wrong
+        if thresholds[exit_] < 1 and wrong <= int((1 - agreement) * known.inputs + 1e-9):
+            found.append(exit_)
+    return found
+
+
+@pytest.mark.parametrize("exits", [2, 4, 8])
+@pytest.mark.parametrize("seed", range(30))
+def test_the_climb_ends_where_no_threshold_can_be_raised_by_the_least_step(seed, exits):
+    known = record(seed, exits, inputs=200)
+    assert can_be_raised(known, tuned(known, AGREEMENT), AGREEMENT) == []
+
+
+@given(st.data(), st.integers(1, 3), st.integers(1, 20), st.sampled_from([0.8, 0.9, 1.0]))
+def test_no_state_can_be_reached_from_the_end_of_a_climb(data, exits, inputs, agreement):
+    def drawn(values):
+        row = st.lists(values, min_size=inputs, max_size=inputs)
+        return data.draw(st.lists(row, min_size=exits, max_size=exits))
+
+    shares = st.integers(0, 20).map(lambda share: share / 20)
+    known = Record.of(np.array(drawn(shares)), np.array(drawn(st.booleans())), [*range(1, exits + 1), exits + 2])
+    assert can_be_raised(known, tuned(known, agreement), agreement) == []
+
+
+def test_a_rise_that_was_refused_is_made_once_another_has_made_it_possible():
+    """The second exit is wrong about the first input, until that leaves at the first; others go first for long."""
+    errors = np.ones((3, 6))
+    errors[0, 0], errors[1, :2], errors[2, 2:] = 0.95, 0.005, [0.05, 0.2, 0.5, 0.9]
+    right = np.ones((3, 6), bool)
+    right[1, 0] = False
+    known = Record.of(errors, right, [1.0, 2.0, 3.0, 4.0])
+    assert known.leaves_at(tuned(known, 1.0)).tolist() == [0, 1, 2, 2, 2, 2]
 
 
 def test_what_the_climb_says_of_itself_is_what_the_record_says():
