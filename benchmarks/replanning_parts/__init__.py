@@ -1,4 +1,4 @@
-"""What the benchmark of replanning with real networks runs: detectors and recognisers on the frames of a clip.
+"""What the benchmarks of replanning compare the worker with, and the real networks that one of them runs.
 
-Read in this order: ``networks``, ``frames``.
+Read in this order: ``plan``, ``networks``, ``frames``.
 """

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pipelines.assembly.tables import Tables, option
 from pipelines.planning.latency_split import LatencySplit, Stage, batch_throughput, best_split
 from pipelines.planning.options import Table
-from pipelines.planning.plan import FramePlan, Load, Terms, plan
+from pipelines.planning.plan import Choice, first_plan
 from pipelines.query.dag import Dag, DagNode
 from pipelines.query.nodes import MOTION, DetectNode
 from serving.errors import ModelError
@@ -24,8 +24,9 @@ class Choices:
     """What is known of a query's plan."""
 
     tables: Tables
-    frame: FramePlan
-    """For one object at each node, of the nodes whose times are known."""
+    slo_ms: float
+    first: Mapping[str, Choice]
+    """What nodes whose times are known get at first, for one object each."""
     split: LatencySplit | None
     """The budgets with which a device serves the most frames, one object each; None where that is not known."""
 
@@ -39,10 +40,11 @@ def choices(dag: Dag, measured: Callable[[str], Measured | None]) -> Choices:
         for node in dag.nodes
         if node.name in known and node.name not in tables.nodes
     }
-    path = tuple(node.name for node in dag.nodes if node.name in options)
-    frame = plan(Terms((path,), {name: options[name] for name in path}), dag.slo_ms / 1000, Load(), 0.0)
+    slo_s = dag.slo_ms / 1000
+    first = first_plan({node.name: options[node.name] for node in dag.nodes if node.name in options}, slo_s)
     complete = all(node.name in known for node in dag.nodes if _has_network(node))
-    return Choices(tables, frame, best_split(_stages(dag, known), dag.slo_ms / 1000) if complete and known else None)
+    split = best_split(_stages(dag, known), slo_s) if complete and known else None
+    return Choices(tables, dag.slo_ms, first, split)
 
 
 def _has_network(node: DagNode) -> bool:
@@ -85,7 +87,7 @@ def as_json(found: Choices) -> dict[str, Any]:
         ]
         for name, table in found.tables.ready().items()
     }
-    budgets = {name: round(1000 * each.budget_s, 1) for name, each in found.frame.choices.items()}
+    budgets = {name: round(1000 * each.budget_s, 1) for name, each in found.first.items()}
     return {"models": nodes, "unmeasured": found.tables.unknown, "budgets_ms": budgets}
 
 
@@ -116,10 +118,10 @@ def _counts(found: Choices, node: str) -> Sequence[int]:
 
 
 def _shared(found: Choices) -> list[str]:
-    frame, said = found.frame, list[str]()
-    if found.tables.nodes and frame.choices:
-        shares = ", ".join(f"{name} {1000 * each.budget_s:.0f}" for name, each in frame.choices.items())
-        said.append(f"  of {1000 * frame.deadline_s:g} ms the nodes get at first, for one object: {shares} ms")
+    said = list[str]()
+    if found.tables.nodes and found.first:
+        shares = ", ".join(f"{name} {1000 * each.budget_s:.0f}" for name, each in found.first.items())
+        said.append(f"  of {found.slo_ms:g} ms the nodes get at first, for one object: {shares} ms")
     if found.tables.nodes and found.split is not None:
         shares = ", ".join(f"{name} {1000 * each:.0f}" for name, each in found.split.budgets_s.items())
         rate = found.split.throughput
@@ -135,8 +137,8 @@ def doubts(found: Choices) -> Sequence[str]:
 def shortages(found: Choices) -> list[str]:
     """A line for each node whose fastest model takes longer than the SLO leaves it."""
     said = []
-    for name, each in found.frame.choices.items():
-        if each.cause is not None:
+    for name, each in found.first.items():
+        if not each.fits:
             short_ms = 1000 * (each.takes_s - each.budget_s)
             said.append(
                 f"{name}: the fastest model, {each.variant}, takes {1000 * each.takes_s:.1f} ms for one object, "

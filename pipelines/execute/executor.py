@@ -154,7 +154,7 @@ class Executor:
         self._planner.begins(self._start(frame.stream, deadline))
         for node in self._dag.nodes:
             regions = node.select(seen)
-            call = calls[node.name] = self._call(frame, node, deadline)
+            call = calls[node.name] = self._call(frame, node, deadline, seen)
             try:
                 with watch.stage(node.name):
                     new = await self._operators[node.name].process(frame, regions, call)
@@ -181,9 +181,9 @@ class Executor:
             self._logged[stream] = failure
             log.warning("stream %s: node %s", stream, failure)
 
-    def _call(self, frame: Frame, node: DagNode, deadline: float) -> Call:
-        after_s = self._downstream.after(node.name)
-        step = Step(frame.stream, node.name, node.models, self.clock.monotonic_s(), deadline, after_s)
+    def _call(self, frame: Frame, node: DagNode, deadline: float, seen: Mapping[str, Sequence[Region]]) -> Call:
+        after_s, idle = self._downstream.after(node.name), self._dag.idle_after(node, seen)
+        step = Step(frame.stream, node.name, node.models, self.clock.monotonic_s(), deadline, after_s, idle)
         urgency = Urgency(deadline, self._droppable(frame.stream), after_s)
         return Call(self._planner.plan(step), urgency, ahead=self._waiting.get(frame.stream))
 

@@ -1,22 +1,17 @@
 """Partial latency budgets: how much of a frame's time each node may take (GATI §5.2.1). Pure.
 
-Every path from the input to an output shares the time among its nodes, equally or in proportion to the longest time of
-any option of a node, and a node gets the least that any of its paths gives it. One thing is added to the paper: a node
-whose share is too short for its fastest option gets as much as that takes, and the others share the rest. So there is
-a plan within the time whenever the fastest options are one, and more time never means less for any node.
+The nodes of a frame run one after the other and share the time in proportion to the longest time of any option of each.
+One thing is added to the paper: a node whose share is too short for its fastest option gets as much as that takes, and
+the others share the rest. So there is a plan within the time whenever the fastest options are one, and more time never
+means less for any node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
 from operator import ge
-from typing import Literal, NamedTuple
-
-Split = Literal["equal", "proportional"]
-Graph = Mapping[str, Sequence[str]]
-"""By node those that take its output; in an order in which every node comes after those that it takes from."""
-Path = tuple[str, ...]
+from typing import NamedTuple
 
 
 class Times(NamedTuple):
@@ -26,23 +21,6 @@ class Times(NamedTuple):
     """What the fastest variant takes."""
     longest_s: float
     """What the slowest variant takes."""
-
-
-def paths(graph: Graph) -> list[Path]:
-    """All ways from a node without input to a node without output."""
-    taken = {node for takers in graph.values() for node in takers}
-    return [path for node in graph if node not in taken for path in _onwards(graph, node)]
-
-
-def _onwards(graph: Graph, node: str) -> list[Path]:
-    takers = graph.get(node, ())
-    return [(node, *rest) for taker in takers for rest in _onwards(graph, taker)] or [(node,)]
-
-
-def shares(path: Path, time_s: float, times: Mapping[str, Times], split: Split) -> list[float]:
-    """Seconds for each node of one path; together ``time_s``, or nothing where that has passed."""
-    weights = [1.0 if split == "equal" else times[node].longest_s for node in path]
-    return fill(weights, [times[node].least_s for node in path], max(time_s, 0.0))
 
 
 def fill(weights: Sequence[float], least: Sequence[float], total: float) -> list[float]:

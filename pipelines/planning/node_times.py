@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
-from math import inf
+from math import ceil
 
 QUANTILE = 0.95
 """The share of the times that should stay below the tail."""
-STEP = 0.1
-NEWEST = 0.1
+LATEST = 64
+"""Times that the tail is taken from."""
+PLACES = tuple(max(min(ceil(QUANTILE * (count + 1)), count) - 1, 0) for count in range(LATEST + 1))
+"""By their number: the place of the tail in their order. One more time is as likely to fall into any gap between them
+as into any other, so no more than 1 - ``QUANTILE`` lie beyond; of few times it is the longest."""
+NEWEST = 0.2
 """Share of the newest time in the mean."""
 KEPT = 0.97
 """How much of what was known of a model's times counts after one more."""
 PRIOR = 1.0
 """Weight of the belief that models take as many times longer as was measured: none; in observations."""
+SHORTEST = 1e-9
 LEAST_SLOWDOWN, MOST_SLOWDOWN = 0.25, 16.0
 
 
 @dataclass(slots=True)
 class NodeTimes:
-    """Follows times with a step each: a spike is forgotten.
+    """Follows the times of a node.
 
-    The tail goes up by a large step after a longer time, and down by many small ones.
+    The tail is the mean times what the latest times seldom exceed as shares of the mean before each: so it rises and
+    falls with a load, and is what was taken where that does not change.
 
     >>> times = NodeTimes()
-    >>> for _ in range(400):
+    >>> for _ in range(100):
     ...     times.observe(0.020)
-    >>> 0.019 < times.tail < 0.022, round(times.mean, 3)
-    (True, 0.02)
+    >>> times.mean, times.tail
+    (0.02, 0.02)
     """
 
-    tail: float = 0.0
     mean: float = 0.0
-    """Both 0 before the first time."""
-    least: float = 0.0
-    most: float = inf
+    """0 before the first time."""
+    tail: float = 0.0
+    _shares: deque[float] = field(default_factory=lambda: deque(maxlen=LATEST))
 
     def observe(self, took: float) -> None:
         """Take the next one."""
-        if not self.tail:
-            self.tail = self.mean = min(max(took, self.least), self.most)
-            return
+        if not self.mean:
+            self.mean = took
+        self._shares.append(took / max(self.mean, SHORTEST))
         self.mean += NEWEST * (took - self.mean)
-        step = STEP * (QUANTILE if took > self.tail else QUANTILE - 1)
-        self.tail = min(max(self.tail * (1 + step), self.least), self.most)
+        self.tail = self.mean * sorted(self._shares)[PLACES[len(self._shares)]]
 
 
 @dataclass(slots=True)
@@ -64,14 +69,15 @@ class ModelTimes:
 
     slowdown: float = 1.0
     extra_s: float = 0.0
-    _over: NodeTimes = field(default_factory=lambda: NodeTimes(1.0, 1.0, 0.5, MOST_SLOWDOWN))
+    _over: NodeTimes = field(default_factory=lambda: NodeTimes(1.0, 1.0))
     """The times as shares of what was expected."""
     _sums: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
     """Decayed: of 1, measured, its square, what was taken beyond it, and the product of the two."""
 
     def observe(self, measured_s: float, took_s: float) -> None:
         """Take what a node took, and what was measured of its model for as many objects, above 0."""
-        self._over.observe(took_s / max(self.mean_s(measured_s), 1e-9))
+        if self._sums[0]:  # nothing was expected of the first
+            self._over.observe(took_s / max(self.mean_s(measured_s), SHORTEST))
         beyond_s = took_s - measured_s
         n, t, tt, u, tu = self._sums
         n, t, tt = KEPT * n + 1.0, KEPT * t + measured_s, KEPT * tt + measured_s**2

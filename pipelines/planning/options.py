@@ -83,8 +83,3 @@ class Table:
             return self._extremes[max(objects, 0)]
         least_s, longest_s = self._extremes[COUNTED]
         return Times(least_s * objects / COUNTED, longest_s * objects / COUNTED)
-
-    def fastest(self, objects: int) -> Option:
-        """The option that takes least; of equals the first."""
-        seconds = self.seconds(objects)
-        return self.options[seconds.index(min(seconds))]

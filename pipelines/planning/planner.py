@@ -5,7 +5,7 @@ The executor tells a planner when a frame begins, asks it before each node, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from operators.base import Call
@@ -37,6 +37,8 @@ class Step(NamedTuple):
     deadline_s: float
     after_s: float
     """What the nodes after this one need at least."""
+    idle: Collection[str] = ()
+    """Those of them that are known to have nothing to do for this frame."""
 
     @property
     def budget_ms(self) -> float:

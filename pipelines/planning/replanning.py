@@ -88,7 +88,9 @@ class Replanning:
         if known.load is None or table is None:
             return self._first_listed.plan(step)
         place, left_s = self._place[step.node], max(known.deadline_s - step.now_s, 0.0)
-        budget_s = fill(known.longest_s[place:], known.least_s[place:], left_s)[0]
+        busy = [at for at in range(place, len(self._nodes)) if self._nodes[at] not in step.idle]
+        longest_s, least_s = ([each[at] for at in busy] for each in (known.longest_s, known.least_s))
+        budget_s = fill(longest_s, least_s, left_s)[0]
         most_s, (extra_s, factor) = known.load.measured_s(step.node, budget_s), self._models[step.node].tail_line
         ones = zip(table.options, table.seconds(1), strict=True)
         ladder = [Rung(option.variant, option.most(most_s), extra_s + factor * one_s) for option, one_s in ones]

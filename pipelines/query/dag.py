@@ -77,6 +77,17 @@ class Dag:
     slo_ms: float
     nodes: tuple[DagNode, ...]
 
+    def idle_after(self, node: DagNode, outputs: Mapping[str, Sequence[Region]]) -> list[str]:
+        """The recognise nodes after a node with a choice that are known to have nothing to look at.
+
+        They are known where the output of the node that they take from is. Other nodes do something for every frame.
+        """
+        if len(node.models) < 2:
+            return []
+        later = self.nodes[self.nodes.index(node) + 1 :]
+        known = (each for each in later if each.source is not None and each.source.node in outputs)
+        return [each.name for each in known if each.spec.task == "recognise" and not each.select(outputs)]
+
 
 def compile_dag(query: Query) -> Dag:
     """Order the nodes, those of equal rank as in the file; raises QueryError with a line per problem."""

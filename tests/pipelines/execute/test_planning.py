@@ -16,7 +16,7 @@ from pipelines.execute.surroundings import Limits, Surroundings
 from pipelines.planning.planner import Start, Step
 from pipelines.query.dag import compile_dag
 from serving.common.fake_clock import FakeClock
-from tests.pipelines.queries import DETECT, query
+from tests.pipelines.queries import DETECT, TYPE, query
 from tests.turns import turns
 
 DAG = compile_dag(query(DETECT, slo_ms=100))
@@ -95,3 +95,29 @@ def header(seq: int, clock: FakeClock) -> FrameHeader:
         captured_at=clock.now(),
         encoding="bgr24",
     )
+
+
+class Finds:
+    """A detector that finds what it is told, and a recogniser that does nothing with it."""
+
+    def __init__(self, *labels: str) -> None:
+        self._labels = labels
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        return [make_region(label=label) for label in self._labels]
+
+    def forget(self, stream: str) -> None:
+        """Nothing is kept."""
+
+
+async def test_a_planner_hears_which_nodes_will_have_nothing_to_do() -> None:
+    face = TYPE | {"name": "face", "input": "detect[label == face]", "model": ["a", "b"]}
+    vehicle = TYPE | {"name": "vehicle", "input": "detect[label == car]"}
+    dag, planner, clock = compile_dag(query(DETECT, face, vehicle)), Recorder(), FakeClock()
+    for seq, (label, idle) in enumerate({"face": ["vehicle"], "car": []}.items()):
+        operators = {"detect": Finds(label), "face": Finds(), "vehicle": Finds()}
+        executor = Executor(dag, operators, planner, Limits({}), Surroundings((), clock))
+        planner.told.clear()
+        await executor.submit(header(seq, clock), make_frame)
+        steps = {each.node: each.idle for each in planner.told if isinstance(each, Step)}
+        assert steps == {"detect": [], "face": idle, "vehicle": []}

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import pytest
 
-from pipelines.planning.node_times import MOST_SLOWDOWN, ModelTimes, NodeTimes
 from pipelines.planning.pace import Pace
 
 BEST_S, CHEAP_S, SLO_S = 0.030, 0.010, 0.200
@@ -64,42 +63,3 @@ def test_nothing_is_limited_before_two_frames_came_or_while_nothing_waits() -> N
     pace.arrived(0.02)
     assert pace.limit_s(0.02, [], BEST_S, False) is None
     assert pace.limit_s(0.02, [0.07], BEST_S, False) == pytest.approx(0.95 * 0.02)
-
-
-def test_the_tail_is_where_one_time_in_twenty_is_longer() -> None:
-    times, rng, longer = NodeTimes(), random.Random(0), 0
-    for n in range(20_000):
-        took_s = 0.010 * rng.lognormvariate(0.3, 0.2)
-        longer += n >= 2000 and took_s > times.tail
-        times.observe(took_s)
-    assert longer / 18_000 == pytest.approx(0.05, abs=0.02)
-    assert times.mean == pytest.approx(0.0138, rel=0.1)
-
-
-def test_what_a_small_model_takes_besides_is_no_slowdown_of_a_large_one() -> None:
-    times = ModelTimes()
-    for _ in range(200):
-        times.observe(0.002, 0.006)
-    assert times.mean_s(0.040) == pytest.approx(0.044, rel=0.02)
-
-
-def test_a_slowdown_is_found_where_models_or_objects_differ() -> None:
-    times, rng = ModelTimes(), random.Random(0)
-    for _ in range(300):
-        measured_s = rng.choice([0.005, 0.010, 0.040])
-        times.observe(measured_s, 0.002 + 1.5 * measured_s * rng.uniform(0.95, 1.05))
-    assert times.slowdown == pytest.approx(1.5, rel=0.05)
-    assert times.mean_s(0.020) == pytest.approx(0.032, rel=0.05)
-    assert 1.0 < times.tail < 1.2
-
-
-def test_a_machine_that_became_faster_and_spikes_are_followed_and_forgotten() -> None:
-    times = ModelTimes()
-    for _ in range(50):
-        times.observe(0.010, 100.0)
-    assert times.slowdown <= MOST_SLOWDOWN
-    for _ in range(1000):
-        times.observe(0.010, 0.005)
-    assert times.mean_s(0.010) == pytest.approx(0.005, rel=0.02)
-    assert times.mean_s(0.040) == pytest.approx(0.020, rel=0.02)
-    assert times.extra_s >= 0

@@ -1,4 +1,4 @@
-"""Plans of frames against the examples of GATI, brute force, and what must hold for any of them."""
+"""What nodes get before a frame begins."""
 
 from __future__ import annotations
 
@@ -8,188 +8,72 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.planning.budgets import Split, fill, paths
+from pipelines.planning.budgets import fill
 from pipelines.planning.options import COUNTED, Option, Table
-from pipelines.planning.plan import FramePlan, Load, Terms, budgets, plan, replan
-from tests.pipelines.planning.table5 import GRAPH, TABLE_5, terms
-
-NOTHING = Load()
-
-
-def chosen(frame: FramePlan) -> dict[str, str]:
-    return {node: choice.variant for node, choice in frame.choices.items()}
-
-
-def test_the_example_at_80_ms_plans_the_networks_of_the_paper() -> None:
-    frame = plan(terms("equal"), 0.080, NOTHING, 0.0)
-    assert {node: choice.budget_s for node, choice in frame.choices.items()} == dict.fromkeys(GRAPH, 0.040)
-    assert chosen(frame) == {"objects": "ResNet-18", "faces": "SE-LResNet18E-IR", "vehicles": "ResNet-18"}
-
-
-def test_time_that_detection_saves_buys_the_better_recognisers_of_the_paper() -> None:
-    frame = plan(terms("equal"), 0.080, NOTHING, 0.0)
-    assert chosen(replan(frame, {"objects": 0.020})) == {
-        "objects": "ResNet-18",
-        "faces": "SE-LResNet50E-IR",
-        "vehicles": "ResNet-50",
-    }
-    after_27_ms = replan(frame, {"objects": 0.02736})
-    assert after_27_ms.choices["faces"].budget_s == pytest.approx(0.05264)
-    assert chosen(after_27_ms) == chosen(frame)
-
-
-def test_time_that_detection_loses_costs_the_recognisers() -> None:
-    frame = replan(plan(terms("equal"), 0.080, NOTHING, 0.0), {"objects": 0.050})
-    assert chosen(frame) == {"objects": "ResNet-18", "faces": "SE-LResNet9E-IR", "vehicles": "ResNet-18"}
-    late = replan(plan(terms("equal"), 0.080, NOTHING, 0.0), {"objects": 0.070}).choices["faces"]
-    assert (late.variant, late.cause) == ("SE-LResNet9E-IR", "cheapest")
-    assert late.why == "nothing fits 10 ms (SE-LResNet9E-IR takes 17): the fastest answers"
-
-
-def best_within(node: str, budget_ms: float) -> str:
-    """The most accurate network of Table 5 within a budget, else the fastest."""
-    fits = [row for row in TABLE_5[node] if row[1] <= budget_ms + 1e-6]
-    return max(fits, key=lambda row: row[2])[0] if fits else min(TABLE_5[node], key=lambda row: row[1])[0]
-
-
-@pytest.mark.parametrize("slo_ms", range(60, 251, 10))
-def test_table_5_by_the_equal_split(slo_ms: int) -> None:
-    frame = plan(terms("equal"), slo_ms / 1000, NOTHING, 0.0)
-    assert chosen(frame) == {node: best_within(node, slo_ms / 2) for node in GRAPH}
-
-
-@pytest.mark.parametrize("slo_ms", range(60, 251, 10))
-def test_table_5_by_the_proportional_split(slo_ms: int) -> None:
-    """Equation 4: the longest are 54.5, 110.32 and 111.42 ms; detection gets the less of its two paths."""
-    faces, vehicles = slo_ms * 110.32 / (54.5 + 110.32), slo_ms * 111.42 / (54.5 + 111.42)
-    objects = min(slo_ms - faces, slo_ms - vehicles)
-    if objects < 27.36:  # its fastest network would not fit: the others share what is left
-        objects, faces, vehicles = 27.36, slo_ms - 27.36, slo_ms - 27.36
-    budgets_ms = {"objects": objects, "faces": faces, "vehicles": vehicles}
-    frame = plan(terms("proportional"), slo_ms / 1000, NOTHING, 0.0)
-    assert {node: 1000 * choice.budget_s for node, choice in frame.choices.items()} == pytest.approx(budgets_ms)
-    assert chosen(frame) == {node: best_within(node, budgets_ms[node]) for node in GRAPH}
-
-
-def test_a_node_gets_the_least_that_any_of_its_paths_gives() -> None:
-    graph = {"a": ("b", "d"), "b": ("c",), "c": ("d",), "d": ()}
-    tables = dict.fromkeys(graph, Table((Option.fixed("slow", None, 1.0), Option.fixed("fast", None, 0.0))))
-    assert sorted(paths(graph)) == [("a", "b", "c", "d"), ("a", "d")]
-    frame = plan(Terms(tuple(paths(graph)), tables, "equal"), 12.0, NOTHING, 0.0)
-    assert {node: choice.budget_s for node, choice in frame.choices.items()} == dict.fromkeys(graph, 3.0)
-
-
-def test_objects_that_are_answered_already_leave_time_for_a_better_variant() -> None:
-    table = Table((Option.of("large", 0.97, lambda n: 0.01 * n), Option.of("small", 0.9, lambda n: 0.002 * n)))
-    chain = Terms((("detect", "type"),), {"detect": Table((Option.fixed("d", None, 0.02),)), "type": table})
-    frame = plan(chain, 0.1, Load({"type": 10}), 0.0)
-    assert frame.choices["type"].variant == "small"
-    assert replan(frame, {"detect": 0.02}, {"type": 3}).choices["type"].variant == "large"
-    nothing = replan(frame, {"detect": 0.02}, {"type": 0}).choices["type"]
-    assert (nothing.variant, nothing.takes_s, nothing.cause) == ("large", 0.0, None)
-
-
-def test_a_queue_and_a_busy_machine_count() -> None:
-    table = Table((Option.fixed("large", 0.97, 0.05), Option.fixed("small", 0.9, 0.01)))
-    alone = Terms((("type",),), {"type": table})
-    assert plan(alone, 0.08, NOTHING, 0.0).choices["type"].variant == "large"
-    assert plan(alone, 0.08, Load(extra_s={"type": 0.04}), 0.0).choices["type"].variant == "small"
-    busy = plan(alone, 0.08, Load(slowdown={"type": 2.0}), 0.0).choices["type"]
-    assert (busy.variant, busy.takes_s, busy.why) == ("small", 0.02, "takes 20 of 80 ms")
-
-
-def test_what_nothing_fits_is_decided_by_the_nodes_policy() -> None:
-    table = Table((Option.fixed("large", 0.97, 0.05), Option.fixed("small", 0.9, 0.01)))
-    for policy in ("cheapest", "reuse", "drop"):
-        node = Terms((("type",),), {"type": table}, fallbacks={"type": policy})
-        frame = plan(node, 0.005, NOTHING, 0.0)
-        assert (frame.choices["type"].variant, frame.choices["type"].cause, frame.fits) == ("small", policy, False)
-
+from pipelines.planning.plan import Load, first_plan
 
 SHORT = st.floats(0.001, 0.2)
-TABLES = st.lists(st.lists(SHORT, min_size=1, max_size=4), min_size=3, max_size=3)
-SPLITS = st.sampled_from(["equal", "proportional"])
-DAGS = st.sampled_from(
-    [
-        {"a": ("b",), "b": ("c",), "c": ()},
-        {"a": ("b", "c"), "b": (), "c": ()},
-        {"a": ("c",), "b": ("c",), "c": ()},
-        {"a": ("b", "c"), "b": ("c",), "c": ()},
-    ]
-)
+TABLES = st.lists(st.lists(SHORT, min_size=1, max_size=4), min_size=1, max_size=3)
 
 
-def drawn_terms(graph: dict[str, tuple[str, ...]], times: list[list[float]], split: Split) -> Terms:
-    tables = {
-        node: Table(tuple(Option.fixed(f"{node}{rank}", 1 - rank / 10, s) for rank, s in enumerate(sorted(each)[::-1])))
-        for node, each in zip(graph, times, strict=True)
+def drawn(times: list[list[float]]) -> dict[str, Table]:
+    """Nodes whose better variants take longer."""
+    nodes = {f"node{place}": sorted(each, reverse=True) for place, each in enumerate(times)}
+    return {
+        name: Table(tuple(Option.fixed(f"v{rank}", None, s) for rank, s in enumerate(nodes[name]))) for name in nodes
     }
-    return Terms(tuple(paths(graph)), tables, split)
 
 
-def longest_path_s(drawn: Terms, took_s: dict[str, float]) -> float:
-    return max(sum(took_s[node] for node in path) for path in drawn.ways)
+def test_nodes_share_the_time_by_what_their_longest_take_and_none_gets_too_little_for_its_fastest() -> None:
+    tables = drawn([[0.060, 0.030], [0.180, 0.010]])
+    found = first_plan(tables, 0.2)
+    assert [(each.variant, each.fits) for each in found.values()] == [("v1", True), ("v1", True)]
+    assert [each.budget_s for each in found.values()] == pytest.approx([0.05, 0.15])
+    assert [each.budget_s for each in first_plan(tables, 0.08).values()] == pytest.approx([0.03, 0.05])
+    assert first_plan({}, 0.1) == {}
 
 
-@given(DAGS, TABLES, SPLITS, st.floats(0.001, 0.8))
-def test_no_plan_takes_longer_than_the_slo_where_one_does_not(
-    graph: dict[str, tuple[str, ...]], times: list[list[float]], split: Split, slo_s: float
-) -> None:
-    drawn = drawn_terms(graph, times, split)
-    frame = plan(drawn, slo_s, NOTHING, 0.0)
-    fastest_s = longest_path_s(drawn, {node: table.options[-1].takes_s(1) for node, table in drawn.tables.items()})
-    planned_s = longest_path_s(drawn, {node: choice.takes_s for node, choice in frame.choices.items()})
-    if fastest_s <= slo_s:
-        assert planned_s <= slo_s + 1e-6
-        assert frame.fits
-    else:
-        assert not frame.fits
+@given(TABLES, st.floats(0.001, 0.8))
+def test_the_nodes_fit_into_the_time_wherever_their_fastest_do(times: list[list[float]], slo_s: float) -> None:
+    found = list(first_plan(drawn(times), slo_s).values())
+    if sum(map(min, times)) <= slo_s:
+        assert all(each.fits for each in found)
+        assert sum(each.takes_s for each in found) <= slo_s + 1e-6
+    elif sum(map(min, times)) > slo_s + 1e-6:
+        assert not all(each.fits for each in found)
 
 
-@given(DAGS, TABLES, SPLITS, st.floats(0.001, 0.8), st.floats(0.0, 0.4))
-def test_more_time_never_buys_less(
-    graph: dict[str, tuple[str, ...]], times: list[list[float]], split: Split, slo_s: float, more_s: float
-) -> None:
-    drawn = drawn_terms(graph, times, split)
-    one, other = plan(drawn, slo_s, NOTHING, 0.0), plan(drawn, slo_s + more_s, NOTHING, 0.0)
-    for node, table in drawn.tables.items():
-        rank = {option.variant: place for place, option in enumerate(table.options)}
-        assert rank[other.choices[node].variant] <= rank[one.choices[node].variant]
+@given(TABLES, st.floats(0.001, 0.8), st.floats(0.0, 0.4))
+def test_more_time_never_buys_less(times: list[list[float]], slo_s: float, more_s: float) -> None:
+    tables = drawn(times)
+    before, after = first_plan(tables, slo_s), first_plan(tables, slo_s + more_s)
+    assert all(after[node].variant <= before[node].variant for node in tables)  # v0 is the best
 
 
-@given(DAGS, TABLES, SPLITS, st.floats(0.001, 0.8))
-def test_it_is_the_best_of_all_plans_within_the_budgets(
-    graph: dict[str, tuple[str, ...]], times: list[list[float]], split: Split, slo_s: float
-) -> None:
-    drawn = drawn_terms(graph, times, split)
-    frame = plan(drawn, slo_s, NOTHING, 0.0)
-    if not frame.fits:
+@given(TABLES, st.floats(0.001, 0.8))
+def test_it_is_the_best_of_all_plans_within_the_budgets(times: list[list[float]], slo_s: float) -> None:
+    tables = drawn(times)
+    found = first_plan(tables, slo_s)
+    if not all(each.fits for each in found.values()):
         return
-    within = budgets(drawn, NOTHING, slo_s, 0.0, {})
-    every = product(*(table.options for table in drawn.tables.values()))
+    every = product(*(enumerate(table.options) for table in tables.values()))
     kept = [
-        combination
-        for combination in every
-        if all(each.takes_s(1) <= within[node] + 1e-9 for node, each in zip(drawn.tables, combination, strict=True))
+        [rank for rank, _ in chosen]
+        for chosen in every
+        if all(each.takes_s(1) <= found[node].budget_s + 1e-9 for node, (_, each) in zip(tables, chosen, strict=True))
     ]
-    best = max(kept, key=lambda combination: sum(each.accuracy or 0 for each in combination))
-    assert chosen(frame) == {node: each.variant for node, each in zip(drawn.tables, best, strict=True)}
+    assert [each.variant for each in found.values()] == [f"v{rank}" for rank in min(kept, key=sum)]
 
 
-@given(TABLES, SPLITS, st.floats(0.01, 0.8), st.lists(st.floats(0.0, 1.5), min_size=3, max_size=3))
-def test_a_frame_whose_nodes_keep_to_their_plan_ends_in_time(
-    times: list[list[float]], split: Split, slo_s: float, factors: list[float]
-) -> None:
-    """Each node takes any share of what was planned, up to all of it; what is saved is spent, never more."""
-    drawn = drawn_terms({"a": ("b",), "b": ("c",), "c": ()}, times, split)
-    frame, now_s = plan(drawn, slo_s, NOTHING, 0.0), 0.0
-    if not frame.fits:
-        return
-    for node, factor in zip(drawn.tables, factors, strict=True):
-        now_s += min(factor, 1.0) * frame.choices[node].takes_s
-        frame = replan(frame, {node: now_s})
-    assert now_s <= slo_s + 1e-6
-    assert frame.fits
+@given(st.floats(0.001, 1), st.floats(0, 1), st.floats(0.25, 16))
+def test_what_takes_all_of_a_budget_fits_it(measured_s: float, extra_s: float, slowdown: float) -> None:
+    load = Load({}, {"node": slowdown}, {"node": extra_s})
+    table = Table((Option.fixed("only", None, measured_s),))
+    assert table.options[0].most(load.measured_s("node", load.times("node", table).least_s)) >= 1
+
+
+def test_a_node_with_nothing_to_look_at_takes_no_time() -> None:
+    assert Load({"node": 0}, {}, {"node": 1.0}).times("node", drawn([[0.1]])["node0"]) == (0.0, 0.0)
 
 
 @given(

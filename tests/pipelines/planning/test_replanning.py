@@ -8,6 +8,7 @@ from operator import mul
 
 import pytest
 
+from benchmarks.replanning import tables as table_5
 from operators.base import Call
 from operators.plan import Decision
 from pipelines.planning.options import Option, Table
@@ -63,10 +64,18 @@ def test_a_node_without_a_choice_is_left_its_time() -> None:
         plans.ended("cam", "track", 0.020, ran(None, None))
     plans.begins(start())
     kind = plans.plan(Step("cam", "kind", ["large", "small"], 0.0, 0.1, 0.0))
-    # The tail of the tracker is somewhat above its constant 20 ms.
-    assert kind.budget_ms == pytest.approx(25, abs=4)
+    assert kind.budget_ms == pytest.approx(25)  # the longest take 10, 20 and 10 ms: as 25 to 50 to 25
     type_ = plans.plan(Step("cam", "type", ["large", "small"], 0.05, 0.1, 0.0))
     assert type_.budget_ms == pytest.approx(50)
+
+
+def test_a_node_that_is_known_to_be_idle_is_left_no_time() -> None:
+    plans = Replanning(("kind", "track", "type"), {"kind": TABLE, "type": TABLE}, {})
+    plans.begins(start())
+    budgets_ms = [
+        plans.plan(Step("cam", "kind", ["large", "small"], 0.0, 0.1, 0.0, idle)).budget_ms for idle in ((), ["type"])
+    ]
+    assert budgets_ms == pytest.approx([50, 100])
 
 
 def test_what_takes_longer_than_was_measured_fits_less() -> None:
@@ -83,7 +92,7 @@ def test_what_is_done_around_a_small_model_does_not_bar_a_large_one() -> None:
     for _ in range(300):
         plans.ended("cam", "type", 0.010, ran("small", 1))  # five times what was measured
     plans.begins(start())
-    assert most(plans.plan(step("type", 0.0)))["large"] == 8
+    assert most(plans.plan(step("type", 0.0)))["large"] == 9
 
 
 def test_looks_that_did_not_happen_teach_nothing() -> None:
@@ -148,6 +157,21 @@ def test_a_constant_load_is_planned_alike() -> None:
         plans.ended("cam", "type", 0.0095 * 4, ran(plan.variant, 4))
         found.append(plan.variant)
     assert set(found) == {"large"}
+
+
+def test_the_better_network_of_the_80_ms_example_runs_on_every_frame() -> None:
+    """GATI, §5.1: detection ends after 20 ms, and 58.34 of the 60 ms that are left are those of SE-LResNet50E-IR."""
+    plans, found = Replanning(("objects", "faces", "vehicles"), table_5(), {}), []
+    for number in range(300):
+        now_s = 0.1 * number
+        plans.begins(start(now_s, 0.08))
+        plans.plan(Step("cam", "objects", [], now_s, now_s + 0.08, 0.0))
+        plans.ended("cam", "objects", 0.020, ran("ResNet-18", 1))
+        step = Step("cam", "faces", [], now_s + 0.020, now_s + 0.08, 0.0, idle=["vehicles"])
+        face = plans.plan(step).settled(1, lambda model: True)
+        plans.ended("cam", "faces", 0.05834, ran(face.variant, 1))
+        found.append(face.variant)
+    assert set(found) == {"SE-LResNet50E-IR"}
 
 
 def test_frames_on_which_a_node_has_nothing_to_do_make_the_best_plan_cheaper() -> None:

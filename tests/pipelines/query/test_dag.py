@@ -55,6 +55,19 @@ def test_what_a_node_is_to_the_executor() -> None:
     assert detect.select({}) == []
 
 
+def test_recognisers_that_are_known_to_have_nothing_to_look_at_are_idle() -> None:
+    several = {"model": ["a", "b"]}
+    face = TYPE | several | {"name": "face", "input": "detect[label == face]"}
+    plate = TYPE | {"name": "plate", "input": "detect[label == plate]"}
+    dag = compile_dag(query(DETECT | several, face, TRACK, TYPE, plate))
+    detect, face_node, *_ = dag.nodes
+    assert [node.name for node in dag.nodes] == ["detect", "face", "track", "type", "plate"]
+    assert dag.idle_after(detect, {}) == []
+    assert dag.idle_after(face_node, {"detect": [region("moving")]}) == ["plate"]
+    assert dag.idle_after(face_node, {"detect": [region("plate")]}) == []
+    assert dag.idle_after(dag.nodes[3], {"detect": [], "track": []}) == []  # it has no choice to make
+
+
 def test_a_filter_selects_by_label_confidence_area_and_answers() -> None:
     input_ = "kind[label == moving and confidence > 0.5 and area >= 0.25 and kind in (vehicle)]"
     node = compile_dag(query(DETECT, TRACK, KIND, TYPE | {"input": input_})).nodes[-1]
