@@ -10,6 +10,7 @@ import pytest
 from cache_adapt.adaptation import gain, jobs, triggers, versions, window
 from cache_adapt.audit import confidence
 from cache_adapt.caches import architectures, newest, store
+from cache_adapt.compose.compose import MOST_LABELS
 from learning.ring import SampleRing
 from operators import background as backlog
 from operators.audits import streams
@@ -52,6 +53,7 @@ from pipelines.observe.record import layout, preroll, recorder
 from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
+from pipelines.planning import node_times
 from pipelines.query import points
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
@@ -128,6 +130,8 @@ SAID = {
         f"{stream_figures.SAMPLES} latencies, {sightings.MOST_TRACKS} tracks, {sightings.MOST_EVENTS} events, its",
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
         f"| *{pairs.MOST_WAITING} each, {mib(pairs.MOST_BYTES)}* |",
+        f"| labels in one search for the caches to build | *{MOST_LABELS:,}* |",
+        f"| times of a node by which a frame is planned | *{node_times.LATEST}* |",
         f"| intervals of audits that are kept between reports | *{confidence.REMEMBERED}* |",
         f"| grids of detectors' cells | *{decoding.GRIDS}* |",
         f"| sinks of `sluice forward` | *{sinks_file.MOST_SINKS}* |",

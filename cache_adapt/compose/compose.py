@@ -1,106 +1,133 @@
 """The best choice of caches, exactly (Balasubramanian et al., 2021 [GATI], equations 5 to 10). Pure.
 
 The paper calls its program quadratic and relaxes it. But EH depends on the chosen cache before alone, so a choice is a
-path from the input over caches to the output, and everything is a sum over the path's edges: latency, wrong answers,
-memory. One binary variable for each edge makes the program linear, and HiGHS solves it to the optimum.
+path from the input over caches to the output, and latency, wrong answers and memory are sums over its steps.
+
+Such a path is found by labels: each says how far a path has come, and what it has added up. The label that promises the
+least latency is followed first, until none promises less than the best choice so far has. A promise is what the rest
+would take if wrong answers and memory had prices in place of limits. At no prices is that more than the rest takes
+within the limits; of many prices, those that make it most count. A label is dropped where another one at the same cache
+is no worse in any sum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cache_adapt.compose.problem import Choice, Problem, in_time
-from serving.errors import SluiceError
+from cache_adapt.compose.problem import ROUNDING, Cache, Choice, Problem
 
-LONGEST_S = 20.0
-"""The solver is given up after so long; thousands of caches take less than one."""
-START, END = -1, -2
-Edge = tuple[int, int]
-Cost = Callable[[Edge], float]
+MOST_LABELS = 200_000
+"""After so many the best choice so far is taken; 228 caches make some thousands."""
+PRICES = (0.0, *np.geomspace(0.001, 4, 16).tolist())
+"""What all wrong answers that are allowed cost, and what all memory does, as shares of the network's latency."""
+INPUT = Cache(0, "input", 0.0, 1.0, 0.0)
+
+Floats = NDArray[np.float64]
 
 
-def compose(problem: Problem) -> Choice:
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What the steps between places add: the input is place 0, the others are caches in the order of the network."""
+
+    may: NDArray[np.bool_]
+    """Whether the second place may come next after the first."""
+    latency: Floats
+    spends: Floats
+    """Wrong answers and memory: places × places × 2."""
+    end: Floats
+    """Latency from each place to the output; infinite where the lookup would not be over in time."""
+
+
+class _Label(NamedTuple):
+    """A path from the input; the lower promise comes first, then the older label."""
+
+    promise: float
+    number: int
+    place: int
+    latency: float
+    spent: tuple[float, float]
+    before: _Label | None
+
+
+def compose(problem: Problem, most_labels: int = MOST_LABELS) -> Choice:
     """The allowed choice with the least expected latency; empty where no cache brings anything."""
-    return shortest(problem, edges(problem), lambda edge: _latency(problem, edge), wrong=True)
+    order = sorted(range(len(problem.caches)), key=lambda index: problem.caches[index].layer)
+    steps = _steps(problem, [INPUT, *(problem.caches[index] for index in order)])
+    label, choice = _best(problem, steps, most_labels), list[int]()
+    while label.before is not None:
+        choice.append(order[label.place - 1])
+        label = label.before
+    return tuple(reversed(choice))
 
 
-def edges(problem: Problem, nested: bool = True) -> list[Edge]:
-    """From each cache, or the input, to each that may follow, or to the output.
-
-    ``nested``: a cache follows only one that answers fewer inputs; one that answers no others brings nothing.
-    """
-    caches = problem.caches
-    found = [(START, END)]
-    for later, cache in enumerate(caches):
-        before = [
-            index
-            for index, each in enumerate(caches)
-            if each.layer < cache.layer
-            and (not nested or each.hit_rate < cache.hit_rate)
-            and in_time(problem, each, problem.until(cache))
-        ]
-        found += [(index, later) for index in (START, *before)]
-        if in_time(problem, cache, problem.whole):
-            found.append((later, END))
-    return found
+def _steps(problem: Problem, places: Sequence[Cache]) -> _Steps:
+    """All steps; a cache follows only one that answers fewer inputs, since one that answers no others is useless."""
+    layer, hit_rate, until, lookup, wrong, memory = np.array(
+        [(c.layer, c.hit_rate, problem.until(c), c.lookup, 1 - c.accuracy, c.memory) for c in places]
+    ).T
+    hits = hit_rate - hit_rate[:, None]
+    may = (hits > 0) & (layer > layer[:, None])
+    end = (1 - hit_rate) * problem.whole
+    if problem.overlapping:
+        may &= (until + lookup)[:, None] <= until + ROUNDING
+        end[until + lookup > problem.whole + ROUNDING] = np.inf
+    asked = hits if problem.overlapping else (1 - hit_rate)[:, None]
+    spends = np.stack(np.broadcast_arrays(hits * wrong, memory), axis=-1)
+    return _Steps(may, hits * until + asked * lookup, spends, end)
 
 
-def shortest(problem: Problem, ways: Sequence[Edge], cost: Cost, wrong: bool) -> Choice:
-    """The path of least cost within memory and, if ``wrong`` answers count, within what the agreement allows."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # not at the top: most runs choose no caches
-    from scipy.sparse import csr_array
-
-    caches = problem.caches
-    count = len(caches)
-    rows = {START: count, END: count + 1} | {index: index for index in range(count)}
-    flow = np.zeros((count + 2, len(ways)))
-    for column, (tail, head) in enumerate(ways):
-        flow[rows[tail], column] -= 1
-        flow[rows[head], column] += 1
-    balance = np.zeros(count + 2)
-    balance[rows[START]], balance[rows[END]] = -1, 1
-    limits = [LinearConstraint(csr_array(flow), balance, balance)]
-    if np.isfinite(problem.memory):
-        memory = [caches[head].memory if head >= 0 else 0.0 for _, head in ways]
-        limits.append(LinearConstraint(np.array([memory]), -np.inf, problem.memory))
-    if wrong:
-        errors = [_wrong(problem, edge) for edge in ways]
-        limits.append(LinearConstraint(np.array([errors]), -np.inf, 1 - problem.agreement))
-    costs = np.array([cost(edge) for edge in ways])
-    found = milp(costs, integrality=1, bounds=Bounds(0, 1), constraints=limits, options={"time_limit": LONGEST_S})
-    if found.x is None:
-        raise SluiceError(f"no choice of caches was found: {found.message}")
-    following = {tail: head for (tail, head), taken in zip(ways, found.x, strict=True) if taken > 0.5}
-    return _path(following)
-
-
-def _path(following: dict[int, int]) -> Choice:
-    choice, place = [], following[START]
-    while place != END:
-        choice.append(place)
-        place = following[place]
-    return tuple(choice)
+def _best(problem: Problem, steps: _Steps, most_labels: int) -> _Label:
+    """The label at the last cache of the best path."""
+    limits = np.array([1 - problem.agreement, problem.memory]) + ROUNDING
+    prices, rest = _rest(problem, steps, limits)
+    best = _Label(0.0, 0, 0, 0.0, (0.0, 0.0), None)
+    labels, kept = [best], defaultdict[int, list[_Label]](list)
+    made, fastest = 1, float(steps.end[0])
+    while labels and made < most_labels:
+        label = heappop(labels)
+        if label.promise >= fastest:
+            break
+        if any(_no_worse(each, label) for each in kept[label.place]):
+            continue
+        kept[label.place].append(label)
+        after = np.flatnonzero(steps.may[label.place])
+        latency = label.latency + steps.latency[label.place, after]
+        spent = label.spent + steps.spends[label.place, after]
+        promise = latency + (rest[after] + spent @ prices.T).max(axis=1, initial=0.0)
+        fits = (spent <= limits).all(axis=1) & (promise < fastest)
+        columns = (after, latency, spent, promise, latency + steps.end[after])
+        for place, so_far, both, least, in_all in zip(*(column[fits].tolist() for column in columns), strict=True):
+            onwards = _Label(least, made, place, so_far, (both[0], both[1]), label)
+            heappush(labels, onwards)
+            made += 1
+            if in_all < fastest:
+                best, fastest = onwards, in_all
+    return best
 
 
-def _share(problem: Problem, edge: Edge) -> tuple[float, float]:
-    """Share of the inputs that come along an edge, and that leave at its end."""
-    tail, head = edge
-    before = problem.caches[tail].hit_rate if tail >= 0 else 0.0
-    hits = max(problem.caches[head].hit_rate - before, 0.0) if head >= 0 else 0.0
-    return 1 - before, hits
+def _no_worse(one: _Label, other: _Label) -> bool:
+    return one.latency <= other.latency and one.spent[0] <= other.spent[0] and one.spent[1] <= other.spent[1]
 
 
-def _latency(problem: Problem, edge: Edge) -> float:
-    """What the cache at the end of an edge adds to the expected latency."""
-    coming, hits = _share(problem, edge)
-    if edge[1] == END:
-        return coming * problem.whole
-    cache = problem.caches[edge[1]]
-    return hits * problem.until(cache) + cache.lookup * (hits if problem.overlapping else coming)
-
-
-def _wrong(problem: Problem, edge: Edge) -> float:
-    head = edge[1]
-    return _share(problem, edge)[1] * (1 - problem.caches[head].accuracy) if head >= 0 else 0.0
+def _rest(problem: Problem, steps: _Steps, limits: Floats) -> tuple[Floats, Floats]:
+    """All pairs of prices; by place and prices the least that the rest takes, less what the limits are worth."""
+    limited = np.isfinite(limits)
+    levels = [
+        [price * problem.whole / limit for price in PRICES] if within else [0.0]
+        for limit, within in zip(limits, limited, strict=True)
+    ]
+    prices = np.array(list(product(*levels)))
+    rest = np.empty((len(steps.end), len(prices)))
+    for place in reversed(range(len(rest))):
+        after = np.flatnonzero(steps.may[place])
+        ways = steps.latency[place, after, None] + steps.spends[place, after] @ prices.T + rest[after]
+        rest[place] = ways.min(axis=0, initial=steps.end[place])
+    return prices, rest - prices @ np.where(limited, limits, 0.0)

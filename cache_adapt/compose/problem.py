@@ -14,6 +14,9 @@ from dataclasses import dataclass
 WORTH = 0.05
 """Caches must make what runs without them faster by this share."""
 
+ROUNDING = 1e-9
+"""Sums may exceed a limit by so much."""
+
 Choice = tuple[int, ...]
 """Indices of caches, in the order of the network."""
 
@@ -98,7 +101,7 @@ def expected(problem: Problem, choice: Choice) -> Expected:
 def allowed(problem: Problem, choice: Choice) -> bool:
     """Whether a choice keeps agreement, memory, and one lookup at a time (equations 7 to 9)."""
     found = expected(problem, choice)
-    if found.agreement < problem.agreement - 1e-9 or found.memory > problem.memory + 1e-9:
+    if found.agreement < problem.agreement - ROUNDING or found.memory > problem.memory + ROUNDING:
         return False
     caches = [problem.caches[index] for index in choice]
     ends = [*map(problem.until, caches), problem.whole][1:]
@@ -107,4 +110,4 @@ def allowed(problem: Problem, choice: Choice) -> bool:
 
 def in_time(problem: Problem, cache: Cache, end: float) -> bool:
     """Whether a lookup beside the network is over when the network has come so far (equation 9)."""
-    return not problem.overlapping or cache.lookup <= end - problem.until(cache) + 1e-9
+    return not problem.overlapping or cache.lookup <= end - problem.until(cache) + ROUNDING

@@ -1,4 +1,4 @@
-"""Composition against exhaustive search, against the paper's table, and against its relaxation."""
+"""Composition against exhaustive search, against the integer program, and against the paper's table."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from benchmarks import composition
+from benchmarks.composition_parts.program import programmed
 from cache_adapt.compose.compose import compose
 from cache_adapt.compose.problem import Cache, Choice, Problem, allowed, effective_hits, expected
-from cache_adapt.compose.relaxation import best_relaxed, latency_gain, relaxed, score
 
 
 def instance(seed: int, overlapping: bool = False, memory: float = float("inf")) -> Problem:
@@ -49,6 +52,84 @@ def test_the_choice_is_as_good_as_that_of_an_exhaustive_search(seed, memory, ove
     found = compose(problem)
     assert allowed(problem, found)
     assert expected(problem, found).latency == pytest.approx(best)
+
+
+SHARES = st.floats(0, 1)
+CACHES = st.builds(
+    Cache, st.integers(1, 4), st.just("any"), SHARES, SHARES, st.floats(0, 1.5), st.sampled_from([0.0, 1.0, 2.0, 5.0])
+)
+PROBLEMS = st.builds(
+    Problem,
+    st.lists(st.floats(0.1, 2), min_size=4, max_size=4),
+    st.lists(CACHES, max_size=6),
+    st.sampled_from([0.5, 0.9, 0.99, 1.0]),
+    st.sampled_from([float("inf"), 0.0, 3.0, 6.0]),
+    st.booleans(),
+)
+"""Caches in any order, several at one layer, some that answer nothing, or all, or all wrong."""
+
+
+@given(PROBLEMS)
+def test_no_allowed_choice_is_faster(problem: Problem) -> None:
+    found = compose(problem)
+    assert allowed(problem, found)
+    fastest = min(expected(problem, choice).latency for choice in all_choices(problem) if allowed(problem, choice))
+    assert expected(problem, found).latency == pytest.approx(fastest)
+
+
+@pytest.mark.parametrize("memory", [float("inf"), 12.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_choice_is_as_good_as_that_of_the_integer_program(seed, memory):
+    problem = instance(seed, memory=memory)
+    program = programmed(problem, longest_s=600)
+    assert program is not None
+    assert expected(problem, compose(problem)).latency == pytest.approx(expected(problem, program).latency, rel=1e-5)
+
+
+def fastest_by_dominance(problem: Problem) -> float:
+    """The least latency with any memory: all sums of latency and wrong answers that no other beats, cache by cache."""
+    fronts: list[list[tuple[float, float]]] = []
+    fastest = problem.whole
+    for place, cache in enumerate(problem.caches):
+        came = [(0.0, [(0.0, 0.0)])]
+        came += [
+            (before.hit_rate, fronts[earlier])
+            for earlier, before in enumerate(problem.caches[:place])
+            if before.layer < cache.layer and before.hit_rate < cache.hit_rate
+        ]
+        sums = sorted(
+            (
+                latency + (cache.hit_rate - left) * problem.until(cache) + (1 - left) * cache.lookup,
+                wrong + (cache.hit_rate - left) * (1 - cache.accuracy),
+            )
+            for left, front in came
+            for latency, wrong in front
+        )
+        front: list[tuple[float, float]] = []
+        for latency, wrong in sums:
+            if wrong <= 1 - problem.agreement and (not front or wrong < front[-1][1]):
+                front.append((latency, wrong))
+        fronts.append(front)
+        if front:
+            fastest = min(fastest, front[0][0] + (1 - cache.hit_rate) * problem.whole)
+    return fastest
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_as_many_caches_as_a_resnet_50_has_are_composed_exactly(seed):
+    problem = composition.instance(seed, 4, float("inf"))
+    assert len(problem.caches) == 228
+    found = compose(problem, most_labels=20_000)
+    assert allowed(problem, found)
+    assert expected(problem, found).latency == pytest.approx(fastest_by_dominance(problem))
+
+
+def test_a_search_that_is_ended_early_has_an_allowed_choice():
+    problem = composition.instance(0, 4, 100.0)
+    few, best = compose(problem, most_labels=300), compose(problem)
+    assert allowed(problem, few)
+    assert expected(problem, best).latency <= expected(problem, few).latency < problem.whole
+    assert compose(problem, most_labels=1) == ()
 
 
 def table_4() -> list[Cache]:
@@ -101,18 +182,3 @@ def test_nothing_is_built_where_lookups_cost_what_they_save():
 
 def test_no_caches_no_choice():
     assert compose(Problem([1.0, 2.0], [], 0.97)) == ()
-
-
-def test_latency_gain_and_score_are_the_papers():
-    problem = Problem([1.0, 1.0, 2.0], [Cache(2, "one", 0.5, 1.0, 0.5)], 0.97)
-    assert latency_gain(problem, problem.caches[0]) == pytest.approx(4 / 2.5)
-    assert score(problem, problem.caches[0], 0.2) == pytest.approx(0.2 * 0.5 + 0.8 * 1.6)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_relaxation_is_never_better_and_leaves_inaccurate_caches_out(seed):
-    problem = instance(seed, overlapping=True, memory=15)
-    chosen = best_relaxed(problem)
-    assert all(problem.caches[index].accuracy >= 0.96 for index in relaxed(problem, 0.2))
-    assert allowed(problem, chosen)
-    assert expected(problem, compose(problem)).latency <= expected(problem, chosen).latency + 1e-9

@@ -1,15 +1,15 @@
-"""The relaxation that the paper solves instead (Balasubramanian et al., 2021 [GATI], equations 11 to 14). Pure.
+"""The relaxation that the paper solves instead (Balasubramanian et al., 2021 [GATI], equations 11 to 14).
 
 Caches less accurate than the target are left out; each of the others gets a score from its hit rate and its latency
 gain; the sum of the scores of the chosen ones is maximised under the same limits of memory and computation. It knows no
-effective hit rates, so it is worse than ``compose`` in general; it is here to be compared with.
+effective hit rates, so it is worse than the exact choice in general.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from cache_adapt.compose.compose import Edge, edges, shortest
+from benchmarks.composition_parts.program import LONGEST_S, Edge, edges, shortest
 from cache_adapt.compose.problem import Cache, Choice, Problem, expected
 
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -26,18 +26,19 @@ def score(problem: Problem, cache: Cache, alpha: float) -> float:
     return alpha * cache.hit_rate + (1 - alpha) * latency_gain(problem, cache)
 
 
-def relaxed(problem: Problem, alpha: float) -> Choice:
-    """The choice with the highest sum of scores among accurate caches."""
+def relaxed(problem: Problem, alpha: float, longest_s: float = LONGEST_S) -> Choice | None:
+    """The choice with the highest sum of scores among accurate caches; None where the solver has found none in time."""
     kept = [index for index, cache in enumerate(problem.caches) if cache.accuracy >= problem.agreement]
     filtered = replace(problem, caches=[problem.caches[index] for index in kept])
 
     def cost(edge: Edge) -> float:
         return -score(filtered, filtered.caches[edge[1]], alpha) if edge[1] >= 0 else 0.0
 
-    found = shortest(filtered, edges(filtered, nested=False), cost, wrong=False)
-    return tuple(kept[index] for index in found)
+    found = shortest(filtered, edges(filtered, nested=False), cost, False, longest_s)
+    return None if found is None else tuple(kept[index] for index in found)
 
 
-def best_relaxed(problem: Problem) -> Choice:
+def best_relaxed(problem: Problem) -> Choice | None:
     """The relaxation with that α whose choice has the least expected latency."""
-    return min((relaxed(problem, alpha) for alpha in ALPHAS), key=lambda choice: expected(problem, choice).latency)
+    found = [choice for alpha in ALPHAS if (choice := relaxed(problem, alpha)) is not None]
+    return min(found, key=lambda choice: expected(problem, choice).latency, default=None)
