@@ -15,27 +15,23 @@ from pipelines.observe.live.sightings import called
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
 from pipelines.observe.live.variants import MOST_SWITCHES, switch, variants
 from pipelines.observe.live.who import WHO, who
-from pipelines.observe.live.words import CAUSES, explained, state_words
+from pipelines.observe.live.words import CAUSES, explained, standing
 from serving.common.printable import shortened
 
 MOST_NODES = 20
 MOST_LABELS = 5
-SILENT_S = 10.0
-"""A stream without a known state is shown as silent after this time."""
 
 
 def tile(stream: str, figures: StreamFigures, status: StreamStatus | None, now_s: float) -> dict[str, Any]:
     """A stream as one card of the wall."""
     slots, latest = figures.recent(now_s), figures.latest
     analysed, lost = sum(slot.analysed for slot in slots), _sum(slot.lost for slot in slots)
-    silent_s = now_s - figures.seen_s
-    state = status.state if status is not None else "running" if silent_s < SILENT_S else "silent"
+    all_lost = lost.total()
+    stands = standing(status, latest is not None, now_s - figures.seen_s, all_lost / max(1, analysed + all_lost))
     labels = Counter(found.label for found in latest.objects[:MOST_OBJECTS]) if latest else Counter[str]()
     return {
         "stream": stream,
-        "state": state,
-        "reason": status.reason if status else None,
-        "words": state_words(status, silent_s),
+        **asdict(stands),
         "fps": figures.fps(now_s),
         "latency_ms": figures.latency_ms(now_s),
         "slo_ms": latest.plan.slo_ms if latest else None,

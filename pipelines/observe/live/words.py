@@ -1,23 +1,31 @@
-"""What the page says in words: a stream's state, a dropped frame's cause, and one frame explained. Pure."""
+"""What the page says in words: how a stream stands, a dropped frame's cause, and one frame explained. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
+from operators.wire.bounds import TEXT_CHARS
 from operators.wire.schema import Result, StreamStatus
 from pipelines.observe.live.who import Who, who
 from serving.common.printable import shortened
 
 LONGEST = 300
 """Characters of a sentence that quotes a message."""
-STATES = {
-    "starting": "is being opened",
-    "running": "is running",
-    "stalled": "has stopped giving frames",
-    "reconnecting": "was lost and is being opened again",
-    "ended": "has ended",
-    "failed": "was given up",
+SILENT_S = 10.0
+"""A stream without a result for this time is silent."""
+FEW_LOST, MANY_LOST = 0.05, 0.5
+"""Shares of the last minute's frames: where fewer are lost, all is well; where more, something is badly wrong."""
+Look = Literal["good", "idle", "warn", "bad"]
+STATES: Mapping[str, tuple[Look, str]] = {
+    "starting": ("idle", "is being opened"),
+    "running": ("good", "is running"),
+    "stalled": ("warn", "has stopped giving frames"),
+    "reconnecting": ("warn", "was lost and is being opened again"),
+    "ended": ("idle", "has ended"),
+    "failed": ("bad", "was given up"),
 }
 CAUSES = {
     "late": "too late for their deadline",
@@ -38,12 +46,47 @@ ANSWERED: Mapping[Who, str] = {
 }
 
 
-def state_words(status: StreamStatus | None, silent_s: float) -> str:
-    """A sentence about a stream; ``silent_s``: since its last result."""
-    if status is None:
-        return "Results come in." if silent_s < 10 else f"No result for {silent_s:.0f} s."
-    said = f"The source {STATES[status.state]}"
-    return f"{said}: {shortened(status.message, LONGEST)}." if status.message else f"{said}."
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a stream does."""
+
+    look: Look
+    """By which the page colours it."""
+    group: str
+    """In a word or two, as streams are counted."""
+    word: str
+    """The same with a reason or a figure."""
+    words: str
+    """A sentence."""
+
+
+def standing(status: StreamStatus | None, seen: bool, silent_s: float, lost: float) -> Standing:
+    """``seen``: whether a frame of it was ever analysed; ``silent_s``: since its last result; ``lost``: share of its
+    frames that were dropped or failed in the last minute.
+    """
+    if status is not None and status.state != "running":
+        return _away(status, seen)
+    alive = "Results come in" if status is None else "The source is running"
+    if silent_s >= SILENT_S:
+        quiet = f"{silent_s:.0f} s"
+        words = f"No result for {quiet}." if status is None else f"{alive}, but no result has come for {quiet}."
+        return Standing("idle", "silent", f"silent for {quiet}", words)
+    if lost >= FEW_LOST:
+        share = f"{100 * lost:.0f} %"
+        words = f"{alive}, but {share} of the last minute's frames were dropped or failed."
+        return Standing("bad" if lost >= MANY_LOST else "warn", "losing frames", f"{share} lost", words)
+    return Standing("good", "running", "running", f"{alive}.")
+
+
+def _away(status: StreamStatus, seen: bool) -> Standing:
+    """A source that gives no frames."""
+    look, did = STATES[status.state]
+    group: str = status.state
+    if status.state in ("stalled", "reconnecting") and not seen and not status.frames:
+        group, did = "not come yet", "has not come yet"
+    word = f"{group}: {shortened(status.reason, LONGEST)}" if status.reason else group
+    message = shortened(status.message, TEXT_CHARS).rstrip(".") if status.message else ""
+    return Standing(look, group, word, f"The source {did}: {message}." if message else f"The source {did}.")
 
 
 def explained(result: Result) -> list[str]:

@@ -3,7 +3,7 @@
 import { setText } from "./dom.js";
 import { StreamView } from "./stream.js";
 import { Wall } from "./wall.js";
-import { lookOf } from "./words.js";
+import { counted } from "./words.js";
 
 const main = document.getElementById("main");
 const RETRY_MS = 3000;
@@ -11,7 +11,7 @@ const RETRY_MS = 3000;
 let view = null;
 let source = null;
 let retry = null;
-let states = new Map();
+let groups = new Map();
 
 function wanted() {
   const match = location.hash.match(/^#\/stream\/(.+)$/);
@@ -60,25 +60,24 @@ function lost() {
 
 function wall(told) {
   setText(document.getElementById("title"), told.title);
-  setText(document.getElementById("summary"), summary(told.tiles));
+  summary(told.tiles);
   announce(told.tiles);
   if (view instanceof Wall) view.update(told);
   else view.neighbours(told.tiles.map((tile) => tile.stream));
 }
 
 function summary(tiles) {
+  const node = document.getElementById("summary");
   const fps = tiles.reduce((total, tile) => total + tile.fps, 0);
-  const running = tiles.filter((tile) => tile.state === "running").length;
-  const streams = `${tiles.length} stream${tiles.length === 1 ? "" : "s"}`;
-  return `${streams}, ${running === tiles.length ? "all" : running} running · ${fps.toFixed(1)} frames/s`;
+  setText(node, `${counted(tiles)} · ${fps.toFixed(1)} frames/s`);
+  node.className = ["bad", "warn"].find((look) => tiles.some((tile) => tile.look === look)) ?? "";
 }
 
 // Changes of state are read out; figures, which change every second, are not.
 function announce(tiles) {
-  const now = new Map(tiles.map((tile) => [tile.stream, tile.state]));
-  const changed = tiles.filter((tile) => states.has(tile.stream) && states.get(tile.stream) !== tile.state);
-  if (changed.length) setText(document.getElementById("said"), changed.map((tile) => `${tile.stream}: ${lookOf(tile.state)[1]}. ${tile.words}`).join(" "));
-  states = now;
+  const changed = tiles.filter((tile) => groups.has(tile.stream) && groups.get(tile.stream) !== tile.group);
+  if (changed.length) setText(document.getElementById("said"), changed.map((tile) => `${tile.stream}: ${tile.group}. ${tile.words}`).join(" "));
+  groups = new Map(tiles.map((tile) => [tile.stream, tile.group]));
 }
 
 window.addEventListener("hashchange", route);

@@ -1,10 +1,13 @@
 // A frame with its boxes drawn over it, in the colour of who answered.
 
-import { el, percent, svg } from "./dom.js";
+import { el, percent, setText, svg } from "./dom.js";
 import { WHO } from "./words.js";
 
 const pen = document.createElement("canvas").getContext("2d");
 pen.font = `600 ${0.78 * 16}px ${getComputedStyle(document.body).fontFamily}`;
+
+const ALIVE = ["running", "losing frames", "starting"];
+export const alive = (tile) => ALIVE.includes(tile.group);
 
 export class Picture {
   constructor({ labels }) {
@@ -12,8 +15,14 @@ export class Picture {
     this.image = el("img", { alt: "", hidden: "" });
     this.boxes = svg("svg", { "aria-hidden": "true" });
     this.tags = el("div", { "aria-hidden": "true" });
-    this.wait = el("p", { class: "wait" }, "waiting for a frame");
+    this.wait = el("p", { class: "wait" });
     this.node = el("div", { class: "picture" }, this.image, this.boxes, this.tags, this.wait);
+  }
+
+  // What stands in its place while there is none, and whether the one that is there is an old one.
+  expect(tile) {
+    setText(this.wait, alive(tile) ? "waiting for a frame" : tile.group);
+    this.node.classList.toggle("old", !alive(tile));
   }
 
   async show(frame, alt) {

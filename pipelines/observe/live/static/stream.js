@@ -4,7 +4,7 @@ import { interval, legend, meter, timeline, variants } from "./charts.js";
 import { el, link, ms, percent, setText } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Picture } from "./picture.js";
-import { EVENT, KIND, lookOf, objects, PHASE } from "./words.js";
+import { EVENT, KIND, objects, PHASE } from "./words.js";
 
 export class StreamView {
   constructor(stream) {
@@ -35,15 +35,15 @@ export class StreamView {
       setText(this.words, "Nothing has been heard of a stream of this name.");
       return;
     }
-    const [look, word] = lookOf(view.state);
-    this.state.className = `pill ${look}`;
-    setText(this.state, view.reason ? `${word}: ${view.reason}` : word);
-    setText(this.words, view.state === "running" ? "" : view.words);
+    this.state.className = `pill ${view.look}`;
+    setText(this.state, view.word);
+    setText(this.words, view.look === "good" ? "" : view.words);
+    this.picture.expect(view);
     this.editor.update(view.zones, view.lines);
     this.alt = `Latest frame of ${view.stream}: ${objects(view)}`;
     this.legend.replaceChildren(legend(view.who));
     this.time.replaceChildren(timeline(view));
-    setText(this.models, view.models.length ? `Answers by network: ${view.models.map(([name, count]) => `${name} ${count}`).join(", ")}` : "No network has answered yet.");
+    setText(this.models, view.models.length ? `Answers by network: ${view.models.map(([name, count]) => `${name} ${count}`).join(", ")}` : Object.keys(view.who).length ? "" : "Nothing has been found yet.");
     this.said.replaceChildren(...view.explained.map((sentence) => el("li", {}, sentence)));
     this.facts.replaceChildren(...facts(view));
     this.lost.replaceChildren(...view.lost.map((each) => el("li", { class: "trouble" }, `${each.count} lost: ${each.words}`)));

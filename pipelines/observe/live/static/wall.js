@@ -2,8 +2,8 @@
 
 import { meter, whoBar } from "./charts.js";
 import { el, link, ms, setText } from "./dom.js";
-import { Picture } from "./picture.js";
-import { lookOf, lostWords, objects } from "./words.js";
+import { alive, Picture } from "./picture.js";
+import { lostWords, objects } from "./words.js";
 
 export class Wall {
   constructor() {
@@ -53,27 +53,24 @@ class Card {
       "a",
       { class: "card", href: link(stream) },
       this.picture.node,
-      el("div", { class: "body" }, el("p", { class: "head" }, el("span", { class: "name", title: stream }, stream), this.fps), this.time, this.bar, this.objects, this.lost, this.who),
+      el("div", { class: "body" }, el("p", { class: "head" }, el("span", { class: "name" }, stream), this.fps), this.time, this.bar, this.objects, this.lost, this.who),
     );
     this.node = el("li", {}, this.link);
   }
 
   update(tile) {
-    const [look, word] = lookOf(tile.state);
-    this.state.className = `pill state ${look}`;
-    this.state.hidden = tile.state === "running";
-    setText(this.state, tile.reason ? `${word}: ${tile.reason}` : word);
-    this.state.title = tile.words;
-    this.picture.node.classList.toggle("old", !["running", "starting"].includes(tile.state));
+    const well = tile.look === "good";
+    this.state.className = `pill state ${tile.look}`;
+    this.state.hidden = well;
+    setText(this.state, tile.word);
+    this.picture.expect(tile);
     setText(this.fps, `${tile.fps.toFixed(1)} fps`);
     setText(this.time, tile.latency_ms === null ? "latency not known yet" : tile.slo_ms === null ? `${ms(tile.latency_ms)} a frame` : `${ms(tile.latency_ms)} of ${ms(tile.slo_ms)}`);
     this.time.title = "95 % of the last minute's frames were this fast, and the latency objective";
     this.time.classList.toggle("trouble", tile.slo_ms !== null && tile.latency_ms > tile.slo_ms);
     this.bar.replaceChildren(meter(tile.latency_ms, tile.slo_ms));
-    const running = tile.state === "running";
-    setText(this.objects, running ? objects(tile) : tile.words);
+    setText(this.objects, alive(tile) ? objects(tile) : tile.words);
     setText(this.lost, lostWords(tile));
-    this.lost.title = lostWords(tile);
     this.lost.className = `line small ${tile.lost.length ? "trouble" : "soft"}`;
     this.who.replaceChildren(whoBar(tile.who));
   }

@@ -25,19 +25,7 @@ export const PHASE = {
   off: ["bad", "switched off"],
 };
 
-export const STATE = {
-  running: ["good", "running"],
-  starting: ["idle", "starting"],
-  silent: ["idle", "silent"],
-  ended: ["idle", "ended"],
-  stalled: ["warn", "stalled"],
-  reconnecting: ["warn", "reconnecting"],
-  failed: ["bad", "failed"],
-};
-
 export const EVENT = { came: "came", named: "is called", left: "left", enter: "enters", leave: "leaves", cross: "crosses" };
-
-export const lookOf = (state) => STATE[state] ?? ["idle", state];
 
 export function objects(tile) {
   const named = tile.labels.map(([label, count]) => `${count} ${label}`);
@@ -49,4 +37,13 @@ export function lostWords(tile) {
   if (!lost) return "no frame lost in the last minute";
   const all = lost + tile.analysed;
   return `${Math.round((100 * lost) / all)} % lost: ${tile.lost.map((each) => `${each.words} ${each.count}`).join(", ")}`;
+}
+
+// "3 streams, all running", or how many are what.
+export function counted(tiles) {
+  const groups = new Map();
+  for (const { group } of tiles) groups.set(group, (groups.get(group) ?? 0) + 1);
+  const streams = `${tiles.length} stream${tiles.length === 1 ? "" : "s"}`;
+  if (groups.size === 1) return `${streams}, all ${[...groups.keys()][0]}`;
+  return groups.size ? `${streams}: ${[...groups].map(([group, count]) => `${count} ${group}`).join(", ")}` : streams;
 }

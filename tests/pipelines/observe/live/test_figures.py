@@ -29,7 +29,7 @@ from pipelines.observe.live.stream_figures import MOST_OBJECTS, SAMPLES, SLOTS, 
 from pipelines.observe.live.variants import MOST_MODELS
 from pipelines.observe.live.views import detail, picture, tile
 from pipelines.observe.live.who import WHO, who
-from pipelines.observe.live.words import CAUSES, STATES, explained, state_words
+from pipelines.observe.live.words import CAUSES, STATES, explained, standing
 from pipelines.observe.metrics.causes import CAUSES as CODES
 from pipelines.observe.metrics.causes import NODE_FAILED
 from tests.operators.publish.messages import AT, MODEL, result, thing
@@ -111,9 +111,31 @@ def test_whatever_comes_little_is_kept_and_shown() -> None:
 def test_silence_is_told() -> None:
     figures = StreamFigures(now_s=0.0)
     figures.add(result(0), now_s=1.0)
-    assert tile("gate", figures, None, now_s=2.0)["state"] == "running"
+    assert tile("gate", figures, None, now_s=2.0)["group"] == "running"
     shown = tile("gate", figures, None, now_s=61.0)
-    assert (shown["state"], shown["words"]) == ("silent", "No result for 60 s.")
+    assert (shown["group"], shown["words"]) == ("silent", "No result for 60 s.")
+    shown = tile("gate", figures, status("gate"), now_s=61.0)
+    assert (shown["look"], shown["words"]) == ("idle", "The source is running, but no result has come for 60 s.")
+
+
+@pytest.mark.parametrize(
+    ("dropped", "look", "group", "word"),
+    [
+        (1, "good", "running", "running"),
+        (20, "warn", "losing frames", "17 % lost"),
+        (390, "bad", "losing frames", "80 % lost"),
+    ],
+)
+def test_a_stream_that_loses_frames_does_not_count_as_running(dropped: int, look: str, group: str, word: str) -> None:
+    board = Board(lambda: 0.0)
+    board.in_state(status("yard"))
+    for number in range(100):
+        board.came(result(number))
+    for number in range(dropped):
+        board.came(result(100 + number, outcome="dropped", cause="late"))
+    (shown,) = board.wall()["tiles"]
+    assert (shown["look"], shown["group"], shown["word"]) == (look, group, word)
+    assert ("% of the last minute" in shown["words"]) == (look != "good")
 
 
 def test_tracks_come_are_named_and_leave() -> None:
@@ -176,9 +198,23 @@ def test_states_and_causes_are_told_in_words() -> None:
         NODE_FAILED,
     }
     assert set(CAUSES) - {NODE_FAILED} <= CODES
-    for state in STATES:
-        status = StreamStatus(stream="a", run="r", state=state, message="nothing listens", uri="", at=AT)  # type: ignore[arg-type]
-        assert state_words(status, 0) == f"The source {STATES[state]}: nothing listens."
+    for state, (look, did) in STATES.items():
+        if state != "running":
+            said = standing(replace(status("a", state), message="nothing listens", frames=7), False, 0, 0)
+            assert (said.look, said.word, said.words) == (look, state, f"The source {did}: nothing listens.")
+
+
+@pytest.mark.parametrize("state", ["reconnecting", "stalled"])
+def test_a_camera_that_never_came_has_not_come_yet_and_its_whole_reason_is_told(state: str) -> None:
+    why = "nothing listens at 10.0.0.5:554, and " + 200 * "so on " + "to the end"
+    board = Board(lambda: 0.0)
+    board.in_state(replace(status("yard", state), reason="refused", message=why))
+    (shown,) = board.wall()["tiles"]
+    assert (shown["look"], shown["group"], shown["word"]) == ("warn", "not come yet", "not come yet: refused")
+    assert shown["words"] == f"The source has not come yet: {why}."
+    board.came(result(0))
+    (shown,) = board.wall()["tiles"]
+    assert shown["group"] == state
 
 
 def status(stream: str, state: Any = "running") -> StreamStatus:

@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from aiohttp import ClientSession, web
@@ -18,7 +19,7 @@ from pipelines.observe.live import page as pages
 from pipelines.observe.live.page import Page
 from pipelines.observe.live.viewers import Viewer
 from pipelines.observe.live.who import WHO
-from pipelines.observe.live.words import STATES
+from pipelines.observe.live.words import Look
 from pipelines.observe.web.listen import Listen
 from pipelines.observe.web.server import serving
 from tests.operators.publish.messages import AT, result
@@ -146,7 +147,7 @@ async def test_states_come_from_threads() -> None:
     async with page.running():
         await asyncio.to_thread(page.states.stream_state_changed, status)
         await asyncio.sleep(0)
-        assert [tile["state"] for tile in page.board.wall()["tiles"]] == ["stalled"]
+        assert [tile["word"] for tile in page.board.wall()["tiles"]] == ["not come yet"]
 
 
 def test_scripts_set_text_and_never_markup() -> None:
@@ -162,5 +163,5 @@ def test_every_word_has_its_name_and_colour() -> None:
         assert re.search(rf"^  {name}: ", words, re.M)
         assert base.count(f"--{name}:") == 2
         assert f".{name} {{ --who: var(--{name}); }}" in parts
-    for state in STATES:
-        assert re.search(rf"^  {state}: \[", words, re.M)
+    for look in get_args(Look):
+        assert f".pill.{look} {{" in parts
