@@ -127,7 +127,8 @@ SAID = {
         f"| messages that wait for one page | *{viewers.MOST_WAITING}*, the newest of a kind |",
         f"| streams on the page | *{board.MOST_STREAMS}* |",
         f"| *{'five' if stream_figures.SLOTS * stream_figures.SLOT_S == 300 else '?'} minutes of counts, "
-        f"{stream_figures.SAMPLES} latencies, {sightings.MOST_TRACKS} tracks, {sightings.MOST_EVENTS} events, its",
+        f"{stream_figures.SAMPLES} latencies, {sightings.MOST_TRACKS} tracks, {sightings.KEPT_EVENTS} events with a "
+        f"picture of at most {pictures.WIDTHS['thumbnail']} pixels, its",
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
         f"| *{pairs.MOST_WAITING} each, {mib(pairs.MOST_BYTES)}* |",
         f"| labels in one search for the caches to build | *{MOST_LABELS:,}* |",
@@ -248,7 +249,8 @@ SAID = {
     "live-page.md": [
         f"at most {COUNTS[round(1 / pictures.EVERY_S['small'])]} a second\nfor each stream on the wall and "
         f"{'sixteen' if pictures.WALL_RATE == 16 else '?'} of all, "
-        f"{COUNTS[round(1 / pictures.EVERY_S['large'])]} a second on a stream's page",
+        f"{COUNTS[round(1 / pictures.EVERY_S['large'])]} a second on a stream's page, and from "
+        f"{COUNTS[round(1 / pictures.EVERY_S['thumbnail'])]} frames a second\nof a stream those of events",
         f"{'Sixteen' if viewers.MOST_VIEWERS == 16 else '?'} pages can be open at once",
     ],
     "serving.md": [

@@ -103,7 +103,7 @@ async def _play(folder: Path, rounds: int) -> list[Turn]:
     station = Station(listen, page)
     meter = Meter()
     meter.watch(asyncio.get_running_loop())
-    pictures._jpeg = meter.counted(pictures._jpeg)
+    pictures._encoded = meter.counted(pictures._encoded)
     switch = Switch(Observers(station.observers), meter)
 
     async def show(frame: Frame, result: Result) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -125,6 +126,9 @@ def test_a_stream_is_seen_live_on_the_wall_and_on_its_page(serving: Callable[[in
     reader.until(lambda: "into the stream, shows" in reader.text(".say"))
     reader.until(lambda: reader.all(".chart .slot, .tag"))
     assert "reference model" in reader.text(".panel")
+    reader.until(lambda: re.search(r"came · moving #\d+\s+\d+:\d\d:\d\d", reader.text(".events")))
+    script = "return [...document.querySelectorAll('.events img')].filter(i => i.naturalWidth > 0).length"
+    reader.until(lambda: reader.driver.execute_script(script))
     assert reader.driver.title == "cam00 – Sluice"
     alternative = reader.all(".picture img")[0].get_attribute("alt")
     assert alternative.startswith("Latest frame of cam00")

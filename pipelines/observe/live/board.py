@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from operators.observer import Observer
-from operators.wire.schema import Counts, Event, Result, StreamPlan, StreamStatus
+from operators.wire.schema import BoundingBox, Counts, Event, Result, StreamPlan, StreamStatus
 from operators.zones.layout import NOTHING
+from pipelines.observe.live.sightings import Sighting
 from pipelines.observe.live.stream_figures import StreamFigures
 from pipelines.observe.live.views import detail, drawn, tile
 
@@ -80,9 +81,19 @@ class Board(Observer):
             return None
         return {
             **self._tile(stream, now_s),
-            **detail(figures, self._plans.get(stream), now_s),
+            **detail(figures, self._plans.get(stream), now_s, stream not in self.unhurried),
             **drawn(self.layout.of(stream)),
         }
+
+    def without_thumbnail(self, result: Result) -> list[tuple[Sighting, BoundingBox]]:
+        """Events of the stream that have no picture yet and whose object is in this frame, and where it is."""
+        figures = self._figures.get(result.stream)
+        return figures.sightings.without_thumbnail(result) if figures else []
+
+    def thumbnail(self, stream: str, number: int) -> bytes | None:
+        """The picture of an event; None where there is none."""
+        figures = self._figures.get(stream)
+        return figures.sightings.thumbnail(number) if figures else None
 
     def _tile(self, stream: str, now_s: float) -> dict[str, Any]:
         shown = tile(stream, self._figures[stream], self._states.get(stream), now_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -34,7 +35,7 @@ class Page:
     def __init__(self, title: str) -> None:
         self.board = Board()
         self.viewers = Viewers()
-        self.pictures = Pictures(self.viewers, lambda: self.board.streams)
+        self.pictures = Pictures(self.viewers, self.board)
         self.find_plans: FindPlans = lambda now: ()
         """How streams stand with their shortcuts; called while somebody looks."""
         self.states = States(self.board)
@@ -42,8 +43,8 @@ class Page:
 
     @property
     def routes(self) -> list[web.RouteDef]:
-        """The files, and ``/live``."""
-        return [*file_routes(), web.get("/live", self._live)]
+        """The files, ``/live``, and pictures of events."""
+        return [*file_routes(), web.get("/live", self._live), web.get("/thumbnail", self._thumbnail)]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -77,6 +78,15 @@ class Page:
                 return await _events(request, viewer)
         except TooManyViewers:
             return web.Response(status=503, text=f"{MOST_VIEWERS} pages are open already: close one\n")
+
+    async def _thumbnail(self, request: web.Request) -> web.Response:
+        number = request.query.get("number", "")
+        if not re.fullmatch(r"\d{1,15}", number, re.ASCII):
+            raise web.HTTPNotFound
+        found = self.board.thumbnail(request.query.get("stream", ""), int(number))
+        if found is None:
+            raise web.HTTPNotFound
+        return web.Response(body=found, content_type="image/jpeg")
 
 
 async def _events(request: web.Request, viewer: Viewer) -> web.StreamResponse:

@@ -1,4 +1,6 @@
-"""Pictures for those who look: made from a frame now and then, in a thread, and not at all while nobody looks."""
+"""Pictures for those who look, of frames and of what events are about: made now and then, in a thread, and not at all
+while nobody looks.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,15 @@ import asyncio
 import base64
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
 from operators.frames.frame import Frame
 from operators.frames.preview import preview
-from operators.wire.schema import Result
+from operators.wire.schema import BoundingBox, Result
+from pipelines.observe.live.board import Board
+from pipelines.observe.live.sightings import Sighting
 from pipelines.observe.live.viewers import Viewers
 from pipelines.observe.live.views import picture
 from serving.common.redaction import redact
@@ -21,27 +25,30 @@ from serving.common.threads import in_thread
 
 log = logging.getLogger(__name__)
 
-Size = Literal["small", "large"]
-WIDTHS: dict[Size, int] = {"small": 640, "large": 1280}
-QUALITY: dict[Size, int] = {"small": 72, "large": 80}
-EVERY_S: dict[Size, float] = {"small": 0.5, "large": 0.2}
+Size = Literal["small", "large", "thumbnail"]
+WIDTHS: dict[Size, int] = {"small": 640, "large": 1280, "thumbnail": 128}
+QUALITY: dict[Size, int] = {"small": 72, "large": 80, "thumbnail": 70}
+EVERY_S: dict[Size, float] = {"small": 0.5, "large": 0.2, "thumbnail": 0.2}
 """Least time between two pictures of a stream."""
 WALL_RATE = 16.0
-"""Small pictures a second, of all streams together."""
+"""Small pictures a second, of all streams together; frames a second of which thumbnails are made."""
+MARGIN = 0.12
+"""What a thumbnail shows around the object, as a share of its sides."""
 REMEMBERED = 1024
-"""Streams whose last picture is remembered, in either size: more than the page shows."""
+"""Streams whose last picture is remembered, in each size: more than the page shows."""
 AT_ONCE = 2
 """Frames that are held to make pictures of."""
 
 Load = Callable[[], Image]
+Wanting = tuple[Sighting, BoundingBox]
 
 
 class Pictures:
     """Decides which frames become pictures, and sends them to those who look."""
 
-    def __init__(self, viewers: Viewers, streams: Callable[[], int], now: Callable[[], float] = time.monotonic) -> None:
-        """``streams``: how many there are, for all share what the wall may take."""
-        self._viewers, self._streams, self._now = viewers, streams, now
+    def __init__(self, viewers: Viewers, board: Board, now: Callable[[], float] = time.monotonic) -> None:
+        """``board``: says how many streams share what the wall may take, and which events want a thumbnail."""
+        self._viewers, self._board, self._now = viewers, board, now
         self._made_s: dict[tuple[str, Size], float] = {}
         self._making: set[asyncio.Task[None]] = set()
         self._failed = False
@@ -51,50 +58,76 @@ class Pictures:
         if len(self._viewers) or self._made_s:
             self.offer(result, lambda: frame.image)
 
-    def due(self, stream: str) -> list[Size]:
-        """The sizes that somebody waits for, of this stream, now."""
-        if not len(self._viewers) or len(self._making) >= AT_ONCE:
-            return []
-        looked_at = {viewer.stream for viewer in self._viewers}
-        wanted: list[Size] = ["small"] if None in looked_at else []
-        wanted += ["large"] if stream in looked_at else []
-        return [size for size in wanted if self._now() - self._made_s.get((stream, size), -1e9) >= self._gap_s(size)]
-
     def offer(self, result: Result, load: Load) -> None:
         """Make pictures of a frame if somebody waits for one; ``load`` is called in a thread."""
         if not len(self._viewers):
             self._made_s.clear()
             return
-        for size in self.due(result.stream):
+        events = self._board.without_thumbnail(result)
+        sizes = self._due(result.stream, bool(events))
+        for size in sizes:
             self._made_s.pop((result.stream, size), None)
             self._made_s[result.stream, size] = self._now()
             if len(self._made_s) > REMEMBERED:
                 del self._made_s[next(iter(self._made_s))]
-            task = asyncio.get_running_loop().create_task(self._make(result, load, size))
+        if sizes:
+            task = asyncio.get_running_loop().create_task(self._make(result, load, sizes, events))
             self._making.add(task)
             task.add_done_callback(self._making.discard)
+
+    def _due(self, stream: str, has_events: bool) -> list[Size]:
+        """The sizes that somebody waits for, of this stream, now."""
+        if len(self._making) >= AT_ONCE:
+            return []
+        looked_at = {viewer.stream for viewer in self._viewers}
+        wanted: list[Size] = ["small"] if None in looked_at else []
+        wanted += ["large"] if stream in looked_at else []
+        wanted += ["thumbnail"] if has_events else []
+        return [size for size in wanted if self._now() - self._made_s.get((stream, size), -1e9) >= self._gap_s(size)]
 
     async def settled(self) -> None:
         """Return when no picture is being made."""
         await asyncio.gather(*self._making)
 
     def _gap_s(self, size: Size) -> float:
-        return max(EVERY_S[size], self._streams() / WALL_RATE if size == "small" else 0.0)
+        return max(EVERY_S[size], 0.0 if size == "large" else self._board.streams / WALL_RATE)
 
-    async def _make(self, result: Result, load: Load, size: Size) -> None:
+    async def _make(self, result: Result, load: Load, sizes: Sequence[Size], events: Sequence[Wanting]) -> None:
+        boxes = [box for _, box in events] if "thumbnail" in sizes else []
         try:
-            jpeg = await in_thread(partial(_jpeg, load, WIDTHS[size], QUALITY[size]))
-        except Exception as error:  # it costs this picture alone
+            jpegs, thumbnails = await in_thread(
+                partial(_encoded, load, [each for each in sizes if each != "thumbnail"], boxes)
+            )
+        except Exception as error:  # it costs these pictures alone
             if not self._failed:
                 self._failed = True
                 log.warning("the page has no picture of a frame: %s; this is logged once", redact(str(error)))
             return
-        message = picture(result, jpeg)
-        for viewer in self._viewers:
-            if viewer.stream == (None if size == "small" else result.stream):
-                viewer.send(f"picture {result.stream}", "picture", message)
+        for (event, _), thumbnail in zip(events, thumbnails, strict=False):
+            event.thumbnail, event.is_own = thumbnail, True
+        for size, jpeg in jpegs.items():
+            message = picture(result, base64.b64encode(jpeg).decode())
+            for viewer in self._viewers:
+                if viewer.stream == (None if size == "small" else result.stream):
+                    viewer.send(f"picture {result.stream}", "picture", message)
 
 
-def _jpeg(load: Load, width: int, quality: int) -> str:
-    """Base64 of the picture, no wider than ``width``."""
-    return base64.b64encode(preview(load(), width, quality)[0]).decode()
+def _encoded(
+    load: Load, sizes: Sequence[Size], boxes: Sequence[BoundingBox]
+) -> tuple[dict[Size, bytes], list[bytes | None]]:
+    image = load()
+    return {size: preview(image, WIDTHS[size], QUALITY[size])[0] for size in sizes}, [
+        _crop(image, box) for box in boxes
+    ]
+
+
+def _crop(image: Image, box: BoundingBox) -> bytes | None:
+    """The object with a little around it, within a square; None where nothing of it is in the picture."""
+    height, width = image.shape[:2]
+    x_around, y_around = MARGIN * (box.x_max - box.x_min), MARGIN * (box.y_max - box.y_min)
+    left, right = (round(min(max(x, 0.0), 1.0) * width) for x in (box.x_min - x_around, box.x_max + x_around))
+    top, bottom = (round(min(max(y, 0.0), 1.0) * height) for y in (box.y_min - y_around, box.y_max + y_around))
+    if right <= left or bottom <= top:
+        return None
+    most = max(1, round(WIDTHS["thumbnail"] * min(1.0, (right - left) / (bottom - top))))
+    return preview(image[top:bottom, left:right], most, QUALITY["thumbnail"])[0]

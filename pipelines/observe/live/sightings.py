@@ -8,11 +8,13 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from operators.wire.schema import Event, Object, Result
+from operators.wire.schema import BoundingBox, Event, Object, Result
 from serving.common.printable import shortened
 
 MOST_TRACKS = 256
 MOST_EVENTS = 30
+KEPT_EVENTS = 45
+"""A reader may still ask for the thumbnail of one that has just left the list."""
 LONGEST = 60
 """Characters of a name."""
 Kind = Literal["came", "named", "left", "enter", "leave", "cross"]
@@ -21,56 +23,92 @@ GONE_S = 3.0
 """Media time after which an object that is not seen has left."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sighting:
     """An event, as the page lists it."""
 
+    number: int
+    """Which of its stream's events it is."""
     kind: Kind
     track: int
     label: str
     media_time_s: float
+    at_s: float | None
+    """The time of day at which it was captured, seconds since 1970; None in messages of earlier versions."""
     place: str = ""
     """The zone or line, where it is about one; for a line with the direction."""
+    thumbnail: bytes | None = None
+    """A small JPEG of the object."""
+    is_own: bool = False
+    """Whether that was made for this event, and not for an earlier one of the same track."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    label: str
+    media_time_s: float
+    at_s: float | None
 
 
 class Sightings:
     """Follows the tracks of one stream; the one seen longest ago is forgotten first."""
 
     def __init__(self) -> None:
-        self._tracks: OrderedDict[int, tuple[str, float]] = OrderedDict()
-        self.latest: deque[Sighting] = deque(maxlen=MOST_EVENTS)
-        """The newest first."""
+        self._tracks: OrderedDict[int, _Track] = OrderedDict()
+        self._number = 0
+        self._kept: deque[Sighting] = deque(maxlen=KEPT_EVENTS)
+
+    @property
+    def latest(self) -> list[Sighting]:
+        """The newest first, by when they happened: that a track has left is known only a while later."""
+        return sorted(self._kept, key=lambda each: (each.at_s or 0.0, each.number), reverse=True)[:MOST_EVENTS]
+
+    def thumbnail(self, number: int) -> bytes | None:
+        """The picture of an event; None where there is none."""
+        return next((each.thumbnail for each in self._kept if each.number == number), None)
 
     def see(self, result: Result) -> None:
         """Take an analysed frame."""
-        now_s = result.frame.media_time_s
+        now_s, at_s = result.frame.media_time_s, result.frame.captured_at.timestamp()
         for found in result.objects[:MOST_TRACKS]:
             if found.track_id is not None:
-                self._see(found, found.track_id, now_s)
+                self._see(found, found.track_id, _Track(named(found), now_s, at_s))
         while self._tracks:
-            track, (label, seen_s) = next(iter(self._tracks.items()))
-            if abs(now_s - seen_s) <= GONE_S and len(self._tracks) <= MOST_TRACKS:
+            track, last = next(iter(self._tracks.items()))
+            if abs(now_s - last.media_time_s) <= GONE_S and len(self._tracks) <= MOST_TRACKS:
                 break
             del self._tracks[track]
-            self.latest.appendleft(Sighting("left", track, shortened(label, LONGEST), seen_s))
+            self._happened("left", track, last)
 
     def passed(self, event: Event) -> None:
         """Take what happened at a zone or a line; other events are found in results."""
         if event.type not in ("enter", "leave", "cross"):
             return
-        at_s = event.media_time_s if event.at_media_time_s is UNSET else event.at_media_time_s
-        label = shortened(event.label, LONGEST)
-        self.latest.appendleft(Sighting(event.type, event.track_id, label, at_s, _place(event)))
+        media_time_s = event.media_time_s if event.at_media_time_s is UNSET else event.at_media_time_s
+        ago_s = event.media_time_s - media_time_s
+        at_s = None if event.captured_at is None else event.captured_at.timestamp() - ago_s
+        when = _Track(event.label, media_time_s, at_s)
+        self._happened(event.type, event.track_id, when, _place(event))
 
-    def _see(self, found: Object, track: int, now_s: float) -> None:
+    def without_thumbnail(self, result: Result) -> list[tuple[Sighting, BoundingBox]]:
+        """Events whose object is in this frame, and where; until it left, a picture of it can be had."""
+        wanting = [each for each in self._kept if not each.is_own and each.kind != "left"]
+        boxes = {found.track_id: found.detection.bounding_box for found in result.objects[:MOST_TRACKS] if wanting}
+        return [(each, boxes[each.track]) for each in wanting if each.track in boxes]
+
+    def _see(self, found: Object, track: int, seen: _Track) -> None:
         before = self._tracks.get(track)
-        label = named(found)
         if before is not None:
             self._tracks.move_to_end(track)
-        self._tracks[track] = label, now_s
-        if before is None or before[0] != label:
-            kind: Kind = "came" if before is None else "named"
-            self.latest.appendleft(Sighting(kind, track, shortened(label, LONGEST), now_s))
+        self._tracks[track] = seen
+        if before is None or before.label != seen.label:
+            self._happened("came" if before is None else "named", track, seen)
+
+    def _happened(self, kind: Kind, track: int, seen: _Track, place: str = "") -> None:
+        self._number += 1
+        known = next((each.thumbnail for each in reversed(self._kept) if each.track == track), None)
+        label = shortened(seen.label, LONGEST)
+        self._kept.append(Sighting(self._number, kind, track, label, seen.media_time_s, seen.at_s, place, known))
 
 
 def named(found: Object) -> str:

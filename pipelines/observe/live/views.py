@@ -11,7 +11,7 @@ import msgspec
 
 from operators.wire.schema import NodePlan, Object, Result, StreamPlan, StreamStatus
 from operators.zones.layout import Layout
-from pipelines.observe.live.sightings import called
+from pipelines.observe.live.sightings import Sighting, called
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
 from pipelines.observe.live.variants import MOST_SWITCHES, switch, variants
 from pipelines.observe.live.who import WHO, who
@@ -44,8 +44,8 @@ def tile(stream: str, figures: StreamFigures, status: StreamStatus | None, now_s
     }
 
 
-def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float) -> dict[str, Any]:
-    """What a stream's own page shows beside its tile and picture."""
+def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float, hurried: bool = True) -> dict[str, Any]:
+    """What a stream's own page shows beside its tile and picture; ``hurried``: whether its frames can be late."""
     number, slots = int(now_s // SLOT_S), figures.recent(now_s, SLOTS)
     models = _sum(slot.models for slot in slots)
     return {
@@ -59,8 +59,8 @@ def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float) -> dic
         "variants": variants(slots, number),
         "switches": [switch(each) for each in plan.switches[-MOST_SWITCHES:]] if plan else [],
         "nodes": [_node(node) for node in plan.nodes[:MOST_NODES]] if plan else [],
-        "events": [asdict(event) for event in figures.sightings.latest],
-        "explained": explained(figures.latest) if figures.latest else [],
+        "events": [_event(event) for event in figures.sightings.latest],
+        "explained": explained(figures.latest, hurried) if figures.latest else [],
     }
 
 
@@ -106,6 +106,19 @@ def _node(node: NodePlan) -> dict[str, Any]:
         "audits": agreement.audits,
         "saved_s": account.saved if account else None,
         "reason": special.reason if special else node.reason,
+    }
+
+
+def _event(event: Sighting) -> dict[str, Any]:
+    return {
+        "number": event.number,
+        "kind": event.kind,
+        "track": event.track,
+        "label": event.label,
+        "place": event.place,
+        "media_time_s": event.media_time_s,
+        "at": event.at_s,
+        "thumbnail": 0 if event.thumbnail is None else 2 if event.is_own else 1,  # changes where the picture does
     }
 
 

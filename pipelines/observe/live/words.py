@@ -89,14 +89,14 @@ def _away(status: StreamStatus, seen: bool) -> Standing:
     return Standing(look, group, word, f"The source {did}: {message}." if message else f"The source {did}.")
 
 
-def explained(result: Result) -> list[str]:
-    """One frame in a few sentences."""
+def explained(result: Result, hurried: bool = True) -> list[str]:
+    """One frame in a few sentences. ``hurried``: whether it can be late; frames of files that wait cannot."""
     minutes, seconds = divmod(max(0.0, result.frame.media_time_s), 60)
     number = f"Frame {result.seq}, {minutes:.0f}:{seconds:04.1f} into the stream"
     if result.outcome != "analysed":
         ended = "was dropped" if result.outcome == "dropped" else "failed"
         return [f"{number}, {ended}: {shortened(result.cause or 'nobody said why', LONGEST)}."]
-    return [f"{number}, shows {_things(result)}.", *_answers(result), _time(result), *_planned(result)]
+    return [f"{number}, shows {_things(result)}.", *_answers(result), _time(result, hurried), *_planned(result)]
 
 
 def _things(result: Result) -> str:
@@ -114,14 +114,14 @@ def _answers(result: Result) -> list[str]:
     return [f"Who answered: {'; '.join(said)}."] if said else []
 
 
-def _time(result: Result) -> str:
+def _time(result: Result, hurried: bool) -> str:
     plan = result.plan
     if not plan.latency_known:
         return "How late it was is not known: the clocks of capture and worker disagree."
-    kept = "in time" if plan.deadline_met else "too late"
+    kept = f", {'in time' if plan.deadline_met else 'too late'} for {plan.slo_ms:.0f} ms" if hurried else ""
     longest = sorted(plan.stages_ms.items(), key=lambda each: each[1], reverse=True)[:3]
     parts = ", ".join(f"{shortened(name, 40)} {took_ms:.0f} ms" for name, took_ms in longest if took_ms >= 0.5)
-    took = f"It took {plan.latency_ms:.0f} ms from capture to result, {kept} for {plan.slo_ms:.0f} ms"
+    took = f"It took {plan.latency_ms:.0f} ms from capture to result{kept}"
     return f"{took}; most of it: {parts}." if parts else f"{took}."
 
 

@@ -20,13 +20,13 @@ export class StreamView {
     this.lost = el("ul", { class: "say" });
     this.nodes = el("div", { class: "panel" });
     this.variants = el("section", { class: "panel", hidden: "" });
-    this.events = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Latest events" });
+    this.events = new Events(stream);
     this.time = el("div");
     this.key = el("p", { class: "small soft" }, "Above the line: answers about objects, by who gave them. Below it, in red: frames that were dropped or failed.");
     this.models = el("p", { class: "small soft" });
     const crumbs = el("div", { class: "crumbs" }, el("a", { href: "#/" }, "← All streams"), this.steps, el("h1", {}, stream, this.state), this.words);
     const left = el("div", {}, el("div", { class: "panel flush" }, this.picture.node, this.legend), el("details", { class: "panel" }, el("summary", {}, "Zones and lines"), this.editor.node), panel("Who answered, over five minutes", this.time, this.key, this.models), this.variants, panel("This frame in words", this.said));
-    const right = el("div", {}, panel("Last minute", this.facts, this.lost), this.nodes, panel("Latest events", this.events));
+    const right = el("div", {}, panel("Last minute", this.facts, this.lost), this.nodes, panel("Latest events", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Latest events" }, this.events.node)));
     this.node = el("div", {}, crumbs, el("div", { class: "stream" }, left, right));
   }
 
@@ -48,7 +48,7 @@ export class StreamView {
     this.facts.replaceChildren(...facts(view));
     this.lost.replaceChildren(...view.lost.map((each) => el("li", { class: "trouble" }, `${each.count} lost: ${each.words}`)));
     this.nodes.replaceChildren(el("h2", {}, "Agreement with the reference model"), ...agreements(view));
-    this.events.replaceChildren(events(view));
+    this.events.update(view.events);
     this.variants.hidden = !view.variants.length;
     this.variants.replaceChildren(el("h2", {}, "Models over five minutes"), ...view.variants.map((each) => variants(view, each)), el("ul", { class: "say" }, ...view.switches.map(switched).reverse()));
   }
@@ -97,13 +97,39 @@ function happened(each) {
   return `${EVENT[each.kind]} ${each.kind === "named" ? "" : "· "}${each.label}`;
 }
 
-function events(view) {
-  if (!view.events.length) return el("p", { class: "soft small" }, "Nothing has come or gone yet.");
-  const rows = view.events.map((each) => el("tr", {}, el("td", {}, `#${each.track}`), el("td", {}, happened(each)), el("td", {}, clock(each.media_time_s))));
-  const heads = ["Track", "Event", "Time in stream"].map((name) => el("th", { scope: "col" }, name));
-  return el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows));
+// Rows stay while they are listed, so that their pictures are asked for once.
+class Events {
+  constructor(stream) {
+    this.stream = stream;
+    this.rows = new Map();
+    this.body = el("tbody");
+    this.none = el("p", { class: "soft small" }, "Nothing has come or gone yet.");
+    this.table = el("table", { class: "events" }, el("thead", { class: "unseen" }, el("tr", {}, ...["Picture", "Event", "Time"].map((name) => el("th", { scope: "col" }, name)))), this.body);
+    this.node = el("div", {}, this.none, this.table);
+  }
+
+  update(events) {
+    const known = this.rows;
+    this.rows = new Map(events.map((each) => [`${each.number} ${each.thumbnail}`, each]));
+    for (const [key, each] of this.rows) this.rows.set(key, known.get(key) ?? this.row(each));
+    const rows = [...this.rows.values()];
+    if (rows.length !== this.body.children.length || rows.some((row, place) => this.body.children[place] !== row)) this.body.replaceChildren(...rows);
+    this.none.hidden = rows.length > 0;
+  }
+
+  row(each) {
+    const source = `/thumbnail?stream=${encodeURIComponent(this.stream)}&number=${each.number}&made=${each.thumbnail}`;
+    const picture = each.thumbnail ? el("img", { src: source, alt: `${each.label} #${each.track}` }) : null;
+    const time = each.at === null ? "" : timeOfDay(each.at);
+    return el("tr", {}, el("td", {}, el("div", { class: "thumbnail" }, picture)), el("td", {}, happened(each), el("span", { class: "soft" }, ` #${each.track}`)), el("td", {}, time, el("div", { class: "soft small", title: "time in the stream" }, clock(each.media_time_s))));
+  }
 }
 
-const switched = (each) => el("li", {}, `${new Date(1000 * each.at).toLocaleTimeString()}: ${each.node} has switched to ${each.variant}. ${each.why}`);
+function timeOfDay(seconds) {
+  const [at, now] = [new Date(1000 * seconds), new Date()];
+  return at.toDateString() === now.toDateString() ? at.toLocaleTimeString() : at.toLocaleString();
+}
+
+const switched = (each) => el("li", {}, `${timeOfDay(each.at)}: ${each.node} has switched to ${each.variant}. ${each.why}`);
 
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(1).padStart(4, "0")}`;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_args
 
@@ -100,7 +101,7 @@ def test_whatever_comes_little_is_kept_and_shown() -> None:
         figures.add(result(number, *crowd, media_time_s=0.0), now_s=number * 5.0)
     now_s = SLOTS * 15.0
     assert len(figures.slots) == SLOTS
-    assert len(figures.sightings.latest) <= MOST_EVENTS
+    assert len(figures.sightings.latest) == MOST_EVENTS
     shown = {**tile("gate", figures, None, now_s), **detail(figures, None, now_s)}
     assert shown["objects"] == 3000
     assert len(json.dumps(shown)) < 40_000
@@ -140,23 +141,45 @@ def test_a_stream_that_loses_frames_does_not_count_as_running(dropped: int, look
 
 def test_tracks_come_are_named_and_leave() -> None:
     sightings = Sightings()
-    sightings.see(result(0, thing(7, "car")))
-    sightings.see(result(1, replace(thing(7, "car"), attributes=[said("oracle")])))
-    sightings.see(result(2, replace(thing(7, "car"), attributes=[said("track")])))
-    sightings.see(result(60))
-    told = [(each.kind, each.track, each.label) for each in sightings.latest]
-    assert told == [("left", 7, "van"), ("named", 7, "van"), ("came", 7, "car")]
+    sightings.see(at(0, thing(7, "car")))
+    sightings.see(at(1, replace(thing(7, "car"), attributes=[said("oracle")])))
+    sightings.see(at(2, replace(thing(7, "car"), attributes=[said("track")])))
+    sightings.see(at(20, thing(8, "bus")))
+    sightings.see(at(60))
+    told = [
+        (each.kind, each.track, each.label, round((each.at_s or 0) - AT.timestamp(), 3)) for each in sightings.latest
+    ]
+    # in the order in which it happened: that 7 had left was known after 8 had come
+    assert told == [
+        ("left", 8, "bus", 2.0),
+        ("came", 8, "bus", 2.0),
+        ("left", 7, "van", 0.2),
+        ("named", 7, "van", 0.1),
+        ("came", 7, "car", 0.0),
+    ]
+
+
+def at(seq: int, *found: Any) -> Any:
+    """A result of a frame that was captured when its number says."""
+    of = result(seq, *found)
+    return replace(of, frame=replace(of.frame, captured_at=AT + timedelta(seconds=seq / 10)))
 
 
 def test_what_happens_at_zones_and_lines_is_listed_among_them_when_it_happened() -> None:
     board = Board()
     board.came(result(0, thing(7, "car")))
     cross = event(type="cross", track_id=7, label="car", line="kerb", direction="left_to_right", at_media_time_s=0.4)
-    for found in (cross, event(type="leave", zone="yard" * 100), event(type="new"), event("nobody", type="enter")):
+    later = AT + timedelta(seconds=0.7)
+    cross = replace(cross, captured_at=later)
+    leave = event(type="leave", zone="yard" * 100, captured_at=later)
+    old = event(type="enter", zone="yard", captured_at=None)
+    for found in (leave, cross, event(type="new"), event("nobody", type="enter"), old):
         board.event_found(found)
     shown = board.stream("yard")
     assert shown is not None
-    left, crossed, came = shown["events"]
+    left, crossed, came, entered = shown["events"]
+    assert (entered["kind"], entered["at"]) == ("enter", None)
+    assert crossed["at"] == pytest.approx(AT.timestamp() + 0.4)
     assert (crossed["kind"], crossed["place"], crossed["media_time_s"]) == ("cross", "kerb left to right", 0.4)
     assert (left["kind"], len(left["place"]), left["media_time_s"]) == ("leave", 60, 0.7)
     assert (came["kind"], came["place"]) == ("came", "")
@@ -272,5 +295,10 @@ def test_a_file_whose_frames_wait_is_never_late() -> None:
     for stream in ("clip", "gate"):
         board.came(result(0, stream=stream, plan=plan))
     clip, gate = board.wall()["tiles"]
+    words = [board.stream(stream)["explained"][-1] for stream in ("clip", "gate")]  # type: ignore[index]
+    assert words == [
+        "It took 400 ms from capture to result.",
+        "It took 400 ms from capture to result, too late for 250 ms.",
+    ]
     assert (clip["slo_ms"], clip["late"], clip["latency_ms"]) == (None, None, 400)
     assert (gate["slo_ms"], gate["late"]) == (250, 1)

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
 from aiohttp import ClientSession, web
 
@@ -22,7 +23,7 @@ from pipelines.observe.live.who import WHO
 from pipelines.observe.live.words import Look
 from pipelines.observe.web.listen import Listen
 from pipelines.observe.web.server import serving
-from tests.operators.publish.messages import AT, result
+from tests.operators.publish.messages import AT, result, thing
 from tests.pipelines.observe.plans import specialised
 from tests.turns import until
 
@@ -130,6 +131,23 @@ async def test_readers_who_leave_before_the_answer_begins_leave_no_line_in_the_l
         await asyncio.wait_for(gone.wait(), 10)
         assert len(page.viewers) == 0
     assert not caplog.records
+
+
+async def test_pictures_of_events_are_served() -> None:
+    page, name = Page("street"), "a/b c?&"
+    async with open_page(page) as (client, url):
+        page.board.came(result(0, thing(1), stream=name))
+        with page.viewers.looking(None):
+            page.pictures.offer(result(1, thing(1), stream=name), lambda: np.zeros((60, 80, 3), np.uint8))
+            await page.pictures.settled()
+        async with client.get(f"{url}/thumbnail", params={"stream": name, "number": "1"}) as answer:
+            assert (answer.status, answer.headers["Content-Type"]) == (200, "image/jpeg")
+            assert (await answer.read()).startswith(b"\xff\xd8")
+        for stream, number in ((name, "2"), ("other", "1"), (name, "x"), (name, "-1"), (name, "9" * 99), (name, "")):
+            async with client.get(f"{url}/thumbnail", params={"stream": stream, "number": number}) as answer:
+                assert answer.status == 404
+        async with client.get(f"{url}/thumbnail") as answer:
+            assert answer.status == 404
 
 
 async def test_too_many_viewers_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

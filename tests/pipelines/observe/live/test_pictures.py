@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from operators.frames.codec import encode_frame
-from operators.wire.schema import Result
+from operators.wire.schema import BoundingBox, Result, StreamStatus
 from pipelines.observe.live import pictures
+from pipelines.observe.live.board import Board
 from pipelines.observe.live.pairs import Pairs
 from pipelines.observe.live.pictures import AT_ONCE, Pictures
 from pipelines.observe.live.viewers import MOST_VIEWERS, MOST_WAITING, TooManyViewers, Viewer, Viewers
 from serving.common.tensors import Image
-from tests.operators.publish.messages import picture, result, thing
+from tests.operators.publish.messages import AT, picture, result, thing
 
 
 class Studio:
@@ -25,8 +28,10 @@ class Studio:
 
     def __init__(self, streams: int = 1) -> None:
         self.now_s, self.loaded = 0.0, 0
-        self.viewers = Viewers()
-        self.pictures = Pictures(self.viewers, lambda: streams, lambda: self.now_s)
+        self.viewers, self.board = Viewers(), Board(lambda: self.now_s)
+        for number in range(streams):
+            self.board.in_state(StreamStatus(stream=f"s{number}", run="r", state="running", uri="", at=AT))
+        self.pictures = Pictures(self.viewers, self.board, lambda: self.now_s)
 
     async def offer(self, of: Result, width: int = 64) -> None:
         self.pictures.offer(of, lambda: self._load(width))
@@ -131,6 +136,58 @@ async def test_the_frame_is_taken_as_it_is_and_nobody_waits() -> None:
         await studio.pictures.take(picture(of), of)
         await studio.pictures.settled()
         assert len(await shown(viewer)) == 1
+
+
+async def test_events_get_a_thumbnail_of_their_object_while_somebody_looks() -> None:
+    studio = Studio()
+    for seq in range(3):
+        studio.board.came(result(seq, thing(1, "car"), stream="yard"))
+        await studio.offer(result(seq, thing(1, "car")), width=640)
+        studio.now_s += 1
+    assert studio.board.thumbnail("yard", 1) is None
+    with studio.viewers.looking("gate"):
+        await studio.offer(result(3, thing(2, "car")), width=640)  # another object
+        assert studio.board.thumbnail("yard", 1) is None
+        await studio.offer(result(4, thing(1, "car")), width=640)
+        await studio.offer(result(5, thing(1, "car")), width=640)  # it has one
+    jpeg = studio.board.thumbnail("yard", 1)
+    assert jpeg is not None
+    assert cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR).shape == (128, 128, 3)
+    assert studio.loaded == 1
+    studio.board.came(result(90, thing(3)))
+    left, _ = (each for each in shown_events(studio.board) if each["kind"] in ("left", "came") and each["track"] == 1)
+    assert (left["kind"], left["thumbnail"]) == ("left", 1)
+    assert studio.board.thumbnail("yard", left["number"]) == jpeg
+    assert studio.board.thumbnail("nobody", 1) is None
+
+
+def shown_events(board: Board) -> list[dict[str, Any]]:
+    view = board.stream("yard")
+    assert view is not None
+    return list(view["events"])
+
+
+@pytest.mark.parametrize("corners", [(-1.0, -1.0, -0.5, -0.5), (2.0, 0.2, 2.0, 0.4), (0.5, 0.5, 0.5, 0.5)])
+async def test_an_object_outside_the_picture_has_no_thumbnail(corners: tuple[float, ...]) -> None:
+    studio = Studio()
+    box = BoundingBox(**dict(zip(("x_min", "y_min", "x_max", "y_max"), corners, strict=True)))
+    found = replace(thing(1), detection=replace(thing(1).detection, bounding_box=box))
+    with studio.viewers.looking(None) as viewer:
+        for seq in range(3):
+            studio.board.came(result(seq, found))
+            await studio.offer(result(seq, found))
+        assert await shown(viewer)
+    assert [each["thumbnail"] for each in shown_events(studio.board)] == [0]
+
+
+async def test_thumbnails_are_throttled() -> None:
+    studio = Studio()
+    with studio.viewers.looking("elsewhere"):
+        for seq in range(100):
+            studio.now_s = seq / 20
+            studio.board.came(result(seq, thing(seq), media_time_s=0.0))
+            await studio.offer(result(seq, thing(seq)))
+    assert 20 <= studio.loaded <= 26  # five a second
 
 
 def test_viewers_are_bounded() -> None:
