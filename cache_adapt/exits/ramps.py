@@ -6,7 +6,7 @@ would leave there than at the next exit further on, together with those of earli
 its utility, and the place with the highest bound is tried, its threshold closed until the next tuning.
 
 While streams run, places are chosen when caches are built or trained anew; where their answers are released, those with
-a negative utility are not asked (``caches/retune.py``).
+a negative utility are not asked (``caches/retune.py``). Nothing calls ``adjusted`` yet.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Selection without naming a model: from requirements to the variant that meets them (Romero et al., 2021, §4.1).
 
 The least loaded Active variant that meets the requirements is taken; else the Inactive one that is loaded and done
-soonest; else the one that comes closest, with the reason. Overloaded and Interfered variants get no more work while
-there is any other.
+soonest; else the one that comes closest, with the reason. Overloaded and Interfered variants are taken only where there
+is no other. States and loads are the caller's to know: ``sluice models select`` calls all variants Inactive.
 """
 
 from __future__ import annotations

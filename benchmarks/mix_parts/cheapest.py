@@ -3,8 +3,8 @@
 With nothing running yet (N = 0) and no weight on loading (λ = 0), the paper's integer program reads: choose how many
 instances δ of each variant to run, so that the cost Σ C·δ is least, the saturation throughputs cover the load,
 Σ Q·δ ≥ L × slack, and only variants run whose inference latency T is within the SLO S. HiGHS solves it exactly; where
-it does not finish within a time limit, its best mix so far or that of a heuristic is taken. It is for whoever sizes a
-deployment: no part of a worker starts or ends instances.
+it does not finish within a time limit, its best mix so far or that of a heuristic is taken. No part of the product
+starts or ends instances.
 """
 
 from __future__ import annotations
