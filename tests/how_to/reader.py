@@ -28,7 +28,7 @@ class Reader:
     def __init__(self, page: str, folder: Path, *, changes: tuple[str, ...] = (), **environ: str) -> None:
         """``changes``: folders of the checkout that the page changes; ``environ``: settings of Sluice."""
         self.folder = folder / "checkout"
-        self._blocks = [each for each in _blocks(page) if each[0] not in SHOWN]
+        self._blocks = [each for each in _blocks(ROOT / "docs" / "how-to" / f"{page}.md") if each[0] not in SHOWN]
         self._page = page
         self._running = ExitStack()
         clean = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
@@ -52,6 +52,15 @@ class Reader:
         """Put the next block into a file of the checkout."""
         path = self.folder / name
         path.write_text(self.block(language), encoding="utf-8")
+        return path
+
+    def yard(self, clip: Path) -> Path:
+        """Write the query that several pages call ``yard.yaml``: README's, on a clip in place of its camera."""
+        (query,) = [
+            content for _, content in _blocks(ROOT / "README.md") if content.startswith("version: 1\nname: yard")
+        ]
+        path = self.folder / "yard.yaml"
+        path.write_text(re.sub('uri: "rtsp:[^"]*"', f'uri: "{clip}"', query), encoding="utf-8")
         return path
 
     def commands(self, changed: Mapping[str, str] | None = None) -> list[str]:
@@ -122,5 +131,5 @@ class Running:
         self.process.wait()
 
 
-def _blocks(page: str) -> list[tuple[str, str]]:
-    return re.findall(r"^```(\w*)\n(.*?)^```$", text(ROOT / "docs" / "how-to" / f"{page}.md"), re.M | re.S)
+def _blocks(page: Path) -> list[tuple[str, str]]:
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text(page), re.M | re.S)
