@@ -41,6 +41,10 @@ class Call:
     """What the node's model has computed of regions that a shortcut has passed on; None where it begins with them."""
     ahead: Ahead | None = None
     """The frames that wait behind this one; None where the stream is analysed frame by frame as it comes."""
+    skipped: bool | None = None
+    """Set by a detector that may skip frames: whether it did not run on this one."""
+    window: int | None = None
+    """Set by it where it looked ahead: the first frame, by ``seq``, of those that it planned together."""
 
     @property
     def model(self) -> str | None:

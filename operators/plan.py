@@ -36,6 +36,16 @@ class Rung(NamedTuple):
     """Seconds that it seldom exceeds for one object."""
 
 
+class Past(NamedTuple):
+    """What a recording says that the node's detector did on the frame, if it has ``when: needed``: it does so again."""
+
+    skipped: bool
+    window: Sequence[bool] = ()
+    """Where frames were planned together from this one on: of each, this one first, whether it was detected."""
+    until_s: float = 0.0
+    """Media time of the last of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What one node should do for one frame."""
@@ -57,6 +67,8 @@ class Decision:
     """The policy that decided, where no model has the time."""
     proving: frozenset[str] = frozenset()
     """Models that may not answer yet, and are to be compared with the oracle, unseen."""
+    past: Past | None = None
+    """What was done on the frame before, where it is replayed; None: the node decides."""
 
     def allows(self, kind: AuditedKind) -> bool:
         """Whether shortcuts of this kind may answer."""

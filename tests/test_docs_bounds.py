@@ -17,7 +17,7 @@ from operators.audits import streams
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
 from operators.capture.spec import CaptureSpec
 from operators.detect import decoding
-from operators.frames.codec import JPEG_QUALITY, MAX_HEADER_BYTES
+from operators.frames.codec import JPEG_QUALITY, KEPT_QUALITY, MAX_HEADER_BYTES
 from operators.frames.image_limits import (
     DECODED_BYTES_PER_PIXEL,
     DECODING_BYTES_PER_PIXEL,
@@ -314,7 +314,7 @@ SAID = {
         f"begins up to {preroll.SPAN_S:.0f} s of media time before an event",
         f"and ends {record_window.AFTER_S:.0f} s after the last one",
         f"or after {layout.MOST_FRAMES} frames",
-        f"JPEGs of quality {recorder.QUALITY}",
+        f"JPEG of quality {KEPT_QUALITY}",
         f"at most {record_window.SHARE * 100:.0f} % of the process's processor time (and "
         f"{record_window.ALLOWANCE_S:.0f} s",
         f"`--record-mb` ({options.RECORD_MB} by default)",

@@ -19,7 +19,11 @@ from serving.common.tensors import Image
 from serving.errors import Malformed, SluiceError
 
 JPEG_QUALITY = 85
+KEPT_QUALITY = 95
+"""In recordings: what a network finds in the picture should be nearly what it finds in the source."""
 
+JPEG_KEY = "jpeg"
+"""The name of the header, within a process, of the JPEG that raw pixels were decoded from."""
 MAX_HEADER_BYTES = 32 << 10
 """Largest frame header, with every field as long as it may be."""
 
@@ -55,7 +59,13 @@ def encode_frame(frame: Frame, encoding: Encoding) -> tuple[FrameHeader, bytes |
     header = frame.header
     if header.encoding != encoding:
         header = msgspec.structs.replace(header, encoding=encoding)
-    return header, _encode_jpeg(frame.image) if encoding == "jpeg" else _raw(frame.image)
+    return header, _encode_jpeg(frame.image, JPEG_QUALITY) if encoding == "jpeg" else _raw(frame.image)
+
+
+def as_jpeg(frame: Frame) -> Frame:
+    """The frame as it is once it has been a JPEG, for recordings: so what is analysed is what is kept. Milliseconds."""
+    jpeg = _encode_jpeg(frame.image, KEPT_QUALITY)
+    return Frame(frame.header, _decode_jpeg(frame.header, jpeg), jpeg)
 
 
 def read_header(headers: Headers) -> FrameHeader:
@@ -82,9 +92,15 @@ def _size(raw: bytes) -> str:
     return f"of {len(raw)} bytes, beyond {MAX_HEADER_BYTES}" if raw else "empty"
 
 
-def decode_frame(header: FrameHeader, data: bytes | memoryview) -> Frame:
-    """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread."""
-    return Frame(header, _decode_jpeg(header, data) if header.encoding == "jpeg" else _view_bgr(header, data))
+def decode_frame(header: FrameHeader, data: bytes | memoryview, jpeg: bytes | None = None) -> Frame:
+    """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread.
+
+    ``jpeg``: what raw pixels were decoded from.
+    """
+    if header.encoding != "jpeg":
+        return Frame(header, _view_bgr(header, data), jpeg)
+    jpeg = bytes(data)
+    return Frame(header, _decode_jpeg(header, jpeg), jpeg)
 
 
 def _explain(raw: bytes, error: Malformed) -> FrameError:
@@ -98,8 +114,8 @@ def _explain(raw: bytes, error: Malformed) -> FrameError:
     return FrameError("bad_header", f"the header {FRAME_HEADER_KEY!r} is wrong: {error}")
 
 
-def _encode_jpeg(image: Image) -> bytes:
-    encoded, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+def _encode_jpeg(image: Image, quality: int) -> bytes:
+    encoded, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not encoded:
         raise FrameError("undecodable_image", f"an image of shape {image.shape} cannot become a JPEG")
     return bytes(data)
@@ -109,9 +125,9 @@ def _raw(image: Image) -> memoryview:
     return np.ascontiguousarray(image).data.cast("B").toreadonly()
 
 
-def _decode_jpeg(header: FrameHeader, data: bytes | memoryview) -> Image:
+def _decode_jpeg(header: FrameHeader, data: bytes) -> Image:
     try:
-        info = inspect_jpeg(bytes(data))
+        info = inspect_jpeg(data)
     except ValueError as error:
         raise FrameError("undecodable_image", str(error)) from None
     _check(header, info)

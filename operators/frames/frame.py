@@ -19,6 +19,8 @@ class Frame:
 
     header: FrameHeader
     image: Image
+    jpeg: bytes | None = None
+    """The JPEG that the image was decoded from, where it was."""
 
     @property
     def stream(self) -> str:

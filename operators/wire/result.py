@@ -103,6 +103,10 @@ class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
     """The reason in words."""
     declined: Annotated[dict[Label, Text], Meta(max_length=bounds.MOST_LISTED)] = {}
     """Parts of the plan that the node did not obey, and why: ``variant``, or a kind of shortcut."""
+    skipped: bool | None = None
+    """Whether the detector did not run on the frame, and its objects were moved; None: it runs on every frame."""
+    window: Seq | None = None
+    """The first frame, by ``seq``, of those that were planned together by looking ahead; None: decided as it came."""
 
 
 class Plan(msgspec.Struct, kw_only=True, frozen=True):

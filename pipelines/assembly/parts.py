@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.environment import backend
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import FinalStep, Surroundings
+from pipelines.planning.planner import Planner
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.nodes import is_planned, learns
 from pipelines.query.query_file import DetectNode, NodeSpec, RecogniseNode
@@ -49,6 +50,8 @@ class Setting:
     observers: Observers = UNOBSERVED
     elsewhere: Elsewhere | None = None
     """Trains heads in place of ``trainer``."""
+    planned_by: Callable[[Planner], Planner] = lambda planner: planner
+    """What stands in front of the query's planner."""
 
 
 @asynccontextmanager
@@ -60,7 +63,8 @@ async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Pa
         await engine.start()
         try:
             async with planner(wanted.dag, engine, setting.clock) as plans:
-                yield Parts(await build_executor(wanted, engine, chains, surroundings, plans), shortcuts)
+                planned_by = setting.planned_by(plans)
+                yield Parts(await build_executor(wanted, engine, chains, surroundings, planned_by), shortcuts)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()

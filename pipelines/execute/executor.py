@@ -151,7 +151,7 @@ class Executor:
         """Run every node in order; returns all regions found, and notes in ``calls`` what nodes were asked to do."""
         seen: dict[str, list[Region]] = {}
         found: list[Region] = []
-        self._planner.begins(self._start(frame.stream, deadline))
+        self._planner.begins(self._start(frame, deadline))
         for node in self._dag.nodes:
             regions = node.select(seen)
             call = calls[node.name] = self._call(frame, node, deadline, seen)
@@ -187,10 +187,10 @@ class Executor:
         urgency = Urgency(deadline, self._droppable(frame.stream), after_s)
         return Call(self._planner.plan(step), urgency, ahead=self._waiting.get(frame.stream))
 
-    def _start(self, stream: str, deadline: float) -> Start:
-        lane = self._lane(stream)
-        now_s, droppable = self.clock.monotonic_s(), self._droppable(stream)
-        return Start(stream, now_s, deadline, droppable, lane.waiting(), lane.crowded)
+    def _start(self, frame: Frame, deadline: float) -> Start:
+        lane = self._lane(frame.stream)
+        now_s, droppable = self.clock.monotonic_s(), self._droppable(frame.stream)
+        return Start(frame.stream, now_s, deadline, droppable, lane.waiting(), lane.crowded, frame.header.id)
 
     def _droppable(self, stream: str) -> bool:
         return self._policies.get(stream) == "drop_late"

@@ -26,4 +26,6 @@ def _decision(call: Call, variant: str) -> NodeDecision:
         budget_ms=None if plan.budget_ms is None else round(plan.budget_ms, DIGITS),
         why=plan.why,
         declined=call.declined,
+        skipped=call.skipped,
+        window=call.window,
     )

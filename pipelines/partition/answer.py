@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from operators.frames.codec import FrameError, decode_frame
+from operators.frames.codec import JPEG_KEY, FrameError, decode_frame
 from operators.frames.frame import Frame
 from operators.wire import bounds
 from operators.wire.schema import DeadLetter, FrameHeader, Outcome, Result, from_json, to_json
@@ -88,7 +88,8 @@ def without_objects(result: Result, explanation: str) -> Result:
 async def _answer(message: Message, header: FrameHeader, analyser: Analyser) -> Answer:
     if header.encoding == "none":
         return Answer(analyser.unanalysed(header, "dropped", header.cause or "dropped by capture"))
-    result = await analyser.submit(header, lambda: decode_frame(header, message.value or b""))
+    jpeg = dict(message.headers).get(JPEG_KEY)
+    result = await analyser.submit(header, lambda: decode_frame(header, message.value or b"", jpeg))
     if result.cause is not None:
         result = msgspec.structs.replace(result, cause=_cause(result.cause))
     if result.outcome == "failed":

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from operators.base import Call
 from operators.plan import Decision
+from operators.wire.schema import FrameId
 
 
 class Start(NamedTuple):
@@ -24,6 +25,7 @@ class Start(NamedTuple):
     """Deadlines of the stream's frames that wait behind it, in their order."""
     crowded: bool
     """Whether so many wait that the next ones may find no room."""
+    frame: FrameId | None = None
 
 
 class Step(NamedTuple):

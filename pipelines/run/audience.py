@@ -41,6 +41,8 @@ class Audience:
     """Who takes frames with their results."""
     tellers: Sequence[Direct]
     station: Station | None
+    keeps_frames: bool = False
+    """Whether frames are recorded."""
     events: EventLog | None = None
     totals: Totals = field(default_factory=Totals)
     """What events add up to."""
@@ -76,7 +78,7 @@ def audience(
     curious: list[Recorder | Direct] = [*recording, *tellers]
     final_steps += [each.take for each in curious]
     watching = [counts, progress, *(station.observers if station else ()), *curious, *observers]
-    found = Audience(counts, Observers(watching), sinks, final_steps, tellers, station)
+    found = Audience(counts, Observers(watching), sinks, final_steps, tellers, station, bool(recording))
     if outputs.events is not None or query.layout or curious:
         found.events = event_log(query, outputs.events, found.totals, found.observers, files)
         sinks.append(found.events)

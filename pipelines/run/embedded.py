@@ -46,8 +46,9 @@ class EmbeddedRun:
         sinks: Sequence[Sink],
         observers: Observers = UNOBSERVED,
         ahead: Collection[str] = (),
+        recorded: bool = False,
     ) -> None:
-        """``ahead``: streams that are looked ahead in."""
+        """``ahead``: streams that are looked ahead in; ``recorded``: whether frames are kept."""
         self._query = query
         self._specs = specs
         self._sinks = sinks
@@ -57,7 +58,7 @@ class EmbeddedRun:
         self._max_bytes = max(MAX_BYTES, decoded_memory()) if ahead else MAX_BYTES
         """Bound on raw frames in flight; a partition's log must hold as much."""
         self._settled = asyncio.Event()
-        self._feed = Feed(self._broker, TOPICS.frames, self._max_bytes, ahead)
+        self._feed = Feed(self._broker, TOPICS.frames, self._max_bytes, ahead, recorded)
         self._window = max(WINDOW, FRAMES_AHEAD * len(ahead) + FRAMES_IN_FLIGHT * len(specs))
         """Partitions are shared, and no stream may wait for frames that stand behind others' in vain."""
 

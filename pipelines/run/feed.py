@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection
 from typing import NamedTuple
 
-from operators.frames.codec import encode_frame
+from operators.frames.codec import JPEG_KEY, as_jpeg, encode_frame
 from operators.frames.frame import Frame
 from operators.transports.local_broker import LocalBroker
 from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, FrameId, Result, to_json
@@ -30,11 +30,15 @@ class _Sent(NamedTuple):
 class Feed:
     """Frames sent and not yet answered. ``emit`` and ``drop`` are for capture threads, ``settle`` for the loop."""
 
-    def __init__(self, broker: LocalBroker, topic: str, max_bytes: int, ahead: Collection[str] = ()) -> None:
-        """``ahead``: streams that are looked ahead in, whose frames wait for those behind them."""
+    def __init__(
+        self, broker: LocalBroker, topic: str, max_bytes: int, ahead: Collection[str] = (), recorded: bool = False
+    ) -> None:
+        """``ahead``: streams that are looked ahead in, whose frames wait for those behind them.
+
+        ``recorded``: whether frames are kept, so that they go as their JPEGs show them."""
         self._broker = broker
         self._topic = topic
-        self._ahead = ahead
+        self._ahead, self._recorded = ahead, recorded
         self._credits = Credits(self._most, max_bytes)
         self._in_flight: dict[FrameId, _Sent] = {}
         self._sending = threading.Lock()
@@ -46,9 +50,11 @@ class Feed:
 
     def emit(self, frame: Frame) -> None:
         """Wait until the frame may go, then send its pixels, which must not change any more."""
-        size = frame.image.nbytes
+        if self._recorded:
+            frame = as_jpeg(frame)
+        size = frame.image.nbytes + len(frame.jpeg or b"")
         if self._credits.take(frame.stream, size):
-            self._send(*encode_frame(frame, "bgr24"), size)
+            self._send(*encode_frame(frame, "bgr24"), size, frame.jpeg)
 
     def drop(self, header: FrameHeader) -> None:
         """Send the header of a sampled frame for whose image there was no room: it becomes a ``dropped`` result."""
@@ -69,8 +75,8 @@ class Feed:
     def _most(self, stream: str, size_bytes: int) -> int:
         return max(FRAMES_IN_FLIGHT, in_memory(size_bytes) if stream in self._ahead else 0)
 
-    def _send(self, header: FrameHeader, image: bytes | memoryview, size: int) -> None:
-        headers = ((FRAME_HEADER_KEY, to_json(header)),)
+    def _send(self, header: FrameHeader, image: bytes | memoryview, size: int, jpeg: bytes | None = None) -> None:
+        headers = ((FRAME_HEADER_KEY, to_json(header)), *(() if jpeg is None else ((JPEG_KEY, jpeg),)))
         with self._sending:
             partition, record = self._broker.append(self._topic, header.stream.encode(), image, headers)
             self._in_flight[header.id] = _Sent(size, partition, record.offset)

@@ -65,7 +65,7 @@ async def _run(
 ) -> tuple[Shortcuts, SourceError | None]:
     """What shortcuts did, and what went wrong with a source: the report of the other streams is worth having."""
     query, observers, station = wanted.query, listening.observers, listening.station
-    run = EmbeddedRun(query.name, specs, listening.sinks, observers, streams_ahead(query))
+    run = EmbeddedRun(query.name, specs, listening.sinks, observers, streams_ahead(query), listening.keeps_frames)
     setting = Setting(ThreadSpecializer(), listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers)
     async with listening.attending(), assembled(wanted, setting) as parts:
         if station is not None:

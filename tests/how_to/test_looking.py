@@ -54,3 +54,21 @@ def test_a_node_is_specialised(tmp_path: Path, data_dir: Path) -> None:
         profiled, listed = reader.commands()
         assert "vehicle-type-compact-features" in reader.run(profiled)
         assert "vehicle-type" in reader.run(listed)
+
+
+def evidence(folder: Path) -> list[Path]:
+    return sorted(folder.glob("evidence/0*/results.jsonl"))
+
+
+@pytest.mark.data
+def test_a_recording_is_replayed(tmp_path: Path, data_dir: Path) -> None:
+    yolox_nano(tmp_path / "models", data_dir)
+    with Reader("replay", tmp_path, SLUICE_MODELS=str(tmp_path / "models")) as reader:
+        query = reader.yard(data_dir / "videos" / "person-bicycle-car-detection.mp4")
+        (reader.folder / "yard-new.yaml").write_text(query.read_text().replace("labels: [car,", "labels: [person,"))
+        record, again, changed = reader.commands()
+        reader.run(record)
+        assert evidence(reader.folder)
+        assert "0.0% of the objects have changed: within" in reader.run(again)
+        assert "more than the 2.0%" in reader.run(changed, status=1)
+        assert list((reader.folder / "pictures").glob("*.jpg"))

@@ -31,7 +31,9 @@ class LookAhead:
 
     async def plan(self, view: StreamView, frame: Frame, call: Call, every: int, tally: Tally) -> bool:
         """Plan the frame that was looked at last and those that follow it; False where too few follow."""
-        frames = await self._gathered(view, frame, call.ahead, every)
+        past, begun_s = call.plan.past, frame.media_time_s - view.step_s
+        until_s = begun_s + window_s(every) - MOMENT_S if past is None else past.until_s
+        frames = await self._gathered(frame, call.ahead, until_s)
         if len(frames) < FEWEST:
             return False
         window = view.window(frames, every, self._sure)
@@ -47,12 +49,12 @@ class LookAhead:
         tally.ahead += len(frames)
         return True
 
-    async def _gathered(self, view: StreamView, frame: Frame, ahead: Ahead | None, every: int) -> Sequence[Frame]:
+    async def _gathered(self, frame: Frame, ahead: Ahead | None, until_s: float) -> Sequence[Frame]:
         """The frame and those behind it that are as large, to the end of a window."""
         if ahead is None:
             return [frame]
         frames = [frame]
-        for each in await ahead.until(frame.media_time_s - view.step_s + window_s(every) - MOMENT_S):
+        for each in await ahead.until(until_s):
             if each.image.shape != frame.image.shape:
                 break
             frames.append(each)

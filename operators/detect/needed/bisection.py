@@ -77,3 +77,17 @@ class Bisection:
     def _divide(self, first: int, last: int) -> None:
         if last - first > 1:
             self._open.append(Span(first, last))
+
+
+class Repeated(Bisection):
+    """A window as it was divided once before."""
+
+    def __init__(self, times_s: Sequence[float], every: int, detected: Sequence[bool]) -> None:
+        """``detected``: whether each frame behind the first was."""
+        super().__init__(times_s, every)
+        self._detected = detected
+
+    def judge(self, verdict: Verdict) -> None:
+        """Divide the open span where it was divided, whatever was found about it now."""
+        span = self._open[-1]
+        super().judge("cut" if any(self._detected[span.first : span.last - 1]) else "explained")

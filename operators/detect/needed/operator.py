@@ -107,6 +107,7 @@ class DetectWhenNeeded:
         if planned is None:
             planned = Planned(await self._detector.process(frame, regions, call), True)
             stream.view.found(planned.regions)
+        call.skipped, call.window = not planned.detected, planned.window
         if not planned.detected:
             return self._skip(stream, frame, planned.regions)
         stream.tally.detected += 1
@@ -172,6 +173,8 @@ class DetectWhenNeeded:
             stream.view = StreamView(frame.run)
 
     def _may_skip(self, stream: _Stream, call: Call) -> bool:
+        if call.plan.past is not None:
+            return True
         if not call.plan.allows(KIND):
             return False
         if (why := stream.account.why_not()) is not None:
@@ -181,7 +184,9 @@ class DetectWhenNeeded:
 
     async def _look(self, stream: _Stream, frame: Frame, call: Call) -> Planned | None:
         """What is published of a frame, if it is known without that the detector runs on it now."""
-        view, every, patient = stream.view, stream.pace.every, call.ahead is not None
+        view, every, past = stream.view, stream.pace.every, call.plan.past
+        view.when.past = past
+        patient = call.ahead is not None and (past is None or bool(past.window))
         why = await in_thread(partial(_timed, stream.tally, partial(view.look, frame, every, patient)))
         if patient and view.undecided and why in ("motion", "pace"):
             if await self._ahead.plan(view, frame, call, every, stream.tally):

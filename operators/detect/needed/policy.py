@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.detect.needed.changes import COLUMNS, ROWS, Cells
+from operators.plan import Past
 
 Reason = Literal["first", "still", "pace", "unsteady", "motion"]
 """``first``: nothing is known yet; ``still``: nothing has moved for long; ``pace``: so many frames were skipped;
@@ -53,6 +54,8 @@ class When:
     """The rule and its memory for one run of a stream."""
 
     def __init__(self) -> None:
+        self.past: Past | None = None
+        """What is to be done with the frame at hand, where that is known; None: the rule decides."""
         self._now_s = 0.0
         self._detected_s: float | None = None
         self._skipped = 0
@@ -76,6 +79,8 @@ class When:
         self._now_s = now_s
         if self._detected_s is None:
             return "first"
+        if self.past is not None:
+            return None if self.past.skipped or self.past.window else "pace"
         if every <= 1:
             return "pace"
         if self._now_s < self._unsteady_until_s:
@@ -84,6 +89,8 @@ class When:
 
     def decide(self, seen: Seen, every: int) -> Reason | None:
         """Why the detector must run on this frame; None where it need not."""
+        if self.past is not None:
+            return "motion" if self.past.window else None
         if not seen.changed.any():
             return None
         if seen.changed.mean() >= UNSTEADY_SHARE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from operators.detect.needed.carried import boxes_of, shifted
 from operators.detect.needed.changes import Cells, changed_cells, covered_cells
@@ -85,13 +85,15 @@ class StreamView:
             clock.move(frame.media_time_s)
             times_s.append(clock.now_s)
         known = Known(self._before, self.regions, self.when.age_s - self.step_s, self.when.resting)
-        return Window(known, [frame.image for frame in frames], times_s, every, sure)
+        detected = () if self.when.past is None else self.when.past.window
+        return Window(known, [frame.image for frame in frames], times_s, every, sure, detected)
 
     def take(self, window: Window, frames: Sequence[Frame]) -> None:
         """Go on from the end of a window."""
         for frame in frames[1:]:
             self._clock.move(frame.media_time_s)
-        self.planned = {frame.seq: plan for frame, plan in zip(frames, window.planned, strict=True)}
+        planned = zip(frames, window.planned, strict=True)
+        self.planned = {frame.seq: replace(plan, window=frames[0].seq) for frame, plan in planned}
         self.when.looked_ahead(self._clock.now_s)
         self._before, self._latest, self._seen = None, window.end, None
         self._detected(window.regions, window.news)

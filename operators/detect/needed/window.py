@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.detect.needed.bisection import Bisection, Span, Verdict
+from operators.detect.needed.bisection import Bisection, Repeated, Span, Verdict
 from operators.detect.needed.carried import aged, boxes_of, landmarks_in
 from operators.detect.needed.changes import Cells, changed_cells, covered_cells
 from operators.detect.needed.flow import Flow, flow, moved
@@ -41,6 +41,8 @@ class Planned:
 
     regions: list[Region]
     detected: bool
+    window: int | None = None
+    """The first frame of the window, by ``seq``."""
 
 
 Pair = tuple[int, int]
@@ -51,9 +53,16 @@ class Window:
     """One window. ``found`` takes milliseconds: call it in a thread, one call at a time."""
 
     def __init__(
-        self, known: Known, images: Sequence[Image], times_s: Sequence[float], every: int, sure: float
+        self,
+        known: Known,
+        images: Sequence[Image],
+        times_s: Sequence[float],
+        every: int,
+        sure: float,
+        detected: Sequence[bool] = (),
     ) -> None:
-        """``times_s``: of the frame before and of each image; ``every``: the pace; ``sure``: see ``matching``."""
+        """``times_s``: of the frame before and of each image; ``every``: the pace; ``sure``: see ``matching``;
+        ``detected``: the images that were detected, if that is to be repeated."""
         self._sure = sure
         self._images, self.times_s = images, times_s
         self._thumbnails: dict[int, Image] = {0: known.thumbnail}
@@ -65,7 +74,8 @@ class Window:
         self._resting, self._age_s = known.resting, known.age_s
         self.news: Cells = np.zeros_like(known.resting)
         """Cells that changed by the window's end and that no known box covers."""
-        self.bisection = Bisection(times_s, every)
+        is_known = len(detected) == len(images)
+        self.bisection = Repeated(times_s, every, detected) if is_known else Bisection(times_s, every)
         self.planned: list[Planned] = []
         """The regions of each image, once nothing is wanted any more."""
 

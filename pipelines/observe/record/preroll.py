@@ -24,8 +24,8 @@ class Shot:
 
     @property
     def bytes(self) -> int:
-        """Size of the decoded frame."""
-        return self.frame.image.nbytes
+        """Size of the frame, decoded and as it came."""
+        return self.frame.image.nbytes + len(self.frame.jpeg or b"")
 
     @property
     def at_s(self) -> float:

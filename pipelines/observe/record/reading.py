@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from operators.wire.schema import FrameHeader, Result, from_json
@@ -26,6 +27,8 @@ from pipelines.observe.record.layout import (
 from serving.errors import BadInput, Malformed
 
 LARGEST_MANIFEST = 1 << 20
+MOST_STREAMS = 1000
+"""Streams that may be looked ahead in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,13 @@ def episodes(directory: Path) -> list[int]:
     except OSError as error:
         raise BadInput(f"{directory}: cannot be read: {_why(error)}") from None
     return sorted(each for each in found if each is not None)[:MOST_EPISODES]
+
+
+def streams(directory: Path) -> set[str]:
+    """The streams of which there are frames; of many, the first."""
+    firsts = (next(frames(directory, episode), None) for episode in episodes(directory))
+    names = (each.result.stream for each in firsts if each is not None and each.result is not None)
+    return set(islice(dict.fromkeys(names), MOST_STREAMS))
 
 
 def frames(directory: Path, episode: int) -> Iterator[RecordedFrame]:

@@ -13,6 +13,7 @@ from itertools import count
 
 import cv2
 
+from operators.frames.codec import KEPT_QUALITY
 from operators.frames.frame import Frame
 from operators.observer import Observer
 from operators.wire.disagreement import Disagreement
@@ -25,8 +26,6 @@ from serving.common.tensors import Image
 
 log = logging.getLogger(__name__)
 
-QUALITY = 95
-"""JPEG: what a network finds in the picture should be what it found in the frame."""
 MOST_QUEUED = 96 << 20
 """Bytes of decoded frames that wait to be written."""
 
@@ -163,9 +162,9 @@ class Recorder(Observer):
         if isinstance(kept, _Cause):
             self._folder.because(episode, kept.line, None if kept.picture is None else _jpeg(kept.picture))
         else:
-            self._folder.add(episode, _jpeg(kept.frame.image), to_json(kept.result))
+            self._folder.add(episode, kept.frame.jpeg or _jpeg(kept.frame.image), to_json(kept.result))
             self.written += 1
 
 
 def _jpeg(image: Image) -> bytes:
-    return bytes(cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1])
+    return bytes(cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, KEPT_QUALITY])[1])

@@ -80,14 +80,17 @@ class Comparison:
         self.seen = self.lead_in = self.unreadable = 0
         """Frames of the recording, those of them that lead in, and those that cannot be used."""
 
-    def take(self, frame: RecordedFrame, after: Result | None) -> None:
-        """Compare; ``after`` is None where the frame could not be used."""
+    def take(self, frame: RecordedFrame, after: Result | None, whole: bool = True) -> None:
+        """Compare; ``after`` is None where the frame could not be used.
+
+        ``whole``: whether all frames are there that the detector has looked at together with it.
+        """
         self.seen += 1
         before = frame.result
         if before is None or after is None:
             self.unreadable += 1
             return
-        if self._leads_in(frame.episode, before) or before.outcome != "analysed":
+        if self._leads_in(frame.episode, before) or before.outcome != "analysed" or not whole:
             self.lead_in += 1
             return
         of = self._of(before.stream)

@@ -9,7 +9,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from operators.frames.codec import Encoding, FrameError, decode_frame, dropped_header, encode_frame, read_header
+from operators.frames.codec import (
+    Encoding,
+    FrameError,
+    as_jpeg,
+    decode_frame,
+    dropped_header,
+    encode_frame,
+    read_header,
+)
 from operators.frames.frame import Frame, frame_of
 from operators.wire.schema import FrameHeader, FrameId, from_json, to_json
 
@@ -137,3 +145,13 @@ def test_a_header_without_image_is_no_frame(frame: Frame) -> None:
     header: FrameHeader = msgspec.structs.replace(encode_frame(frame, "bgr24")[0], encoding="none")
     with pytest.raises(FrameError):
         decode_frame(header, b"")
+
+
+def test_a_frame_that_is_kept_looks_as_its_jpeg_does(frame: Frame) -> None:
+    noisy = frame_of(frame.header.id, np.random.default_rng(1).integers(0, 255, (48, 64, 3), np.uint8))
+    kept = as_jpeg(noisy)
+    assert kept.jpeg is not None
+    assert not np.array_equal(kept.image, noisy.image)
+    again = decode_frame(msgspec.structs.replace(kept.header, encoding="jpeg"), kept.jpeg)
+    assert np.array_equal(again.image, kept.image)
+    assert again.jpeg == kept.jpeg

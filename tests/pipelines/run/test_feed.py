@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 
+import cv2
 import numpy as np
 
-from operators.frames.codec import read_header
+from operators.frames.codec import JPEG_KEY, read_header
 from operators.testing.builders import make_frame
 from operators.transports.local_broker import LocalBroker
 from operators.wire.schema import FrameInfo, Plan, Result
@@ -57,3 +58,16 @@ def test_a_stream_that_is_looked_ahead_in_may_have_many_frames_in_flight() -> No
     thread.start()
     thread.join(30)
     assert broker.end(("frames", 0)) == FRAMES_AHEAD
+
+
+def test_frames_that_are_recorded_go_with_the_jpeg_that_they_were() -> None:
+    broker = LocalBroker()
+    broker.create_topic("frames", max_bytes=1 << 20)
+    noise = np.random.default_rng(1).integers(0, 255, (8, 8, 3), np.uint8)
+    Feed(broker, "frames", 1 << 20, recorded=True).emit(make_frame(0, 0.0, noise, "near"))
+    (record,) = broker.read("test", ("frames", 0), 0, 1)
+    jpeg = dict(record.headers)[JPEG_KEY]
+    assert jpeg is not None
+    shown = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+    assert bytes(record.value or b"") == shown.tobytes()
+    assert shown.tobytes() != noise.tobytes()

@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 import pytest
 
+from operators.frames.codec import decode_frame, encode_frame
 from operators.wire.disagreement import Disagreement
 from operators.wire.schema import Event, from_json
 from pipelines.observe.record import recorder as recording_part
@@ -20,7 +21,7 @@ from pipelines.observe.record.folder import Folder
 from pipelines.observe.record.reading import episodes, frames, read_manifest
 from pipelines.observe.record.recorder import recorders
 from serving.errors import BadInput
-from tests.operators.publish.messages import thing
+from tests.operators.publish.messages import picture, result, thing
 from tests.pipelines.observe.forward.notes import count_note, event
 from tests.pipelines.observe.record.scenes import disagreement, play, record, recording
 
@@ -31,6 +32,15 @@ def kept(directory: Path) -> dict[int, list[int]]:
     for episode in episodes(directory):
         found[episode] = [each.result.seq for each in frames(directory, episode) if each.result is not None]
     return found
+
+
+async def test_a_frame_that_came_as_a_jpeg_is_kept_as_it_came(tmp_path: Path) -> None:
+    found = result(0)
+    header, jpeg = encode_frame(picture(found, grey=77), "jpeg")
+    with recorders(recording(tmp_path / "kept")) as (recorder,):
+        await recorder.take(decode_frame(header, jpeg), found)
+        recorder.event_found(event(seq=0, media_time_s=0.0))
+    assert [each.jpeg for each in frames(tmp_path / "kept", 1)] == [jpeg]
 
 
 def test_frames_before_and_after_an_event_are_kept_with_their_results(tmp_path: Path) -> None:
