@@ -30,6 +30,10 @@ class Inference(Protocol):
         """The card of a model; ModelError if there is none."""
         ...
 
+    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
+        """The card with the input that fits pictures of this size, which ``infer`` takes too."""
+        ...
+
     def add_exits(self, model: str, exits: Exits) -> str:
         """The name under which a model is run with exits; its outputs are ``ExitOutputs``."""
         ...

@@ -25,8 +25,10 @@ from serving.errors import ModelError
 from serving.loading.bounds import NetworkBounds
 from serving.loading.loader import Loader, Opener
 from serving.loading.opening import open_group
+from serving.loading.rectangles import Rectangles
 from serving.scheduling.device import DeviceStats
 from serving.scheduling.monitor import UNLOADED, Health
+from serving.scheduling.processor_meter import ProcessorMeter
 from serving.scheduling.requests import Request
 from serving.scheduling.urgency import Urgency
 from serving.variants import profiles
@@ -60,6 +62,7 @@ class Backend:
         self._halves: dict[str, tuple[str, str, Halves, Exits]] = {}
         """By name: networks of features, and models whose first layers these are."""
         self._loader = Loader(bounds or NetworkBounds(), opener, clock, observer)
+        self._rectangles = Rectangles(self.card, self.load)
         self._clock = clock
         self._device = self._loader.device
 
@@ -77,6 +80,13 @@ class Backend:
             variant = parse(model)
             self._cards[model] = sized(self._catalogue.find(variant.model).card, variant)
         return self._cards[model]
+
+    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
+        """The card of a model with the input that fits pictures of this size, and that ``infer`` takes too.
+
+        Its own where the network takes no other; ModelError if there is no such model.
+        """
+        return await self._rectangles.fitted(model, width, height)
 
     def add_exits(self, model: str, exits: Exits) -> str:
         """The name under which a model is run with exits, whose outputs are ``ExitOutputs``; the same exits once.
@@ -117,13 +127,14 @@ class Backend:
     async def infer(
         self, model: str, batch: Array, urgency: Urgency, early: asyncio.Future[list[Array]] | None = None
     ) -> list[Array]:
-        """Outputs for N × … inputs, in the card's order, first axis N.
+        """Outputs for N × … inputs of the card, or of one that was fitted, in the card's order, first axis N.
 
         ``early`` is given the outputs so far where the model's exits release, and have answered for all items before
         their batch has ended; what it has been given stays, whatever comes of the batch. It is never failed.
         Raises ModelError for a batch the network does not take, TooLate for a droppable request that cannot be answered
         in time, OutOfService for a network that did not return, SluiceError where it fails or the backend has stopped.
         """
+        model = self._rectangles.name(model, batch)
         if self._loader.session(model) is not None:
             self._loader.requested(model)
         while (session := self._loader.session(model)) is None:
@@ -146,24 +157,28 @@ class Backend:
 
     def health(self, model: str) -> Health:
         """A model's health, looked at every 2 s at most; ``UNLOADED`` where it is not loaded."""
-        session = self._loader.session(model)
+        session = self._loader.session(self._rectangles.latest(model))
         return UNLOADED if session is None else session.health(self._clock.monotonic_s())
 
     def processor_s(self, model: str) -> float | None:
         """Processor seconds of one item by the newest batches; None where the model is not loaded or has not run."""
-        session = self._loader.session(model)
-        meter = None if session is None else session.processor.get(model)
+        meter = self._meter(model)
         return None if meter is None else meter.item_s
 
     def single_s(self, model: str) -> float | None:
         """Processor seconds of an item that runs alone; None where too few did."""
-        session = self._loader.session(model)
-        meter = None if session is None else session.processor.get(model)
+        meter = self._meter(model)
         return None if meter is None else meter.single_s
 
     def stats(self) -> DeviceStats:
         """A snapshot of the device's counters."""
         return self._device.stats
+
+    def _meter(self, model: str) -> ProcessorMeter | None:
+        """That of the shape in which the model ran last."""
+        name = self._rectangles.latest(model)
+        session = self._loader.session(name)
+        return None if session is None else session.processor.get(name)
 
     def _resolved(self, model: str) -> ResolvedModel:
         if model in self._exits:
@@ -171,6 +186,9 @@ class Backend:
             return replace(resolve(of, self._catalogue, self._artefacts_dir), name=model, exits=exits)
         if model in self._halves:
             return self._half(model)
+        if (shaped := self._rectangles.source(model)) is not None:
+            of, size = shaped
+            return replace(resolve(of, self._catalogue, self._artefacts_dir), name=model, shape=size)
         found = resolve(model, self._catalogue, self._artefacts_dir)
         return replace(found, latency_s=self._known_latency(found))
 

@@ -66,6 +66,7 @@ from pipelines.worker.adapt import inbox, link, process
 from serving.common import untrusted
 from serving.common.backoff import Backoff
 from serving.graphs import taps
+from serving.loading import proofs, rectangles
 from serving.scheduling.schedule import BACKGROUND_S
 from serving.watchdog import abandoned, patience
 from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
@@ -122,6 +123,8 @@ SAID = {
         f"read topics | *{mib(MAX_SET_BYTES)}* |",
         f"| *about {partition.WINDOW}, {mib(partition.WINDOW_BYTES)}* |",
         f"| waiting frames of a stream | *{QUEUED}* |",
+        f"| shapes of pictures in which a detector is loaded, beside its own | *{rectangles.MOST_SHAPES}* |",
+        f"| *{proofs.MOST}, {kib(proofs.LARGEST)}* for each network |",
         f"| connections to the server of a process | *{server.MOST_CONNECTIONS}* |",
         f"| open pages | *{viewers.MOST_VIEWERS}* |",
         f"| messages that wait for one page | *{viewers.MOST_WAITING}*, the newest of a kind |",

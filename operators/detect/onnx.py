@@ -68,7 +68,7 @@ class OnnxDetector:
         if self._inside and not regions:
             return []
         assert call.model is not None
-        card = self._engine.card(call.model)
+        card = await self._card(frame, call.model)
         parents = [region.id for region in regions] if self._inside else [None]
         boxes = [region.box for region in regions] if self._inside else [WHOLE]
         crops = [cut(frame.image, box) for box in boxes]
@@ -91,6 +91,12 @@ class OnnxDetector:
 
     def forget(self, stream: str) -> None:
         """Do nothing: no state is kept between frames."""
+
+    async def _card(self, frame: Frame, model: str) -> ModelCard:
+        """The model's card; for whole frames with the input that fits their shape."""
+        if self._inside:
+            return self._engine.card(model)
+        return await self._engine.fitted(model, frame.width, frame.height)
 
     def _regions(
         self, card: ModelCard, crop: Crop, placement: preprocess.Placement, parent: int | None, found: Detections

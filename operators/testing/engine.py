@@ -36,6 +36,8 @@ class FakeEngine:
         """Processor seconds of one item, by model; a test writes them down."""
         self.opening_s = 0.01
         """Processor seconds to load a model."""
+        self.shapes: dict[tuple[str, int, int], ModelCard] = {}
+        """Cards for pictures of a size, by model, width and height; a test writes them down."""
         self._releasing: set[str] = set()
         self.runs_on: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0.0)
         """Waits for the end of a run whose answers are out; a test may hold it, or have it fail."""
@@ -45,6 +47,10 @@ class FakeEngine:
         if model not in self._models:
             raise ModelError(f"unknown model {model!r}")
         return self._models[model][0]
+
+    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
+        """See ``Inference``: pictures of all shapes are given in the same input, unless a test says otherwise."""
+        return self.shapes.get((model, width, height)) or self.card(model)
 
     def change_card(self, model: str, **changes: object) -> None:
         """Give a model another card: ``changes`` replace keys of the card, or of its input."""

@@ -3,5 +3,5 @@ no engine and no PyTorch.
 
 Read in this order: ``dataflow``, ``shapes``, ``cut_vertices``, ``cut_points``, ``assemble``, ``segments``, ``taps``,
 ``digest``, ``prefix``, ``halves``, ``multiply_adds``, ``fold``, ``exact``, ``factorise``,
-``quantise``, ``rounding``.
+``quantise``, ``rounding``, ``surgery``.
 """

@@ -42,22 +42,6 @@ def with_item_size(model: onnx.ModelProto, size: Sequence[int]) -> onnx.ModelPro
     return model
 
 
-def resized(model: onnx.ModelProto, size: Sequence[int]) -> onnx.ModelProto:
-    """The network for items of another size, in place; shapes that follow from it are open until they are inferred.
-
-    Whether the network can take them is not known before it is opened or its shapes are inferred.
-    """
-    weights = {tensor.name for tensor in model.graph.initializer}
-    (given,) = (value for value in model.graph.input if value.name not in weights)
-    for dim, value in zip(given.type.tensor_type.shape.dim[1:], size, strict=True):
-        dim.dim_value = value
-    for output in model.graph.output:
-        for dim in output.type.tensor_type.shape.dim[1:]:
-            dim.Clear()
-    del model.graph.value_info[:]
-    return model
-
-
 def _per_item(one: TensorSpec, two: TensorSpec | None) -> TensorSpec | None:
     """The spec of a tensor at any batch, from its specs for one item and for two."""
     if one == two:

@@ -1,4 +1,5 @@
 """Which networks are in memory: loaded when they are asked for, evicted where others need their memory.
 
-Read in this order: ``bounds``, ``loader``, ``opening``, ``thread_choice``, ``residency``, ``eviction``.
+Read in this order: ``bounds``, ``loader``, ``opening``, ``rewriting``, ``proofs``, ``rectangles``, ``thread_choice``,
+``residency``, ``eviction``.
 """

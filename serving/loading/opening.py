@@ -20,6 +20,7 @@ from serving.engines.network import EngineNetwork, Network
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.releasing import Releasing
 from serving.errors import ModelError
+from serving.loading.rewriting import rewritten
 from serving.loading.thread_choice import chosen
 from serving.variants.artefacts import ResolvedModel
 from serving.variants.variant import Variant, reference
@@ -72,9 +73,11 @@ def engine_for(variant: Variant, threads: int) -> Engine[bytes]:
 
 
 def _graph(source: ResolvedModel) -> onnx.ModelProto:
+    """The network as it is run; with exits as it was read, since these name its tensors."""
     if source.path == source.entry.path:  # built files were verified by their own sum when they were found
         verify(source.entry)
-    return read_weights(source.path, source.card)
+    model = read_weights(source.path, source.whole_card)
+    return model if source.exits is not None else rewritten(model, source)
 
 
 def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> EngineNetwork:

@@ -57,9 +57,20 @@ class ResolvedModel:
     """Where the network is cut for exits, and who answers there; None: it is run whole."""
     halves: tuple[ResolvedModel, ResolvedModel] | None = field(default=None, compare=False)
     """A network that reads features from the first layers of another, and that one; None: the model runs by itself."""
+    shape: tuple[int, int] | None = None
+    """Width and height of the pictures it is run on; None: as its card says."""
 
     @property
     def card(self) -> ModelCard:
+        """The model's card, with the input that it is run on."""
+        card = self.whole_card
+        if self.shape is None:
+            return card
+        width, height = self.shape
+        return card.model_copy(update={"input": card.input.model_copy(update={"width": width, "height": height})})
+
+    @property
+    def whole_card(self) -> ModelCard:
         """The model's card, with the input that the variant takes."""
         return sized(self.entry.card, self.variant)
 
@@ -166,10 +177,10 @@ def _made(entry: Entry, variant: Variant, calibration: Calibration | None) -> on
 
 def _resized(model: onnx.ModelProto, card: ModelCard, variant: Variant) -> onnx.ModelProto:
     """The network on the card's input; ModelError where it is bound to its own size."""
-    from serving.graphs.shapes import resized, tensor_specs
+    from serving.graphs.surgery.reshape import reshaped, specs_of
 
-    (given,) = (each.name for each in model.graph.input if each.name not in {it.name for it in model.graph.initializer})
-    found = tensor_specs(resized(model, card.input.item_shape), given).get(model.graph.output[0].name)
+    reshaped(model, card.input.height, card.input.width)
+    found = specs_of(model).get(model.graph.output[0].name)
     if found is None or found.shape[1:2] != (cells(card),):
         raise ModelError(f"variant {variant.id!r}: the network is bound to the size that it was exported with")
     return model

@@ -648,3 +648,26 @@ async def test_halves_that_do_not_fit_together_are_refused_when_they_are_loaded(
     backend = Backend(Catalogue([SHIPPED, tmp_path]), bounds=NetworkBounds(threads=1))
     with pytest.raises(ModelError, match="are fed otherwise"):
         await backend.load(backend.add_halves("vehicle-type", made).first)
+
+
+async def test_a_detector_has_a_network_for_each_shape_with_its_own_queue_and_memory(tmp_path: Path) -> None:
+    """The networks are fakes: a real one runs in ``tests/operators/detect/test_onnx.py``."""
+    networks: dict[str, Fake] = {}
+
+    def opened(source: ResolvedModel) -> Fake:
+        assert source.shape == ((416, 256) if "+" in source.name else None)
+        assert source.card.input.width == 416
+        return networks.setdefault(source.name, Fake())
+
+    square = {"width": 416, "height": 416, "resize": "letterbox"}
+    loaded = Recording()
+    async with running(tmp_path, opened, observer=loaded) as backend:
+        mean_model(tmp_path, "one", task="detect", decoding={"kind": "yolox"}, input=square)
+        own, flat = backend.card("one"), await backend.fitted("one", 1280, 720)
+        for card in (own, flat, flat):
+            await backend.infer("one", np.zeros((1, *card.input.item_shape), np.float32), SOON)
+        assert backend.processor_s("one") is not None
+        assert backend.health("one").state is not State.INACTIVE
+    assert flat.input.item_shape == (3, 256, 416)
+    assert {name: len(network.batches) for name, network in networks.items()} == {"one": 1, "one+416x256": 2}
+    assert [name for name, *_ in loaded.calls["model_loaded"]] == ["one+416x256", "one"]

@@ -39,6 +39,10 @@ class SampledEngine:
         """See ``Inference``."""
         return self.inner.card(model)
 
+    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
+        """See ``Inference``."""
+        return await self.inner.fitted(model, width, height)
+
     def add_exits(self, model: str, exits: Exits) -> str:
         """See ``Inference``."""
         return self.inner.add_exits(model, exits)

@@ -20,7 +20,7 @@ from pipelines.environment import catalogue
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
-from pipelines.settings import model_dirs
+from pipelines.settings import cache_dir, model_dirs
 from serving.catalogue.lookup import Catalogue, Entry, user_models, verify
 from serving.catalogue.public import PublicModel, public_model, public_models
 from serving.catalogue.pull import pull as fetch
@@ -41,7 +41,9 @@ command.add_command(split.command)
 @command.command("list")
 @options.models
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of a table.")
-@click.option("--long", "whole", is_flag=True, help="All measured accuracies, with their data.")
+@click.option(
+    "--long", "whole", is_flag=True, help="All measured accuracies, with their data, and shapes that were tried."
+)
 def list_models(models: tuple[Path, ...], as_json: bool, whole: bool) -> None:
     """Show the models that are here and those that can be pulled."""
     rows = list(_rows(catalogue(models)))
@@ -119,6 +121,21 @@ def _described(entry: Entry) -> dict[str, Any]:
         "size_bytes": size_bytes,
         "accuracy": [figure.model_dump() for figure in card.accuracy],
         "directory": str(entry.directory),
+        "changes": _changes(entry),
+    }
+
+
+def _changes(entry: Entry) -> dict[str, str]:
+    """What was found here of the network's simpler form and of its shapes; nothing before it has run."""
+    from serving.loading.proofs import read
+    from serving.variants.artefacts import folder, user_cache
+    from serving.variants.variant import reference
+
+    kept = read(folder(cache_dir() or user_cache(), entry), reference(entry.card.name))
+    return {
+        change: proof.refused or f"the same to {proof.difference:.1g}"
+        for change, proof in kept.found.items()
+        if proof.refused or proof.difference is not None
     }
 
 
@@ -145,10 +162,12 @@ def _figure(each: dict[str, Any]) -> str:
 
 
 def _figures(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Every measured accuracy with what it was measured on."""
+    """Every measured accuracy with what it was measured on, and how a network may be run."""
     for row in rows:
         for each in row.get("accuracy", ()):
             yield f"{row['name']}: {_figure(each)} on {each['dataset']} ({each['split']}), {each['n']} pictures"
+        for change, found in row.get("changes", {}).items():
+            yield f"{row['name']} {change}: {found}"
 
 
 def _bars() -> Progress:

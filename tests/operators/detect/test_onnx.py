@@ -3,11 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from onnx import helper
 
 from operators.base import Handles
+from operators.detect.detections import overlaps
 from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Box
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
@@ -15,7 +17,7 @@ from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
 from serving.loading.bounds import NetworkBounds
-from tests.models import save_graph, write_card
+from tests.models import save_graph, write_card, yolox_nano
 
 CARD = {"task": "detect", "classes": ["cat", "dog"], "decoding": {"kind": "ssd"}}
 CALL = call("pets", 7.0)
@@ -141,6 +143,47 @@ async def test_a_letterboxed_network_answers_in_shares_of_the_frame() -> None:
     engine = pets([([0.0, 0.0, 1.0, 0.5], 0.9, 0.0)], input={"width": 4, "height": 4, "resize": "letterbox"})
     (region,) = await OnnxDetector(engine, "detect", ["pets"]).process(frame, [], CALL)
     assert region.box == Box(0.0, 0.0, 1.0, 1.0)
+
+
+async def test_whole_frames_are_given_in_the_input_that_fits_them_and_regions_in_the_networks_own() -> None:
+    frame = make_frame(image=np.zeros((100, 200, 3), np.uint8))
+    engine = pets([([0.0, 0.0, 1.0, 1.0], 0.9, 0.0)], input={"width": 4, "height": 4, "resize": "letterbox"})
+    own = engine.card("pets")
+    flat = own.model_copy(update={"input": own.input.model_copy(update={"height": 2})})
+    engine.shapes["pets", 200, 100] = flat
+    (region,) = await OnnxDetector(engine, "detect", ["pets"]).process(frame, [], CALL)
+    await OnnxDetector(engine, "faces", ["pets"], inside=True).process(frame, [make_region(0.0, 0.0, 0.5, 0.5)], CALL)
+    assert [batch.shape for _, batch, _ in engine.asked] == [(1, 3, 2, 4), (1, 3, 4, 4)]
+    assert region.box == Box(0.0, 0.0, 1.0, 1.0)
+
+
+async def test_a_real_detector_sees_a_camera_without_the_grey_beside_it(tmp_path: Path, data_dir: Path) -> None:
+    video = cv2.VideoCapture(str(data_dir / "videos" / "street-level.mp4"))
+    video.set(cv2.CAP_PROP_POS_FRAMES, 300)
+    picture = cv2.resize(video.read()[1], (768, 432))
+    engine = Backend(yolox_nano(tmp_path, data_dir), bounds=NetworkBounds(threads=1), artefacts_dir=tmp_path / "cache")
+    await engine.start()
+    detector, ask = OnnxDetector(engine, "detect", ["yolox-nano"]), call("yolox-nano", 0.0)
+    try:
+        found = await detector.process(make_frame(image=picture), [], ask)
+        assert (await engine.fitted("yolox-nano", 768, 432)).input.item_shape == (3, 256, 416)
+        assert engine.processor_s("yolox-nano")
+        square = np.full((768, 768, 3), 114, np.uint8)
+        square[:432] = picture
+        padded = await detector.process(make_frame(image=square), [], ask)
+        assert (await engine.fitted("yolox-nano", 768, 768)).input.item_shape == (3, 416, 416)
+    finally:
+        await engine.stop()
+    firm = [region for region in padded if region.confidence >= 0.5]
+    assert len(firm) >= 2
+    for region in firm:
+        box = Box(region.box.x_min, region.box.y_min * 768 / 432, region.box.x_max, region.box.y_max * 768 / 432)
+        assert any(near.label == region.label and overlap(box, near.box) > 0.9 for near in found)
+
+
+def overlap(one: Box, other: Box) -> float:
+    corners = [np.array([[box.x_min, box.y_min, box.x_max, box.y_max]]) for box in (one, other)]
+    return float(overlaps(*corners)[0, 0])
 
 
 def test_a_label_the_model_does_not_know_is_refused() -> None:

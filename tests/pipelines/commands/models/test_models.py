@@ -11,6 +11,9 @@ from click.testing import CliRunner
 from pipelines.commands.models import command
 from serving.catalogue.public import public_models
 from serving.errors import BadInput, ModelError, Unavailable
+from serving.loading.proofs import proven
+from serving.variants.artefacts import folder
+from serving.variants.variant import reference
 from tests.models import mean_model, write_card
 from tests.real.http_files import serve_files
 
@@ -53,6 +56,22 @@ def test_list_fits_a_terminal_and_tells_all_at_length(tmp_path: Path, monkeypatc
     assert len(lines) == 1 + len(public_models()) + 4
     long = invoke("list", "--long", "--models", str(tmp_path / "m"))
     assert "a-model-with-a-long-name: 0.500 top-1 on set 5 (test), 8 pictures" in long
+
+
+def test_list_tells_in_which_shapes_a_network_was_found_to_say_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
+    entry = mean_model(tmp_path / "m", "net").find("net")
+    directory = folder(tmp_path / "cache", entry)
+    proven(directory, reference("net"), "416x256", lambda: 3e-6)
+    with pytest.raises(ModelError):
+        proven(directory, reference("net"), "416x320", lambda: 0.25)
+    at = ("--models", str(tmp_path / "m"))
+    refused = "its numbers differ by 0.25, more than 0.0001"
+    rows = {row["name"]: row for row in json.loads(invoke("list", "--json", *at))}
+    assert rows["net"]["changes"] == {"416x256": "the same to 3e-06", "416x320": refused}
+    assert f"net 416x320: {refused}" in invoke("list", "--long", *at).splitlines()
 
 
 def test_list_shows_a_broken_model_without_failing(tmp_path: Path) -> None:

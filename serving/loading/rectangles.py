@@ -1,0 +1,133 @@
+"""The shapes in which detectors are run: a picture of 16:9 that is laid into a square leaves 44 % of it grey.
+
+A rectangle shows a picture at the same scale as the network's own input, with as little beside it as the network's
+largest stride allows. Each shape is a network of its own, with its own queue, batches and memory, loaded when the first
+picture comes that it fits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from math import ceil
+
+from serving.catalogue.cards import ImageInput, ModelCard
+from serving.common.tensors import Array
+from serving.errors import OutOfService, SluiceError
+from serving.graphs.surgery.grids import Size
+
+log = logging.getLogger(__name__)
+
+STEPS = (32, 64, 128)
+"""Sides are multiples of the largest stride, which a graph does not say: most networks have the first one."""
+MOST_SHAPES = 4
+"""Shapes of a network beside its own: cameras that change their size do not fill the memory."""
+WORTH = 0.9
+"""A shape with more than this share of the pixels of the network's own input spares too little."""
+
+
+def rectangle(size: ImageInput, width: int, height: int, step: int) -> Size | None:
+    """Return the input that fits pictures of this size; None where the network's own is as good.
+
+    >>> rectangle(ImageInput(width=416, height=416, resize="letterbox"), 1280, 720, 32)
+    Size(width=416, height=256)
+    """
+    if size.resize != "letterbox":
+        return None
+    scale = min(size.width / width, size.height / height)
+    across, down = (step * max(1, ceil(round(side * scale, 3) / step)) for side in (width, height))
+    if across > size.width or down > size.height or across * down > WORTH * size.width * size.height:
+        return None
+    return Size(across, down)
+
+
+def nearest(wanted: Size, known: Sequence[Size]) -> Size | None:
+    """Return the smallest of the shapes that hold the wanted one; None where there is none."""
+    holding = [size for size in known if size.width >= wanted.width and size.height >= wanted.height]
+    return min(holding, key=lambda size: size.width * size.height, default=None)
+
+
+class Rectangles:
+    """The shapes of a process's networks; used from one event loop."""
+
+    def __init__(self, card: Callable[[str], ModelCard], load: Callable[[str], Awaitable[float]]) -> None:
+        """``load``: makes ready the network of a name that ``source`` knows."""
+        self._card, self._load = card, load
+        self._cards: dict[str, dict[Size, ModelCard]] = {}
+        """By model, then by shape; the model's own card where a shape could not be had."""
+        self._names: dict[str, tuple[str, Size]] = {}
+        self._steps: dict[str, Sequence[int]] = {}
+        """By model, where it did not take the first: those that are left to be tried."""
+        self._latest: dict[str, str] = {}
+        """By model: the name of the network that it ran as last."""
+        self._one_at_a_time = asyncio.Lock()
+
+    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
+        """The card of a model with the input that fits pictures of this size; its own where it takes no other."""
+        own, known = self._card(model), self._cards.setdefault(model, {})
+        while steps := self._steps.get(model, STEPS):
+            wanted = rectangle(own.input, width, height, steps[0])
+            if wanted is None:
+                return own
+            if wanted in known:
+                return known[wanted]
+            if len(known) >= MOST_SHAPES:
+                near = nearest(wanted, [*known])
+                return own if near is None else known[near]
+            async with self._one_at_a_time:
+                if wanted not in known and steps == self._steps.get(model, STEPS):
+                    await self._open(model, wanted)
+        return own
+
+    def name(self, model: str, batch: Array) -> str:
+        """The name of the network that runs a batch: a model's, or that of its shape that has the batch's."""
+        taken = model
+        for size, card in self._cards.get(model, {}).items():
+            if card.input.item_shape == batch.shape[1:] and size == (card.input.width, card.input.height):
+                taken = _name(model, size)
+        self._latest[model] = taken
+        return taken
+
+    def latest(self, model: str) -> str:
+        """The name of the network that a model ran as last."""
+        return self._latest.get(model, model)
+
+    def source(self, name: str) -> tuple[str, Size] | None:
+        """The model and the shape that a name stands for; None for a model's own."""
+        return self._names.get(name)
+
+    async def _open(self, model: str, size: Size) -> None:
+        own, name, known = self._card(model), _name(model, size), self._cards[model]
+        self._names[name] = model, size
+        try:
+            await self._load(name)
+        except SluiceError as error:
+            del self._names[name]
+            self._refused(model, size, error)
+            return
+        shaped = own.input.model_copy(update={"width": size.width, "height": size.height})
+        known[size] = own.model_copy(update={"input": shaped})
+        share = size.width * size.height / (own.input.width * own.input.height)
+        log.info("%s is run at %s too, with %.2f of the pixels of its own input", model, _text(size), share)
+
+    def _refused(self, model: str, size: Size, error: SluiceError) -> None:
+        """Go on with larger steps, or with the shapes that could be had, or with the network's own."""
+        own, known = self._card(model), self._cards[model]
+        sides = own.input.width, own.input.height
+        left = [step for step in self._steps.get(model, STEPS)[1:] if not any(side % step for side in sides)]
+        if left and not isinstance(error, OutOfService):
+            self._steps[model] = left
+        elif any(card is not own for card in known.values()):
+            known[size] = own
+        else:
+            self._steps[model] = ()
+            log.info("%s takes pictures of all shapes at %s: %s", model, _text(Size(*sides)), error)
+
+
+def _name(model: str, size: Size) -> str:
+    return f"{model}+{size.width}x{size.height}"
+
+
+def _text(size: Size) -> str:
+    return f"{size.width} × {size.height}"
