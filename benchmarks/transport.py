@@ -102,6 +102,9 @@ class FourMilliseconds:
         """Never for long."""
         return False
 
+    async def settled(self, within_s: float) -> None:
+        """They are not waited for."""
+
     def forget(self, stream: str) -> None:
         """Nothing is known."""
 

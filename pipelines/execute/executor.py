@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -95,6 +96,12 @@ class Executor:
         lane = self._lanes.get(stream)
         return lane is not None and not lane.idle
 
+    async def settled(self, within_s: float) -> None:
+        """Return when no frame is analysed any more, or after so long."""
+        runners = [lane.runner for lane in self._lanes.values() if lane.runner is not None]
+        if runners:
+            await asyncio.wait(runners, timeout=within_s)
+
     def forget(self, stream: str) -> None:
         """Drop what the operators know of a stream: its partition moved away."""
         self._lanes.pop(stream, None)
@@ -162,9 +169,7 @@ class Executor:
                 raise Dropped(LATE) from late
             except Exception as error:
                 failure = f"{node.name}: {type(error).__name__}: {error}"
-                self._log_once(frame.stream, failure)
-                if self._fresh_starts.failed(frame.stream, node.name, error):
-                    self._operators[node.name].forget(frame.stream)
+                self._failed(frame.stream, node.name, failure, error)
                 raise NodeFailed(failure) from error
             self._fresh_starts.went_well(frame.stream, node.name)
             for region in new:
@@ -175,11 +180,15 @@ class Executor:
             self._observer.node_ran(frame.stream, node.name, watch.took_ms(node.name), len(seen[node.name]))
         return found
 
-    def _log_once(self, stream: str, failure: str) -> None:
-        """Log a failure once; the result of every failed frame says it anyway."""
+    def _failed(self, stream: str, node: str, failure: str, error: Exception) -> None:
+        """Log a failure once, since the result of every failed frame says it; drop what may have caused several."""
+        if stream not in self._lanes:
+            return  # it was forgotten while the frame was at the node, which failed for want of it
         if self._logged.get(stream) != failure:
             self._logged[stream] = failure
             log.warning("stream %s: node %s", stream, failure)
+        if self._fresh_starts.failed(stream, node, error):
+            self._operators[node].forget(stream)
 
     def _call(self, frame: Frame, node: DagNode, deadline: float, seen: Mapping[str, Sequence[Region]]) -> Call:
         after_s, idle = self._downstream.after(node.name), self._dag.idle_after(node, seen)

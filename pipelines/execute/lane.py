@@ -46,7 +46,8 @@ class Lane(Generic[T]):
         self._queue: deque[_Entry[T]] = deque()
         self._turn = asyncio.Lock()
         self._room = asyncio.Event()
-        self._runner: asyncio.Task[None] | None = None
+        self.runner: asyncio.Task[None] | None = None
+        """Ends when the lane is idle; None while it is."""
         self._service = ServiceTime()
 
     async def run(self, waiting: WaitingFrame, work: Callable[[], Awaitable[T]]) -> T:
@@ -62,14 +63,14 @@ class Lane(Generic[T]):
             self._queue.append(entry)
         self._drop_late()
         self._set_timer(entry)
-        if self._runner is None:
-            self._runner = loop.create_task(self._drain())
+        if self.runner is None:
+            self.runner = loop.create_task(self._drain())
         return await done
 
     @property
     def idle(self) -> bool:
         """Nothing waits and nothing runs."""
-        return self._runner is None
+        return self.runner is None
 
     def waiting(self) -> list[float]:
         """Deadlines of the frames that wait, in their order."""
@@ -97,8 +98,9 @@ class Lane(Generic[T]):
             entry = self._queue.popleft()
             self._room.set()
             self._cancel_timer(entry)
-            await self._perform(entry)
-        self._runner = None
+            if not entry.done.cancelled():  # else nobody waits for it any more
+                await self._perform(entry)
+        self.runner = None
 
     async def _perform(self, entry: _Entry[T]) -> None:
         started_s = self._clock.monotonic_s()

@@ -32,6 +32,10 @@ class Analyser(Protocol):
         """Whether a frame of the stream waits or is analysed."""
         ...
 
+    async def settled(self, within_s: float) -> None:
+        """Return when no frame is analysed any more, also of those that were given up, or after so long."""
+        ...
+
     def forget(self, stream: str) -> None:
         """Drop the state of a stream whose partition moved away, or that was silent for long."""
         ...

@@ -13,6 +13,9 @@ class MissingFrames:
     [0, 0, 3, 0, 0]
     >>> missing.before(FrameId("gate", "r2", 40))
     0
+    >>> missing.begin_anew()
+    >>> [missing.before(FrameId("gate", "r2", seq)) for seq in (90, 92)]
+    [0, 1]
     """
 
     def __init__(self) -> None:
@@ -28,6 +31,10 @@ class MissingFrames:
             return 0
         self._latest[frame.stream] = frame
         return frame.seq - latest.seq - 1
+
+    def begin_anew(self) -> None:
+        """Note that partitions moved: until it is known what others have answered meanwhile, nothing is missing."""
+        self._latest.clear()
 
     def forget(self, stream: str) -> None:
         """The next frame of the stream is the first."""

@@ -142,13 +142,17 @@ class Partition:
         return failed(message, header, self._work.analyser, "failed", said)
 
     def _open_stream(self, stream: str) -> None:
-        """Go on with what is known of a stream that comes for the first time."""
-        if not self._meet(stream):
-            return
+        """Go on with what is known of a stream that comes for the first time, or again after partitions moved.
+
+        Others may have answered frames of it meanwhile: those are not missing.
+        """
+        is_new = self._meet(stream)
         for result in self._work.resume.recent(stream):
-            self._dispatch.events(result)  # its events were published before: only the resulting state matters
+            if is_new:
+                self._dispatch.events(result)  # its events were published before: only the resulting state matters
             self._work.missing.before(result.id)
-        self._work.state_store.restore(stream)
+        if is_new:
+            self._work.state_store.restore(stream)
 
     def _miss(self, header: FrameHeader) -> None:
         """Tell of frames that should have come before this one; nobody can answer them any more."""

@@ -18,6 +18,8 @@ from pipelines.partition.stream_state import StateStore
 
 HANDOVER_S = 5.0
 """How long partitions that move away are given to finish what they have in work."""
+SETTLE_S = 5.0
+"""How long the frames that are being analysed then, one of each stream, are given to end."""
 
 
 def sender(app: faust.App) -> Send:
@@ -83,6 +85,7 @@ class FrameAgent:
     async def _stop(self) -> None:
         partitions, self._partitions = self._partitions, {}
         await asyncio.gather(*(partition.stop(HANDOVER_S) for partition in partitions.values()))
+        await self._work.analyser.settled(SETTLE_S)  # operators forget no stream in the middle of its frame
 
     def _drop(self, stream: str) -> None:
         """Forget the state of a stream."""
@@ -106,6 +109,7 @@ class FrameAgent:
         self._work.resume.reset()
         self._work.state_store.reset()
         self._work.tally.begin_anew()
+        self._work.missing.begin_anew()
         self._streams.keep(assigned)
         self._partitions = {tp: self._open(tp) for tp in assigned if tp.topic == self._topic}
         self.joined = True

@@ -75,6 +75,9 @@ def worker(broker: KafkaBroker, topic_prefix: str, wire: KafkaWire) -> Iterator[
     worker.kill()
 
 
+another = worker
+
+
 class Camera:
     """Frames that come all the while."""
 
@@ -123,6 +126,21 @@ async def test_a_woken_worker_goes_on(wire: KafkaWire, worker: Worker) -> None:
     await answered(wire, worker, camera.sent)
     assert await worker.end() == 0, worker.said
     assert "Traceback" not in worker.said
+
+
+async def test_what_another_worker_has_answered_meanwhile_is_not_missing(
+    wire: KafkaWire, worker: Worker, another: Worker
+) -> None:
+    camera = Camera()
+    async with camera.running(wire):
+        await answered(wire, worker, 20)
+        for frozen in (worker, another, worker):
+            await frozen.freeze(2 * SESSION_S)
+            await answered(wire, worker, camera.sent + 10)
+    await answered(wire, worker, camera.sent)
+    for each in (worker, another):
+        assert await each.end() == 0, each.said
+        assert "never came" not in each.said
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.1])

@@ -75,6 +75,9 @@ class CountingAnalyser:
     def busy(self, stream: str) -> bool:
         return self._turns[stream].locked()
 
+    async def settled(self, within_s: float) -> None:
+        pass
+
     def forget(self, stream: str) -> None:
         self.forgotten.append(stream)
 

@@ -20,6 +20,10 @@ class HeadSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     training_skew: Annotated[float, Meta(ge=0.01, le=0.99)]
     tolerance: Annotated[float, Meta(ge=0, le=1)]
 
+    def __post_init__(self) -> None:
+        if len(set(self.classes)) < len(self.classes):
+            raise ValueError("a class is named twice")
+
 
 class RatesSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rates of heads of all sizes and tolerances: there is nothing to choose."""

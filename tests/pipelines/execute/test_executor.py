@@ -21,6 +21,7 @@ from pipelines.query.query_file import Query
 from serving.common.fake_clock import FakeClock
 from serving.common.redaction import hide
 from serving.errors import SluiceError
+from tests.turns import turns
 
 QUERY = Query.model_validate(
     {
@@ -276,6 +277,59 @@ async def test_forget_reaches_the_operators():
     detect = Found()
     executor(detect).forget("cam")
     assert detect.calls == [("forget", "cam")]
+
+
+class Gated(Found):
+    """A detector that remembers the stream, and waits in the middle of a frame."""
+
+    def __init__(self):
+        super().__init__()
+        self.known, self.arrived, self.goes_on = {"cam": 0}, asyncio.Event(), asyncio.Event()
+
+    async def process(self, frame, regions, call):
+        self.arrived.set()
+        await self.goes_on.wait()
+        self.known[frame.stream] += 1
+        return await super().process(frame, regions, call)
+
+    def forget(self, stream):
+        self.known.pop(stream, None)
+
+
+async def test_a_stream_that_is_forgotten_in_the_middle_of_its_frame_is_not_told_of(caplog):
+    subject = executor(detect := Gated())
+    frame = asyncio.create_task(submit(subject, header()))
+    await detect.arrived.wait()
+    subject.forget("cam")
+    detect.goes_on.set()
+    assert (await frame).cause == "detect: KeyError: 'cam'"
+    assert not caplog.records
+
+
+async def test_frames_that_were_given_up_are_settled_before_their_stream_is_forgotten():
+    subject = executor(detect := Gated())
+    frames = [asyncio.create_task(submit(subject, header(seq))) for seq in range(3)]
+    await detect.arrived.wait()
+    for frame in frames:
+        frame.cancel()
+    settled = asyncio.create_task(subject.settled(60.0))
+    await turns()
+    assert not settled.done()
+    detect.goes_on.set()
+    await settled
+    assert not subject.busy("cam")
+    assert detect.known == {"cam": 1}, "what nobody waits for is not begun"
+    await subject.settled(60.0)
+
+
+async def test_a_frame_that_hangs_is_not_waited_for_for_ever():
+    subject = executor(detect := Gated())
+    frame = asyncio.create_task(submit(subject, header()))
+    await detect.arrived.wait()
+    await subject.settled(0.01)
+    assert subject.busy("cam")
+    detect.goes_on.set()
+    await frame
 
 
 def test_unanalysed_frames_have_a_result_too():

@@ -1,6 +1,7 @@
 """Lanes: order, one at a time, and drops at enqueue, on the timer and at dequeue. Nothing is lost silently."""
 
 import asyncio
+from unittest.mock import ANY
 
 import pytest
 
@@ -124,6 +125,17 @@ async def test_work_that_fails_fails_alone():
     results = await asyncio.gather(bad, good, return_exceptions=True)
     assert isinstance(results[0], ValueError)
     assert results[1] == "fine"
+
+
+async def test_what_nobody_waits_for_any_more_is_not_done():
+    bench = Bench(Block())
+    tasks = [bench.put(seq) for seq in range(3)]
+    await turns()
+    tasks[1].cancel()
+    await turns()
+    bench.gate.set()
+    assert await asyncio.gather(*tasks, return_exceptions=True) == [0, ANY, 2]
+    assert bench.ran == [0, 2]
 
 
 async def test_a_submitter_that_gives_up_does_not_stop_the_lane():

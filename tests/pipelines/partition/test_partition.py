@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError, TopicAuthorizationFailedError
@@ -15,6 +16,7 @@ from operators.observer import UNOBSERVED, Observer
 from operators.wire.schema import DeadLetter, Event, FrameHeader, Result, from_json, to_json
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.message import Message
+from pipelines.partition.missing import MissingFrames
 from pipelines.partition.partition import WINDOW, WINDOW_BYTES, Partition, SharedParts, Valve
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.partition.resume import NothingToResume, Tail
@@ -36,6 +38,7 @@ class Bench:
     derive: Derive = field(default_factory=NoEvents)
     observer: Observer = UNOBSERVED
     streams: set[str] = field(default_factory=set)
+    missing: MissingFrames = field(default_factory=MissingFrames)
     open: asyncio.Event = field(default_factory=asyncio.Event)
     diary: list[tuple[str, int]] = field(default_factory=list)
     published: list[Outgoing] = field(default_factory=list)
@@ -43,7 +46,8 @@ class Bench:
     def partition(self) -> Partition:
         self.open.set()
         publisher = Publisher(self.send, AT_ONCE)
-        work = SharedParts(self.analyser, publisher, TOPICS, self.resume, self.derive, observer=self.observer)
+        parts = self.analyser, publisher, TOPICS, self.resume, self.derive
+        work = SharedParts(*parts, observer=self.observer, missing=self.missing)
         valve = Valve(
             lambda message: self.diary.append(("ack", message.offset)),
             lambda: self.diary.append(("hold", 0)),
@@ -114,6 +118,35 @@ async def test_frames_that_never_came_are_told_with_the_stream_and_the_next_fram
     (line,) = (record.getMessage() for record in caplog.records)
     run = read_header(message(0).headers).run
     assert line == f"frames never came; they get no result: stream camera run {run}: 2 before seq 5"
+
+
+@pytest.mark.parametrize(("answered", "told"), [((), [1]), (range(60, 113), [1]), (range(60, 110), [3, 1])])
+async def test_frames_that_others_have_answered_meanwhile_are_not_missing(
+    answered: Sequence[int], told: list[int]
+) -> None:
+    class Others(NothingToResume):
+        found: Sequence[int] = ()
+
+        def recent(self, stream: str) -> list[Result]:
+            frames, self.found = self.found, ()
+            headers = [read_header(message(seq, stream).headers) for seq in frames]
+            return [CountingAnalyser("query").unanalysed(each, "analysed", None) for each in headers]
+
+    class Missed(Observer):
+        def frames_missing(self, stream: str, count: int) -> None:
+            missing.append(count)
+
+    missing: list[int] = []
+    bench = Bench(resume=(others := Others()), observer=Missed())
+    for offsets in ((0, 1, 2), (113, 115)):
+        partition, before = bench.partition(), len(bench.of("ack"))
+        for offset in offsets:
+            partition.take(message(offset))
+        await until(partial(lambda count: len(bench.of("ack")) == count, before + len(offsets)))
+        await partition.stop(1)
+        bench.missing.begin_anew()  # the partition goes, and comes back
+        others.found = answered
+    assert missing == told
 
 
 async def test_nothing_is_acknowledged_while_the_broker_is_away() -> None:

@@ -95,7 +95,7 @@ async def test_what_cannot_be_used_is_damaged(tmp_path: Path, trainer: ThreadSpe
     [b"", b"{}", b"[]", b'{"classes":[],"training_skew":0.6,"tolerance":0.1}', b"[" * 5000]
     + [
         TARGET.spec.replace(old, new)
-        for old, new in ((b"0.6", b"7"), (b"0.1", b"-1"), (b"1,2", b"-1"), (b"}", b',"a":1}'))
+        for old, new in ((b"0.6", b"7"), (b"0.1", b"-1"), (b"1,2", b"-1"), (b"1,2", b"1,2,1"), (b"}", b',"a":1}'))
     ],
 )
 async def test_a_wish_that_makes_no_sense_is_said(tmp_path: Path, trainer: ThreadSpecializer, spec: bytes) -> None:
