@@ -14,7 +14,7 @@ from pipelines.observe.web.condition import Condition
 from pipelines.observe.web.in_thread import in_thread
 from pipelines.observe.web.listen import Listen
 from pipelines.observe.web.scrape import FindPlans, Scrape
-from pipelines.observe.web.server import health_routes, serving
+from pipelines.observe.web.server import health_routes, index_routes, serving
 from pipelines.settings import metrics_streams
 
 log = logging.getLogger(__name__)
@@ -54,12 +54,13 @@ class Station:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Answer while the block runs; raises BadInput where the address cannot be listened on."""
-        routes = [*self._scrape.routes, *health_routes(self.condition), *(self.page.routes if self.page else ())]
+        shown = self.page.routes if self.page else index_routes()
+        routes = [*self._scrape.routes, *health_routes(self.condition), *shown]
         async with AsyncExitStack() as stack:
             at = await stack.enter_async_context(serving(self._listen, routes))
             if self.page is not None:
                 await stack.enter_async_context(self.page.running())
-            log.info("serving http://%s/%s", at, "" if self.page else "metrics, /healthz and /readyz")
+            log.info("serving %s at http://%s/", "the page" if self.page else "metrics and health", at)
             yield
 
     @contextmanager

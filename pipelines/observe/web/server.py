@@ -72,6 +72,25 @@ def health_routes(condition: Condition) -> list[web.RouteDef]:
     return [web.get("/healthz", healthz), web.get("/readyz", readyz)]
 
 
+INDEX = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Sluice</title></head>
+<body><h1>Sluice</h1>
+<p>This process serves its <a href="/metrics">metrics</a>, for Prometheus, and says whether it
+<a href="/healthz">is well</a> and <a href="/readyz">is at work</a>.</p>
+<p>The live page of all streams is served by <code>sluice serve</code>, or by <code>sluice run --serve</code> for its own.</p>
+</body></html>
+"""
+
+
+def index_routes() -> list[web.RouteDef]:
+    """``/`` of a process that has no page: what there is in its place."""
+
+    async def index(request: web.Request) -> web.Response:
+        return web.Response(text=INDEX, content_type="text/html")
+
+    return [web.get("/", index)]
+
+
 def _verdict(problem: str | None) -> web.Response:
     return web.Response(status=200 if problem is None else 503, text=f"{problem or 'ok'}\n")
 
