@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 @options.sources
 @options.limit
 @options.give_up
-@click.option("--loop", is_flag=True, help="Start files over when they end.")
+@options.loop
 @click.option("--realtime", is_flag=True, help="Play files at their own pace, like a camera.")
 @click.option(
     "--buffer-mb", type=click.IntRange(min=1), default=64, show_default=True, help="Frames kept for a broker."

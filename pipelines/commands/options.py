@@ -71,6 +71,8 @@ give_up = click.option(
     help="End a stream whose camera gave no frame for this long.  [default: try for ever]",
 )
 
+loop = click.option("--loop", is_flag=True, help="Start files over when they end.")
+
 source = click.option(
     "--source", "sources", multiple=True, metavar="URI", help="In place of the query's streams; repeatable."
 )

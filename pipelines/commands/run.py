@@ -12,6 +12,7 @@ from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.forward.sinks_file import load_sinks
 from pipelines.query.check import open_query
 from pipelines.settings import hwaccel
+from serving.errors import BadInput
 
 FILE = click.Path(path_type=Path)
 
@@ -29,7 +30,9 @@ FILE = click.Path(path_type=Path)
 @options.recorded
 @options.limit
 @options.give_up
+@options.loop
 @options.served("the live page, metrics and health")
+@click.option("--stay", is_flag=True, help="Keep the page when the streams have ended, until Ctrl-C; with --serve.")
 def command(
     query: Path,
     sources: tuple[str, ...],
@@ -44,12 +47,16 @@ def command(
     record_mb: int | None,
     limit: int | None,
     give_up_s: float | None,
+    loop: bool,
     serve: bool,
     listen: str | None,
     secret_file: Path | None,
+    stay: bool,
 ) -> None:
     """Analyse the streams of QUERY in this process, without a broker."""
     listening, decoder = options.listening(serve, listen, secret_file), hwaccel()
+    if stay and listening is None:
+        raise BadInput("--stay keeps the page that --serve shows: give that too, or leave --stay out")
     wanted = open_query(query, catalogue(models), sources)
     sinks = None if forward is None else load_sinks(forward)
     recording = options.recording(record, record_mb, query, wanted)
@@ -64,5 +71,5 @@ def command(
         from pipelines.observe.forward.opening import open_sinks  # clients of MQTT and HTTP
 
         listeners = open_sinks(sinks, forward.parent)
-    outputs = Outputs(out, annotate, report, plots, listening, events, recording, listeners)
-    run_query(wanted, outputs, limit, give_up_s, hwaccel=decoder)
+    outputs = Outputs(out, annotate, report, plots, listening, events, recording, listeners, stay)
+    run_query(wanted, outputs, limit, give_up_s, hwaccel=decoder, loop=loop)

@@ -40,11 +40,16 @@ class RunCounts(Observer):
         self._stages: defaultdict[str, Percentiles] = defaultdict(Percentiles)
         self._streams: defaultdict[str, _Stream] = defaultdict(_Stream)
         self._failed_streams: dict[str, StreamFailure] = {}
+        self._troubles: dict[str, StreamFailure] = {}
+        """Why streams gave no frame when they were last heard of."""
 
     def stream_state_changed(self, status: StreamStatus) -> None:
         """See ``Observer``."""
+        said = StreamFailure(status.reason, status.message)
         if status.state == "failed":
-            self._failed_streams[status.stream] = StreamFailure(status.reason, status.message)
+            self._failed_streams[status.stream] = said
+        elif status.state != "ended":  # that it ended does not say why
+            self._troubles[status.stream] = said
 
     def frame_dropped(self, result: Result) -> None:
         """See ``Observer``."""
@@ -97,9 +102,14 @@ class RunCounts(Observer):
             share=self._share(),
             streams={name: stream.report(wall_s) for name, stream in sorted(self._streams.items())},
             failed_streams=dict(self._failed_streams),
+            silent_streams=self._silent(),
             audits=[AuditReport(plan.stream, node) for plan in plans for node in plan.nodes],
             specialization=summaries(timelines, plans),
         )
+
+    def _silent(self) -> dict[str, StreamFailure]:
+        heard = self._streams.keys() | self._failed_streams.keys()
+        return {stream: why for stream, why in sorted(self._troubles.items()) if stream not in heard}
 
     def _count(self, result: Result) -> _Stream:
         stream = self._streams[result.stream]

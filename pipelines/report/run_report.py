@@ -49,7 +49,7 @@ class StreamReport(msgspec.Struct, frozen=True):
 
 
 class StreamFailure(msgspec.Struct, frozen=True):
-    """Why a stream failed."""
+    """Why a stream failed, or gave no frame."""
 
     reason: str | None
     message: str | None
@@ -108,6 +108,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     share: TimeShares
     streams: dict[str, StreamReport]
     failed_streams: dict[str, StreamFailure]
+    silent_streams: dict[str, StreamFailure] = {}
+    """Others that never gave a frame."""
     audits: list[AuditReport]
     specialization: list[SpecializationReport]
     lines: list[LineReport] = []

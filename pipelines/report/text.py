@@ -54,6 +54,9 @@ def _headline(report: RunReport) -> Iterable[str]:
     yield from map(_looks, report.answers)
     for stream, failure in report.failed_streams.items():
         yield f"stream {stream} failed ({failure.reason}): {failure.message}"
+    for stream, silence in report.silent_streams.items():
+        why = f" ({silence.reason}): {silence.message}" if silence.reason else ""
+        yield f"stream {stream} never gave a frame{why}"
 
 
 def _looks(found: LookReport) -> str:

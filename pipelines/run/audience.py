@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -50,14 +50,18 @@ class Audience:
 
     @asynccontextmanager
     async def attending(self) -> AsyncIterator[None]:
-        """Serve and tell while the block runs; at its end all tracks end."""
+        """Tell sinks while the block runs; at its end all tracks end."""
         async with AsyncExitStack() as stack:
             for each in self.tellers:
                 await stack.enter_async_context(each.running(self.observers))
             if self.events is not None:
                 stack.callback(self.events.finish)
-            if self.station is not None:
-                await stack.enter_async_context(self.station.open())
+            yield
+
+    @asynccontextmanager
+    async def served(self) -> AsyncIterator[None]:
+        """Serve the page, metrics and health while the block runs, if anywhere."""
+        async with self.station.open() if self.station is not None else nullcontext():
             yield
 
 

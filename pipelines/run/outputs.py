@@ -53,6 +53,8 @@ class Outputs:
     """Frames and results around events and disagreements."""
     forward: Sinks = ()
     """Who is told events and states of streams at once."""
+    stay: bool = False
+    """Serve on at ``listen`` when it has ended, until a signal comes."""
 
 
 def check_writable(outputs: Outputs) -> None:

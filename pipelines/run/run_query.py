@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import msgspec
@@ -30,6 +32,8 @@ from serving.common.clock import SteadyClock
 from serving.errors import SluiceError, SourceError
 from specialization.trainer.trainer import ThreadSpecializer
 
+log = logging.getLogger(__name__)
+
 CLOSE_S = 5.0
 """How long audits that wait may take once there are no more frames, for the sake of the report."""
 
@@ -41,18 +45,15 @@ def run_query(
     give_up_s: float | None = None,
     observers: Sequence[Observer] = (),
     hwaccel: str = SOFTWARE,
+    loop: bool = False,
 ) -> RunReport:
     """Run until the sources end or a signal comes; prints and returns the report, and raises what went wrong."""
-    specs = capture_specs(wanted.query, limit=limit, give_up_s=give_up_s, hwaccel=hwaccel)
+    specs = capture_specs(wanted.query, limit=limit, loop=loop, give_up_s=give_up_s, hwaccel=hwaccel)
     with ExitStack() as files:
         check_writable(outputs)
         listening = audience(wanted.query, specs, outputs, observers, files)
-        started = time.monotonic()
-        shortcuts, problem = asyncio.run(_run(wanted, specs, listening))
-    report = _report(listening, shortcuts, time.monotonic() - started)
-    if report.frames.sampled or problem is None:
-        SafeConsole(stderr=outputs.results == "-").print(render(report))
-    _save(outputs, report, listening, shortcuts)
+        ended = _Ended(outputs, listening, files, time.monotonic())
+        report, problem = asyncio.run(_serve(wanted, specs, listening, ended))
     if problem is not None:
         raise problem
     if report.frames.failed and not report.frames.analysed:
@@ -60,8 +61,22 @@ def run_query(
     return report
 
 
+async def _serve(
+    wanted: CompiledQuery, specs: Sequence[CaptureSpec], listening: Audience, ended: _Ended
+) -> tuple[RunReport, SourceError | None]:
+    """Run, report, and keep the page for as long as it is wanted."""
+    with stop_loop_on_signals() as stop:
+        async with listening.served():
+            shortcuts, problem = await _run(wanted, specs, listening, stop)
+            report = ended.report(shortcuts, problem)
+            if ended.outputs.stay and not stop.is_set():
+                log.info("the page stays until Ctrl-C")
+                await stop.wait()
+    return report, problem
+
+
 async def _run(
-    wanted: CompiledQuery, specs: Sequence[CaptureSpec], listening: Audience
+    wanted: CompiledQuery, specs: Sequence[CaptureSpec], listening: Audience, stop: asyncio.Event
 ) -> tuple[Shortcuts, SourceError | None]:
     """What shortcuts did, and what went wrong with a source: the report of the other streams is worth having."""
     query, observers, station = wanted.query, listening.observers, listening.station
@@ -71,12 +86,30 @@ async def _run(
         if station is not None:
             station.knows(parts.shortcuts.plans)
         try:
-            with stop_loop_on_signals() as stop:
-                async with stop_when_threads_are_lost(stop):
-                    await run.run(parts.executor, stop)
+            async with stop_when_threads_are_lost(stop):
+                await run.run(parts.executor, stop)
         except SourceError as error:
             return parts.shortcuts, error
     return parts.shortcuts, None
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """What is done once there are no more frames."""
+
+    outputs: Outputs
+    listening: Audience
+    files: ExitStack
+    started_s: float
+
+    def report(self, shortcuts: Shortcuts, problem: SourceError | None) -> RunReport:
+        """Close what was written, print the report and save it."""
+        self.files.close()
+        report = _report(self.listening, shortcuts, time.monotonic() - self.started_s)
+        if report.frames.sampled or problem is None:
+            SafeConsole(stderr=self.outputs.results == "-").print(render(report))
+        _save(self.outputs, report, self.listening, shortcuts)
+        return report
 
 
 def _report(listening: Audience, shortcuts: Shortcuts, took_s: float) -> RunReport:

@@ -143,6 +143,30 @@ def test_a_stream_is_seen_live_on_the_wall_and_on_its_page(serving: Callable[[in
     assert run.terminate() == 0
 
 
+def test_the_page_stays_when_asked_with_what_was_seen_last_and_how_streams_ended(
+    tmp_path: Path, browser: webdriver.Chrome
+) -> None:
+    (tmp_path / "query.yaml").write_text(
+        QUERY.format(
+            streams=f"  - {{id: brief, uri: 'synthetic:street?seed=1&duration_s=2'}}\n"
+            f"  - {{id: gate, uri: 'rtsp://127.0.0.1:{free_port()}/1'}}"
+        )
+    )
+    out, address = tmp_path / "out.jsonl", f"127.0.0.1:{free_port()}"
+    options = ("--give-up", 3, "--listen", address, "--stay", "--out", out)
+    with Sluice(tmp_path, "run", tmp_path / "query.yaml", *options) as run:
+        until(lambda: "the page stays until Ctrl-C" in run.errors, "the end of the streams", run)
+        assert len(out.read_text().splitlines()) >= 20  # the files are written
+        reader = Reader(browser, f"http://{address}/")
+        reader.open()
+        reader.until(lambda: reader.pictures() == 1)
+        reader.until(lambda: [each.text for each in reader.all(".state")] == ["ended", "failed: refused"])
+        assert "2 streams: 1 ended, 1 failed" in reader.text("#summary")
+        assert "nothing listens there" in reader.text(".card")
+        assert reader.complaints() == []
+        assert run.terminate() == 2
+
+
 @pytest.mark.parametrize("streams", [4, 32])
 def test_many_streams_fit(streams: int, serving: Callable[[int], tuple[Reader, Sluice]]) -> None:
     reader, _ = serving(streams)

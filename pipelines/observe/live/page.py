@@ -75,7 +75,8 @@ class Page:
     async def _live(self, request: web.Request) -> web.StreamResponse:
         try:
             with self.viewers.looking(request.query.get("stream")) as viewer:
-                return await _events(request, viewer)
+                async with meanwhile(self.pictures.show_last(viewer)):
+                    return await _events(request, viewer)
         except TooManyViewers:
             return web.Response(status=503, text=f"{MOST_VIEWERS} pages are open already: close one\n")
 

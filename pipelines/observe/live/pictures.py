@@ -8,6 +8,7 @@ import asyncio
 import base64
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
@@ -17,7 +18,7 @@ from operators.frames.preview import preview
 from operators.wire.schema import BoundingBox, Result
 from pipelines.observe.live.board import Board
 from pipelines.observe.live.sightings import Sighting
-from pipelines.observe.live.viewers import Viewers
+from pipelines.observe.live.viewers import Viewer, Viewers
 from pipelines.observe.live.views import picture
 from serving.common.redaction import redact
 from serving.common.tensors import Image
@@ -36,6 +37,8 @@ MARGIN = 0.12
 """What a thumbnail shows around the object, as a share of its sides."""
 REMEMBERED = 1024
 """Streams whose last picture is remembered, in each size: more than the page shows."""
+LAST = 16
+"""Streams whose last frame is kept, for whoever comes when they have ended or give few."""
 AT_ONCE = 2
 """Frames that are held to make pictures of."""
 
@@ -50,16 +53,20 @@ class Pictures:
         """``board``: says how many streams share what the wall may take, and which events want a thumbnail."""
         self._viewers, self._board, self._now = viewers, board, now
         self._made_s: dict[tuple[str, Size], float] = {}
+        self._last: OrderedDict[str, tuple[Result, Load]] = OrderedDict()
         self._making: set[asyncio.Task[None]] = set()
         self._failed = False
 
     async def take(self, frame: Frame, result: Result) -> None:
         """A final step of the executor: never waits."""
-        if len(self._viewers) or self._made_s:
-            self.offer(result, lambda: frame.image)
+        self.offer(result, lambda: frame.image)
 
     def offer(self, result: Result, load: Load) -> None:
         """Make pictures of a frame if somebody waits for one; ``load`` is called in a thread."""
+        self._last[result.stream] = result, load
+        self._last.move_to_end(result.stream)
+        if len(self._last) > LAST:
+            self._last.popitem(last=False)
         if not len(self._viewers):
             self._made_s.clear()
             return
@@ -84,6 +91,14 @@ class Pictures:
         wanted += ["large"] if stream in looked_at else []
         wanted += ["thumbnail"] if has_events else []
         return [size for size in wanted if self._now() - self._made_s.get((stream, size), -1e9) >= self._gap_s(size)]
+
+    async def show_last(self, viewer: Viewer) -> None:
+        """Make the first pictures of who has just come, of frames that were there before, one after the other."""
+        wanted = list(self._last) if viewer.stream is None else [viewer.stream]
+        for stream in wanted:
+            if stream in self._last:
+                result, load = self._last[stream]
+                await self._make(result, load, ["small" if viewer.stream is None else "large"], ())
 
     async def settled(self) -> None:
         """Return when no picture is being made."""

@@ -77,7 +77,8 @@ INDEX = """<!doctype html>
 <body><h1>Sluice</h1>
 <p>This process serves its <a href="/metrics">metrics</a>, for Prometheus, and says whether it
 <a href="/healthz">is well</a> and <a href="/readyz">is at work</a>.</p>
-<p>The live page of all streams is served by <code>sluice serve</code>, or by <code>sluice run --serve</code> for its own.</p>
+<p>The live page is served by <code>sluice serve</code>, for all streams, and by <code>sluice run --serve</code>, for
+its own.</p>
 </body></html>
 """
 

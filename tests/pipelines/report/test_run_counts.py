@@ -242,6 +242,33 @@ def test_the_json_of_a_report_keeps_its_shape() -> None:
     assert json.dumps(report.to_builtins(), indent=2) + "\n" == GOLDEN.read_text()
 
 
+def test_the_report_names_streams_that_never_gave_a_frame_and_why() -> None:
+    counts, lost = full_counts(), failed_stream()
+    for stream, said in (
+        (
+            "ramp",
+            [("starting", None, None), ("reconnecting", "refused", "nothing listens"), ("ended", None, "stopped")],
+        ),
+        ("door", [("starting", None, None), ("running", None, None), ("ended", None, "20 frames")]),
+        ("yard", [("reconnecting", "timeout", "no answer")]),  # which has given frames
+        ("shed", [("starting", None, None), ("failed", "not_found", "no such file")]),
+    ):
+        for state, reason, message in said:
+            status = msgspec.structs.replace(lost, stream=stream, state=state, reason=reason, message=message)
+            counts.stream_state_changed(status)
+    report = counts.report(2.0)
+    assert {name: (each.reason, each.message) for name, each in report.silent_streams.items()} == {
+        "door": (None, None),
+        "ramp": ("refused", "nothing listens"),
+    }
+    console = Console(file=io.StringIO(), width=120)
+    with console.capture() as captured:
+        console.print(render(report))
+    assert "stream ramp never gave a frame (refused): nothing listens\n" in captured.get()
+    assert "stream door never gave a frame\n" in captured.get()
+    assert "stream shed failed (not_found): no such file\n" in captured.get()
+
+
 def failed_stream() -> StreamStatus:
     return StreamStatus(
         stream="yard",

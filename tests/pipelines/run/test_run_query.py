@@ -86,6 +86,13 @@ def test_every_sampled_frame_has_one_result_and_the_files_tell_the_same(tmp_path
         assert len(list(container.decode(video=0))) == 20
 
 
+def test_a_clip_can_start_over(tmp_path: Path) -> None:
+    out, clip = tmp_path / "r.jsonl", write_clip(tmp_path / "clip.mp4")
+    wanted = compiled(query(str(clip)), catalogue([]))
+    run_query(wanted, Outputs(str(out)), limit=50, loop=True)
+    assert [r["seq"] for r in lines(out)] == list(range(50))
+
+
 def test_shortcuts_answer_under_audit_and_the_report_tells_how_far_they_agree(tmp_path: Path) -> None:
     out = tmp_path / "r.jsonl"
     kind = {

@@ -67,6 +67,29 @@ async def test_who_looks_gets_a_picture_with_what_was_found_in_it() -> None:
     assert cv2.imdecode(jpeg, cv2.IMREAD_COLOR).shape == (320, 640, 3)
 
 
+async def test_who_comes_when_a_stream_has_ended_sees_its_last_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "LAST", 3)
+    studio = Studio()
+    for number in range(5):
+        await studio.offer(result(number, stream=f"s{number}"))
+    await studio.offer(result(9, thing(1), stream="s3"), width=2000)
+    assert studio.loaded == 0
+    with studio.viewers.looking(None) as viewer:
+        await studio.pictures.show_last(viewer)
+        assert sorted((told["stream"], told["seq"]) for told in await shown(viewer)) == [
+            ("s2", 2),
+            ("s3", 9),
+            ("s4", 4),
+        ]
+    with studio.viewers.looking("s3") as viewer, studio.viewers.looking("s0") as other:
+        await studio.pictures.show_last(viewer)
+        await studio.pictures.show_last(other)
+        (told,) = await shown(viewer)
+    jpeg = np.frombuffer(base64.b64decode(str(told["jpeg"])), np.uint8)
+    assert cv2.imdecode(jpeg, cv2.IMREAD_COLOR).shape[1] == 1280
+    assert studio.loaded == 4
+
+
 async def test_the_wall_gets_small_ones_and_a_streams_page_large_ones_of_its_stream() -> None:
     studio = Studio()
     with studio.viewers.looking("yard") as yard, studio.viewers.looking("gate") as gate:
