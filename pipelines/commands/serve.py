@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from pipelines.commands import options
+from pipelines.health.heartbeat import Heartbeat
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.web.listen import DEFAULT, Listen
@@ -26,6 +27,7 @@ KNOCK_S = 1.0
 @click.option("--listen", metavar="HOST:PORT", help="Where to serve it.", default=DEFAULT, show_default=True)
 @click.option("--secret-file", type=click.Path(path_type=Path), metavar="FILE", help=options.FIRST_LINE)
 @click.option("--query", type=click.Path(path_type=Path), metavar="FILE", help="Show its zones and lines on pictures.")
+@options.alive
 @options.prefix
 def command(
     broker: str | None,
@@ -33,6 +35,7 @@ def command(
     listen: str,
     secret_file: Path | None,
     query: Path | None,
+    alive: Path | None,
     prefix: str | None,
 ) -> None:
     """Show all streams of an installation in a browser, live: pictures, states, latency, who answered.
@@ -42,9 +45,9 @@ def command(
     settings = broker_settings(broker)
     listening = options.listening(True, listen, secret_file)
     assert listening is not None
-    shown = None if query is None else load_query(query)
+    shown, heart = None if query is None else load_query(query), Heartbeat(alive)
     with stop_on_signals() as stop:
-        _serve(settings, TopicsConfig().with_prefix(prefix), listening, shown, broker_timeout_s, stop)
+        _serve(settings, TopicsConfig().with_prefix(prefix), listening, shown, broker_timeout_s, stop, heart)
 
 
 def _serve(
@@ -54,6 +57,7 @@ def _serve(
     query: Query | None,
     timeout_s: float,
     stop: threading.Event,
+    heart: Heartbeat,
 ) -> None:
     # The clients, the decoder and aiohttp, which a mistyped option need not wait for.
     from pipelines.kafka.sync_clients import admin, consumer, demand
@@ -75,7 +79,8 @@ def _serve(
         ) as reader,
     ):
         station.condition.worker_waits("waiting for topics: `sluice topics create` makes them")
-        BrokerFeed(reader, names, page, partial(_why_away, settings)).run(stop, loop, station.condition.broker_polled)
+        feed = BrokerFeed(reader, names, page, partial(_why_away, settings))
+        feed.run(stop, loop, station.condition.broker_polled, heart.beat)
 
 
 def _why_away(settings: BrokerSettings) -> str | None:

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import tomllib
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tests.real.rtsp import MakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE, DOCKERFILE = ROOT / "docker-compose.yml", ROOT / "Dockerfile"
-ALL = services(FILE, profiles=["gpu", "forward"])
+ALL = services(FILE, profiles=["gpu", "forward", "serve"])
 OURS = {name: service for name, service in ALL.items() if service.spec["image"].startswith("sluice-video:")}
 
 
@@ -56,16 +57,28 @@ def test_the_services_run_together_until_watch_prints_and_end_in_order(
     addresses = {
         "broker:19092": broker.bootstrap,
         "camera:8554/street": rtsp_server(clip).uri.removeprefix("rtsp://"),
+        "0.0.0.0:8470": f"0.0.0.0:{(port := free_port())}",
     }
-    with Composition(FILE, tmp_path, addresses, stand_ins=["broker", "camera"]) as composition:
+    stand_ins, secret = ["broker", "camera"], {"SLUICE_SERVE_SECRET": "sixteen characters"}
+    with Composition(FILE, tmp_path, addresses, stand_ins, ["serve"], secret) as composition:
         composition.up()
         until(lambda: composition.output("watch").count("street") >= 20, "twenty results on watch's screen")
-        for name in ("capture", "worker", "adapt", "watch"):
+        for name in ("capture", "worker", "adapt", "serve", "watch"):
             until(lambda name=name: composition.healthy(name), f"health of {name}")  # type: ignore[misc]
         assert "failed" not in composition.output("watch")
+        until(lambda: '"stream":"street"' in first_line_of_the_page(port), "the street on the page")
         statuses = composition.down()
         outputs = {name: composition.output(name) for name in statuses}
-        assert statuses == dict.fromkeys(("topics", "capture", "worker", "adapt", "watch"), 0), outputs
+        assert statuses == dict.fromkeys(("topics", "capture", "worker", "adapt", "serve", "watch"), 0), outputs
+
+
+def first_line_of_the_page(port: int) -> str:
+    """What the wall is told first, by whoever has the secret."""
+    asked = urllib.request.Request(
+        f"http://127.0.0.1:{port}/live", headers={"Authorization": "Bearer sixteen characters"}
+    )
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        return next(line for line in answer if line.startswith(b"data: ")).decode()
 
 
 @pytest.mark.parametrize("service", OURS.values(), ids=OURS)
@@ -132,6 +145,14 @@ def test_events_go_elsewhere_only_on_demand_and_where_the_file_says() -> None:
     (mounted,) = ALL["forward"].mounts.items()
     assert mounted[0] == ALL["forward"].command[1]
     assert load_sinks(ROOT / mounted[1]).sinks
+
+
+def test_the_page_is_served_only_on_demand_with_a_secret_and_the_zones_of_the_query() -> None:
+    assert "serve" not in services(FILE)
+    serve = ALL["serve"]
+    assert serve.environment["SLUICE_SERVE_SECRET"] == "${SLUICE_SERVE_SECRET:-}"
+    assert serve.spec["ports"] == ["127.0.0.1:8470:8470"]
+    assert serve.command[serve.command.index("--query") + 1] == ALL["worker"].command[1]
 
 
 def test_workers_get_their_heads_from_the_service_that_trains_on_the_same_query() -> None:

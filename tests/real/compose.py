@@ -101,8 +101,18 @@ class Composition:
     ``stand_ins`` names the services that run already.
     """
 
-    def __init__(self, file: Path, directory: Path, addresses: Mapping[str, str], stand_ins: Collection[str]) -> None:
-        self.services = services(file)
+    def __init__(
+        self,
+        file: Path,
+        directory: Path,
+        addresses: Mapping[str, str],
+        stand_ins: Collection[str],
+        profiles: Collection[str] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """``variables``: what ``${NAME:-…}`` in the file stands for."""
+        self.services = services(file, profiles)
+        self._variables = dict(variables or {})
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._beside = file.parent
         self._entry_point = entry_point(file.parent / "Dockerfile")
@@ -181,8 +191,12 @@ class Composition:
         """The service's own variables and what its image sets; nothing of the test's environment."""
         home = self._directory / service.name
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"
-        own = {name: self._stored(service, self._addressed(value)) for name, value in service.environment.items()}
+        given = {name: self._filled(value) for name, value in service.environment.items()}
+        own = {name: self._stored(service, self._addressed(value)) for name, value in given.items()}
         return {"PATH": programs, "PYTHONUNBUFFERED": "1", "HOME": str(home), "TMPDIR": f"{home}/tmp", **own}
+
+    def _filled(self, text: str) -> str:
+        return re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: self._variables.get(found[1], found[2]), text)
 
     def _localise(self, service: Service, words: list[str]) -> list[str]:
         home = self._directory / service.name

@@ -67,12 +67,20 @@ class BrokerFeed:
         self._away: str | None = None
         mend_polls(client, UnreadableLog())
 
-    def run(self, stop: threading.Event, loop: asyncio.AbstractEventLoop, polled: Callable[[str | None], None]) -> None:
+    def run(
+        self,
+        stop: threading.Event,
+        loop: asyncio.AbstractEventLoop,
+        polled: Callable[[str | None], None],
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
         """Hand what comes to the page, which lives on ``loop``.
 
-        ``polled`` is called after every poll, with why the broker does not answer; None where it does.
+        ``polled`` is called after every poll, with why the broker does not answer, None where it does; ``beat`` all
+        the while.
         """
         while not stop.is_set():
+            beat()
             self._assign(time.monotonic())
             if not self._assigned:
                 stop.wait(POLL_MS / 1000)
