@@ -131,7 +131,7 @@ def _untuned(job: CachesJob, lessons: Sequence[Lessons]) -> BuiltCaches:
 
 def _chosen(job: CachesJob, collected: _Collected) -> BuiltCaches:
     """The best choice of caches; SluiceError where none pay."""
-    # Imported where it is wanted: solvers take long to import.
+    # Imported where it is wanted: a job that only trains needs none of it.
     from cache_adapt.caches.build import Network, build
     from cache_adapt.caches.explore import Cut, Wanted, explore
     from cache_adapt.exits.certify import Constraint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from benchmarks.tuning import AGREEMENT, grid, headline, simulated
 from cache_adapt.exits.record import effect
@@ -23,10 +22,12 @@ def test_thresholds_of_the_beginning_do_not_hold_at_the_end():
     assert effect(stream.rows(np.arange(3000, 4000)), thresholds).agreement < AGREEMENT
 
 
-def test_the_headline_compares_the_same_windows():
-    def row(exits, way, saved, ms=1.0, agreement=0.99):
-        return {"exits": exits, "way": way, "saved": saved, "processor_ms": ms, "agreement": agreement}
+def test_the_headline_has_the_largest_gap_of_single_windows():
+    def row(exits, way, gap=None, ms=1.0, agreement=0.99):
+        return {"exits": exits, "way": way, "gap": gap, "processor_ms": ms, "agreement": agreement}
 
-    rows = [row(8, "climb", 0.4, 0.7), row(2, "climb", 0.45), row(2, "grid", 0.5)]
-    rows += [row(4, "once", 0.5, None, 0.9), row(4, "continually", 0.4, None, 0.98)]
-    assert headline(rows) == {"climb_ms": 0.7, "gap": pytest.approx(0.1), "once": 0.9, "continually": 0.98}
+    rows = [row(8, "climb", None, 0.7), *(row(2, "climb", gap) for gap in (0.1, -0.1, 0.02)), row(3, "climb", 0.0)]
+    rows += [row(4, "once", None, None, 0.9), row(4, "continually", None, None, 0.98)]
+    found = headline(rows)
+    assert found["gaps"][2] == {"largest": 0.1, "mean_missed": 0.04, "share_beyond_the_papers": 0.333}
+    assert (found["climb_ms"], found["once"], found["continually"]) == (0.7, 0.9, 0.98)
