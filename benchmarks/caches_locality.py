@@ -22,7 +22,7 @@ network is cut at all places as long as it has caches; only where there is one i
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,8 @@ def measure(quick: bool) -> Outcome:
 
 def headline(rows: Sequence[Row]) -> dict[str, Any]:
     """The speed of adapted caches on the best and the worst stream, their least agreement, and how often an interval
-    holds the truth; then by stream and way: speed, agreement of all looks, and of the caches' answers."""
+    holds the truth; then by stream and way: speed, agreement of all looks, and of the caches' answers. ``alike``: ways
+    that answered the same in every window, since nothing was exchanged: they are one measurement, not several."""
     ways: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
         name = row["way"] if _is_base(row) else f"{row['interval_min']} min, {row['samples_per_s']:g}/s"
@@ -63,6 +64,7 @@ def headline(rows: Sequence[Row]) -> dict[str, Any]:
         "worst": min(each["speedup"] for each in adapted),
         "agreement_least": min(each["agreement"] for each in adapted),
         "covered": round(covered, 4),
+        "alike": {stream: groups for stream, each in ways.items() if (groups := _alike(each))},
         "streams": found,
     }
 
@@ -81,6 +83,14 @@ def _followed(stream: Stream, way: Way, shown: Images, folder: Path) -> list[Row
 def _is_base(row: Row) -> bool:
     base = next(minutes for minutes, way in INTERVALS.items() if way == ADAPTED)
     return bool(row["interval_min"] == base and row["samples_per_s"] == ADAPTED.per_s)
+
+
+def _alike(ways: Mapping[str, Sequence[Row]]) -> list[list[str]]:
+    """Groups of ways with the same answers throughout."""
+    groups: dict[tuple[tuple[int, int], ...], list[str]] = {}
+    for way, rows in ways.items():
+        groups.setdefault(tuple((row["answered"], row["right"]) for row in rows), []).append(way)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _summed(rows: Sequence[Row]) -> dict[str, float]:

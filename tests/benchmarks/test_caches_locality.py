@@ -67,6 +67,7 @@ def test_a_window_counts_answers_and_what_each_look_costs(images: Images, tmp_pa
         "10 min, 2/s": {"speedup": 1.0, "agreement": 1.0, "of_answers": 1.0, "hits": 0.0},
     }
     assert (found["best"], found["worst"], found["agreement_least"], found["covered"]) == (1.0, 1.0, 1.0, 0.5)
+    assert found["alike"] == {"cam": [["adapted", "10 min, 2/s"]]}
     assert json.dumps(found)
 
 
