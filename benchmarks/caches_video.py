@@ -67,14 +67,20 @@ def measure(quick: bool) -> harness.Outcome:
 
 
 def headline(rows: Sequence[harness.Row]) -> Mapping[str, Any]:
-    """Speed-ups and agreement by way and clip, and how ``both, per track`` compares with ``oracle, per track``."""
+    """Speed-ups and agreement by way and clip, and how ``both, per track`` compares with ``oracle, per track``.
+
+    ``process_mean``: over all clips, with an interval, since single runs differ by what else the machine does.
+    """
     keys = {"node": "node_speedup", "process": "cpu_speedup", "agreement": "agreement"}
     ways = {
         way: {name: {row["clip"]: row[key] for row in rows if row["way"] == way} for name, key in keys.items()}
         for way in WAYS
         if way != LOOK
     }
-    return ways | {"over_track": {name: _over_track(rows, keys[name]) for name in ("node", "process")}}
+    over_track = {name: _over_track(rows, keys[name]) for name in ("node", "process")}
+    means = {way: harness.mean_ratio(list(each["process"].values())) for way, each in ways.items()}
+    means["over_track"] = harness.mean_ratio(list(over_track["process"].values()))
+    return ways | {"over_track": over_track, "process_mean": means}
 
 
 def shares(told: Mapping[str, Any]) -> Mapping[str, float]:

@@ -16,7 +16,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
+from math import exp, log, sqrt
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, TypeVar
 
 RESULTS = Path(__file__).parent / "results"
@@ -59,6 +61,22 @@ def interleaved(variants: Mapping[Name, Callable[[], T]], rounds: int, seed: int
         for name in order.sample(list(variants), len(variants)):
             found[name].append(variants[name]())
     return found
+
+
+def mean_ratio(ratios: Sequence[float]) -> dict[str, float | None]:
+    """The geometric mean of ratios, and the interval that holds it with 95 % (Student's, of their logarithms).
+
+    >>> mean_ratio([0.9, 1.0, 1.1])
+    {'mean': 0.997, 'low': 0.777, 'high': 1.279}
+    """
+    from scipy.stats import t
+
+    logs = [log(each) for each in ratios]
+    mean = fmean(logs)
+    if len(logs) < 2:
+        return {"mean": round(exp(mean), 3), "low": None, "high": None}
+    half = float(t.ppf(0.975, len(logs) - 1)) * stdev(logs) / sqrt(len(logs))
+    return {"mean": round(exp(mean), 3), "low": round(exp(mean - half), 3), "high": round(exp(mean + half), 3)}
 
 
 def machine() -> str:

@@ -34,7 +34,8 @@ def test_whoever_looked_has_answered_and_else_the_track_has() -> None:
 
 def test_the_headline_is_against_the_oracle_and_that_of_tracks_against_tracks_too() -> None:
     found = headline(ROWS)
-    assert set(found) == {*WAYS, "over_track"} - {LOOK}
+    assert set(found) == {*WAYS, "over_track", "process_mean"} - {LOOK}
+    assert found["process_mean"]["cached"] == {"mean": 1.2, "low": None, "high": None}  # one clip says nothing more
     assert found["cached"] == {"node": {"street": 1.5}, "process": {"street": 1.2}, "agreement": {"street": 0.99}}
     assert found["over_track"] == {"node": {"street": 1.5}, "process": {"street": 1.1}}
 
