@@ -43,6 +43,7 @@ def test_the_headline_compares_with_the_quickest_engine_and_with_the_baseline() 
     )
     assert headline(rows) == {
         "default_over_best": pytest.approx(2**0.5, abs=1e-3),
+        "default_over_best_at_worst": 2.0,
         "speedup_fp32": 4.0,
         "speedup_bf16": None,
         "speedup_int8": 8.0,
