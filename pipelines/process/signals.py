@@ -7,12 +7,16 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from math import inf
 from types import FrameType
 
+from pipelines.process.tasks import meanwhile
 from serving.errors import SluiceError
 from serving.watchdog.abandoned import MOST, lost
+from serving.watchdog.patience import Patience
 
 LOOK_S = 1.0
 
@@ -57,15 +61,44 @@ def stop_loop_on_signals() -> Iterator[asyncio.Event]:
             signal.signal(number, handler)
 
 
-def end_within(seconds: int, last_words: str) -> None:
+def end_within(seconds: int, reason: str) -> None:
     """Have the process end with status 1 after so many seconds, whatever still hangs in it then."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        os.write(sys.stderr.fileno(), f"{last_words}\n".encode())
-        os._exit(1)
-
-    signal.signal(signal.SIGALRM, end)
+    signal.signal(signal.SIGALRM, lambda number, frame: _end(reason))
     signal.alarm(seconds)
+
+
+@asynccontextmanager
+async def end_when_the_loop_hangs(limit_s: float) -> AsyncIterator[None]:
+    """Have the process end with status 1 where its event loop stands still for so long; a frozen process does not."""
+    over, patience, turn = threading.Event(), Patience(limit_s), object()
+    reason = (
+        f"the event loop has stood still for {limit_s:.0f} s: the process ends here, so that it can be started anew"
+    )
+
+    def watch() -> None:
+        while not over.wait(patience.look_every_s):
+            if patience.look(turn, time.monotonic()) == "interrupt":
+                _end(reason)
+
+    async def turns() -> None:
+        nonlocal turn
+        while True:
+            turn = object()
+            await asyncio.sleep(patience.look_every_s)
+
+    thread = threading.Thread(target=watch, name="loop-watch", daemon=True)
+    if limit_s < inf:
+        thread.start()
+    async with meanwhile(turns()):
+        try:
+            yield
+        finally:
+            over.set()
+
+
+def _end(reason: str) -> None:
+    os.write(sys.stderr.fileno(), f"sluice: error: {reason}\n".encode())
+    os._exit(1)
 
 
 @asynccontextmanager

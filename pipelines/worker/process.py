@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from operators.observer import Observers
@@ -14,7 +15,12 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.record.recorder import Recorder, recorders
 from pipelines.observe.web.listen import Listen
 from pipelines.partition.stream_state import StateConfig
-from pipelines.process.signals import end_within, stop_loop_on_signals, stop_when_threads_are_lost
+from pipelines.process.signals import (
+    end_when_the_loop_hangs,
+    end_within,
+    stop_loop_on_signals,
+    stop_when_threads_are_lost,
+)
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.query_file import Query
 from pipelines.settings import BrokerSettings
@@ -47,16 +53,12 @@ async def work(
         station = _station(listen, recording)
         observers = Observers([config.observers, *recording, *(station.observers if station else ())])
         final_steps = [each.take for each in recording]
-        config = replace(config, observers=observers, final_steps=final_steps, ending=_end_soon)
+        config = replace(config, observers=observers, final_steps=final_steps, ending=partial(end_within, ENDING_S))
         async with (
             _linked(config, wanted.query, topics, adapted_at) as link,
             station.open() if station else nullcontext(),
         ):
             await _work(config, wanted, topics, link, station)
-
-
-def _end_soon(reason: str) -> None:
-    end_within(ENDING_S, f"sluice: error: {reason}")
 
 
 def _station(listen: Listen | None, recording: Sequence[Recorder]) -> Station | None:
@@ -99,5 +101,5 @@ async def _work(
             plans = PlanPublisher(parts.shortcuts, topics.name("plans"))
             state = StateConfig(topics.name("state"), parts.shortcuts.nodes, parts.shortcuts.news.listen())
             duties = Duties(parts.executor, lifecycles(wanted.query, config.observers), plans, state)
-            async with stop_when_threads_are_lost(stop):
+            async with stop_when_threads_are_lost(stop), end_when_the_loop_hangs(config.ends_after_s):
                 await run_worker(config, duties, stop=stop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.kafka
 
 ENDS_AFTER_S = 4
 HANGS = """
-import asyncio, threading
+import asyncio, threading, time
 from operators.track.operator import Track
 from pipelines.worker import process
 
@@ -36,6 +37,7 @@ from pipelines.cli import main
 main()
 """
 IN_THE_LOOP, IN_A_THREAD = "asyncio.Event().wait()", "asyncio.to_thread(threading.Event().wait)"
+THE_LOOP = "asyncio.sleep(0, time.sleep(1e6))"
 
 
 @contextmanager
@@ -91,6 +93,33 @@ def test_a_worker_that_hangs_ends_and_the_next_answers_what_it_had(site: Site, c
         with site.worker(query) as successor:
             site.wait_for_results(capture, successor)
             site.finish(capture, successor)
+    assert_accounted(site.topics)
+
+
+def test_a_worker_whose_event_loop_hangs_ends_and_the_next_answers_what_it_had(site: Site, clip: Path) -> None:
+    query = site.query(clip)
+    with site.capture(query) as capture:
+        with hanging(site, query, THE_LOOP) as (process, said):
+            assert process.wait(WAIT_S) == 1, said.read_text()
+        assert "sluice: error: the event loop has stood still for 4 s: the process ends here" in said.read_text()
+        with site.worker(query) as successor:
+            site.wait_for_results(capture, successor)
+            site.finish(capture, successor)
+    assert_accounted(site.topics)
+
+
+def test_a_worker_that_was_frozen_for_longer_goes_on(site: Site, clip: Path) -> None:
+    query = site.query(clip)
+    with (
+        site.capture(query) as capture,
+        site.worker(query, "--stalled-after", 2, SLUICE_STALLED_END_S=ENDS_AFTER_S) as worker,
+    ):
+        site.wait_for_results(capture, worker)
+        worker.process.send_signal(signal.SIGSTOP)
+        time.sleep(3 * ENDS_AFTER_S)
+        worker.process.send_signal(signal.SIGCONT)
+        site.wait_for_the_present(capture, worker)
+        site.finish(capture, worker)
     assert_accounted(site.topics)
 
 
