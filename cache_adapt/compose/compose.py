@@ -41,7 +41,7 @@ class _Steps:
     """Whether the second place may come next after the first."""
     latency: Floats
     spends: Floats
-    """Wrong answers and memory: places × places × 2."""
+    """Wrong answers, and memory where it is limited: places × places × 2."""
     end: Floats
     """Latency from each place to the output; infinite where the lookup would not be over in time."""
 
@@ -80,7 +80,8 @@ def _steps(problem: Problem, places: Sequence[Cache]) -> _Steps:
         may &= (until + lookup)[:, None] <= until + ROUNDING
         end[until + lookup > problem.whole + ROUNDING] = np.inf
     asked = hits if problem.overlapping else (1 - hit_rate)[:, None]
-    spends = np.stack(np.broadcast_arrays(hits * wrong, memory), axis=-1)
+    counted = memory if np.isfinite(problem.memory) else 0.0
+    spends = np.stack(np.broadcast_arrays(hits * wrong, counted), axis=-1)
     return _Steps(may, hits * until + asked * lookup, spends, end)
 
 
