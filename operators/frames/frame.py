@@ -170,7 +170,9 @@ class Region:
     landmarks: Landmarks | None = None
     """Where the points of a face lie; None: the detector does not tell them."""
     age_s: float | None = None
-    """Media time since the detector found it, where flow has moved it since; None: found on this frame."""
+    """Media time since the detector found it, where it was moved since; None: found on this frame."""
+    identity: int | None = None
+    """The number under which its detect node follows the object from detection to detection; None: it does not."""
     track_id: int | None = None
     attributes: list[Attribute] = field(default_factory=list)
     zones: tuple[str, ...] | None = None

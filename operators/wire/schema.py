@@ -56,6 +56,7 @@ from operators.wire.result import (
 from operators.wire.stream_plan import (
     PLAN_SCHEMA,
     Agreement,
+    IdentityAgreement,
     Interval,
     NodePlan,
     Phase,
@@ -98,6 +99,7 @@ __all__ = [
     "FrameHeader",
     "FrameId",
     "FrameInfo",
+    "IdentityAgreement",
     "Interval",
     "LineCounts",
     "Message",

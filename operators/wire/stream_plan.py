@@ -39,6 +39,15 @@ class Agreement(msgspec.Struct, kw_only=True, frozen=True):
     """Interval at 95 % that is valid however often one looks; the phase follows it."""
 
 
+class IdentityAgreement(msgspec.Struct, kw_only=True, frozen=True):
+    """Whether objects are the same behind frames that the detector skipped, by audits that ran it in between."""
+
+    found: Share
+    """Share of the objects that are."""
+    objects: Count
+    """Number of the objects that were compared, since the beginning."""
+
+
 class SelfAgreement(msgspec.Struct, kw_only=True, frozen=True):
     """How often the oracle says of an object what it said of it before, both times sure, while it answers itself."""
 
@@ -149,6 +158,8 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """What specialization does; given if ``kind`` is ``specialised``."""
     pace: Text | None = None
     """Which frames the detector skips, in words; given if ``kind`` is ``propagated``."""
+    identity_agreement: IdentityAgreement | None = None
+    """Given if ``kind`` is ``propagated``, once objects were compared."""
     processor_s: ProcessorSeconds | None = None
     """What looking at frames has cost and saved; given if ``kind`` is ``propagated``, once it is known."""
     reason: Text | None = None

@@ -150,6 +150,8 @@ def _paces(audits: Iterable[AuditReport]) -> Iterable[str]:
         if audit.plan.pace is not None:
             detected = 1 - audit.plan.shortcut_share
             yield f"{_what(audit)}: the detector ran on {detected:.0%} of the frames; it {audit.plan.pace}"
+        if (kept := audit.plan.identity_agreement) is not None:
+            yield f"{_what(audit)}: {kept.found:.1%} of {kept.objects} objects were the same behind skipped frames"
 
 
 def _early(audits: Iterable[AuditReport]) -> Iterable[str]:

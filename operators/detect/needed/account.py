@@ -31,6 +31,9 @@ class Tally:
     audits: int = 0
     audit_runs: int = 0
     """Runs of the detector for audits."""
+    identities_compared: int = 0
+    identities_kept: int = 0
+    """Objects at the ends of gaps that were audited, and those of them that are the same at both ends."""
     looks: int = 0
     look_s: float = 0.0
     """Processor seconds of all looks, to decide and to move regions."""

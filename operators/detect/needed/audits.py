@@ -24,9 +24,8 @@ from operators.wire.schema import FrameId
 from serving.common.tensors import Image
 from serving.scheduling.urgency import BACKGROUND
 
-AUDITED = FrameId("audit", "", 0)
-Told = Callable[[float, int], None]
-"""Takes the deficit of an audit, 0…1, and how often the detector ran for it."""
+AUDIT = FrameId("audit", "", 0)
+Told = Callable[["Audited"], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +55,15 @@ class _Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class Audited:
     """What an audit has found."""
 
     now: Sequence[Region]
+    """What the detector finds on the frame."""
     deficit: float
+    """0…1."""
     runs: int
+    """How often the detector ran for it."""
 
 
 class Audits:
@@ -71,7 +73,7 @@ class Audits:
         """``sure``: the confidence from which an object counts wherever it is missing."""
         self._node, self._detector, self._model, self._sure = node, detector, model, sure
         self._observer = observer
-        self._backlog: Backlog[_Skipped, _Seen] = Backlog(self._run, "skipped frames cannot be audited")
+        self._backlog: Backlog[_Skipped, Audited] = Backlog(self._run, "skipped frames cannot be audited")
 
     @property
     def has_room(self) -> bool:
@@ -97,23 +99,23 @@ class Audits:
         """Finish waiting audits within the time, and give up the rest."""
         await self._backlog.close(within_s)
 
-    async def _run(self, skipped: _Skipped) -> _Seen:
+    async def _run(self, skipped: _Skipped) -> Audited:
         """The deficit: the detector's agreement with itself one frame earlier, less that of the published regions."""
         now, earlier = await self._detect(skipped.image), skipped.before
         agreed = agreement(now, skipped.published, self._sure)
         if agreed == 1.0:
-            return _Seen(now, 0.0, 1)
+            return Audited(now, 0.0, 1)
         runs = 1
         if isinstance(earlier, np.ndarray):
             earlier, runs = await self._detect(earlier), 2
-        return _Seen(now, max(0.0, same_counts(earlier, now, self._sure) - agreed), runs)
+        return Audited(now, max(0.0, same_counts(earlier, now, self._sure) - agreed), runs)
 
     async def _detect(self, picture: Image) -> list[Region]:
-        frame = frame_of(AUDITED, picture)
+        frame = frame_of(AUDIT, picture)
         return await self._detector.process(frame, (), Call(Decision(self._model), BACKGROUND))
 
-    def _tell(self, skipped: _Skipped, tell: Told, seen: _Seen) -> None:
-        tell(seen.deficit, seen.runs)
+    def _tell(self, skipped: _Skipped, tell: Told, seen: Audited) -> None:
+        tell(seen)
         if seen.deficit > 0:
             self._observer.audit_disagreed(self._disagreement(skipped, seen.now), skipped.image)
 

@@ -1,14 +1,15 @@
-"""Regions of an earlier detection as they lie now. Pure."""
+"""Regions of an earlier detection as they lie now: where their motion or the pixels have moved them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from operators.detect.needed.flow import Boxes, Flow, moved
+from operators.detect.needed.flow import Boxes, Corners, Flow, moved
 from operators.frames.frame import Box, Landmarks, Region
+from operators.track.tracker import Centres, KalmanTracker
 
 FADING_PER_S = 0.1
 """Share of its confidence that a region loses in a second without the detector."""
@@ -21,17 +22,37 @@ def boxes_of(regions: Sequence[Region]) -> Boxes:
     return np.array([[r.box.x_min, r.box.y_min, r.box.x_max, r.box.y_max] for r in regions], np.float64).reshape(-1, 4)
 
 
-def shifted(regions: Sequence[Region], field: Flow | None) -> list[Region]:
-    """Return the regions one frame later, those that have left the frame taken out; None: nothing has moved."""
-    if field is None:
-        return list(regions)
-    now = [Box(*map(float, moved(field, box))) for box in boxes_of(regions)]
-    kept = ((region, whole, _inside(whole)) for region, whole in zip(regions, now, strict=True))
-    return [
-        replace(region, box=box, landmarks=landmarks_in(region, whole))
-        for region, whole, box in kept
-        if box is not None
-    ]
+def identify(regions: Sequence[Region], tracker: KalmanTracker, elapsed_s: float) -> None:
+    """Give detections the numbers under which the tracker follows them, this long after those before."""
+    for region, number in zip(regions, tracker.follow(regions, elapsed_s), strict=True):
+        region.identity = number
+
+
+def shifted(regions: Sequence[Region], field: Flow) -> list[Region]:
+    """Return the regions one frame later, moved by the pixels inside, those that have left the frame taken out."""
+    return inside([(region, moved(field, box)) for region, box in zip(regions, boxes_of(regions), strict=True)])
+
+
+def centred(regions: Sequence[Region], centres: Centres) -> list[Region]:
+    """Return the regions around the places of their tracks, those that have left the frame taken out."""
+    found = boxes_of(regions)
+    there = np.array([centres[each.identity] for each in regions if each.identity is not None], np.float64)
+    shift = there.reshape(-1, 2) - (found[:, :2] + found[:, 2:]) / 2
+    return inside(zip(regions, found + np.hstack((shift, shift)), strict=True))
+
+
+def inside(placed: Iterable[tuple[Region, Corners]]) -> list[Region]:
+    """Return the regions with these corners, clipped to the frame; without those of which too little is left."""
+    kept = []
+    for region, corners in placed:
+        whole, clipped = Box(*corners.tolist()), Box(*np.clip(corners, 0.0, 1.0).tolist())
+        if (
+            clipped.x_min < clipped.x_max
+            and clipped.y_min < clipped.y_max
+            and clipped.area >= LEAST_INSIDE * whole.area
+        ):
+            kept.append(replace(region, box=clipped, landmarks=landmarks_in(region, whole)))
+    return kept
 
 
 def aged(region: Region, age_s: float) -> Region:
@@ -48,10 +69,3 @@ def landmarks_in(region: Region, now: Box) -> Landmarks | None:
     across = (now.x_max - now.x_min) / (before.x_max - before.x_min)
     down = (now.y_max - now.y_min) / (before.y_max - before.y_min)
     return tuple((now.x_min + (x - before.x_min) * across, now.y_min + (y - before.y_min) * down) for x, y in landmarks)
-
-
-def _inside(whole: Box) -> Box | None:
-    clipped = Box(*(min(max(side, 0.0), 1.0) for side in (whole.x_min, whole.y_min, whole.x_max, whole.y_max)))
-    if clipped.x_min >= clipped.x_max or clipped.y_min >= clipped.y_max:
-        return None
-    return clipped if clipped.area >= LEAST_INSIDE * whole.area else None

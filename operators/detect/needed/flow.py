@@ -16,6 +16,8 @@ from serving.common.tensors import Image
 
 Boxes = NDArray[np.float64]
 """N × 4 corners as shares of the frame: x_min, y_min, x_max, y_max."""
+Corners = NDArray[np.float64]
+"""One box: x_min, y_min, x_max, y_max."""
 Flow = NDArray[np.float32]
 """h × w × 2 pixels: where each pixel of the earlier thumbnail went."""
 
@@ -43,7 +45,7 @@ def flow(before: Image, now: Image) -> Flow:
     return found
 
 
-def moved(field: Flow, box: NDArray[np.float64]) -> NDArray[np.float64]:
+def moved(field: Flow, box: Corners) -> Corners:
     """Return the box, four corners as shares of the frame, as it lies after the movement."""
     height, width = field.shape[:2]
     scale = np.array([width, height], np.float64)
@@ -61,7 +63,7 @@ def middle(values: NDArray[Any]) -> Any:
     return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def _inside(field: Flow, box: NDArray[np.float64]) -> Flow | None:
+def _inside(field: Flow, box: Corners) -> Flow | None:
     """The part of the field inside the box; None outside the frame."""
     height, width = field.shape[:2]
     wide, high = (box[2] - box[0]) * INSET, (box[3] - box[1]) * INSET

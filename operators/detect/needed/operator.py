@@ -17,8 +17,9 @@ from operators.base import Call, Handles, Operator, make_ready
 from operators.detect.needed import snapshot
 from operators.detect.needed.account import Account, Tally
 from operators.detect.needed.ahead import LookAhead
-from operators.detect.needed.audits import Audits, Before
+from operators.detect.needed.audits import Audited, Audits, Before
 from operators.detect.needed.carried import aged
+from operators.detect.needed.identities import Detected, Gap, Gaps
 from operators.detect.needed.pace import PROBATION_RATE, Pace
 from operators.detect.needed.policy import Reason
 from operators.detect.needed.report import node_plan
@@ -48,6 +49,7 @@ class _Stream:
     view: StreamView
     tally: Tally
     account: Account
+    gaps: Gaps
     before: Before | None = None
     """The frame before, where the present one would be audited."""
     ran: str | None = None
@@ -97,20 +99,26 @@ class DetectWhenNeeded:
         self._audits.discard(frame.stream)
         stream = self._stream(frame)
         planned = stream.view.planned.pop(frame.seq, None)
-        if planned is None:
+        if planned is None and call.plan.past is None:
             self._settle(stream, frame)
-        if self._may_skip(stream, call):
+        looked = self._may_skip(stream, call)
+        if looked:
             planned = planned or await self._look(stream, frame, call)
         elif planned is not None and not planned.detected:
             planned = Planned(await self._detector.process(frame, regions, call), True)
         stream.pace.frame()
         if planned is None:
             planned = Planned(await self._detector.process(frame, regions, call), True)
-            stream.view.found(planned.regions)
+            if looked:
+                await in_thread(partial(_timed, stream.tally, partial(stream.view.found, planned.regions)))
         call.skipped, call.window = not planned.detected, planned.window
         if not planned.detected:
             return self._skip(stream, frame, planned.regions)
         stream.tally.detected += 1
+        if looked:
+            stream.gaps.detected(Detected(frame.media_time_s, planned.regions))
+        else:
+            stream.gaps = Gaps(stream.tally)
         ran = _ran(call)
         stream.ran = ran or stream.ran
         self._keep(stream, frame, planned.regions if ran == self._model else None)
@@ -158,12 +166,12 @@ class DetectWhenNeeded:
     def _stream(self, frame: Frame) -> _Stream:
         known = self._streams.enter(frame.stream)
         if known.view.run != frame.run:
-            known.view, known.before = StreamView(frame.run), None
+            known.view, known.before, known.gaps = StreamView(frame.run), None, Gaps(known.tally)
         return known
 
     def _fresh(self, stream: str) -> _Stream:
         pace, tally = self._restored.pop(stream, None) or Pace(1 - self._terms.accuracy), Tally()
-        return _Stream(pace, StreamView(NO_RUN), tally, Account(tally))
+        return _Stream(pace, StreamView(NO_RUN), tally, Account(tally), Gaps(tally))
 
     def _settle(self, stream: _Stream, frame: Frame) -> None:
         """Find out whether looking has paid so far; after a rest the stream is looked at as if it were new."""
@@ -202,7 +210,8 @@ class DetectWhenNeeded:
         comparable = before is not None and before.image.shape == frame.image.shape
         weight = pace.skipped(self._coin(frame, frame.seq), self._audits.has_room)
         if weight is not None and before is not None and comparable:
-            self._audits.hold(before, frame, published, partial(_tell, stream, pace.every, weight))
+            tell = partial(_tell, stream, pace.every, weight, stream.gaps.opened(), frame.media_time_s)
+            self._audits.hold(before, frame, published, tell)
         self._keep(stream, frame, None)
         return published
 
@@ -229,10 +238,11 @@ def _timed(tally: Tally, look: Callable[[], Reason | None]) -> Reason | None:
     return why
 
 
-def _tell(stream: _Stream, every: int, weight: float, deficit: float, runs: int) -> None:
+def _tell(stream: _Stream, every: int, weight: float, gap: Gap, media_time_s: float, audited: Audited) -> None:
     stream.tally.audits += 1
-    stream.tally.audit_runs += runs
-    stream.pace.tell(every, weight, deficit)
+    stream.tally.audit_runs += audited.runs
+    stream.pace.tell(every, weight, audited.deficit)
+    stream.gaps.audited(gap, Detected(media_time_s, audited.now))
 
 
 def _ran(call: Call) -> str | None:

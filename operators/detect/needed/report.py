@@ -38,6 +38,7 @@ def node_plan(node: str, model: str, accuracy: float, pace: Pace, account: Accou
         given_up=0,
         switched_off=pace.slowed,
         pace=in_words(1 if account.rest else pace.every, tally),
+        identity_agreement=_identities(tally),
         reason=account.why_not(),
         processor_s=_seconds(account),
     )
@@ -54,6 +55,13 @@ def _seconds(account: Account) -> schema.ProcessorSeconds | None:
         spent=round(account.audits_s, DIGITS),
         saved=round(account.saved_s, DIGITS),
     )
+
+
+def _identities(tally: Tally) -> schema.IdentityAgreement | None:
+    if not tally.identities_compared:
+        return None
+    found = round(tally.identities_kept / tally.identities_compared, DIGITS)
+    return schema.IdentityAgreement(found=found, objects=tally.identities_compared)
 
 
 def in_words(every: int, tally: Tally) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
-from operators.detect.needed.carried import boxes_of, shifted
+from operators.detect.needed.carried import boxes_of, centred, identify, shifted
 from operators.detect.needed.changes import Cells, changed_cells, covered_cells
 from operators.detect.needed.flow import flow
 from operators.detect.needed.policy import Reason, Seen, When
@@ -14,6 +14,8 @@ from operators.detect.needed.thumbnail import thumbnail
 from operators.detect.needed.window import Known, Planned, Window
 from operators.frames.frame import Frame, Region
 from operators.frames.media_stopwatch import MediaStopwatch
+from operators.track.settings import TrackSettings
+from operators.track.tracker import KalmanTracker
 from serving.common.tensors import Image
 
 
@@ -32,6 +34,10 @@ class StreamView:
     """Frames of a window, by ``seq``."""
     step_s: float = 0.0
     """Media time from the frame before to the latest one."""
+    _tracker: KalmanTracker = field(default_factory=lambda: KalmanTracker(TrackSettings()))
+    """Follows what the detector finds."""
+    _tracked_s: float = 0.0
+    """When it found something, or nothing, for the last time."""
     _clock: MediaStopwatch = field(default_factory=MediaStopwatch)
     _reference: Image | None = None
     """The thumbnail of the latest detection."""
@@ -67,13 +73,25 @@ class StreamView:
         assert self._latest is not None
         why = self.when.decide(self._seen, every)
         if why is None:
-            moving = self.regions and self._seen.changed.any()
-            self.regions = shifted(self.regions, flow(self._before, self._latest) if moving else None)
+            if self.regions and self._seen.changed.any():
+                self._move()
             self.when.skipped()
         return why
 
+    def _move(self) -> None:
+        """Move the regions to where they lie now: by their motion where that is known, else as the pixels moved."""
+        centres = self._tracker.centres(self._clock.now_s - self._tracked_s)
+        known = [each for each in self.regions if each.identity in centres]
+        unknown = [each for each in self.regions if each.identity not in centres]
+        self.regions = centred(known, centres)
+        if unknown:
+            assert self._before is not None
+            assert self._latest is not None
+            self.regions += shifted(unknown, flow(self._before, self._latest))
+
     def found(self, regions: Sequence[Region]) -> None:
         """Take what the detector found on the frame that was looked at last."""
+        identify(regions, self._tracker, self._clock.now_s - self._tracked_s)
         self._detected(regions, None if self._seen is None else self._seen.news)
 
     def window(self, frames: Sequence[Frame], every: int, sure: float) -> Window:
@@ -84,7 +102,7 @@ class StreamView:
         for frame in frames[1:]:
             clock.move(frame.media_time_s)
             times_s.append(clock.now_s)
-        known = Known(self._before, self.regions, self.when.age_s - self.step_s, self.when.resting)
+        known = Known(self._before, self.regions, self.when.age_s - self.step_s, self._tracker, self.when.resting)
         detected = () if self.when.past is None else self.when.past.window
         return Window(known, [frame.image for frame in frames], times_s, every, sure, detected)
 
@@ -96,8 +114,9 @@ class StreamView:
         self.planned = {frame.seq: replace(plan, window=frames[0].seq) for frame, plan in planned}
         self.when.looked_ahead(self._clock.now_s)
         self._before, self._latest, self._seen = None, window.end, None
+        self._tracker = window.tracker
         self._detected(window.regions, window.news)
 
     def _detected(self, regions: Sequence[Region], news: Cells | None) -> None:
-        self.regions, self._reference = list(regions), self._latest
+        self.regions, self._reference, self._tracked_s = list(regions), self._latest, self._clock.now_s
         self.when.detected(covered_cells(boxes_of(regions)), news)

@@ -156,6 +156,88 @@ def test_tracks_end_even_where_time_stands_still():
     assert tracker.alive() == set()
 
 
+def carried(region, x, age_s=0.1, **more):
+    """The region as its detect node moves it on."""
+    return make_region(x=x, age_s=age_s, identity=region.identity, **more)
+
+
+def test_what_was_carried_on_has_the_track_of_its_detection_whatever_lies_near_it():
+    tracker = KalmanTracker(TrackSettings(confirm_s=0.0))
+    left, right = make_region(x=0.2, identity=7), make_region(x=0.5, identity=8)
+    numbers = tracker.update([left, right], 0.1)
+    assert tracker.update([carried(left, 0.5), carried(right, 0.2)], 0.1) == numbers
+    assert tracker.update([make_region(x=0.2), make_region(x=0.5)], 0.1) == numbers
+
+
+def test_a_carried_box_is_no_measurement():
+    tracker, other = (KalmanTracker(TrackSettings(confirm_s=0.0)) for _ in range(2))
+    for step in range(5):
+        region = make_region(x=0.1 + 0.02 * step, identity=1)
+        assert tracker.update([region], 0.1) == other.update([region], 0.1)
+    assert tracker.update([carried(region, 0.6)], 0.1) == [0]
+    other.update([], 0.1)
+    assert tracker.centres(0.1)[0] == pytest.approx(other.centres(0.1)[0])
+
+
+def test_a_carried_region_of_nobody_is_nobody():
+    tracker = KalmanTracker(TrackSettings(confirm_s=0.0))
+    tracker.update([make_region(x=0.3, identity=1)], 0.1)
+    strangers = [
+        make_region(x=0.3, age_s=0.1),
+        make_region(x=0.3, age_s=0.1, identity=2),
+        make_region(x=0.3, age_s=0.1, identity=1, node="other"),
+    ]
+    assert tracker.update(strangers, 0.1) == [None, None, None]
+    same = make_region(x=0.3, age_s=0.1, identity=1)
+    assert tracker.update([same, same], 0.1) == [0, None]
+
+
+def test_an_object_is_not_lost_while_it_is_carried():
+    tracker = KalmanTracker(TrackSettings(lost_after_s=1.0))
+    region = make_region(x=0.3, identity=1)
+    (number,) = [tracker.update([region], 0.1) for _ in range(5)][-1]
+    for _ in range(30):
+        assert tracker.update([carried(region, 0.3)], 0.1) == [number]
+
+
+def test_a_speck_that_was_carried_on_is_not_confirmed_by_that_but_an_object_that_is_detected_again_is():
+    for again in (False, True):
+        tracker = KalmanTracker(TrackSettings(confirm_s=0.3))
+        speck = make_region(x=0.3, confidence=0.4, identity=1)
+        tracker.update([speck], 0.1)
+        for _ in range(4):
+            assert tracker.update([carried(speck, 0.3, confidence=0.4)], 0.1) == [None]
+        assert tracker.update([speck] if again else [make_region(x=0.8)], 0.1) == [0 if again else None]
+
+
+def test_the_names_that_detect_nodes_give_are_bounded(monkeypatch):
+    monkeypatch.setattr(module, "MOST_NAMES", 5)
+    tracker = KalmanTracker(TrackSettings(confirm_s=0.0))
+    for identity in range(20):
+        latest = make_region(x=0.3, identity=identity)
+        tracker.update([latest], 0.1)
+    assert len(tracker._carried) == 5
+    assert tracker.update([carried(latest, 0.3)], 0.1) == [0]
+
+
+def test_a_copy_goes_on_by_itself():
+    tracker = KalmanTracker(TrackSettings(confirm_s=0.0))
+    walk(tracker, [0.3] * 5)
+    twin = tracker.copy()
+    walk(twin, [0.3, 0.9, 0.9], identity=3)
+    assert walk(tracker, [0.35, 0.9]) == [[0], [1]]
+    assert tracker.update([make_region(x=0.9, age_s=0.1, identity=3)], 0.1) == [None]
+
+
+def test_only_a_known_step_is_told():
+    tracker = KalmanTracker(TrackSettings())
+    walk(tracker, [0.3], fps=10)
+    assert tracker.centres(0.1) == {}
+    walk(tracker, [0.3 + 0.01 * step for step in range(1, 20)], fps=10)
+    assert tracker.centres(0.1)[0] == pytest.approx((0.6, 0.2), abs=0.01)
+    assert tracker.centres(60.0) == {}
+
+
 def test_the_gate_is_the_settings():
     for limit, same in ((0.3, False), (0.8, True)):
         tracker = KalmanTracker(TrackSettings(max_distance=limit))

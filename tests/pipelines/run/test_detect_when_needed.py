@@ -39,6 +39,11 @@ def found(out: Path, models: Path, clip: Path, when: str, **keys: Any) -> list[d
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
+def sure(result: dict[str, Any]) -> int:
+    """Number of the objects that do not come and go by themselves."""
+    return sum(each["detection"]["confidence"] >= 0.45 for each in result["objects"])
+
+
 def test_fewer_frames_are_detected_every_object_says_when_and_the_report_how_many(
     tmp_path: Path, models: Path, data_dir: Path
 ) -> None:
@@ -54,7 +59,7 @@ def test_fewer_frames_are_detected_every_object_says_when_and_the_report_how_man
     assert all(0 < detection["age_ms"] <= 2000 for detection in moved)
 
     always = found(tmp_path / "always.jsonl", models, clip, "always", masks=[mask])
-    counts = [[len(each["objects"]) for each in results] for results in (needed, always)]
-    assert sum(one != other for one, other in zip(*counts, strict=True)) <= 0.05 * len(needed)
+    counts = [[sure(each) for each in results] for results in (needed, always)]
+    assert sum(one != other for one, other in zip(*counts, strict=True)) <= 0.03 * len(needed)
     assert "looks 0.5 s ahead" in plan["pace"]
     assert "provenance" not in json.dumps([each["objects"] for each in always])

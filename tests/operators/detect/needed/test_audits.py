@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.audits import Audits, Before
+from operators.detect.needed.audits import Audited, Audits, Before
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import make_frame
 from tests.pipelines.run.recording import Recording
@@ -50,16 +50,14 @@ def bright(level: int) -> Frame:
 async def test_the_frame_before_is_detected_on_where_it_matters_and_was_not_before(
     found: list[Region] | None, published: list[Box], seen: list[int], deficit: float
 ) -> None:
-    detector, told = Counter(), list[tuple[float, int]]()
+    detector, told = Counter(), list[Audited]()
     heard = Recording()
     audits = Audits("find", detector, "finder", 0.5, heard)
-    audits.hold(
-        Before(bright(1).image, found), bright(2), [thing(box) for box in published], lambda *each: told.append(each)
-    )
+    audits.hold(Before(bright(1).image, found), bright(2), [thing(box) for box in published], told.append)
     audits.result_sent(bright(2).stream)
     await audits.close(10.0)
     assert detector.seen == seen
-    assert told == [(deficit, len(seen))]
+    assert [(each.deficit, each.runs, len(each.now)) for each in told] == [(deficit, len(seen), 2)]
     disagreements = heard.calls["audit_disagreed"]
     assert len(disagreements) == (1 if deficit else 0)
     for said, picture in disagreements:

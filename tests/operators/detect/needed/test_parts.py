@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from operators.detect.needed.carried import LEAST_INSIDE, aged, shifted
+from operators.detect.needed.carried import LEAST_INSIDE, aged, centred, shifted
 from operators.detect.needed.changes import COLUMNS, ROWS, changed_cells, covered_cells
 from operators.detect.needed.flow import flow, middle, moved
 from operators.detect.needed.matching import agreement, same_counts
@@ -130,6 +131,10 @@ def test_covered_cells_are_those_of_widened_boxes_within_the_frame() -> None:
     assert not covered_cells(np.zeros((0, 4))).any()
 
 
+def named(region: Region, identity: int) -> Region:
+    return replace(region, identity=identity)
+
+
 def test_regions_that_have_left_the_frame_are_gone_and_those_at_the_border_are_clipped() -> None:
     field = np.zeros((HEIGHT, WIDTH, 2), np.float32)
     field[..., 0] = 0.12 * WIDTH
@@ -137,7 +142,8 @@ def test_regions_that_have_left_the_frame_are_gone_and_those_at_the_border_are_c
     kept = shifted([near, far, middle], field)
     assert [round(each.box.x_max, 2) for each in kept] == [1.0, 0.62]
     assert kept[0].box.area >= LEAST_INSIDE * near.box.area
-    assert shifted([near], None) == [near]
+    kept = centred([named(near, 1), named(far, 2)], {1: (0.95, 0.5), 2: (1.03, 0.5)})
+    assert [round(each.box.x_max, 2) for each in kept] == [1.0]
 
 
 def test_landmarks_keep_their_place_in_a_box_that_moves_also_where_the_frame_cuts_it() -> None:
@@ -149,7 +155,9 @@ def test_landmarks_keep_their_place_in_a_box_that_moves_also_where_the_frame_cut
     (moved,) = shifted([face], field)
     assert moved.box.x_max == 1.0
     assert np.array(moved.landmarks) - np.array(face.landmarks) == pytest.approx(np.array([[0.12, 0.0]] * 2), abs=1e-3)
-    assert shifted([face], None)[0].landmarks == face.landmarks
+    (there,) = centred([named(face, 1)], {1: (middle[0] + 0.12, middle[1])})
+    assert there.box.x_max == 1.0
+    assert np.array(there.landmarks) - np.array(face.landmarks) == pytest.approx(np.array([[0.12, 0.0]] * 2))
 
 
 def test_age_takes_confidence_and_leaves_the_region_that_is_kept_as_it_was() -> None:

@@ -8,11 +8,14 @@ import cv2
 import numpy as np
 import pytest
 
+from operators.detect.needed.carried import identify
 from operators.detect.needed.changes import COLUMNS, ROWS
 from operators.detect.needed.thumbnail import thumbnail
 from operators.detect.needed.window import Known, Window
 from operators.frames.frame import Region
 from operators.testing.builders import make_region
+from operators.track.settings import TrackSettings
+from operators.track.tracker import KalmanTracker
 from serving.common.tensors import Image
 
 HEIGHT, WIDTH, SIDE = 144, 256, 32
@@ -36,10 +39,17 @@ def objects(x: float | None, label: str = "car", confidence: float = 0.9) -> lis
     return [make_region(**box, label=label, confidence=confidence)]
 
 
+def known_of(image: Image, regions: list[Region], resting: bool = False) -> Known:
+    """The frame before a window, on which the detector has just run for the first time."""
+    tracker = KalmanTracker(TrackSettings())
+    identify(regions, tracker, 0.0)
+    return Known(thumbnail(image), regions, 0.0, tracker, np.full((ROWS, COLUMNS), resting))
+
+
 def played(truth: Truth, seen: Truth | None = None, frames: int = 12, label: Callable[[int], str] = lambda at: "car"):
     """The plan of a window and the frames that were detected; ``seen``: what the detector sees of the truth."""
     seen = seen or truth
-    known = Known(thumbnail(picture(truth(0))), objects(seen(0), label(0)), 0.0, np.zeros((ROWS, COLUMNS), bool))
+    known = known_of(picture(truth(0)), objects(seen(0), label(0)))
     images = [picture(truth(at)) for at in range(1, frames + 1)]
     window, detected = Window(known, images, [at / 24 for at in range(frames + 1)], 3, 0.45), []
     while (at := window.wanted) is not None:
@@ -62,25 +72,57 @@ def test_an_object_on_its_way_is_filled_from_both_ends() -> None:
     assert len({id(plan.regions[0]) for plan in window.planned}) == 12
 
 
-def test_an_object_too_fast_to_overlap_is_followed_by_flow_and_corrected() -> None:
-    def truth(at: int) -> float:
-        return 20 + 5 * at if at < 6 else 50 + 3 * (at - 6)  # not even: the straight line between the ends is wrong
-
-    window, detected = played(truth)
+def test_an_object_too_fast_to_overlap_is_followed() -> None:
+    window, detected = played(lambda at: 20 + 5 * at)
     assert detected == [12]
+    assert len({plan.regions[0].identity for plan in window.planned}) == 1
     for at, plan in enumerate(window.planned, 1):
-        assert plan.regions[0].box.x_min == pytest.approx(truth(at) / WIDTH, abs=0.012)
+        assert plan.regions[0].box.x_min == pytest.approx((20 + 5 * at) / WIDTH, abs=0.004)
+
+
+def test_two_that_pass_each_other_keep_who_they_are() -> None:
+    """By place each would be taken for the other: they have changed places when the window ends."""
+
+    def pair(at: int) -> list[Region]:
+        return [*objects(60 + 2 * at), *objects(108 - 2 * at)]
+
+    tracker, earlier = KalmanTracker(TrackSettings()), [-12, -6, 0]
+    for at in earlier:
+        identify(regions := pair(at), tracker, 6 / 24)
+    known = Known(thumbnail(BACKGROUND), regions, 0.0, tracker, np.zeros((ROWS, COLUMNS), bool))
+    window = Window(known, [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
+    while (at := window.wanted) is not None:
+        window.found(pair(at))
+    for at, plan in enumerate(window.planned, 1):
+        places = {region.identity: region.box.x_min * WIDTH for region in plan.regions}
+        assert places == pytest.approx({regions[0].identity: 60 + 2 * at, regions[1].identity: 108 - 2 * at}, abs=0.5)
+
+
+def test_a_number_of_a_window_that_was_divided_is_given_to_one_object_alone() -> None:
+    """The end is looked at before the middle, and numbers are given in the order of time."""
+
+    def shown(at: int) -> list[Region]:
+        return [*objects(20), *(objects(100) if 4 <= at <= 8 else []), *(objects(180) if at >= 9 else [])]
+
+    window = Window(known_of(BACKGROUND, shown(0)), [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
+    while (at := window.wanted) is not None:
+        window.found(shown(at))
+    places: dict[int | None, set[int]] = {}
+    for plan in window.planned:
+        for region in plan.regions:
+            places.setdefault(region.identity, set()).add(round(region.box.x_min * WIDTH))
+    assert sorted(map(sorted, places.values())) == [[20], [100], [180]]
 
 
 def window_of_two(before: list[Region], after: list[Region]) -> Window:
-    """A still picture of half a second: flow finds no movement in it, whatever the objects do."""
-    known = Known(thumbnail(BACKGROUND), before, 0.0, np.zeros((ROWS, COLUMNS), bool))
+    """Half a second, in which nothing but objects is looked at."""
+    known = known_of(BACKGROUND, before)
     window = Window(known, [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
     window.found(after)
     return window
 
 
-def test_an_object_that_flow_loses_goes_straight_where_it_has_no_other_choice() -> None:
+def test_an_object_in_reach_goes_straight_where_it_has_no_other_choice() -> None:
     window = window_of_two(objects(40), objects(88))
     assert window.wanted is None
     assert [plan.regions[0].box.x_min for plan in window.planned] == pytest.approx(
@@ -119,7 +161,7 @@ def test_labels_are_not_mixed() -> None:
 
 
 def test_what_is_unsure_and_comes_and_goes_is_not_searched_for() -> None:
-    known = Known(thumbnail(picture(None)), objects(90, confidence=0.4), 0.0, np.zeros((ROWS, COLUMNS), bool))
+    known = known_of(picture(None), objects(90, confidence=0.4))
     window = Window(known, [picture(None)] * 12, [at / 24 for at in range(13)], 3, 0.45)
     window.found([])
     assert window.wanted is None
@@ -137,7 +179,7 @@ def test_movement_that_the_detector_has_no_word_for_is_not_asked_about_again() -
     window, detected = played(lambda at: 40 + 8 * at, seen=lambda at: None)
     assert 12 in detected
     assert window.news.any()
-    resting = Known(thumbnail(picture(40)), [], 0.0, np.ones((ROWS, COLUMNS), bool))
+    resting = known_of(picture(40), [], resting=True)
     again = Window(resting, [picture(40 + 8 * at) for at in range(1, 13)], [at / 24 for at in range(13)], 3, 0.45)
     again.found([])
     assert again.wanted is None
@@ -146,7 +188,7 @@ def test_movement_that_the_detector_has_no_word_for_is_not_asked_about_again() -
 def test_a_cut_is_found_to_the_frame() -> None:
     blocks = np.random.default_rng(5).integers(0, 2, (9, 16), np.uint8) * 250
     other = cv2.cvtColor(np.kron(blocks, np.ones((16, 16), np.uint8)), cv2.COLOR_GRAY2BGR)
-    known = Known(thumbnail(BACKGROUND), objects(100), 0.0, np.zeros((ROWS, COLUMNS), bool))
+    known = known_of(BACKGROUND, objects(100))
     images = [BACKGROUND] * 4 + [other] * 8
     window, detected = Window(known, images, [at / 24 for at in range(13)], 3, 0.45), []
     while (at := window.wanted) is not None:
@@ -157,24 +199,27 @@ def test_a_cut_is_found_to_the_frame() -> None:
 
 
 def test_a_box_that_leaves_the_frame_is_clipped() -> None:
-    known = Known(thumbnail(picture(0)), objects(-10), 0.0, np.zeros((ROWS, COLUMNS), bool))
+    known = known_of(picture(0), objects(-10))
     window = Window(known, [picture(0)] * 4, [at / 24 for at in range(5)], 3, 0.45)
     window.found(objects(-14))
     assert all(0 <= plan.regions[0].box.x_min < plan.regions[0].box.x_max for plan in window.planned[:3])
 
 
 def test_landmarks_go_with_their_box() -> None:
-    known = Known(thumbnail(picture(50)), objects(50), 0.0, np.zeros((ROWS, COLUMNS), bool))
-    known.regions[0].landmarks = ((50 / WIDTH, 60 / HEIGHT), (60 / WIDTH, 60 / HEIGHT))
+    first, last = objects(50), objects(54)
+    for (face,) in (first, last):
+        x = face.box.x_min
+        face.landmarks = ((x, 60 / HEIGHT), (x + 10 / WIDTH, 60 / HEIGHT))
+    known = known_of(picture(50), first)
     window = Window(known, [picture(50 + at) for at in range(1, 5)], [at / 24 for at in range(5)], 3, 0.45)
-    window.found(objects(54))
+    window.found(last)
     (region,) = window.planned[1].regions
     assert region.landmarks is not None
     assert [x for x, _ in region.landmarks] == pytest.approx([52 / WIDTH, 62 / WIDTH])
 
 
 def test_frames_of_one_time_are_filled_as_well() -> None:
-    known = Known(thumbnail(picture(50)), objects(50), 0.0, np.zeros((ROWS, COLUMNS), bool))
+    known = known_of(picture(50), objects(50))
     window = Window(known, [picture(50)] * 3, [0.0] * 4, 3, 0.45)
     window.found(objects(50))
     assert [len(plan.regions) for plan in window.planned] == [1] * 3
