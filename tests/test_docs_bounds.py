@@ -69,6 +69,7 @@ from serving.graphs import taps
 from serving.loading import proofs, rectangles
 from serving.scheduling.schedule import BACKGROUND_S
 from serving.watchdog import abandoned, patience
+from specialization import timeline
 from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -158,6 +159,8 @@ SAID = {
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| frames that wait for a shortcut in the shadow | *{shadow.MOST_FRAMES}, {mib(shadow.MOST_BYTES)} in all* |",
         f"| objects of a stream that are being audited | *{open_trials.MOST_TRIALS} for each node* |",
+        f"of which a node knows which shortcuts have answered | *{open_trials.REMEMBERED}* |",
+        f"for the report | *{timeline.MOST_SPANS} phases, {timeline.MOST_SLICES} slices of counts* for each node |",
         f"second conclusion is waited for | *{second_thoughts.REMEMBERED} for each node* |",
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
         f"| streams whose account of processor seconds a node keeps | *{books.REMEMBERED_STREAMS}* |",

@@ -18,7 +18,7 @@ from pipelines.partition.stream_state import StateStore
 
 HANDOVER_S = 5.0
 """How long partitions that move away are given to finish what they have in work."""
-SETTLE_S = 5.0
+SETTLE_S = 2.0
 """How long the frames that are being analysed then, one of each stream, are given to end."""
 
 

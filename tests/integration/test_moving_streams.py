@@ -57,6 +57,7 @@ async def test_no_stream_is_forgotten_in_the_middle_of_its_frame(
     kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent, "HANDOVER_S", 0.05)
+    monkeypatch.setattr(agent, "SETTLE_S", 60.0)
     wire = KafkaWire(plain(kafka_broker), topic_prefix)
     streams = [f"camera-{number}" for number in range(STREAMS)]
     await wire.send(frame_message(stream, seq, "jpeg") for seq in range(FRAMES) for stream in streams)
