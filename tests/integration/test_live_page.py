@@ -126,6 +126,8 @@ def test_a_stream_is_seen_live_on_the_wall_and_on_its_page(serving: Callable[[in
     reader.until(lambda: "into the stream, shows" in reader.text(".say"))
     reader.until(lambda: reader.all(".chart .slot, .tag"))
     assert "reference model" in reader.text(".panel")
+    reader.until(lambda: reader.all(".chart .slot"))
+    assert "Nothing was found" not in reader.text(".panel")  # a detector has answered, if no other network
     reader.until(lambda: re.search(r"came · moving #\d+\s+\d+:\d\d:\d\d", reader.text(".events")))
     script = "return [...document.querySelectorAll('.events img')].filter(i => i.naturalWidth > 0).length"
     reader.until(lambda: reader.driver.execute_script(script))

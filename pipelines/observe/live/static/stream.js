@@ -43,7 +43,7 @@ export class StreamView {
     this.alt = `Latest frame of ${view.stream}: ${objects(view)}`;
     this.legend.replaceChildren(legend(view.who));
     this.time.replaceChildren(timeline(view));
-    setText(this.models, view.models.length ? `Answers by network: ${view.models.map(([name, count]) => `${name} ${count}`).join(", ")}` : Object.keys(view.who).length ? "" : "Nothing has been found yet.");
+    setText(this.models, networks(view));
     this.said.replaceChildren(...view.explained.map((sentence) => el("li", {}, sentence)));
     this.facts.replaceChildren(...facts(view));
     this.lost.replaceChildren(...view.lost.map((each) => el("li", { class: "trouble" }, `${each.count} lost: ${each.words}`)));
@@ -97,6 +97,11 @@ function happened(each) {
   return `${EVENT[each.kind]} ${each.kind === "named" ? "" : "· "}${each.label}`;
 }
 
+function networks(view) {
+  if (view.models.length) return `Answers by network: ${view.models.map(([name, count]) => `${name} ${count}`).join(", ")}`;
+  return view.timeline.some((slot) => Object.keys(slot.who).length) ? "" : "Nothing was found in the last five minutes.";
+}
+
 // Rows stay while they are listed, so that their pictures are asked for once.
 class Events {
   constructor(stream) {
@@ -110,7 +115,7 @@ class Events {
 
   update(events) {
     const known = this.rows;
-    this.rows = new Map(events.map((each) => [`${each.number} ${each.thumbnail}`, each]));
+    this.rows = new Map(events.map((each) => [`${each.number} ${each.at} ${each.thumbnail}`, each]));
     for (const [key, each] of this.rows) this.rows.set(key, known.get(key) ?? this.row(each));
     const rows = [...this.rows.values()];
     if (rows.length !== this.body.children.length || rows.some((row, place) => this.body.children[place] !== row)) this.body.replaceChildren(...rows);
