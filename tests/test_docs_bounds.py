@@ -133,7 +133,7 @@ SAID = {
         f"| *{'five' if stream_figures.SLOTS * stream_figures.SLOT_S == 300 else '?'} minutes of counts, "
         f"{stream_figures.SAMPLES} latencies, {sightings.MOST_TRACKS} tracks, {sightings.KEPT_EVENTS} events with a "
         f"picture of at most {pictures.WIDTHS['thumbnail']} pixels, its",
-        f"| streams whose last frame is kept for whoever opens the page later | *{pictures.LAST}* |",
+        f"| streams whose last frame `sluice run --stay` keeps for the page | *{pictures.LAST}* |",
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
         f"| *{pairs.MOST_WAITING} each, {mib(pairs.MOST_BYTES)}* |",
         f"| labels in one search for the caches to build | *{MOST_LABELS:,}* |",

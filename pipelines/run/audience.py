@@ -13,7 +13,6 @@ from operators.zones.totals import Totals
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.recorder import recorders
-from pipelines.observe.web.listen import Listen
 from pipelines.process.safe_console import SafeConsole
 from pipelines.query.query_file import Query
 from pipelines.report.plots.plans import PlanHistory
@@ -73,7 +72,7 @@ def audience(
     counts, (sinks, final_steps) = RunCounts(unhurried), open_files(outputs, query, unhurried, files)
     progress = files.enter_context(RunProgress(specs, SafeConsole(stderr=True)))
     recording, tellers = files.enter_context(recorders(outputs.record)), _tellers(outputs.forward)
-    station = _station(outputs.listen, query, unhurried)
+    station = _station(outputs, query, unhurried)
     if station is not None:
         for recorder in recording:
             station.evidence(recorder)
@@ -100,16 +99,16 @@ def _tellers(sinks: Sinks) -> list[Direct]:
     return [Direct(sinks)]
 
 
-def _station(listen: Listen | None, query: Query, unhurried: set[str]) -> Station | None:
+def _station(outputs: Outputs, query: Query, unhurried: set[str]) -> Station | None:
     """Who serves page and metrics."""
-    if listen is None:
+    if outputs.listen is None:
         return None
     # aiohttp and Prometheus, which a run that nobody asks does without.
     from pipelines.observe.live.page import Page
     from pipelines.observe.station import Station
 
     page = Page(query.name)
-    page.board.layout = query.layout
-    station = Station(listen, page)
+    page.board.layout, page.pictures.keeps_last = query.layout, outputs.stay
+    station = Station(outputs.listen, page)
     station.never_late(unhurried)
     return station

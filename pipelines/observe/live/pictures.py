@@ -38,7 +38,7 @@ MARGIN = 0.12
 REMEMBERED = 1024
 """Streams whose last picture is remembered, in each size: more than the page shows."""
 LAST = 16
-"""Streams whose last frame is kept, for whoever comes when they have ended or give few."""
+"""Streams whose last frame is kept, where the page stays when they have ended."""
 AT_ONCE = 2
 """Frames that are held to make pictures of."""
 
@@ -54,19 +54,23 @@ class Pictures:
         self._viewers, self._board, self._now = viewers, board, now
         self._made_s: dict[tuple[str, Size], float] = {}
         self._last: OrderedDict[str, tuple[Result, Load]] = OrderedDict()
+        self.keeps_last = False
+        """Whether last frames are kept for whoever comes later."""
         self._making: set[asyncio.Task[None]] = set()
         self._failed = False
 
     async def take(self, frame: Frame, result: Result) -> None:
         """A final step of the executor: never waits."""
-        self.offer(result, lambda: frame.image)
+        if len(self._viewers) or self._made_s or self.keeps_last:
+            self.offer(result, lambda: frame.image)
 
     def offer(self, result: Result, load: Load) -> None:
         """Make pictures of a frame if somebody waits for one; ``load`` is called in a thread."""
-        self._last[result.stream] = result, load
-        self._last.move_to_end(result.stream)
-        if len(self._last) > LAST:
-            self._last.popitem(last=False)
+        if self.keeps_last:
+            self._last[result.stream] = result, load
+            self._last.move_to_end(result.stream)
+            if len(self._last) > LAST:
+                self._last.popitem(last=False)
         if not len(self._viewers):
             self._made_s.clear()
             return

@@ -70,6 +70,9 @@ async def test_who_looks_gets_a_picture_with_what_was_found_in_it() -> None:
 async def test_who_comes_when_a_stream_has_ended_sees_its_last_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "LAST", 3)
     studio = Studio()
+    await studio.offer(result(0, stream="s4"))
+    assert not studio.pictures._last  # unless it is asked for no frame is kept
+    studio.pictures.keeps_last = True
     for number in range(5):
         await studio.offer(result(number, stream=f"s{number}"))
     await studio.offer(result(9, thing(1), stream="s3"), width=2000)
