@@ -1,8 +1,9 @@
-"""What everything that learns while it runs shares: samples, features in files, a regression, a threshold, a test for
-change, a distribution's tails, jobs in a child process, and what all of this may cost. Heads, learned caches and
-their audits are built on it.
+"""What everything that learns while it runs shares: samples, features in files, a regression, a threshold, a
+temperature, a test for change, a distribution's tails, jobs in a child process, and what all of this may cost. Heads,
+learned caches and their audits are built on it.
 
 Read in this order: ``purse``, ``account``, ``retry_gap``, ``ring``, ``array_files``, ``store``, ``lbfgs``,
-``softmax_regression``, ``confidence_threshold``, ``cusum``, ``binomial``, ``job_runner``, ``job_child``.
+``softmax_regression``, ``confidence_threshold``, ``calibration``, ``cusum``, ``binomial``, ``job_runner``,
+``job_child``.
 """
 # A part of Sluice.

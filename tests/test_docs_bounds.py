@@ -44,12 +44,12 @@ from pipelines.execute import ahead, arrival_clock
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka.topics import FramesTopic
-from pipelines.measure import cache_places
+from pipelines.measure import cache_places, labelled_crops
 from pipelines.observe.forward import attempts, delivery, direct, forwarder, frame_finder, reader, sinks_file, webhook
 from pipelines.observe.forward.mqtt import mqtt_sink
 from pipelines.observe.forward.signature import LEAST_SECRET
 from pipelines.observe.live import board, pairs, pictures, sightings, stream_figures, viewers
-from pipelines.observe.record import layout, preroll, recorder
+from pipelines.observe.record import crops, layout, preroll, recorder
 from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
@@ -71,6 +71,7 @@ from serving.scheduling.schedule import BACKGROUND_S
 from serving.watchdog import abandoned, patience
 from specialization import timeline
 from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
+from specialization.kit import doubts, features, folds, recogniser
 
 DOCS = Path(__file__).parents[1] / "docs"
 QUEUED = inspect.signature(Lane).parameters["depth"].default
@@ -155,6 +156,9 @@ SAID = {
         f"*{preroll.SPAN_S:.0f} s of a stream, {layout.MOST_HELD} frames; {mib(preroll.MOST_BYTES)} of all streams* |",
         f"| frames that wait to be written | *{mib(recorder.MOST_QUEUED)}* |",
         f"| frames of an episode, causes | *{layout.MOST_FRAMES}, {layout.MOST_CAUSES}* |",
+        f"whose crops it counts | *{crops.MOST_CROPS:,}, {crops.MOST_TRACKS:,}* |",
+        f"| *{labelled_crops.MOST_CROPS:,}, {labelled_crops.MOST_CLASSES}; {features.MOST_TUNED}* |",
+        f"| width of a crop that it learns from | *{labelled_crops.MOST_WIDTH} pixels* |",
         f"| *{record_window.SHARE * 100:.0f} % of the process's, and {record_window.ALLOWANCE_S:.0f} s* |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
         f"| frames that wait for a shortcut in the shadow | *{shadow.MOST_FRAMES}, {mib(shadow.MOST_BYTES)} in all* |",
@@ -330,6 +334,13 @@ SAID = {
         f"objects ({replay.TOLERANCE:g} by default)",
         f"at most {'twenty' if comparison.MOST_WORST == 20 else '?'}: on the left",
         f"The first {comparison.LEAD_IN_S:.0f} s of an episode are not compared",
+    ],
+    "how-to/train-a-recogniser.md": [
+        f"Each class needs {labelled_crops.LEAST_CROPS} crops",
+        f"{'twice' if doubts.FAMILIAR == 2 else '?'} as many crops as features",
+        f"Each crop is looked at {COUNTS[features.LOOKS]} times",
+        f"{'at least a point' if recogniser.LEAST_GAIN == 0.01 else '?'} of mean accuracy",
+        f"one fold of {COUNTS[folds.FOLDS]} is measured",
     ],
     "how-to/mend-dead-letters.md": [f"up to {kib(dead_letters.DEAD_LETTER_BYTES)}, its bytes"],
     "how-to/specialize.md": [

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 from torch import nn
+
+from serving.graphs.fold import halve
 
 INPUT, OUTPUT = "images", "logits"
 OPSET = 17
@@ -62,19 +64,3 @@ def _folded(model: onnx.ModelProto) -> onnx.ModelProto:
     for name in known.keys() - used:
         graph.initializer.remove(known[name])
     return model
-
-
-def halve(model: onnx.ModelProto) -> None:
-    """Store matrices and kernels as float16, each cast back to float32 on load (ONNX Runtime folds the casts)."""
-    graph = model.graph
-    casts = []
-    for tensor in list(graph.initializer):
-        if tensor.data_type != TensorProto.FLOAT or len(tensor.dims) < 2:
-            continue
-        half = numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float16), f"{tensor.name}.half")
-        casts.append(helper.make_node("Cast", [half.name], [tensor.name], to=TensorProto.FLOAT))
-        graph.initializer.remove(tensor)
-        graph.initializer.append(half)
-    nodes = [*casts, *graph.node]
-    del graph.node[:]
-    graph.node.extend(nodes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,6 +24,8 @@ Task = Literal["detect", "classify", "embed"]
 Triple = tuple[float, float, float]
 FileName = Annotated[str, Field(pattern=r"^[\w][\w.+-]*$")]
 Alignment = Literal["arcface"]
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
+"""What a model may be called."""
 Word = Annotated[str, Field(max_length=256)]
 """As long as results allow."""
 
@@ -81,7 +84,7 @@ class Accuracy(Strict):
 class ModelCard(Strict):
     """One network. ``classes`` are in the order of the network's outputs, without any background class."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=80)
+    name: str = Field(pattern=f"^{NAME.pattern}$")
     version: Word
     tier: Word = "reference"
     """``reference`` or ``compact``, or any other word for a step between accuracy and speed."""

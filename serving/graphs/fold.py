@@ -1,10 +1,10 @@
-"""Weights stored as float16 and cast in the graph become plain float32, which tools that change graphs understand."""
+"""Weights stored as float16 and cast in the graph, or as plain float32, which tools that change graphs understand."""
 
 from __future__ import annotations
 
 import numpy as np
 import onnx
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 
 def folded(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -20,6 +20,22 @@ def folded(model: onnx.ModelProto) -> onnx.ModelProto:
         graph.node.remove(node)
     drop_unused(graph)
     return copy
+
+
+def halve(model: onnx.ModelProto) -> None:
+    """Store matrices and kernels as float16, each cast back to float32 on load (ONNX Runtime folds the casts)."""
+    graph = model.graph
+    casts = []
+    for tensor in list(graph.initializer):
+        if tensor.data_type != TensorProto.FLOAT or len(tensor.dims) < 2:
+            continue
+        half = numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float16), f"{tensor.name}.half")
+        casts.append(helper.make_node("Cast", [half.name], [tensor.name], to=TensorProto.FLOAT))
+        graph.initializer.remove(tensor)
+        graph.initializer.append(half)
+    nodes = [*casts, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
 
 
 def drop_unused(graph: onnx.GraphProto) -> None:

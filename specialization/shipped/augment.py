@@ -19,7 +19,7 @@ def augment(image: Image, rng: Generator) -> Image:
     image = _recolour(image, rng)
     if rng.random() < 0.15:
         image = _cover(image, rng)
-    return _degrade(image, rng)
+    return degrade(image, rng)
 
 
 def nudge(image: Image, rng: Generator) -> Image:
@@ -78,7 +78,7 @@ def _cover(image: Image, rng: Generator) -> Image:
     return covered
 
 
-def _degrade(image: Image, rng: Generator) -> Image:
+def degrade(image: Image, rng: Generator) -> Image:
     """Few pixels, soft focus, a moving object, noise, a codec."""
     if rng.random() < 0.5:
         side = math.exp(rng.uniform(math.log(28), math.log(100)))

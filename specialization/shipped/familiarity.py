@@ -79,8 +79,8 @@ def features_of(model: onnx.ModelProto) -> str:
     return str(next(node for node in reversed(model.graph.node) if node.op_type == "Gemm").input[0])
 
 
-def doubting(model: onnx.ModelProto, familiarity: Familiarity, limit: float, other: int) -> onnx.ModelProto:
-    """A copy whose logits (N × K) are scaled beyond the ``limit``, unless the class ``other`` is the answer."""
+def doubting(model: onnx.ModelProto, familiarity: Familiarity, limit: float, other: int | None) -> onnx.ModelProto:
+    """A copy whose logits (N × K) are scaled beyond the ``limit``, unless the answer is ``other``, if there is one."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     graph, output = copy.graph, copy.graph.output[0].name
@@ -94,7 +94,7 @@ def doubting(model: onnx.ModelProto, familiarity: Familiarity, limit: float, oth
         "limit": np.float32(limit),
         "scale": np.float32(SCALE),
         "one": np.float32(1),
-        "other": np.int64(other),
+        "other": np.int64(-1 if other is None else other),
         "axis": np.array([1], np.int64),
     }
     for key, value in constants.items():

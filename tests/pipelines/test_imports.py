@@ -99,6 +99,7 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
         ["models", "export", "resnet19", "w", "--classes=c", "--into=i", "--licence=l", "--source=s"],
         "pydantic rich",
     ),
+    ("models train", ["models", "train", "mine", "--from", "none"], "pydantic rich"),
     ("specialize list", ["specialize", "list", "--nope"], "pydantic rich"),
     ("specialize profile", ["specialize", "profile", "none"], "pydantic rich"),
     ("caches build", ["caches", "build", "none"], "pydantic rich"),

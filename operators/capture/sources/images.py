@@ -26,7 +26,8 @@ SUFFIXES: Final = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp"})
 IMAGES_PER_SECOND: Final = 10.0
 """The rate by which images, which have no time of their own, get their media time."""
 
-_MAX_BYTES: Final = 4 * MAX_PIXELS
+LARGEST_BYTES: Final = 4 * MAX_PIXELS
+"""Bytes of an image's file that are read."""
 _OPTIONS: Final = {
     "max_pixels": str(MAX_PIXELS),
     "err_detect": "explode",  # half an image is an error, not a grey lower half
@@ -121,6 +122,6 @@ def _load(path: Path) -> bytes:
     size_bytes = path.stat().st_size
     if size_bytes == 0:
         raise ValueError("the file is empty")
-    if size_bytes > _MAX_BYTES:
-        raise ValueError(f"{size_bytes} bytes exceed {_MAX_BYTES}")
+    if size_bytes > LARGEST_BYTES:
+        raise ValueError(f"{size_bytes} bytes exceed {LARGEST_BYTES}")
     return path.read_bytes()

@@ -2,5 +2,5 @@
 number of bytes, in plain formats that ``sluice replay`` and people read.
 
 Read in this order: ``layout``, ``manifest``, ``preroll``, ``window``, ``folder``, ``recorder``,
-``reading``.
+``reading``, ``crops``.
 """

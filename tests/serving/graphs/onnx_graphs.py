@@ -38,7 +38,7 @@ def graph(
 
 def in_half_precision(model: onnx.ModelProto) -> onnx.ModelProto:
     """A copy whose weights are stored as float16, as those of the models that ship."""
-    from serving.architectures.export import halve
+    from serving.graphs.fold import halve
 
     copy = onnx.ModelProto()
     copy.CopyFrom(model)

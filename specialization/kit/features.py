@@ -1,0 +1,76 @@
+"""What the base sees in the crops: each as it is, and as other cameras might show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from serving.common.tensors import Image
+from serving.engines.network import EngineNetwork, run_in_steps
+from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.preprocess import batch
+from specialization.kit.base import Base, Rows
+from specialization.kit.crops import Crops
+from specialization.shipped.augment import degrade, nudge
+
+LOOKS = 3
+"""At each crop: as it is, and cut, mirrored and blurred at random. Its colours stay: they may tell the class."""
+STEP = 32
+MOST_TUNED = 3000
+"""Crops whose data before the last block are kept, to train it."""
+SEED = 29
+
+Report = Callable[[str, float], None]
+"""Told of a step, and the share of it that is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Features of N crops; first those as they are, then other looks."""
+
+    features: NDArray[np.float32]
+    """N × LOOKS × F."""
+    kept: NDArray[np.intp]
+    """The crops of ``before``."""
+    before: NDArray[np.float16]
+    """Kept × LOOKS × …: what the last block is given."""
+
+
+def seen(base: Base, crops: Crops, threads: int, report: Report) -> Seen:
+    """Run all crops through the base, some at a time: no more of them are in memory."""
+    body, block = (_opened(base, part, threads) for part in base.parts())
+    count = len(crops.labels)
+    kept = np.unique(np.linspace(0, count - 1, min(count, MOST_TUNED)).astype(np.intp))
+    features, before = list[Rows](), list[NDArray[np.float16]]()
+    done = 0
+    try:
+        pictures = iter(crops)
+        while images := list(islice(pictures, STEP // LOOKS)):
+            rows = run_in_steps(body.run, batch(base.card.input, list(_looks(images, done)))[0], STEP)[0]
+            found = run_in_steps(block.run, rows, STEP)[0]
+            features.append(found.reshape(len(images), LOOKS, -1))
+            mine = np.isin(np.arange(done, done + len(images)), kept)
+            before.append(rows.reshape(len(images), LOOKS, *rows.shape[1:])[mine].astype(np.float16))
+            done += len(images)
+            report("features", done / count)
+    finally:
+        body.close()
+        block.close()
+    return Seen(np.concatenate(features), kept, np.concatenate(before))
+
+
+def _looks(images: Sequence[Image], first: int) -> Iterator[Image]:
+    """All looks at each picture; the same picture is changed in the same way each time."""
+    for number, image in enumerate(images, first):
+        rng = np.random.default_rng((SEED, number))
+        yield image
+        yield from (degrade(nudge(image, rng), rng) for _ in range(LOOKS - 1))
+
+
+def _opened(base: Base, part: onnx.ModelProto, threads: int) -> EngineNetwork:
+    return EngineNetwork(base.card.name, part, OnnxRuntimeEngine(base.card.name, threads=threads))

@@ -1,0 +1,169 @@
+"""A folder's crops become a model that is served like any other and is worth what its card says."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from datasets.street import street_crops
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import SHIPPED, Catalogue, Entry, verify
+from serving.common.softmax import softmax
+from serving.engines.network import EngineNetwork
+from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.errors import ModelError
+from serving.loading.opening import open_model
+from serving.preprocess import batch
+from specialization.kit import recogniser
+from specialization.kit.base import Base
+from specialization.kit.block import tuned
+from specialization.kit.crops import DecodedCrops, Place
+from specialization.kit.recogniser import Wanted, make, write
+
+CLASSES = ("bike", "car", "person")
+QUIET = lambda step, share: None  # noqa: E731
+
+
+@pytest.fixture(scope="module")
+def base() -> Entry:
+    """The smallest classifier that ships: it knows persons and vehicles."""
+    return Catalogue([SHIPPED]).find("street-kind")
+
+
+@cache
+def drawn(count: int, classes: tuple[str, ...] = CLASSES, seed: int = 77) -> DecodedCrops:
+    images, names = street_crops(seed, count, 64)
+    rows = sorted((classes.index(name), at) for at, name in enumerate(names) if name in classes)
+    places = [Place(f"cam{at % 5}", f"cam{at % 5}_{at}") for _, at in rows]
+    return DecodedCrops(classes, [label for label, _ in rows], places, [images[at] for _, at in rows], "drawn crops")
+
+
+def test_a_recogniser_is_served_and_right_as_its_card_says(base: Entry, tmp_path: Path) -> None:
+    made = make(base, drawn(480), Wanted("mine"), QUIET)
+    folder = write(made, tmp_path)
+    entry = Catalogue([tmp_path]).find("mine")
+    verify(entry)
+    assert entry.card.classes == CLASSES
+    assert entry.card.input == base.card.input
+    assert entry.card.licence == base.card.licence
+    assert folder == entry.directory
+    figures = {each.metric: each.value for each in entry.card.accuracy}
+    assert {each.split for each in entry.card.accuracy} == {"cameras not learnt from"}
+    others = drawn(320, seed=99)
+    network = open_model(entry, threads=1)
+    shares = softmax(network.run(batch(entry.card.input, others.images)[0])[0] / entry.card.temperature)
+    network.close()
+    right = shares.argmax(axis=1) == np.array(others.labels)
+    assert figures["top-1"] > 0.75
+    assert right.mean() == pytest.approx(figures["top-1"], abs=0.12)
+    named = shares.max(axis=1) >= entry.card.min_confidence
+    assert right[named].mean() > 0.8
+    assert right[named].mean() >= right.mean()
+
+
+def test_what_is_unlike_all_crops_is_said_with_less_confidence(base: Entry, tmp_path: Path) -> None:
+    write(make(base, drawn(480), Wanted("mine", tune=False), QUIET), tmp_path)
+    entry = Catalogue([tmp_path]).find("mine")
+
+    def doubted(crops: DecodedCrops) -> float:
+        items = batch(entry.card.input, crops.images)[0]
+        networks = open_model(entry, 1), EngineNetwork("p", Base.of(entry).model, OnnxRuntimeEngine("p", threads=1))
+        with_doubts, without = (softmax(each.run(items)[0]).max(axis=1) for each in networks)
+        for each in networks:
+            each.close()
+        return float((with_doubts < without - 1e-3).mean())
+
+    assert doubted(drawn(160, seed=99)) < 0.15
+    assert doubted(drawn(240, ("other",), seed=5)) > 0.5
+
+
+def test_few_crops_get_a_recogniser_and_a_note(base: Entry) -> None:
+    made = make(base, drawn(96), Wanted("mine", tune=False), QUIET)
+    assert made.notes == ["crops are too few to tell what is unlike all of them: 96 do"]
+    assert made.card.min_confidence > 0
+
+
+def test_a_class_other_is_the_one_that_means_none_of_these(base: Entry) -> None:
+    made = make(base, drawn(160, ("car", "other")), Wanted("mine", tune=False), QUIET)
+    assert made.card.other_label == "other"
+
+
+def test_the_last_block_is_kept_only_where_it_gains(base: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    crops = drawn(160)
+    for least, word in ((-1.0, "kept"), (1.1, "not kept")):
+        monkeypatch.setattr(recogniser, "LEAST_GAIN", least)
+        made = make(base, crops, Wanted("mine"), QUIET)
+        assert made.notes[0].endswith(f" on held-out crops: {word}")
+        # Where the block learnt from three folds, only the fourth tells what it is worth.
+        assert len(made.held_out.truth) < len(crops.labels) if word == "kept" else len(crops.labels)
+
+
+@pytest.mark.parametrize("name", ["street-kind", "vehicle-type-compact", "vehicle-type"])
+def test_the_block_in_pytorch_is_the_block_of_the_graph(name: str) -> None:
+    base = Base.of(Catalogue([SHIPPED]).find(name))
+    body, block = base.parts()
+    engines = [EngineNetwork(name, part, OnnxRuntimeEngine(name, threads=1)) for part in (body, block)]
+    images = street_crops(5, 8, 64)[0]
+    before = engines[0].run(batch(base.card.input, list(images))[0])[0]
+    features = engines[1].run(before)[0].reshape(8, -1)
+    head = np.zeros((features.shape[1], 2), np.float32), np.zeros(2, np.float32)
+    nothing = np.array([0, 1])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("specialization.kit.block.RATE", 0.0)
+        found = tuned(block, head, before[:, None].astype(np.float16), nothing, np.arange(8) % 2, 1, QUIET)
+    assert found.features[:, 0] == pytest.approx(features, abs=0.02)
+    assert set(found.weights) <= {tensor.name for tensor in base.model.graph.initializer}
+    for engine in engines:
+        engine.close()
+
+
+def test_the_network_with_other_weights_gives_what_pytorch_gave(base: Entry) -> None:
+    opened = Base.of(base)
+    body, block = opened.parts()
+    engine = EngineNetwork("body", body, OnnxRuntimeEngine("body", threads=1))
+    images = list(street_crops(5, 24, 64)[0])
+    items = batch(opened.card.input, images)[0]
+    before = engine.run(items)[0]
+    engine.close()
+    rng = np.random.default_rng(1)
+    head = rng.normal(0, 0.1, (48, 3)).astype(np.float32), np.zeros(3, np.float32)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("specialization.kit.block.RATE", 3e-3)
+        found = tuned(block, head, before[:, None].astype(np.float16), np.arange(24), np.arange(24) % 3, 1, QUIET)
+    weights, bias = found.head
+    whole = EngineNetwork("whole", opened.with_head(weights, bias, found.weights), OnnxRuntimeEngine("w", threads=1))
+    assert whole.run(items)[0] == pytest.approx(found.features[:, 0] @ weights + bias, abs=0.05)
+    whole.close()
+    old = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in opened.model.graph.initializer}
+    assert any(np.abs(values - old[name]).max() > 1e-3 for name, values in found.weights.items())
+
+
+def test_an_operator_that_cannot_be_trained_is_named(base: Entry) -> None:
+    block = Base.of(base).parts()[1]
+    block.graph.node[0].op_type = "LRN"
+    with pytest.raises(ModelError, match="its last block has LRN, which cannot be trained here"):
+        tuned(block, (np.zeros((48, 2), np.float32), np.zeros(2, np.float32)), np.zeros((2, 1, 1)), np.arange(2),
+              np.arange(2), 1, QUIET)  # fmt: skip
+
+
+def test_a_network_without_features_is_refused(tmp_path: Path, base: Entry) -> None:
+    card = base.card.model_copy(update={"task": "embed", "classes": ()})
+    with pytest.raises(ModelError, match="'street-kind' is no classifier: choose another --base"):
+        Base.of(Entry(card, base.directory))
+
+
+def test_a_model_that_is_there_is_not_replaced(tmp_path: Path) -> None:
+    made = recogniser.Made(onnx.ModelProto(), ModelCard.model_construct(name="mine"), None)  # type: ignore[arg-type]
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ModelError, match="mine exists: remove it, or give the model another name"):
+        write(made, tmp_path)
+
+
+def test_threads_of_pytorch_are_those_that_were_given(base: Entry) -> None:
+    make(base, drawn(96), Wanted("mine", threads=1), QUIET)
+    assert torch.get_num_threads() == 1
