@@ -35,7 +35,7 @@ from operators.detect.onnx import OnnxDetector
 from operators.frames.frame import Region
 from operators.inference import Inference
 from operators.recognise.gallery import GalleryRecogniser
-from operators.recognise.portraits import Detected, Portrait
+from operators.recognise.portraits import Detected, FromAfar, Portrait
 from operators.testing import call
 from pipelines.environment import catalogue
 from serving.backend import Backend
@@ -84,6 +84,10 @@ class Remembered:
         if path not in self._found:
             self._found[path] = await self._finder.find(path, picture)
         return self._found[path]
+
+    def farther(self, portrait: Portrait, picture: Image) -> FromAfar | None:
+        """See ``Finder``."""
+        return self._finder.farther(portrait, picture)
 
 
 def measure(quick: bool) -> harness.Outcome:

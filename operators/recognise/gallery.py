@@ -21,7 +21,7 @@ from operators.audits.roles import Roles
 from operators.inference import Inference, prepared
 from operators.recognise.enrolment import read_picture
 from operators.recognise.identities import identities
-from operators.recognise.portraits import Finder, Portrait, Whole
+from operators.recognise.portraits import Finder, FromAfar, Portrait, Whole
 from operators.recognise.recogniser import Recogniser
 from operators.wire.bounds import share
 from operators.wire.labels import UNKNOWN
@@ -103,12 +103,13 @@ class GalleryRecogniser(Recogniser):
     async def portrait(self, path: Path) -> Portrait:
         """What is enrolled of a picture; BadInput where it cannot be read or shows nothing to recognise."""
         if path not in self._portraits:
-            self._portraits[path] = await self.find(path, await asyncio.to_thread(read_picture, path))
+            picture = await asyncio.to_thread(read_picture, path)
+            self._portraits[path] = await self._finder.find(path, picture)
         return self._portraits[path]
 
-    async def find(self, path: Path, picture: Image) -> Portrait:
-        """What would be enrolled of a picture, were it this one; BadInput where it shows nothing to recognise."""
-        return await self._finder.find(path, picture)
+    async def farther(self, path: Path) -> FromAfar | None:
+        """A picture's object as it is seen a little farther away; None where it is not found then."""
+        return self._finder.farther(await self.portrait(path), await asyncio.to_thread(read_picture, path))
 
     async def embed(self, model: str, crops: Sequence[Image], urgency: Urgency) -> NDArray[np.float32]:
         """Unit vectors of crops, one row each."""

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from operators.recognise.enrolment import read_picture
 from operators.recognise.gallery import Gallery, GalleryRecogniser
-from operators.recognise.portraits import bordered
 from serving.errors import BadInput
 from serving.scheduling.urgency import Urgency
 
-BORDER = 0.125
-"""Share of its size that a picture gets on every side before it is looked at: so detector and crop see it anew."""
+Progress = Callable[[str, float], None]
+"""Takes what is looked at, and the share that is done, 0…1."""
 MOST_PAIRS = 20
 """Pairs that are named, the most similar first."""
 CROWD = 10
 """Identities from which their likeness tells how often strangers get a name."""
 STRANGERS = 0.05
 """Share of strangers that may get a name."""
+
+
+def _silent(step: str, share: float) -> None:
+    """Nobody is told."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,12 @@ class GalleryReport:
     """What may be right but is worth a look, one line each."""
 
 
-async def checked(recogniser: GalleryRecogniser, model: str) -> GalleryReport:
+async def checked(recogniser: GalleryRecogniser, model: str, told: Progress = _silent) -> GalleryReport:
     """Look at every picture of a gallery as at a frame; ModelError where a model cannot be opened."""
     faults, doubts = list[str](), list[str]()
-    for _, path in recogniser.pictures():
+    pictures = recogniser.pictures()
+    for place, (_, path) in enumerate(pictures):
+        told(_name(path), place / len(pictures) / 2)
         try:
             found = await recogniser.portrait(path)
         except BadInput as error:
@@ -52,7 +56,10 @@ async def checked(recogniser: GalleryRecogniser, model: str) -> GalleryReport:
     gallery = await recogniser.gallery(model)
     own = zip(gallery.names, gallery.paths, gallery.match(gallery.vectors), strict=True)
     faults += [_double(path, name, other) for name, path, (other, _) in own if other != name]
-    doubts += [said for name, path in recogniser.pictures() if (said := await _stranger(recogniser, model, name, path))]
+    for place, (name, path) in enumerate(pictures):
+        told(_name(path), 0.5 + place / len(pictures) / 2)
+        if (said := await _stranger(recogniser, model, name, path)) is not None:
+            doubts.append(said)
     least = recogniser.least(model)
     return GalleryReport(tuple(faults), (*doubts, *strangers(gallery, least), *alike(gallery, least)))
 
@@ -95,12 +102,10 @@ def _double(path: Path, name: str, other: str) -> str:
 
 async def _stranger(recogniser: GalleryRecogniser, model: str, name: str, path: Path) -> str | None:
     """What a picture is taken for when it is seen a little farther away; None if for its own identity."""
-    frame = bordered(await asyncio.to_thread(read_picture, path), BORDER)
-    try:
-        found = await recogniser.find(path, frame)
-    except BadInput:
+    view = await recogniser.farther(path)
+    if view is None:
         return f"{_name(path)} shows nothing to recognise when it is seen a little farther away"
-    crop = recogniser.cut_out(model, frame, found.box, found.landmarks)
+    crop = recogniser.cut_out(model, view.picture, view.box, view.landmarks)
     (answer,) = await recogniser.name(model, [crop], Urgency(math.inf))
     if answer.label == name:
         return None

@@ -7,7 +7,7 @@ boxes of a detector, so both go the same way: the detector, the filters of the q
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from operators.base import Call, Operator
 from operators.frames.frame import WHOLE, Box, Landmarks, Region, frame_of
 from operators.plan import Decision
 from operators.wire.schema import FrameId
+from operators.zones.sighting import overlap
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
 from serving.errors import BadInput
@@ -26,6 +27,12 @@ from serving.scheduling.urgency import Urgency
 
 BORDERS = (0.0, 0.25, 1.0)
 """Shares of its size that a picture gets on every side, one look for each: detectors miss faces that fill a picture."""
+PLAIN = 0.1
+"""Share of the picture from which the largest object of two looks is the one that is meant: a third look is spared."""
+SAME = 0.5
+"""Intersection over union from which two looks have found the same object."""
+BORDER = 0.125
+"""Share of its size by which a picture that is enrolled whole is seen farther away."""
 LONGEST = 640
 """Pixels of a picture's longer side in looks with a border."""
 GREY = (114, 114, 114)
@@ -40,6 +47,17 @@ class Portrait:
     """Objects that could have been meant."""
     landmarks: Landmarks | None = None
     """Shares of the picture, as the box."""
+    farther: Region | None = None
+    """The largest object that was found with a border around the picture; None where there was none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FromAfar:
+    """What is cut out of a picture."""
+
+    picture: Image
+    box: Box
+    landmarks: Landmarks | None = None
 
 
 class Finder(Protocol):
@@ -49,6 +67,10 @@ class Finder(Protocol):
         """``path`` is for the message; raises BadInput, one line, where the picture shows no such object."""
         ...
 
+    def farther(self, portrait: Portrait, picture: Image) -> FromAfar | None:
+        """Return the object as it is seen a little farther away; None where it is not found then."""
+        ...
+
 
 class Whole:
     """For nodes whose objects no network detects: the picture is the object."""
@@ -56,6 +78,10 @@ class Whole:
     async def find(self, path: Path, picture: Image) -> Portrait:
         """All of the picture."""
         return Portrait(WHOLE, 1)
+
+    def farther(self, portrait: Portrait, picture: Image) -> FromAfar | None:
+        """All of the picture, with a border."""
+        return FromAfar(bordered(picture, BORDER), WHOLE)
 
 
 @dataclass(frozen=True)
@@ -71,15 +97,25 @@ class Detected:
 
     async def find(self, path: Path, picture: Image) -> Portrait:
         """See ``Finder``."""
-        looks = [await self._look(picture, border) for border in BORDERS]
-        found = max(looks, key=lambda seen: max((each.box.area for each in seen), default=0.0))
+        looks: list[list[Region]] = []
+        for border in BORDERS:
+            looks.append(await self._look(picture, border))
+            if len(looks) == 2 and _plain(*looks):
+                break
+        found = max(looks, key=_area)
         if not found:
             raise BadInput(
                 f"gallery picture {path}: {self.model!r} finds nothing on it that this query would recognise; "
                 "replace it by one with some surroundings, or remove it"
             )
-        largest = max(found, key=lambda each: each.box.area)
-        return Portrait(largest.box, len(found), largest.landmarks)
+        largest = _largest(found)
+        farther = next((_largest(look) for look in looks[1:] if look), None)
+        return Portrait(largest.box, len(found), largest.landmarks, farther)
+
+    def farther(self, portrait: Portrait, picture: Image) -> FromAfar | None:
+        """Return the picture, cut where the object lies by a look with a border."""
+        found = portrait.farther
+        return None if found is None else FromAfar(picture, found.box, found.landmarks)
 
     async def _look(self, picture: Image, border: float) -> list[Region]:
         """The objects of the picture, as shares of it."""
@@ -88,6 +124,21 @@ class Detected:
         regions = await self.detector.process(frame, [], Call(Decision(self.model), Urgency(math.inf)))
         seen = [_without_border(region, border) for region in regions if self.wanted(region)]
         return [each for each in seen if each.box.area > 0]
+
+
+def _largest(look: Sequence[Region]) -> Region:
+    return max(look, key=lambda each: each.box.area)
+
+
+def _area(look: Sequence[Region]) -> float:
+    return max((each.box.area for each in look), default=0.0)
+
+
+def _plain(one: Sequence[Region], other: Sequence[Region]) -> bool:
+    """Whether two looks have found the same object, and one that is too large for there to be a larger one."""
+    if min(_area(one), _area(other)) < PLAIN:
+        return False
+    return overlap(_largest(one).box, _largest(other).box) >= SAME
 
 
 def shrunk(picture: Image, longest: int) -> Image:

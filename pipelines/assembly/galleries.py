@@ -1,4 +1,4 @@
-"""Builds recognisers with a gallery, and checks galleries with the networks of their query."""
+"""Builds recognisers with a gallery."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from operators.audits.roles import Roles
 from operators.frames.mask import Mask
 from operators.inference import Inference
 from operators.recognise.gallery import GalleryRecogniser
-from operators.recognise.gallery_check import GalleryReport, checked
 from operators.recognise.portraits import Detected, Finder, Whole
 from operators.zones.layout import Zone
 from pipelines.assembly.detectors import detector
-from pipelines.environment import backend
-from pipelines.query.dag import Dag, DagNode, passes, way_to
+from pipelines.query.dag import DagNode, passes, way_to
 from pipelines.query.nodes import MOTION, DetectNode, RecogniseNode
-from serving.catalogue.lookup import Catalogue
 
 
 @dataclass(frozen=True)
@@ -54,18 +51,3 @@ def _finder(spec: RecogniseNode, engine: Inference, around: Around) -> Finder:
         return Whole()
     found = detector(first.model_copy(update={"input": None}), engine)
     return Detected(found, first.model[0], partial(passes, path[:-1]))
-
-
-async def gallery_reports(dag: Dag, catalogue: Catalogue) -> dict[str, GalleryReport]:
-    """What the gallery of each node needs, by the node's name; ModelError where a network cannot be opened."""
-    around = Around(nodes={node.name: node for node in dag.nodes})
-    engine, reports = backend(catalogue), dict[str, GalleryReport]()
-    await engine.start()
-    try:
-        for node in dag.nodes:
-            if isinstance(node.spec, RecogniseNode) and node.spec.gallery is not None:
-                recogniser = gallery_recogniser(node.spec, engine, around)
-                reports[node.name] = await checked(recogniser, recogniser.roles.models[0])
-    finally:
-        await engine.stop()
-    return reports

@@ -18,13 +18,15 @@ from pipelines.measure.cache_prospects import caches_used
 from pipelines.measure.head_prospects import hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
+from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import Dag
 from pipelines.query.look_ahead import in_words
 from pipelines.query.masks import MaskSpec
-from pipelines.query.query_file import Query, RecogniseNode, StreamSpec
+from pipelines.query.query_file import Query, StreamSpec
 from pipelines.query.zones import ShapeSpec
+from pipelines.settings import decoded_memory, hwaccel
 from serving.catalogue.lookup import Catalogue
-from serving.common.explain import Problem, dotted
+from serving.common.explain import KeyPath, Problem, dotted
 from serving.errors import BadInput
 
 
@@ -34,9 +36,12 @@ from serving.errors import BadInput
 @click.option("--json", "as_json", is_flag=True, help="Say it in JSON.")
 @click.pass_context
 def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: bool) -> None:
-    """Validate the file QUERY: every problem with its line, key and what is allowed."""
+    """Validate the file QUERY: every problem with its line, key and what is allowed.
+
+    Opens its clips and models as a run does; cameras are left alone.
+    """
     known = catalogue(models)
-    examined, doubts = _with_galleries(_with_secrets(examine(query, known)), known)
+    examined, doubts = _tried(_with_secrets(examine(query, known)), known)
     if not examined.problems:
         query_read = examined.require()[0]
         prospects = {**demanding(query_read, known), **hopeless(query_read, known)}
@@ -81,23 +86,40 @@ def _with_secrets(examined: Examined) -> Examined:
             stream.uri.reveal()
         except BadInput as error:
             found.append(Problem(("streams", place, "uri"), str(error).removeprefix("uri: ")))
-    return replace(examined, problems=(*examined.problems, *examined.draft.document.located(found)))
+    return _with(examined, found)
 
 
-def _with_galleries(examined: Examined, known: Catalogue) -> tuple[Examined, list[str]]:
-    """The same with what is wrong with galleries, and what is worth a look; only for queries without problems."""
-    query = examined.draft.query
-    if examined.problems or query is None:
+def _with(examined: Examined, found: Sequence[Problem]) -> Examined:
+    problems = (*examined.problems, *examined.draft.document.located(found))
+    return replace(examined, problems=problems)
+
+
+def _tried(examined: Examined, known: Catalogue) -> tuple[Examined, list[str]]:
+    """The same with what a run would fail at, and what is worth a look; only for queries without problems."""
+    if examined.problems:
         return examined, []
-    places = {node.name: n for n, node in enumerate(query.nodes) if isinstance(node, RecogniseNode) and node.gallery}
-    if not places:
-        return examined, []
-    from pipelines.assembly.galleries import gallery_reports  # the engines, which other queries do without
+    device, _ = hwaccel(), decoded_memory()
+    from pipelines.assembly.trial import tried  # decoders and engines, which a query with problems does without
+    from pipelines.process.work_bar import work_bar
+    from pipelines.run.source_trial import source_faults
 
-    reports = asyncio.run(gallery_reports(examined.require()[1], known))
-    problems = [Problem(("nodes", places[name], "gallery"), each) for name in reports for each in reports[name].faults]
-    located = tuple(examined.draft.document.located(problems))
-    return replace(examined, problems=located), [doubt for report in reports.values() for doubt in report.doubts]
+    query, dag = examined.require()
+    places = {node.name: place for place, node in enumerate(query.nodes)}
+    streams = {stream.id: place for place, stream in enumerate(query.streams)}
+    with work_bar("check") as told:
+        faults = source_faults(query, device)
+        trials = asyncio.run(tried(CompiledQuery(query, dag, known), told))
+    found = [Problem(("streams", streams[stream], "uri"), fault) for stream, fault in faults.items()]
+    for name, trial in trials.items():
+        found += [Problem(_place_of(query, places[name], model), fault) for model, fault in trial.models.items()]
+        found += [Problem(("nodes", places[name], "gallery"), fault) for fault in trial.gallery]
+    return _with(examined, found), [doubt for trial in trials.values() for doubt in trial.doubts]
+
+
+def _place_of(query: Query, node: int, model: str) -> KeyPath:
+    listed = query.nodes[node].models
+    path: KeyPath = ("nodes", node, "model")
+    return (*path, listed.index(model)) if model in listed and len(listed) > 1 else path
 
 
 def _as_json(examined: Examined, doubts: Sequence[str]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.query.filter_parser import FilterError, UnknownField, parse_selection, source_name
@@ -40,6 +41,11 @@ class DagNode:
     def models(self) -> tuple[str, ...]:
         """See ``Node``."""
         return self.spec.models
+
+    @property
+    def gallery(self) -> Path | None:
+        """Its pictures, of a node that has any."""
+        return self.spec.gallery if isinstance(self.spec, RecogniseNode) else None
 
     @property
     def makes_regions(self) -> bool:

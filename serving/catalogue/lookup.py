@@ -79,12 +79,16 @@ class Catalogue:
         return f"unknown model {name!r}{choices(name, [*names, *public])} (looked in {places})"
 
 
+def weights(entry: Entry) -> Path:
+    """The file of the weights; raises ModelError where it is missing."""
+    if not entry.path.is_file():
+        raise ModelError(f"model {entry.card.name!r}: {entry.path} is missing{_remedy(entry.card.name)}")
+    return entry.path
+
+
 def verify(entry: Entry) -> None:
     """Check that the weights are the ones the card speaks of; raises ModelError, one line."""
-    card = entry.card
-    if not entry.path.is_file():
-        raise ModelError(f"model {card.name!r}: {entry.path} is missing{_remedy(card.name)}")
-    found = file_sha256(entry.path)
+    card, found = entry.card, file_sha256(weights(entry))
     if found != card.sha256:
         size = entry.path.stat().st_size
         raise ModelError(

@@ -17,7 +17,7 @@ import platformdirs
 
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Catalogue, Entry, file_sha256, verify
+from serving.catalogue.lookup import Catalogue, Entry, file_sha256, verify, weights
 from serving.common import files as atomic
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
@@ -105,7 +105,7 @@ def artefact(entry: Entry, variant: Variant, artefacts_dir: Path) -> Path:
     """The file a variant runs from, whole; raises ModelError that says how to build it."""
     path = _path(entry, variant, artefacts_dir)
     if path == entry.path:
-        return path
+        return weights(entry)
     note = _note(path)
     if note is None or not path.is_file():
         raise ModelError(f"variant {variant.id!r} is not built yet; {_remedy(variant)}")

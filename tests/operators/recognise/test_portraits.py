@@ -177,6 +177,27 @@ async def test_two_people_who_look_alike_and_a_picture_with_two_faces_are_doubts
     assert len(report.doubts) == 2
 
 
+async def test_a_plain_picture_is_looked_at_twice_and_a_doubtful_one_three_times() -> None:
+    plain, small, close = Spots(), Spots(), Spots(most=0.3)
+    await detected(plain).find(HERE, photo((20, 30, 40, RED)))
+    await detected(small).find(HERE, photo((20, 30, 10, RED)))  # a larger one may have been missed
+    await detected(close).find(HERE, photo((0, 0, 100, RED)))
+    assert [len(each.seen) for each in (plain, small, close)] == [2, 3, 3]
+
+
+async def test_a_check_looks_no_further_than_enrolment_has_looked_and_says_how_far_it_is(tmp_path: Path) -> None:
+    spots, said = Spots(), list[tuple[str, float]]()
+    folder = gallery(tmp_path, **{name: [each] for name, each in CUT.items()})
+    larger = {name: photo((20, 30, 40, colour)) for name, colour in (("ada", BLUE), ("bob", GREEN), ("eve", RED))}
+    for name, each in larger.items():
+        cv2.imwrite(str(folder / name / "0.jpg"), each, [cv2.IMWRITE_JPEG_QUALITY, 100])
+    report = await checked(recogniser(folder, spots), "look", lambda step, share: said.append((step, share)))
+    assert (report.faults, report.doubts) == ((), ())
+    assert len(spots.seen) == 2 * len(larger)
+    assert [step for step, _ in said] == 2 * ["ada/0.jpg", "bob/0.jpg", "eve/0.jpg"]
+    assert [share for _, share in said] == sorted(share for _, share in said)
+
+
 async def test_a_picture_that_is_another_one_s_from_afar_is_a_doubt(tmp_path: Path) -> None:
     class Shy(Spots):
         """Finds what is blue in the picture itself only."""

@@ -12,8 +12,14 @@ from click.testing import CliRunner
 
 from pipelines import cli
 from pipelines.commands.check import command
-from serving.errors import QueryError
-from tests.pipelines.queries import write, write_model
+from pipelines.commands.run import command as run
+from pipelines.query.check import open_query
+from pipelines.run.outputs import Outputs
+from pipelines.run.run_query import run_query
+from serving.catalogue.lookup import Catalogue
+from serving.errors import BadInput, QueryError, SluiceError, SourceError
+from tests.models import mean_model, write_card
+from tests.pipelines.queries import write
 
 GOOD = """\
     version: 1
@@ -31,8 +37,8 @@ GOOD = """\
 
 @pytest.fixture
 def models(tmp_path: Path) -> Path:
-    write_model(tmp_path / "models", "small")
-    write_model(tmp_path / "models", "large")
+    mean_model(tmp_path / "models", "small")
+    mean_model(tmp_path / "models", "large")
     return tmp_path / "models"
 
 
@@ -116,7 +122,7 @@ HEADS = """\
     slo_ms: 250
     accuracy: {accuracy}
     streams:
-      - uri: clip.mp4
+      - uri: "synthetic:street?duration_s=1"
     nodes:
       - {{name: detect, task: detect, model: motion}}
       - {{name: track, task: track, input: detect}}
@@ -151,3 +157,108 @@ def test_a_secret_that_is_not_to_be_had_is_a_problem_of_its_line(
     result = CliRunner().invoke(command, [str(path), "--models", str(models)], catch_exceptions=False)
     assert result.exit_code == 0
     assert "rtsp://***@camera.local/yard" in result.output
+
+
+FAULTY = """\
+    version: 1
+    name: faulty
+    slo_ms: 250
+    streams:
+      - {{id: one, uri: "{one}"}}
+      - {{id: two, uri: "{two}"}}
+    nodes:
+      - {{name: detect, task: detect, model: motion}}
+      - {{name: track, task: track, input: detect}}
+      - {{name: colour, task: recognise, input: track, model: {models}}}
+"""
+STREET = "synthetic:street?duration_s=1"
+BAD_SOURCES = {
+    "none.mp4": "no such file",
+    "empty.mp4": "the file is empty",
+    "text.mp4": "not a video, or damaged",
+    "pictures": "no images in this directory",
+    "synthetic:street?sed=1": "unknown street option 'sed': allowed are seed,",
+    "synthetic:street?fps=x": "street option fps='x'",
+    "synthetic:road": "unknown generator 'road'",
+}
+BAD_CARDS: dict[str, tuple[dict[str, object], str]] = {
+    "of another width": ({"input": {"width": 5, "height": 4, "colour": "bgr"}}, "was given float32 1 × 3 × 4 × 5"),
+    "with too few classes": ({"classes": ["blue", "green"]}, "scores 3 classes, its card lists 2"),
+    "with an output that is not there": ({"outputs": ["none"]}, "no output 'none' in the graph"),
+    "of other weights": ({"sha256": "0" * 64}, "is damaged or another file"),
+    "without weights": ({"file": "none.onnx"}, "none.onnx is missing"),
+}
+
+
+def problems_of(path: Path, models: Path) -> list[str]:
+    said = CliRunner().invoke(command, [str(path), "--models", str(models), "--json"], catch_exceptions=False)
+    found = json.loads(said.output)["problems"] if said.exit_code else []
+    return [f"{each['line']}: {each['path']}: {each['message']}" for each in found]
+
+
+def fails_to_run(path: Path, models: Path) -> bool:
+    """Whether a run of some frames ends with an error, or with frames that failed."""
+    try:
+        return run_query(open_query(path, Catalogue([models])), Outputs(), limit=20).frames.failed > 0
+    except (SluiceError, SourceError):
+        return True
+
+
+@pytest.mark.parametrize("source", BAD_SOURCES)
+def test_a_source_that_a_run_cannot_read_is_a_problem(source: str, tmp_path: Path, models: Path) -> None:
+    (tmp_path / "empty.mp4").touch()
+    (tmp_path / "text.mp4").write_text("no video\n" * 100)
+    (tmp_path / "pictures").mkdir()
+    path = write(tmp_path / "q.yaml", FAULTY.format(one=STREET, two=source, models="small"))
+    (problem,) = problems_of(path, models)
+    assert problem.startswith("6: streams[1].uri: ")
+    assert BAD_SOURCES[source] in problem
+    assert fails_to_run(path, models)
+
+
+@pytest.mark.parametrize("kind", BAD_CARDS)
+def test_a_model_that_a_run_cannot_use_is_a_problem(kind: str, tmp_path: Path, models: Path) -> None:
+    changes, why = BAD_CARDS[kind]
+    write_card(models / "large", **changes)
+    moving = "synthetic:street?duration_s=3&fps=10&density=2"
+    path = write(tmp_path / "q.yaml", FAULTY.format(one=moving, two=STREET, models="[small, large]"))
+    (problem,) = problems_of(path, models)
+    assert problem.startswith("10: nodes[2].model[1]: ")
+    assert why in problem
+    alone = write(tmp_path / "alone.yaml", FAULTY.format(one=moving, two=STREET, models="large"))
+    (problem,) = problems_of(alone, models)
+    assert problem.startswith("10: nodes[2].model: ")
+    assert fails_to_run(alone, models)
+
+
+def test_an_oracle_that_a_node_does_not_list_is_opened_too(tmp_path: Path, models: Path) -> None:
+    path = write(tmp_path / "q.yaml", FAULTY.format(one=STREET, two=STREET, models="small@onnxruntime-int8"))
+    (problem,) = problems_of(path, models)
+    assert "variant 'small@onnxruntime-int8' is not built yet" in problem
+    write_card(models / "small", file="none.onnx")
+    assert len(problems_of(path, models)) == 2
+
+
+def test_what_is_wrong_in_many_places_is_found_at_once(tmp_path: Path, models: Path) -> None:
+    write_card(models / "large", classes=["blue"])
+    path = write(tmp_path / "q.yaml", FAULTY.format(one="a.mp4", two="b.mp4", models="large"))
+    assert [each.split(":")[0] for each in problems_of(path, models)] == ["5", "6", "10"]
+
+
+def test_a_camera_is_left_alone(tmp_path: Path, models: Path) -> None:
+    path = write(tmp_path / "q.yaml", FAULTY.format(one="rtsp://127.0.0.1:1/x", two="v4l2:9", models="small"))
+    assert problems_of(path, models) == []
+
+
+@pytest.mark.parametrize(
+    "variable", ["SLUICE_HWACCEL", "SLUICE_DECODED_MEMORY", "SLUICE_MODEL_MEMORY", "SLUICE_MODEL_TIMEOUT"]
+)
+def test_a_setting_that_a_run_refuses_is_refused(
+    variable: str, tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "q.yaml", FAULTY.format(one=STREET, two=STREET, models="small"))
+    monkeypatch.setenv(variable, "lots")
+    with pytest.raises(BadInput, match=variable):
+        CliRunner().invoke(command, [str(path), "--models", str(models)], catch_exceptions=False)
+    with pytest.raises(BadInput, match=variable):
+        CliRunner().invoke(run, [str(path), "--models", str(models)], catch_exceptions=False)

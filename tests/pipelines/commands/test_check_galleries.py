@@ -160,7 +160,9 @@ def turned(image: Image, face: Region, degrees: float) -> Image:
 
 
 def test_a_sound_gallery_is_ok(data_dir: Path, models: Path, tmp_path: Path) -> None:
-    enrolled(tmp_path, asyncio.run(faces(models, data_dir)), 0.8)
+    found = asyncio.run(faces(models, data_dir))
+    enrolled(tmp_path, found, 0.8)
+    frames(tmp_path, found)
     write(tmp_path / "q.yaml", QUERY)
     said = check(tmp_path, models)
     assert said.exit_code == 0, said.output
@@ -170,7 +172,9 @@ def test_a_sound_gallery_is_ok(data_dir: Path, models: Path, tmp_path: Path) -> 
 def test_pictures_without_a_face_and_doubles_are_named_and_people_alike_are_a_doubt(
     data_dir: Path, models: Path, tmp_path: Path
 ) -> None:
-    enrolled(tmp_path, asyncio.run(faces(models, data_dir)), 0.8)
+    found = asyncio.run(faces(models, data_dir))
+    enrolled(tmp_path, found, 0.8)
+    frames(tmp_path, found)
     write(tmp_path / "q.yaml", QUERY)
     people, first = tmp_path / "people", PICTURES[0]
     flipped = cv2.flip(cv2.imread(str(people / first / "1.jpg")), 1)

@@ -1,0 +1,99 @@
+"""Opens the networks of a query as a run does, and shows each node a grey picture: what would fail there fails here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from operators.audits.roles import Roles
+from operators.base import Call, Operator
+from operators.frames.frame import WHOLE, Region, frame_of
+from operators.inference import Inference
+from operators.plan import Decision
+from operators.recognise.gallery_check import Progress, checked
+from operators.wire.labels import MOVING
+from operators.wire.schema import FrameId
+from pipelines.assembly.build import build_operator
+from pipelines.assembly.galleries import Around, gallery_recogniser
+from pipelines.environment import backend
+from pipelines.query.compiled import CompiledQuery
+from pipelines.query.dag import DagNode
+from pipelines.query.nodes import MOTION, RecogniseNode
+from serving.common.explain import first_line
+from serving.errors import SluiceError
+from serving.scheduling.urgency import Urgency
+
+SIZE = (360, 640, 3)
+GREY = 114
+
+
+@dataclass
+class Trial:
+    """What a node turned out to need."""
+
+    models: dict[str, str] = field(default_factory=dict)
+    """Why models cannot be used: the node's, and its oracle if it does not list that."""
+    gallery: Sequence[str] = ()
+    """Pictures of a gallery that are of no use, one line each."""
+    doubts: Sequence[str] = ()
+    """What may be right but is worth a look, one line each."""
+
+
+async def tried(wanted: CompiledQuery, told: Progress) -> dict[str, Trial]:
+    """Each node's trial, by its name; raises BadInput for settings that no network can be opened with."""
+    nodes = wanted.dag.nodes
+    around = Around(nodes={node.name: node for node in nodes})
+    engine, found = backend(wanted.catalogue), dict[str, Trial]()
+    await engine.start()
+    try:
+        for place, node in enumerate(nodes):
+            if node.gallery is not None and any(each.models for each in found.values()):
+                continue  # its pictures go the way of frames
+            found[node.name] = await _tried(node, engine, around, partial(_told, told, place, len(nodes)))
+    finally:
+        await engine.stop()
+    return found
+
+
+def _told(told: Progress, place: int, nodes: int, step: str, share: float) -> None:
+    told(step, (place + share) / nodes)
+
+
+async def _tried(node: DagNode, engine: Inference, around: Around, told: Progress) -> Trial:
+    trial = Trial()
+    told(node.name, 0.0)
+    models = () if node.models == (MOTION,) else Roles.of(node.models, engine.card).models if node.models else ()
+    for model in models:
+        await _noted(trial, model, engine.load(model))
+    if trial.models:
+        return trial
+    if isinstance(node.spec, RecogniseNode) and node.gallery is not None:
+        recogniser = gallery_recogniser(node.spec, engine, around)
+        operator: Operator = recogniser
+        report = await checked(recogniser, models[0], told)
+        trial.gallery, trial.doubts = report.faults, report.doubts
+    else:
+        operator = build_operator(node.spec, engine, None, around)
+    for model in models if not trial.gallery else ():
+        await _noted(trial, model, _shown(operator, model))
+    return trial
+
+
+async def _shown(operator: Operator, model: str) -> None:
+    """Show a model a grey frame with one object that fills it."""
+    frame = frame_of(FrameId("trial", "check", 0), np.full(SIZE, GREY, np.uint8))
+    region = Region(0, "trial", WHOLE, MOVING, 1.0, class_agnostic=True)
+    await operator.process(frame, [region], Call(Decision(model), Urgency(math.inf)))
+
+
+async def _noted(trial: Trial, model: str, work: Awaitable[object]) -> None:
+    try:
+        await work
+    except SluiceError as error:
+        trial.models[model] = str(error)
+    except Exception as error:  # an operator may raise anything, and every frame would fail by it
+        trial.models[model] = f"{type(error).__name__}: {first_line(error)}"
