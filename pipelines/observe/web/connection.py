@@ -46,7 +46,8 @@ class HttpConnection(web.RequestHandler):
     ) -> web.StreamResponse:
         """Answer what is no request, or one that failed, in one line that quotes nothing of it."""
         unread = status == 400
-        self._note("a request cannot be read" if unread else "a request failed", exc)
+        if not isinstance(exc, ConnectionError):  # whoever asked has gone
+            self._note("a request cannot be read" if unread else "a request failed", exc)
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun")
         text = "this is no request that can be read\n" if unread else "the request failed\n"

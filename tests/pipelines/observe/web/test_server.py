@@ -191,6 +191,15 @@ async def test_a_route_that_fails_says_so_without_its_reason(caplog: pytest.LogC
     assert record.getMessage() == "a request failed: RuntimeError: a detail of ours"
 
 
+async def test_who_leaves_before_the_answer_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async def fails(request: web.Request) -> web.Response:
+        raise ConnectionResetError("gone")
+
+    async with serving(HERE, [web.get("/", fails)]) as at:
+        assert (await asked(at, "/"))[0] == 500
+    assert not caplog.records
+
+
 async def test_a_body_that_breaks_off_is_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     broken = b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     async with serving(HERE, health_routes(Condition())) as at:
