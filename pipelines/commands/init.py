@@ -85,7 +85,8 @@ def command(
     _show(seen, pictures)
     for path in kept:
         say(f"wrote {path}, which holds a secret: keep it to yourself")
-    say(f"next: sluice run {query} --serve    # and look at it in a browser")
+    stay = "" if any(uri.live for uri in uris) else " --stay"  # a clip ends, and would take its page along
+    say(f"next: sluice run {query} --serve{stay}    # and look at it in a browser")
 
 
 def _sources(given: Sequence[str], asking: bool) -> list[SourceUri]:

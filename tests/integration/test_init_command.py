@@ -29,7 +29,7 @@ def test_a_clip_is_tried_shown_and_written_down(tmp_path: Path, clip: Path) -> N
     assert said.returncode == 0, said.stderr
     lines = said.stdout.splitlines()
     assert lines[1] == f"wrote {query}: whatever moves, found by motion"
-    assert lines[-1] == f"next: sluice run {query} --serve    # and look at it in a browser"
+    assert lines[-1] == f"next: sluice run {query} --serve --stay    # and look at it in a browser"
     assert cv2.imread(str(tmp_path / "yard-clip.jpg")) is not None
     assert sluice("check", query).returncode == 0
     assert not (tmp_path / "yard.secret").exists()
