@@ -150,10 +150,15 @@ class Backend:
         variant = parse(model)
         return measured(self._catalogue.find(variant.model), variant, self._artefacts_dir)
 
-    def keep(self, model: str, tail_s: Mapping[int, float]) -> None:
-        """Keep times of a model that were measured in passing; BadInput where they cannot be written."""
+    def keep(self, model: str, tail_s: Mapping[int, float]) -> Measured:
+        """Keep times of a model that were measured in passing; BadInput where they cannot be written.
+
+        Returns what is known of the model with them.
+        """
         variant = parse(model)
-        store(tail_s, self._catalogue.find(variant.model), variant, self._artefacts_dir)
+        entry = self._catalogue.find(variant.model)
+        store(tail_s, entry, variant, self._artefacts_dir)
+        return measured(entry, variant, self._artefacts_dir) or Measured(tail_s, None)
 
     def health(self, model: str) -> Health:
         """A model's health, looked at every 2 s at most; ``UNLOADED`` where it is not loaded."""

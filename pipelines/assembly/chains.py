@@ -1,9 +1,10 @@
-"""Builds the chain of shortcuts of a recognise node."""
+"""Makes the operators of nodes that answer for tracks or have shortcuts, with what all of them share."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cache_adapt.audit.state import Rule
 from learning.purse import Purse
@@ -11,16 +12,12 @@ from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
-from operators.recognise.account.books import Books
-from operators.recognise.chain import Chain
-from operators.recognise.objects.objects import Objects
-from operators.recognise.recogniser import Recogniser
-from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.terms import Listeners, Terms
-from pipelines.assembly.head_training import HeadTraining
-from pipelines.assembly.links import LinkParts, links
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.query.nodes import RecogniseNode
+
+if TYPE_CHECKING:
+    from operators.recognise.recogniser import Recogniser
+    from pipelines.assembly.head_training import HeadTraining
 
 
 @dataclass(frozen=True)
@@ -39,17 +36,18 @@ class Chains:
 
     def operator(self, spec: RecogniseNode, engine: Inference, recogniser: Recogniser) -> Operator:
         """The recogniser itself where every look is an answer and the node has no shortcut."""
+        # Brings chains of looks and their audits: not for those who only detect and track.
+        from operators.recognise.account.books import Books
+        from operators.recognise.terms import Listeners
+        from pipelines.assembly.links import LinkParts, chain_of
+
         books = Books(recogniser.roles.oracle, UnitCosts(engine), self.purse)
-        found = links(LinkParts(spec, engine, recogniser, self.rule, books, self._listeners(), self.training))
-        objects = Objects(recogniser) if spec.answer == "track" else None
-        if not found and objects is None:
+        listeners = Listeners(self.changed, self.observer)
+        chain = chain_of(LinkParts(spec, engine, recogniser, self.rule, books, listeners, self.training))
+        if chain is None:
             return recogniser
-        chain = Chain(spec.name, found, Oracle(recogniser), Terms(self.rule, self._listeners(), books), objects)
         self.shortcuts.add(chain)
         return chain
-
-    def _listeners(self) -> Listeners:
-        return Listeners(self.changed, self.observer)
 
     def changed(self, stream: str) -> None:
         """Note that a phase has changed on a stream."""

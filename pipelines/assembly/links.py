@@ -1,4 +1,4 @@
-"""The links of a recognise node: those that learn are made once they may be used, and that can be paid."""
+"""The chain of a recognise node. Links that learn are made once they may be used, and that can be paid."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from cache_adapt.audit.state import Rule
 from operators.inference import Inference
 from operators.recognise.account.books import Books
 from operators.recognise.account.outlook import too_fast
+from operators.recognise.chain import Chain
+from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
+from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.postponed import Making, Postponed
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Listeners
+from operators.recognise.terms import Listeners, Terms
 from pipelines.assembly.head_training import HeadTraining
 from pipelines.measure.cache_files import caches_file
 from pipelines.query.nodes import RecogniseNode, caches_in_oracle
@@ -62,6 +65,16 @@ class LinkParts:
     def has_built(self, model: str) -> bool:
         """Whether caches were built for a model."""
         return caches_file(self.learning.catalogue.find(parse(model).model), parse(model)).is_file()
+
+
+def chain_of(parts: LinkParts) -> Chain | None:
+    """Return the chain of a node; None where it has no shortcut, and every look is an answer."""
+    found, spec = links(parts), parts.spec
+    objects = Objects(parts.recogniser) if spec.answer == "track" else None
+    if not found and objects is None:
+        return None
+    terms = Terms(parts.rule, parts.listeners, parts.books)
+    return Chain(spec.name, found, Oracle(parts.recogniser), terms, objects)
 
 
 def links(parts: LinkParts) -> list[Shortcut]:

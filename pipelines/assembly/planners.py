@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from pipelines.assembly.choices import choices, shortages
@@ -19,10 +21,14 @@ from serving.common.clock import SYSTEM, Clock
 from serving.common.tensors import Array
 from serving.errors import SluiceError
 from serving.profiling.in_service import quiet_times
+from serving.profiling.moments import Moments
 from serving.scheduling.urgency import BACKGROUND, Urgency
-from serving.variants.timings import Measured
+from serving.variants.timings import Measured, least
 
 log = logging.getLogger(__name__)
+
+CHECKED_S = 30.0
+"""Seconds from one look at whether a model is to be measured again to the next."""
 
 
 class Measures(Protocol):
@@ -36,8 +42,8 @@ class Measures(Protocol):
         """What was measured of a model here, None for nothing; ModelError for what cannot be used."""
         ...
 
-    def keep(self, model: str, tail_s: Mapping[int, float]) -> None:
-        """Keep what was measured."""
+    def keep(self, model: str, tail_s: Mapping[int, float]) -> Measured:
+        """Keep what was measured at one more moment; returns what is known with it."""
         ...
 
     async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
@@ -68,24 +74,64 @@ async def planner(dag: Dag, engine: Measures, clock: Clock = SYSTEM) -> AsyncIte
 
 
 async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: Clock) -> None:
-    """Measure what nobody has measured, and have the planner know it; a model that fails is not planned with."""
+    """Measure what nobody has measured, and go on with what was measured at too few moments, or fits no more.
+
+    A model that fails is not planned with.
+    """
     for model in tables.unknown:
-        try:
-            tables.known[model] = Measured(await _times(engine, model, clock), None)
-        except Exception as error:  # whatever a network raises, the next model is measured
-            log.warning("%s cannot be measured, so nothing is planned with it: %s", model, error)
-            continue
-        for node, table in tables.ready().items():
-            if model in tables.nodes[node].models:
-                plans.learn(node, table)
-        try:
-            engine.keep(model, tables.known[model].tail_s)
-        except SluiceError as error:
-            log.warning("%s will be measured again: its times cannot be kept: %s", model, error)
+        await _measure_one(model, tables, plans, engine, clock)
+    now_s = clock.monotonic_s()
+    moments = {model: Moments(found.moments, now_s) for model, found in tables.known.items()}
+    while moments:
+        await _pass(clock, CHECKED_S)
+        now_s = clock.monotonic_s()
+        for model in [model for model, each in moments.items() if each.due(now_s, tables.ratio(model, plans))]:
+            changed = await _measure_one(model, tables, plans, engine, clock)
+            moments[model].measured(clock.monotonic_s(), changed)
+
+
+async def _measure_one(model: str, tables: Tables, plans: Replanning, engine: Measures, clock: Clock) -> bool:
+    """Measure a model at one more moment, and have the planner know it; returns whether other times count now."""
+    before = tables.known.get(model)
+    try:
+        tail_s = await _times(engine, model, clock)
+    except Exception as error:  # whatever a network raises, the next model is measured
+        what = "so nothing is planned with it" if before is None else "so what was measured stays"
+        log.warning("%s cannot be measured, %s: %s", model, what, error)
+        return False
+    try:
+        found = engine.keep(model, tail_s)
+    except SluiceError as error:
+        log.warning("%s will be measured again: its times cannot be kept: %s", model, error)
+        found = Measured(tail_s, None) if before is None else replace(before, tail_s=least([before.tail_s, tail_s]))
+    tables.known[model] = found
+    if before is not None and before.tail_s == found.tail_s:
+        return False
+    if before is not None:
+        log.info("%s takes %s, measured at another moment", model, _in_words(before, found))
+    for node, table in tables.ready().items():
+        if model in tables.nodes[node].models:
+            plans.learn(node, table)
+    return True
+
+
+def _in_words(before: Measured, found: Measured) -> str:
+    smallest = min(found.tail_s)
+    return f"{1000 * found.tail_s[smallest]:.1f} ms in place of {1000 * before.tail_s.get(smallest, 0.0):.1f}"
+
+
+async def _pass(clock: Clock, seconds: float) -> None:
+    """Wait."""
+    woken = asyncio.Event()
+    timer = clock.call_at(clock.monotonic_s() + seconds, woken.set)
+    try:
+        await woken.wait()
+    finally:
+        timer.cancel()
 
 
 async def _times(engine: Measures, model: str, clock: Clock) -> dict[int, float]:
     async def infer(batch: Array) -> object:
         return await engine.infer(model, batch, BACKGROUND)
 
-    return await quiet_times(engine.card(model), infer, clock.monotonic_s, asyncio.sleep)
+    return await quiet_times(engine.card(model), infer, clock.monotonic_s, partial(_pass, clock))

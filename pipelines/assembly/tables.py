@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import log
+from typing import TYPE_CHECKING
 
 from pipelines.planning.options import Option, Table
 from pipelines.query.dag import Dag, DagNode
@@ -11,6 +13,9 @@ from pipelines.query.nodes import is_planned
 from serving.errors import ModelError
 from serving.scheduling.latency import LatencyTable
 from serving.variants.timings import Measured
+
+if TYPE_CHECKING:
+    from pipelines.planning.replanning import Replanning
 
 
 @dataclass
@@ -47,6 +52,12 @@ class Tables:
         if models[0] not in self.known:
             return None
         return Table(tuple(option(model, self.known[model]) for model in models if model in self.known))
+
+    def ratio(self, model: str, plans: Replanning) -> float | None:
+        """What service takes of what was measured at the node of a model; of several nodes, where that differs most."""
+        ratios = [plans.ratio(node) for node, each in self.nodes.items() if model in each.models]
+        known = [ratio for ratio in ratios if ratio is not None]
+        return max(known, key=lambda ratio: abs(log(ratio)), default=None)
 
     def ready(self) -> dict[str, Table]:
         """The tables that there are, by node."""

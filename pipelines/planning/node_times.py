@@ -91,6 +91,12 @@ class ModelTimes:
         self.extra_s = extra_s
 
     @property
+    def ratio(self) -> float | None:
+        """What was taken of late as a multiple of what was measured; None before the first time."""
+        _, measured, _, beyond, _ = self._sums
+        return max(measured + beyond, 1e-9) / measured if measured else None
+
+    @property
     def tail(self) -> float:
         """The share of the mean that times seldom exceed."""
         return self._over.tail

@@ -58,9 +58,17 @@ class Replanning:
         self._first_listed = FirstListed()
 
     def learn(self, node: str, table: Table) -> None:
-        """Models of a node were measured."""
-        self._models.setdefault(node, ModelTimes())
+        """Models of a node were measured; where they take another time than before, what was learnt holds no more."""
+        before = self._measured.get(node)
+        known = {each.variant: each for each in before.options} if before else {}
+        if node not in self._models or any(known.get(each.variant, each) != each for each in table.options):
+            self._models[node] = ModelTimes()
         self._measured[node] = table
+
+    def ratio(self, node: str) -> float | None:
+        """What a node takes of late as a multiple of what was measured; None as long as nobody knows."""
+        times = self._models.get(node)
+        return None if times is None else times.ratio
 
     def arrived(self, stream: str, now_s: float) -> None:
         """See ``Planner``."""

@@ -1,5 +1,6 @@
 """What each way to run a network costs on this machine, and how far its answers agree with the reference.
 
 Read in this order: ``profiler``, ``contenders``, ``timing``, ``segment_times``, ``spread``, ``agreement``,
-``footprint``, ``footprint_process``, ``in_service``.
+``footprint``, ``footprint_process``, ``in_service``,
+``moments``.
 """

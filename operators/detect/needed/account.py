@@ -5,7 +5,7 @@ network too. A frame that is skipped saves one; every look at a frame, and every
 stream has credit for some detections, earns more by what looking saves, and pays from it what looking costs. Where the
 credit is used up, the detector runs on every frame of a rest, and nothing is looked at; then it is tried again. Each
 rest is twice as long as the one before, until looking has earned the most credit: of n frames on which it never pays
-some ``FIRST_CREDIT`` · log2(n / ``FIRST_REST``) detections are lost, and where it begins to pay again, this is found
+some ``AGAIN_CREDIT`` · log2(n / ``FIRST_REST``) detections are lost, and where it begins to pay again, this is found
 after at most as many frames as went by before.
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FIRST_CREDIT, MOST_CREDIT = 3.0, 20.0
-"""Detections that looking may lose at first and after each rest, and at most, once it has saved as many."""
+FIRST_CREDIT, AGAIN_CREDIT, MOST_CREDIT = 3.0, 2.0, 20.0
+"""Detections that looking may lose at first, after each rest, and at most, once it has saved as many."""
 FIRST_REST, LONGEST_REST = 100, 6_400
 """Frames of a rest."""
 
@@ -82,7 +82,7 @@ class Account:
             self._next_rest = FIRST_REST
         if self._credit > 0:
             return False
-        self.rest, self._credit = self._next_rest, FIRST_CREDIT
+        self.rest, self._credit = self._next_rest, AGAIN_CREDIT
         self._next_rest = min(2 * self._next_rest, LONGEST_REST)
         return True
 
@@ -92,8 +92,8 @@ class Account:
             return None
         cost_s = self.avoided_s - self.saved_s
         return (
-            f"skipping does not pay: it has saved {self.avoided_s:.1f} s of processor time, and looking at frames and "
-            f"audits have cost {cost_s:.1f} s; it is tried again after {self.rest} frames"
+            f"skipping does not pay: it has saved {self.avoided_s:.2f} s of processor time, and looking at frames and "
+            f"audits have cost {cost_s:.2f} s; it is tried again after {self.rest} frames"
         )
 
     def _book(self, detection_s: float) -> float:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
-from operators.testing import card_of
-from pipelines.assembly.planners import planner
+from operators.testing import call, card_of
+from pipelines.assembly.planners import CHECKED_S, planner
 from pipelines.assembly.tables import Tables
-from pipelines.planning.planner import FirstListed, Start, Step
+from pipelines.planning.planner import FirstListed, Planner, Start, Step
 from pipelines.planning.replanning import Replanning
 from pipelines.query.dag import Dag, compile_dag
 from serving.catalogue.cards import ModelCard
+from serving.common.fake_clock import FakeClock
 from serving.common.tensors import Array
 from serving.errors import BadInput, ModelError
+from serving.profiling.moments import MOMENTS
 from serving.scheduling.urgency import Urgency
-from serving.variants.timings import Measured
+from serving.variants.timings import Measured, least
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
-from tests.turns import until
+from tests.turns import turns, until
 
 
 class Engine:
@@ -29,6 +31,7 @@ class Engine:
     def __init__(self, known: Mapping[str, Measured | ModelError] | None = None, broken: str = "") -> None:
         self.known, self.broken = dict(known or {}), broken
         self.kept: dict[str, Mapping[int, float]] = {}
+        self.moments: dict[str, list[Mapping[int, float]]] = {}
         self.urgencies: list[Urgency] = []
 
     def card(self, model: str) -> ModelCard:
@@ -40,8 +43,13 @@ class Engine:
             raise found
         return found
 
-    def keep(self, model: str, tail_s: Mapping[int, float]) -> None:
+    def keep(self, model: str, tail_s: Mapping[int, float]) -> Measured:
         self.kept[model] = tail_s
+        self.moments.setdefault(model, []).append(tail_s)
+        before = self.known.get(model)
+        known_s = [before.tail_s] if isinstance(before, Measured) else []
+        moments = [*known_s, *self.moments[model]]
+        return Measured(least(moments), None, moments=len(moments))
 
     async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
         if model == self.broken:
@@ -102,7 +110,7 @@ async def test_a_model_that_cannot_be_measured_is_not_planned_with(caplog: pytes
 async def test_times_that_cannot_be_kept_are_planned_with_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     engine = Engine({"large": known(10)})
 
-    def full(model: str, tail_s: Mapping[int, float]) -> None:
+    def full(model: str, tail_s: Mapping[int, float]) -> Measured:
         raise BadInput("the disk is full")
 
     engine.keep = full  # type: ignore[method-assign]
@@ -141,3 +149,68 @@ async def test_measuring_ends_with_the_block() -> None:
     async with planner(dag("large", "small"), engine):
         await asyncio.sleep(0)
     assert engine.kept == {}
+
+
+class Loaded(Engine):
+    """Its batches take as long as the test says, by a clock that is moved by hand."""
+
+    def __init__(self, clock: FakeClock, known: Mapping[str, Measured | ModelError] | None = None) -> None:
+        super().__init__(known)
+        self.clock, self.takes_s = clock, 0.053
+
+    async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
+        self.clock.advance(self.takes_s)
+        return await super().infer(model, batch, urgency)
+
+
+async def pass_until(clock: FakeClock, condition: Callable[[], bool], most_s: float) -> None:
+    began_s = clock.monotonic_s()
+    while not condition() and clock.monotonic_s() - began_s < most_s:
+        clock.advance(CHECKED_S)
+        await turns(5)
+
+
+def first_s(plans: Planner) -> float:
+    """Seconds for one object that the planner counts on for the small model."""
+    assert isinstance(plans, Replanning)
+    plans.begins(Start("cam", 0.0, 9.0, False, (), False))
+    (rung,) = (
+        each for each in plans.plan(Step("cam", TYPE["name"], [], 0.0, 9.0, 0.0)).ladder if each.model == "small"
+    )
+    return rung.takes_s
+
+
+async def test_what_was_measured_in_a_loaded_moment_is_measured_at_two_more_and_the_least_counts() -> None:
+    clock = FakeClock()
+    engine = Loaded(clock, {"large": Measured({1: 0.1}, 0.9, moments=MOMENTS)})
+    async with planner(dag("large", "small"), engine, clock) as plans:
+        await pass_until(clock, lambda: "small" in engine.kept, 10_000)
+        assert first_s(plans) == pytest.approx(0.053)
+        engine.takes_s = 0.013
+        await pass_until(clock, lambda: len(engine.moments["small"]) == 2, 10_000)
+        assert first_s(plans) == pytest.approx(0.013)
+        engine.takes_s = 0.090
+        await pass_until(clock, lambda: len(engine.moments["small"]) == 4, 100_000)
+        assert first_s(plans) == pytest.approx(0.013)
+    assert len(engine.moments["small"]) == MOMENTS
+    assert "large" not in engine.kept
+
+
+async def test_a_profile_that_service_contradicts_for_long_is_measured_again(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    clock = FakeClock()
+    known = Measured({1: 0.053}, 0.9, moments=MOMENTS)
+    engine = Loaded(clock, {"large": known, "small": known})
+    engine.takes_s = 0.013
+    async with planner(dag("large", "small"), engine, clock) as plans:
+        assert isinstance(plans, Replanning)
+        for _ in range(100):
+            given = call("small")
+            given.objects = 1
+            plans.arrived("cam", 0.0)
+            plans.begins(Start("cam", 0.0, 9.0, False, (), False))
+            plans.ended("cam", TYPE["name"], 0.013, given)
+        await pass_until(clock, lambda: len(engine.kept) == 2, 10_000)
+        assert set(engine.kept) == {"large", "small"}
+        assert first_s(plans) == pytest.approx(0.013), "what was learnt against the old times is forgotten"
+    assert "small takes 13.0 ms in place of 53.0, measured at another moment" in caplog.messages

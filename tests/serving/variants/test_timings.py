@@ -77,6 +77,45 @@ def test_times_that_were_measured_in_passing_are_kept(entry: Entry, tmp_path: Pa
     assert found.agreement == 0.99
 
 
+def test_the_least_of_several_moments_counts_and_old_ones_are_forgotten(entry: Entry, tmp_path: Path) -> None:
+    for tail_s in ({1: 0.053, 2: 0.090}, {1: 0.013, 2: 0.095}):
+        timings.store(tail_s, entry, VARIANT, tmp_path)
+    assert timings.measured(entry, VARIANT, tmp_path) == timings.Measured({1: 0.013, 2: 0.090}, None, moments=2)
+    for _ in range(timings.KEPT):
+        timings.store({1: 0.040, 2: 0.080}, entry, VARIANT, tmp_path)
+    found = timings.measured(entry, VARIANT, tmp_path)
+    assert found == timings.Measured({1: 0.040, 2: 0.080}, None, moments=timings.KEPT)
+
+
+def test_a_file_of_one_moment_is_one_of_the_moments(entry: Entry, tmp_path: Path) -> None:
+    timings.store({1: 0.010}, entry, VARIANT, tmp_path)
+    (path,) = folder(tmp_path, entry).glob("*.times.json")
+    old = msgspec.json.decode(path.read_bytes())
+    del old["moments"]
+    path.write_bytes(msgspec.json.encode(old))
+    timings.store({1: 0.020}, entry, VARIANT, tmp_path)
+    assert timings.measured(entry, VARIANT, tmp_path) == timings.Measured({1: 0.010}, None, moments=2)
+
+
+def test_moments_of_another_machine_or_that_cannot_be_are_not_counted(entry: Entry, tmp_path: Path) -> None:
+    timings.store({1: 0.001}, entry, VARIANT, tmp_path)
+    (path,) = folder(tmp_path, entry).glob("*.times.json")
+    for changes in ({"model_sha256": "c" * 64}, {"moments": [{"1": -1.0}]}):
+        path.write_bytes(msgspec.json.encode(msgspec.json.decode(path.read_bytes()) | changes))
+        timings.store({1: 0.020}, entry, VARIANT, tmp_path)
+        assert timings.measured(entry, VARIANT, tmp_path) == timings.Measured({1: 0.020}, None)
+
+
+def test_a_profile_of_a_loaded_moment_is_corrected_by_a_quieter_one(entry: Entry, tmp_path: Path) -> None:
+    loaded = {1: 0.053, 4: 0.200, 8: 0.400, 16: 0.800}
+    profiles.store(profile(latency_p95_s=loaded), folder(tmp_path, entry))
+    timings.store({1: 0.013, 4: 0.300, 8: 0.100}, entry, VARIANT, tmp_path)
+    found = timings.measured(entry, VARIANT, tmp_path)
+    assert found is not None
+    assert found.tail_s == pytest.approx({1: 0.013, 4: 0.200, 8: 0.100, 16: 0.200})
+    assert (found.agreement, found.moments) == (0.99, 2)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -85,8 +85,8 @@ def test_a_rest_says_why_and_how_long_it_lasts() -> None:
     stream = Stream()
     stream.show(30, skipped=0.0)
     assert stream.account.why_not() == (
-        "skipping does not pay: it has saved 0.0 s of processor time, and looking at frames and audits have cost 0.0 s"
-        f"; it is tried again after {stream.account.rest} frames"
+        "skipping does not pay: it has saved 0.00 s of processor time, and looking at frames and audits have cost "
+        f"0.05 s; it is tried again after {stream.account.rest} frames"
     )
 
 
