@@ -46,6 +46,9 @@ class Call:
     window: int | None = None
     """Set by it where it looked ahead: the first frame, by ``seq``, of those that it planned together."""
 
+    reason: str = ""
+    """Set by it: why it ran on this frame, or did not, in words."""
+
     @property
     def model(self) -> str | None:
         """The model chosen for this frame; None for operators without a network."""

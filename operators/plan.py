@@ -24,6 +24,8 @@ WORDS: dict[Fallback, str] = {
 """The policies as a reason says them."""
 
 HURRIED = "frames wait behind it"
+FIRST_LISTED = "first listed"
+"""The reason where there was nothing to choose."""
 
 
 class Rung(NamedTuple):

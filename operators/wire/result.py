@@ -107,6 +107,8 @@ class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
     """Whether the detector did not run on the frame, and its objects were moved; None: it runs on every frame."""
     window: Seq | None = None
     """The first frame, by ``seq``, of those that were planned together by looking ahead; None: decided as it came."""
+    reason: Text = ""
+    """Why a detector that may skip frames ran on this one, or did not, in words."""
 
 
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
@@ -121,6 +123,9 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     time that it is known to have waited before, and ``deadline_met`` is false.
     """
     stages_ms: Annotated[dict[Label, Milliseconds], Meta(max_length=2 * bounds.MOST_NODES)] = {}
+    waits: bool | UnsetType = UNSET
+    """True where frames wait for their turn, as those of a recording do: their age says nothing then, and none is late.
+    Else left out."""
     nodes: Annotated[dict[Label, NodeDecision], Meta(max_length=bounds.MOST_NODES)] = {}
     """What each node with a model had to do."""
 

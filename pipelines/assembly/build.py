@@ -25,7 +25,7 @@ from pipelines.execute.surroundings import ALONE, Limits, Surroundings
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import Dag
-from pipelines.query.look_ahead import streams_ahead
+from pipelines.query.look_ahead import streams_ahead, unhurried
 from pipelines.query.nodes import caches_in_oracle, takes_frame
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from pipelines.settings import decoded_memory
@@ -86,7 +86,7 @@ async def build_executor(
     if chains is not None and chains.shortcuts.nodes:
         steps = (*surroundings.final_steps, chains.shortcuts.frame_done)
         surroundings = replace(surroundings, final_steps=steps)
-    limits = Limits(policies, frame_room(query), streams_ahead(query))
+    limits = Limits(policies, frame_room(query), streams_ahead(query), unhurried(query))
     return Executor(wanted.dag, operators, planner or FirstListed(), limits, surroundings)
 
 

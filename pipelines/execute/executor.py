@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
+from msgspec import UNSET, UnsetType
+
 from operators.base import Call, Operator
 from operators.frames.frame import Frame, Region
 from operators.wire.schema import FrameHeader, Outcome, Plan, Result
@@ -53,7 +55,7 @@ class Executor:
         self._dag = dag
         self._operators = operators
         self._planner = planner
-        self._policies, self._room = limits.policies, limits.room
+        self._policies, self._room, self._unhurried = limits.policies, limits.room, limits.unhurried
         self._waiting = {stream: Waiting(self.clock) for stream in limits.ahead}
         self._final_steps = surroundings.final_steps
         self._observer = surroundings.observer
@@ -88,6 +90,7 @@ class Executor:
             deadline_met=False,
             latency_ms=round(self._ms_since(moment), 3),
             latency_known=moment.known,
+            waits=self._waits(header.stream),
         )
         return self._result(header, outcome, redact(cause), plan)
 
@@ -148,7 +151,7 @@ class Executor:
         stages_ms = {"capture": frame.header.decode_ms, "queue": queue_ms, **watch.finish()}
         if cause is None:
             self._downstream.observe(stages_ms)
-        plan = self._plan(moment, stages_ms, calls)
+        plan = self._plan(frame.stream, moment, stages_ms, calls)
         result = self._result(frame.header, "failed" if cause else "analysed", cause, plan, regions)
         for step in self._final_steps:
             await step(frame, result)
@@ -204,13 +207,17 @@ class Executor:
     def _droppable(self, stream: str) -> bool:
         return self._policies.get(stream) == "drop_late"
 
-    def _plan(self, moment: Moment, stages_ms: Mapping[str, float], calls: Mapping[str, Call]) -> Plan:
+    def _waits(self, stream: str) -> bool | UnsetType:
+        return True if stream in self._unhurried else UNSET
+
+    def _plan(self, stream: str, moment: Moment, stages_ms: Mapping[str, float], calls: Mapping[str, Call]) -> Plan:
         latency_ms = self._ms_since(moment)
         return Plan(
             slo_ms=self._dag.slo_ms,
             deadline_met=moment.known and latency_ms <= self._dag.slo_ms,
             latency_ms=round(latency_ms, 3),
             latency_known=moment.known,
+            waits=self._waits(stream),
             stages_ms={name: round(ms, 3) for name, ms in stages_ms.items()},
             nodes=decisions(calls),
         )

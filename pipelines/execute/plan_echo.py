@@ -28,4 +28,5 @@ def _decision(call: Call, variant: str) -> NodeDecision:
         declined=call.declined,
         skipped=call.skipped,
         window=call.window,
+        reason=call.reason,
     )

@@ -26,6 +26,8 @@ class Limits:
     """Memory for decoded frames."""
     ahead: Collection[str] = ()
     """Streams that operators may look ahead in, where their frames come raw."""
+    unhurried: Collection[str] = ()
+    """Streams whose frames wait for the analysis, so that their age says nothing."""
 
 
 @dataclass(frozen=True)

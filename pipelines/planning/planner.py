@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from operators.base import Call
-from operators.plan import Decision
+from operators.plan import FIRST_LISTED, Decision
 from operators.wire.schema import FrameId
 
 
@@ -83,7 +83,7 @@ class FirstListed:
 
     def plan(self, step: Step) -> Decision:
         """See ``Planner``."""
-        return Decision(step.models[0] if step.models else None, budget_ms=step.budget_ms, why="first listed")
+        return Decision(step.models[0] if step.models else None, budget_ms=step.budget_ms, why=FIRST_LISTED)
 
     def ended(self, stream: str, node: str, took_s: float, call: Call) -> None:
         """See ``Planner``; nothing is learnt."""

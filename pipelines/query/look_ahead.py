@@ -14,6 +14,11 @@ def streams_ahead(query: Query) -> frozenset[str]:
     return frozenset(stream.id for stream in query.streams if _detects(query) and why_not(query, stream) is None)
 
 
+def unhurried(query: Query) -> frozenset[str]:
+    """Return the streams whose frames wait for the analysis, so that their age says nothing: none of them is late."""
+    return frozenset(stream.id for stream in query.streams if not stream.uri.live and stream.overload_policy == "block")
+
+
 def in_words(query: Query) -> list[str]:
     """Return how the detector decides in each stream, one line each; none where it runs on every frame."""
     if not _detects(query):

@@ -14,6 +14,7 @@ from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.recorder import recorders
 from pipelines.process.safe_console import SafeConsole
+from pipelines.query.look_ahead import unhurried
 from pipelines.query.query_file import Query
 from pipelines.report.plots.plans import PlanHistory
 from pipelines.report.run_counts import RunCounts
@@ -68,11 +69,11 @@ def audience(
     query: Query, specs: Sequence[CaptureSpec], outputs: Outputs, observers: Sequence[Observer], files: ExitStack
 ) -> Audience:
     """Open what a run writes to, and call together who takes it; ``files`` closes all that is opened."""
-    unhurried = {stream.id for stream in query.streams if not stream.uri.live and stream.overload_policy == "block"}
-    counts, (sinks, final_steps) = RunCounts(unhurried), open_files(outputs, query, unhurried, files)
+    waiting = unhurried(query)
+    counts, (sinks, final_steps) = RunCounts(waiting), open_files(outputs, query, waiting, files)
     progress = files.enter_context(RunProgress(specs, SafeConsole(stderr=True)))
     recording, tellers = files.enter_context(recorders(outputs.record)), _tellers(outputs.forward)
-    station = _station(outputs, query, unhurried)
+    station = _station(outputs, query, waiting)
     if station is not None:
         for recorder in recording:
             station.evidence(recorder)
@@ -99,7 +100,7 @@ def _tellers(sinks: Sinks) -> list[Direct]:
     return [Direct(sinks)]
 
 
-def _station(outputs: Outputs, query: Query, unhurried: set[str]) -> Station | None:
+def _station(outputs: Outputs, query: Query, waiting: frozenset[str]) -> Station | None:
     """Who serves page and metrics."""
     if outputs.listen is None:
         return None
@@ -110,5 +111,5 @@ def _station(outputs: Outputs, query: Query, unhurried: set[str]) -> Station | N
     page = Page(query.name)
     page.board.layout, page.pictures.keeps_last = query.layout, outputs.stay
     station = Station(outputs.listen, page)
-    station.never_late(unhurried)
+    station.never_late(waiting)
     return station

@@ -72,7 +72,7 @@ def check_writable(outputs: Outputs) -> None:
 
 
 def open_files(
-    outputs: Outputs, query: Query, unhurried: set[str], files: ExitStack
+    outputs: Outputs, query: Query, unhurried: frozenset[str], files: ExitStack
 ) -> tuple[list[Sink], list[FinalStep]]:
     """Return what takes results, and what takes frames with theirs; closed with ``files``."""
     sinks: list[Sink] = []
@@ -84,7 +84,7 @@ def open_files(
     if outputs.annotated is not None:
         from operators.annotate.annotator import Annotator, Look
 
-        look = Look([each.mask for each in query.masks], frozenset(unhurried), query.layout)
+        look = Look([each.mask for each in query.masks], unhurried, query.layout)
         annotator = Annotator(outputs.annotated, [stream.id for stream in query.streams], look)
         files.callback(annotator.close)
         sinks.append(annotator)

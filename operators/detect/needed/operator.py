@@ -21,7 +21,7 @@ from operators.detect.needed.audits import Audited, Audits, Before
 from operators.detect.needed.carried import aged
 from operators.detect.needed.identities import Detected, Gap, Gaps
 from operators.detect.needed.pace import PROBATION_RATE, Pace
-from operators.detect.needed.policy import Reason
+from operators.detect.needed.policy import AHEAD, Reason, in_words
 from operators.detect.needed.report import node_plan
 from operators.detect.needed.stream import StreamView
 from operators.detect.needed.window import Planned
@@ -112,6 +112,8 @@ class DetectWhenNeeded:
             if looked:
                 await in_thread(partial(_timed, stream.tally, partial(stream.view.found, planned.regions)))
         call.skipped, call.window = not planned.detected, planned.window
+        if planned.window is not None:
+            call.reason = AHEAD[planned.detected]
         if not planned.detected:
             return self._skip(stream, frame, planned.regions)
         stream.tally.detected += 1
@@ -200,6 +202,7 @@ class DetectWhenNeeded:
             if await self._ahead.plan(view, frame, call, every, stream.tally):
                 return view.planned.pop(frame.seq)
             why = await in_thread(partial(_timed, stream.tally, partial(view.look_on, every)))
+        call.reason = in_words(why, every)
         if why is not None:
             return None
         return Planned([aged(region, view.when.age_s) for region in view.regions], False)

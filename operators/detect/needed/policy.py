@@ -41,6 +41,32 @@ SPREAD = 2
 _NEIGHBOURS = np.ones((2 * SPREAD + 1, 2 * SPREAD + 1), np.uint8)
 
 
+AHEAD = {
+    True: "the frames around it do not explain it: it begins or ends a window, or something comes, goes or moves there",
+    False: "the detector, looking ahead, has found the same objects on frames before and after it",
+}
+"""By whether the detector ran on a frame that was planned together with others: why, in words."""
+
+
+def in_words(why: Reason | None, every: int) -> str:
+    """Say why the detector ran on a frame at a pace; None: why it did not."""
+    match why:
+        case None:
+            return "what has changed since the detector last ran lies within the known boxes, or has no name"
+        case "first":
+            return "nothing is known yet"
+        case "still":
+            return f"it has not run for {LONGEST_STILL_S:g} s, though hardly anything moves"
+        case "pace" if every <= 1:
+            return "no frame may be skipped at this accuracy, as far as audits have shown"
+        case "pace":
+            return f"objects move, and it runs at least once in {every} frames then"
+        case "unsteady":
+            return "the picture as a whole has changed: a cut, a change of light, or a camera that moves"
+        case "motion":
+            return "something moves outside of the known boxes"
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What one frame shows, compared with the frame of the latest detection."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from operators.plan import FIRST_LISTED
 from operators.wire.schema import Attribute, NodeDecision, NodePlan, Object, Result
 
-LATE = {
-    "late": "it was past its deadline, or sure to miss it (overload: drop_late)",
+DROPPED = {
     "queue_full": "its stream's queue was full",
     "capture_overrun": "a newer frame of the live source replaced it before it could be sent",
     "capture_buffer_full": "the broker was away or slow, and capture's buffer was full",
@@ -15,6 +15,7 @@ LATE = {
     "dropped by capture": "capture sent its header without an image",
 }
 """Causes of drops in words."""
+LATE, SURE_TO_BE_LATE = "it was past its deadline", "it was sure to miss its deadline (overload: drop_late)"
 BEFORE = ("capture",)
 """Stages that end before the time from capture to result begins."""
 
@@ -29,17 +30,28 @@ def _frame(result: Result) -> Iterator[str]:
     took = f"{plan.latency_ms:.0f} ms after capture" if plan.latency_known else "after a time that is not known"
     yield f"{where}, at {result.frame.media_time_s:.2f} s of run {result.run}: {result.outcome}, {took}"
     if result.outcome == "dropped":
-        cause = result.cause or "no cause is given"
-        yield f"  nobody looked at it: {LATE.get(cause, cause)}; the query asks for {plan.slo_ms:g} ms"
+        yield f"  nobody looked at it: {_dropped(result)}; the query asks for {plan.slo_ms:g} ms"
         return
     if result.outcome == "failed":
         yield f"  it could not be analysed: {result.cause or 'no cause is given'}"
-    if not plan.latency_known:
+    if plan.waits is True:
+        yield "  its stream waits for the analysis, as recordings do (overload: block), so no frame of it is late"
+    elif not plan.latency_known:
         yield "  the clocks of capture and worker disagree, so whether it met its deadline is not known"
     elif plan.deadline_met:
         yield f"  in time: the query asks for {plan.slo_ms:g} ms"
     else:
         yield f"  late by {plan.latency_ms - plan.slo_ms:.0f} ms: the query asks for {plan.slo_ms:g} ms{_most(result)}"
+
+
+def _dropped(result: Result) -> str:
+    """Why, in words; only ``drop_late`` gives up a frame before its deadline has passed."""
+    plan, cause = result.plan, result.cause or "no cause is given"
+    if cause != "late":
+        return DROPPED.get(cause, cause)
+    if not plan.latency_known:
+        return f"{LATE}, or sure to miss it"
+    return LATE if plan.latency_ms >= plan.slo_ms else SURE_TO_BE_LATE
 
 
 def _most(result: Result) -> str:
@@ -51,8 +63,11 @@ def _most(result: Result) -> str:
 
 def _nodes(result: Result) -> Iterator[str]:
     for name, decision in result.plan.nodes.items():
-        yield f"{name} {_ran(decision)}{_took(result.plan.stages_ms.get(name))}"
-        if decision.why:
+        hurried = result.plan.waits is not True
+        yield f"{name} {_ran(decision, hurried)}{_took(result.plan.stages_ms.get(name))}"
+        if decision.reason:
+            yield f"  because {decision.reason}"
+        elif decision.why not in ("", FIRST_LISTED):
             yield f"  because: {decision.why}"
         if decision.cause is not None:
             yield f"  no model had the time, so the policy {decision.cause!r} decided"
@@ -63,10 +78,16 @@ def _nodes(result: Result) -> Iterator[str]:
             yield f"  not as planned ({part}): {why}"
 
 
-def _ran(decision: NodeDecision) -> str:
+def _ran(decision: NodeDecision, hurried: bool) -> str:
+    """``hurried``: there is a deadline, so that the node had so much time and no more."""
+    if decision.skipped:
+        return f"did not run {decision.variant}, but moved what it had found"
+    ran = f"ran {decision.variant}" if decision.skipped is False else f"was to run {decision.variant}"
     objects = "" if decision.objects is None else f" for {_count(decision.objects, 'object')}"
-    budget = "" if decision.budget_ms is None else f", which may take {decision.budget_ms:.0f} ms"
-    return f"was to run {decision.variant}{objects}{budget}"
+    if not hurried or decision.budget_ms is None:
+        return f"{ran}{objects}"
+    left = f"which may take {decision.budget_ms:.0f} ms" if decision.budget_ms > 0 else "for which no time was left"
+    return f"{ran}{objects}, {left}"
 
 
 def _took(ms: float | None) -> str:
@@ -114,12 +135,20 @@ def _looked(who: str, model: str) -> str:
 
 def _audits(audits: Sequence[NodePlan]) -> Iterator[str]:
     for each in audits:
-        who = f"{each.node}, shortcut {each.kind} ({', '.join(each.shortcuts)}) in place of {each.oracle}"
-        yield f"{who}: {_standing(each)}"
-        if each.reason is not None:
-            yield f"  {each.reason}"
+        yield f"{each.node}, {_who(each)}: {_standing(each)}"
+        reason = each.specialization.reason if each.specialization else each.reason
+        if reason is not None:
+            yield f"  {reason}"
         for off in each.switch_offs[-1:]:
             yield f"  last switched off after {_count(off.answers, 'object')}: it {off.reason}"
+
+
+def _who(each: NodePlan) -> str:
+    """Whose answers are audited."""
+    if each.kind == "propagated":
+        return f"frames that {each.oracle} skips"
+    models = f" ({', '.join(each.shortcuts)})" if each.shortcuts else ""
+    return f"shortcut {each.kind}{models} in place of {each.oracle}"
 
 
 def _standing(each: NodePlan) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from operators.base import Call
 from operators.detect.needed.operator import DetectWhenNeeded
+from operators.detect.needed.policy import AHEAD
 from operators.frames.frame import Frame, Region
 from operators.testing.builders import call, make_frame
 from serving.errors import ModelError
@@ -170,3 +171,13 @@ async def test_where_looking_ahead_does_not_pay_the_detector_runs_on_every_frame
     assert set(finder.asked) >= set(range(20, 60))
     (plan,) = operator.plans()["cam"]
     assert plan.phase == "off"
+
+
+async def test_frames_of_a_window_say_that_they_were_looked_at_ahead() -> None:
+    behind, operator = Behind(clip(MOVING)), needed(Finder())
+    said: set[tuple[bool | None, str]] = set()
+    for frame, given in behind.calls():
+        await operator.process(frame, (), given)
+        if given.window is not None:
+            said.add((given.skipped, given.reason))
+    assert said == {(False, AHEAD[True]), (True, AHEAD[False])}

@@ -130,6 +130,32 @@ async def test_a_plan_that_does_not_allow_it_and_accuracy_one_detect_on_every_fr
     assert strict.asked == [0, 1, 2, 3, 4]
 
 
+async def reasons(operator: DetectWhenNeeded, places: Sequence[int | None]) -> list[tuple[bool | None, str]]:
+    """By frame, whether the detector was skipped, and why or why not."""
+    found = []
+    for number, x in enumerate(places):
+        given = call("finder")
+        await operator.process(make_frame(number, number / FPS, picture(x)), (), given)
+        found.append((given.skipped, given.reason))
+    return found
+
+
+async def test_every_frame_says_why_the_detector_ran_or_did_not() -> None:
+    still = await reasons(needed(Finder()), [100] * 22)
+    assert still[0] == (False, "nothing is known yet")
+    assert still[1] == (
+        True,
+        "what has changed since the detector last ran lies within the known boxes, or has no name",
+    )
+    assert still[20] == (False, "it has not run for 2 s, though hardly anything moves")
+    appearing = await reasons(needed(Finder()), [None] * 6 + [120])
+    assert appearing[-1] == (False, "something moves outside of the known boxes")
+    moving = await reasons(needed(Finder()), [40 + 4 * number for number in range(12)])
+    assert (False, "objects move, and it runs at least once in 3 frames then") in moving
+    (_, strict) = await reasons(needed(Finder(), accuracy=1.0), [100, 100])
+    assert strict == (False, "no frame may be skipped at this accuracy, as far as audits have shown")
+
+
 async def test_where_looks_cost_more_than_they_save_the_detector_runs_on_every_frame_and_it_is_said(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
-from operators.wire.schema import Attribute, Detection, Model, NodePlan, Result, StreamPlan, from_json
+from operators.wire.schema import Attribute, Detection, Model, NodeDecision, NodePlan, Result, StreamPlan, from_json
 from pipelines.report.one_frame.explanation import explain
 
 GOLDEN = Path(__file__).parents[3] / "golden"
@@ -23,11 +24,10 @@ def audits() -> list[NodePlan]:
 
 def test_a_late_frame_whose_models_had_no_time() -> None:
     said = explain(result("replanned"))
-    assert said[:9] == [
+    assert said[:8] == [
         "frame 154 of stream carpark, at 12.08 s of run 0123456789ab: analysed, 334 ms after capture",
         "  late by 84 ms: the query asks for 250 ms; most of it went to queue (301 ms) and type (17 ms)",
         "detect was to run motion, which may take 12 ms, and took 9.5 ms",
-        "  because: first listed",
         "type was to run vehicle-type-compact for 7 objects, which may take 4 ms, and took 17.0 ms",
         "  because: no model has time for 9: objects keep the answers that they have, "
         "the fastest looks at the others: 2 of 9 wait",
@@ -48,7 +48,6 @@ def test_clocks_that_disagree() -> None:
 @pytest.mark.parametrize(
     ("cause", "words"),
     [
-        ("late", "it was past its deadline, or sure to miss it (overload: drop_late)"),
         ("queue_full", "its stream's queue was full"),
         ("something new", "something new"),
         (None, "no cause is given"),
@@ -57,6 +56,67 @@ def test_clocks_that_disagree() -> None:
 def test_a_dropped_frame_says_why(cause: str | None, words: str) -> None:
     dropped = msgspec.structs.replace(result("dropped"), cause=cause)
     assert explain(dropped)[1].startswith(f"  nobody looked at it: {words}; the query asks for ")
+
+
+@pytest.mark.parametrize(
+    ("latency_ms", "known", "words"),
+    [
+        (249.0, True, "it was sure to miss its deadline (overload: drop_late)"),
+        (251.0, True, "it was past its deadline"),
+        (251.0, False, "it was past its deadline, or sure to miss it"),
+    ],
+)
+def test_a_frame_that_was_dropped_late_is_told_apart_from_one_that_would_have_been(
+    latency_ms: float, known: bool, words: str
+) -> None:
+    dropped = result("dropped")
+    plan = msgspec.structs.replace(dropped.plan, slo_ms=250.0, latency_ms=latency_ms, latency_known=known)
+    said = explain(msgspec.structs.replace(dropped, cause="late", plan=plan))[1]
+    assert said == f"  nobody looked at it: {words}; the query asks for 250 ms"
+
+
+def test_a_frame_of_a_recording_is_not_late_and_a_skipped_detector_says_so_and_why() -> None:
+    assert explain(result("waiting"))[1:4] == [
+        "  its stream waits for the analysis, as recordings do (overload: block), so no frame of it is late",
+        "detect did not run yolox-nano, but moved what it had found, and took 9.5 ms",
+        "  because the detector, looking ahead, has found the same objects on frames before and after it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("budget_ms", "skipped", "said"),
+    [
+        (12.4, None, "detect was to run yolox-nano, which may take 12 ms, and took 9.5 ms"),
+        (-3544.0, None, "detect was to run yolox-nano, for which no time was left, and took 9.5 ms"),
+        (0.0, False, "detect ran yolox-nano, for which no time was left, and took 9.5 ms"),
+        (None, False, "detect ran yolox-nano, and took 9.5 ms"),
+    ],
+)
+def test_a_node_says_what_it_ran_and_what_time_it_had(budget_ms: float | None, skipped: bool | None, said: str) -> None:
+    shown = result("waiting")
+    decision = NodeDecision(variant="yolox-nano", budget_ms=budget_ms, skipped=skipped, why="first listed")
+    plan = msgspec.structs.replace(shown.plan, waits=UNSET, nodes={"detect": decision})
+    assert said in explain(msgspec.structs.replace(shown, plan=plan))
+    assert not any("first listed" in line for line in explain(msgspec.structs.replace(shown, plan=plan)))
+
+
+def test_frames_that_a_detector_skips_are_no_shortcut_without_a_name() -> None:
+    (propagated,) = from_json((GOLDEN / "plan-rest.json").read_bytes(), StreamPlan).nodes
+    said = explain(result("empty"), [propagated])
+    assert "detect, frames that yolox-nano skips: off, says the same in 0.993 of 812 audits" in "\n".join(said)
+    assert f"  {propagated.reason}" in said
+    assert not any("()" in line for line in said)
+
+
+def test_heads_say_why_they_do_not_answer() -> None:
+    plans = [
+        each
+        for each in from_json((GOLDEN / "plan-specialised.json").read_bytes(), StreamPlan).nodes
+        if each.specialization is not None
+    ]
+    silent = msgspec.structs.replace(plans[0].specialization, reason="heads are not used yet")
+    said = explain(result("empty"), [msgspec.structs.replace(plans[0], specialization=silent)])
+    assert "  heads are not used yet" in said
 
 
 def test_a_failed_frame_says_why() -> None:
