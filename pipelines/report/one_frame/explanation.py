@@ -136,15 +136,15 @@ def _looked(who: str, model: str) -> str:
 def _audits(audits: Sequence[NodePlan]) -> Iterator[str]:
     for each in audits:
         yield f"{each.node}, {_who(each)}: {_standing(each)}"
-        reason = each.specialization.reason if each.specialization else each.reason
-        if reason is not None:
+        special = each.specialization
+        if (reason := each.reason or (special.reason if special else None)) is not None:
             yield f"  {reason}"
         for off in each.switch_offs[-1:]:
             yield f"  last switched off after {_count(off.answers, 'object')}: it {off.reason}"
 
 
 def _who(each: NodePlan) -> str:
-    """Whose answers are audited."""
+    """Say what is audited."""
     if each.kind == "propagated":
         return f"frames that {each.oracle} skips"
     models = f" ({', '.join(each.shortcuts)})" if each.shortcuts else ""

@@ -82,7 +82,12 @@ def audits(report: Path, stream: str) -> list[NodePlan]:
         raise BadInput(f"{report}: cannot be read ({error.strerror})") from None
     except Malformed as error:
         raise BadInput(f"{report}: not a closing report ({error}); give a file that --report wrote") from None
-    return [_plan(each, report) for each in found.audits if each.get("stream") == stream]
+    why_not = {each.node: each.reason for each in found.specialization if each.stream == stream}
+    plans = [_plan(each, report) for each in found.audits if each.get("stream") == stream]
+    return [
+        msgspec.structs.replace(each, reason=why_not.get(each.node)) if each.kind == "specialised" else each
+        for each in plans
+    ]
 
 
 def _plan(audit: dict[str, Any], report: Path) -> NodePlan:
@@ -92,5 +97,12 @@ def _plan(audit: dict[str, Any], report: Path) -> NodePlan:
         raise BadInput(f"{report}: not a closing report ({error}); give a file that --report wrote") from None
 
 
+class _Specialization(msgspec.Struct):
+    stream: str
+    node: str
+    reason: str | None = None
+
+
 class _Report(msgspec.Struct):
     audits: list[dict[str, Any]] = []
+    specialization: list[_Specialization] = []

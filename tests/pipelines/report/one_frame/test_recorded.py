@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -81,6 +82,16 @@ def test_the_audits_of_a_report() -> None:
     found = audits(HERE / "run-report.json", "gate")
     assert {each.node for each in found} == {"kind"}
     assert audits(HERE / "run-report.json", "nowhere") == []
+
+
+def test_the_audits_of_heads_say_why_none_answers(tmp_path: Path) -> None:
+    told = json.loads((HERE / "run-report.json").read_text())
+    told["audits"][0]["kind"] = "specialised"
+    told["specialization"][0]["reason"] = "heads are not used yet"
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(told))
+    found = audits(path, "gate")
+    assert [each.reason for each in found if each.kind == "specialised"] == ["heads are not used yet"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"audits": [{"stream": "gate"}]}', '{"audits": [7]}'])
