@@ -183,25 +183,26 @@ def by_the_worker(slo_ms: int, frames: Sequence[Drawn]) -> list[Ran]:
     plans, slo_s, known = Replanning(tuple(GRAPH), tables(), {}), slo_ms / 1000, tables()
     takes_s = {(node, each.variant): each.takes_s(1) for node, table in known.items() for each in table.options}
 
-    def asked(node: str, began_s: float, now_s: float, share: float, idle: Sequence[str]) -> tuple[str, float]:
-        """Run one node on one object; returns the network, and what it takes."""
-        decision = plans.plan(Step("cam", node, known[node].variants, now_s, began_s + slo_s, 0.0, idle))
-        call = Call(decision, Urgency(began_s + slo_s))
-        call.settle(1, lambda model: True)
-        took_s = share * takes_s[node, str(call.model)]
-        plans.ended("cam", node, took_s, call)
-        return str(call.model), took_s
-
     found = []
     for number, frame in enumerate(frames):
-        began_s = float(number)
+        began_s, now_s, networks = float(number), float(number), list[tuple[str, float]]()
         plans.begins(Start("cam", began_s, began_s + slo_s, False, (), False))
-        detector, detected_s = asked("objects", began_s, began_s, frame.depth, ())
-        recogniser, recognised_s = "", 0.0
-        if frame.node:
-            others = [node for node in SHARES if node != frame.node]
-            recogniser, recognised_s = asked(frame.node, began_s, began_s + detected_s, 1.0, others)
-        found.append(Ran(detector, 1000 * detected_s, recogniser, 1000 * recognised_s))
+        idle = [node for node in SHARES if node != frame.node]
+        for node in GRAPH:
+            after = [each for each in idle if each != node] if networks else []  # known once detection has ended
+            call = Call(
+                plans.plan(Step("cam", node, known[node].variants, now_s, began_s + slo_s, 0.0, after)),
+                Urgency(began_s + slo_s),
+            )
+            took_s = 0.0
+            if node not in idle:
+                call.settle(1, lambda model: True)
+                took_s = takes_s[node, str(call.model)] * (1.0 if networks else frame.depth)
+                networks.append((str(call.model), 1000 * took_s))
+            now_s += took_s
+            plans.ended("cam", node, took_s, call)
+        (detector, detected_ms), (recogniser, recognised_ms) = [*networks, ("", 0.0)][:2]
+        found.append(Ran(detector, detected_ms, recogniser, recognised_ms))
     return found
 
 

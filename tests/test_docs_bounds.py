@@ -53,7 +53,7 @@ from pipelines.observe.record import crops, layout, preroll, recorder
 from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
-from pipelines.planning import node_times
+from pipelines.planning import node_times, replanning
 from pipelines.query import points
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
@@ -138,7 +138,8 @@ SAID = {
         f"| frames of which pictures are made at once | *{pictures.AT_ONCE}* |",
         f"| *{pairs.MOST_WAITING} each, {mib(pairs.MOST_BYTES)}* |",
         f"| labels in one search for the caches to build | *{MOST_LABELS:,}* |",
-        f"| times of a node by which a frame is planned | *{node_times.LATEST}* |",
+        f"| times of a node, and frames of a stream, by which a frame is planned | *{node_times.LATEST}* of each |",
+        f"and frames of a stream, by which a frame is planned | *{replanning.TOGETHER}* of each |",
         f"| intervals of audits that are kept between reports | *{confidence.REMEMBERED}* |",
         f"| grids of detectors' cells | *{decoding.GRIDS}* |",
         f"| sinks of `sluice forward` | *{sinks_file.MOST_SINKS}* |",

@@ -1,13 +1,15 @@
 """The planner of queries in which a node lists several models: every frame is planned anew before each such node.
 
-The nodes of a frame run one after the other, so there is one path (``plan.py`` has the general case). A node with
-several models gets its share of the time that is left, by what all remaining nodes seldom exceed, and the decision is a
-ladder: each model with the most objects that it has time for. Pure but for its state, which is what it has seen.
+The nodes of a frame run one after the other. A node with several models gets its share of the time that is left, by
+what it and the nodes after it seldom exceed, and the decision is a ladder: each model with the most objects that it has
+time for. Nodes that have had no objects on the same frame of late, as recognisers of different things, do not each keep
+time from the nodes before them: the ones that take longest do. Pure but for its state, which is what it has seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -23,6 +25,9 @@ from pipelines.planning.pace import Pace
 from pipelines.planning.plan import Load
 from pipelines.planning.planner import FirstListed, Start, Step
 
+TOGETHER = 64
+"""Frames after which it is forgotten that nodes had objects on the same one; before so many all may have."""
+
 
 @dataclass(slots=True)
 class _Stream:
@@ -32,7 +37,12 @@ class _Stream:
     """Objects that a node looks at, for each frame on which it has any."""
     asked: Mapping[str, FanOut]
     """By node, the share of the frames on which it has any; a detector may skip frames."""
+    together: deque[int]
+    """By frame, the places of the nodes that had something to do, as bits."""
     pace: Pace = field(default_factory=Pace)
+    ended: int = 0
+    """Nodes that have ended for the latest frame; ``busy``: the places of those that had something to do."""
+    busy: int = 0
     deadline_s: float = 0.0
     load: Load | None = None
     """What the latest frame brings; None before the first."""
@@ -86,6 +96,9 @@ class Replanning:
                 deadline_s = min(deadline_s, start.now_s + limit_s)
                 known.hurried = True
         known.deadline_s, known.load = deadline_s, self._load(known)
+        if known.ended == len(self._nodes):
+            known.together.append(known.busy)
+        known.ended, known.busy = 0, 0
         times = [self._takes(node, known.load) for node in self._nodes]
         known.least_s, known.longest_s = [each.least_s for each in times], [each.longest_s for each in times]
 
@@ -96,9 +109,8 @@ class Replanning:
         if known.load is None or table is None:
             return self._first_listed.plan(step)
         place, left_s = self._place[step.node], max(known.deadline_s - step.now_s, 0.0)
-        busy = [at for at in range(place, len(self._nodes)) if self._nodes[at] not in step.idle]
-        longest_s, least_s = ([each[at] for at in busy] for each in (known.longest_s, known.least_s))
-        budget_s = fill(longest_s, least_s, left_s)[0]
+        longest_s, least_s = self._after(known, place, step.idle)
+        budget_s = fill((known.longest_s[place], longest_s), (known.least_s[place], least_s), left_s)[0]
         most_s, (extra_s, factor) = known.load.measured_s(step.node, budget_s), self._models[step.node].tail_line
         ones = zip(table.options, table.seconds(1), strict=True)
         ladder = [Rung(option.variant, option.most(most_s), extra_s + factor * one_s) for option, one_s in ones]
@@ -113,11 +125,13 @@ class Replanning:
 
     def ended(self, stream: str, node: str, took_s: float, call: Call) -> None:
         """See ``Planner``."""
-        table = self._measured.get(node)
+        table, known = self._measured.get(node), self._known(stream)
+        known.ended += 1
+        if table is None or call.objects is not None:
+            known.busy |= 1 << self._place[node]
         if table is None:
             self._times[node].observe(took_s)
             return
-        known = self._known(stream)
         known.asked[node].observe(1, int(call.objects is not None))
         if call.objects is None:
             return
@@ -136,9 +150,25 @@ class Replanning:
         known = self._streams.get(stream)
         if known is None:
             known = self._streams[stream] = _Stream(
-                objects={node: FanOut() for node in self._nodes}, asked={node: FanOut() for node in self._nodes}
+                objects={node: FanOut() for node in self._nodes},
+                asked={node: FanOut() for node in self._nodes},
+                together=deque([(1 << len(self._nodes)) - 1] * TOGETHER, maxlen=TOGETHER),
             )
         return known
+
+    def _after(self, known: _Stream, place: int, idle: Collection[str]) -> tuple[float, float]:
+        """What the nodes after one take together, by their slowest models and by their fastest."""
+        longest_s = least_s = 0.0
+        for busy in set(known.together):
+            longest, least = 0.0, 0.0
+            for at in range(place + 1, len(self._nodes)):
+                if busy >> at & 1 and self._nodes[at] not in idle:
+                    longest, least = longest + known.longest_s[at], least + known.least_s[at]
+            if longest > longest_s:
+                longest_s = longest
+            if least > least_s:
+                least_s = least
+        return longest_s, least_s
 
     def _fallback(self, node: str, known: _Stream) -> Fallback:
         return fallback_of(known.droppable, self._answers_tracks.get(node, False))

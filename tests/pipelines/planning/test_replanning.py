@@ -13,7 +13,7 @@ from operators.base import Call
 from operators.plan import Decision
 from pipelines.planning.options import Option, Table
 from pipelines.planning.planner import Start, Step
-from pipelines.planning.replanning import Replanning
+from pipelines.planning.replanning import TOGETHER, Replanning
 from serving.scheduling.urgency import Urgency
 
 NODES = ("detect", "track", "type")
@@ -76,6 +76,40 @@ def test_a_node_that_is_known_to_be_idle_is_left_no_time() -> None:
         plans.plan(Step("cam", "kind", ["large", "small"], 0.0, 0.1, 0.0, idle)).budget_ms for idle in ((), ["type"])
     ]
     assert budgets_ms == pytest.approx([50, 100])
+
+
+def budget_ms(plans: Replanning, now_s: float) -> float | None:
+    """What the first of three nodes is given of 100 ms, each of which takes 10 ms by its slowest model."""
+    plans.begins(start(now_s))
+    return plans.plan(Step("cam", "kind", ["large", "small"], now_s, now_s + 0.1, 0.0)).budget_ms
+
+
+def show(plans: Replanning, *busy: str) -> None:
+    """A frame on which these nodes have something to do."""
+    for node in ("kind", "face", "type"):
+        plans.ended("cam", node, 0.010, ran("large", 1 if node in busy else None))
+
+
+def test_recognisers_that_never_have_objects_on_the_same_frame_keep_the_time_of_one() -> None:
+    tables = {"kind": TABLE, "face": TABLE, "type": TABLE}
+    plans, found = Replanning(("kind", "face", "type"), tables, {}), list[float | None]()
+    for number in range(TOGETHER + 1):
+        found.append(budget_ms(plans, float(number)))
+        show(plans, "kind", "face" if number % 2 else "type")
+    assert found[:-1] == pytest.approx([100 / 3] * TOGETHER)  # for all that is known they may come together
+    assert budget_ms(plans, 100.0) == pytest.approx(50)
+    show(plans, "kind", "face", "type")
+    assert budget_ms(plans, 101.0) == pytest.approx(100 / 3)
+    for number in range(TOGETHER):
+        show(plans, "kind")
+        assert budget_ms(plans, 102.0 + number) == pytest.approx(100 / 3 if number < TOGETHER - 1 else 100)
+
+
+def test_a_frame_that_was_given_up_says_nothing_of_the_nodes_that_did_not_run() -> None:
+    plans = Replanning(("kind", "face", "type"), {"kind": TABLE, "face": TABLE, "type": TABLE}, {})
+    for number in range(2 * TOGETHER):
+        assert budget_ms(plans, float(number)) == pytest.approx(100 / 3)
+        plans.ended("cam", "kind", 0.010, ran("large", 1))
 
 
 def test_what_takes_longer_than_was_measured_fits_less() -> None:
