@@ -16,7 +16,7 @@ FRAMES = replanning.drawn_frames(1000)
 def test_the_worker_gives_what_detection_saved_to_every_frame_in_which_it_buys_something(
     split_: Split, slo_ms: int
 ) -> None:
-    row = replanning.row(split_, slo_ms, FRAMES)
+    row = replanning.row(split_, slo_ms, FRAMES, FRAMES)
     assert row["accuracy_worker"] >= row["accuracy_static"]
     assert row["late_worker"] == 0
     for node in replanning.SHARES:
@@ -24,14 +24,16 @@ def test_the_worker_gives_what_detection_saved_to_every_frame_in_which_it_buys_s
 
 
 def test_the_example_of_80_ms() -> None:
-    row = replanning.row("equal", 80, FRAMES)
+    row = replanning.row("equal", 80, FRAMES, replanning.busy(FRAMES))
     assert row["accuracy_static"] == pytest.approx(0.911 * (0.46 * 0.976 + 0.45 * 0.918 + 0.09), abs=0.005)
     assert row["worker_better_faces"] == pytest.approx(0.80, abs=0.03)
     assert row["worker_better_vehicles"] == pytest.approx(0.92, abs=0.03)
+    assert row["late_busy_worker"] < 0.03 < row["late_busy_paper"]
 
 
 def test_a_gain_is_told_with_the_times_of_its_own_row() -> None:
-    row = {"late_static": 0.0, "late_worker": 0.0, "executor_us_per_node": 20.0, "mean_ms_worker": 50.0}
+    row = {f"late_busy_{way}": 0.1 for way in replanning.WAYS}
+    row |= {"late_static": 0.0, "late_worker": 0.0, "executor_us_per_node": 20.0, "mean_ms_worker": 50.0}
     row |= {f"{what}_{node}": 0.8 for node in replanning.SHARES for what in ("fits", "worker_better")}
     accuracies = {70: (0.85, 0.86, 40.0), 80: (0.86, 0.865, 60.0), 200: (0.8, 0.9, 90.0)}
     rows = [
