@@ -18,10 +18,8 @@ from pipelines.environment import catalogue
 from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.compiled import CompiledQuery
-from pipelines.query.proposal import SecretFiles, Words, finder, query_name, query_text
-from serving.catalogue.cards import ModelCard
+from pipelines.query.proposal import SecretFiles, finder, query_name, query_text, words_of
 from serving.catalogue.lookup import Catalogue
-from serving.catalogue.public import public_models
 from serving.common import files
 from serving.errors import BadInput, SluiceError
 
@@ -62,7 +60,7 @@ def command(
         find = tuple(click.prompt("What to find, such as: car person", default=MOVING).replace(",", " ").split())
     if recognise is not None:
         known.find(recognise)
-    found = finder(find, _words(known), recognise)
+    found = finder(find, words_of(known), recognise)
     secrets = SecretFiles(query_name(query.stem))
     text = query_text(query_name(query.stem), uris, found, secrets)
     kept = {query.with_name(name): secret for secret, name in secrets.names.items()}
@@ -106,24 +104,6 @@ def _refuse_to_overwrite(paths: Sequence[Path]) -> None:
 def _absolute(uri: SourceUri) -> SourceUri:
     """Paths in a query begin at its folder, those of a command where it was given."""
     return SourceUri(str(uri.path.resolve())) if uri.kind == "path" else uri
-
-
-def _words(known: Catalogue) -> Words:
-    cards = [entry.card for entry in known.list()]
-    here = {card.name for card in cards}
-    return Words(
-        {card.name: card.classes for card in cards if card.task == "detect"},
-        {card.name: _named(card) for card in cards if card.task == "classify"},
-        {
-            name: model.class_names()
-            for name, model in public_models().items()
-            if name not in here and model.card.get("task") == "detect"
-        },
-    )
-
-
-def _named(card: ModelCard) -> list[str]:
-    return [word for word in card.classes if word != card.other_label]
 
 
 def _query(text: str, known: Catalogue, uris: Sequence[SourceUri]) -> CompiledQuery:

@@ -10,7 +10,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.forward.sinks_file import load_sinks
-from pipelines.query.check import open_query
+from pipelines.run.given import given
 from pipelines.settings import hwaccel
 from serving.errors import BadInput
 
@@ -18,7 +18,7 @@ FILE = click.Path(path_type=Path)
 
 
 @click.command(name="run")
-@click.argument("query", type=FILE)
+@click.argument("query")
 @options.sources
 @options.models
 @click.option("--out", metavar="FILE", help="Write results as JSON lines; - is stdout.")
@@ -34,7 +34,7 @@ FILE = click.Path(path_type=Path)
 @options.served("the live page, metrics and health")
 @click.option("--stay", is_flag=True, help="Keep the page when the streams have ended, until Ctrl-C; with --serve.")
 def command(
-    query: Path,
+    query: str,
     sources: tuple[str, ...],
     models: tuple[Path, ...],
     out: str | None,
@@ -53,13 +53,17 @@ def command(
     secret_file: Path | None,
     stay: bool,
 ) -> None:
-    """Analyse the streams of QUERY in this process, without a broker."""
+    """Analyse the streams of QUERY in this process, without a broker.
+
+    A clip or camera in its place is looked at for people and vehicles, or, without a detector of these, for what moves.
+    """
     listening, decoder = options.listening(serve, listen, secret_file), hwaccel()
     if stay and listening is None:
         raise BadInput("--stay keeps the page that --serve shows: give that too, or leave --stay out")
-    wanted = open_query(query, catalogue(models), sources)
-    sinks = None if forward is None else load_sinks(forward)
-    recording = options.recording(record, record_mb, query, wanted)
+    with given(query, catalogue(models), sources, decoder) as found:
+        wanted = found.wanted
+        sinks = None if forward is None else load_sinks(forward)
+        recording = options.recording(record, record_mb, found.file, wanted)
     from operators.transports.faust_import import import_faust
 
     import_faust()

@@ -11,11 +11,16 @@ from operators.capture.sources.uri import SourceUri
 from operators.wire.labels import MOVING
 from pipelines.query.nodes import MOTION
 from pipelines.query.query_file import stream_ids
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.lookup import Catalogue
+from serving.catalogue.public import public_models
 from serving.common.explain import choices
 from serving.errors import BadInput
 
 FPS = 5
 SLO_MS = 500
+EVERYDAY = ("person", "bicycle", "car", "motorcycle", "bus", "truck")
+"""What is looked for where nobody says what: people and vehicles, as detectors call them."""
 
 Classes = Mapping[str, Sequence[str]]
 """The words of each model, by its name."""
@@ -40,6 +45,32 @@ class Finder:
     """What the detector is to report; (): whatever it finds."""
     recogniser: str | None = None
     """Names what was found."""
+    named: tuple[str, ...] = ()
+    """The labels of objects that the recogniser has words for; (): it looks at all."""
+
+
+def words_of(known: Catalogue) -> Words:
+    """What the models of a catalogue can say, and those that can be pulled into it."""
+    cards = [entry.card for entry in known.list()]
+    here = {card.name for card in cards}
+    public = {name: model for name, model in public_models().items() if name not in here}
+    return Words(
+        {card.name: card.classes for card in cards if card.task == "detect"},
+        {card.name: [word for word in card.classes if word != card.other_label] for card in cards if _names(card)},
+        {name: model.class_names() for name, model in public.items() if model.card.get("task") == "detect"},
+    )
+
+
+def everyday(words: Words) -> Finder:
+    """People and vehicles, by the first detector that knows persons and cars; without one whatever moves.
+
+    >>> everyday(Words({}, {}, {})).detector
+    'motion'
+    """
+    detector = _who(("person", "car"), words.detectors)
+    if detector is None:
+        return Finder(MOTION)
+    return Finder(detector, tuple(word for word in EVERYDAY if word in words.detectors[detector]))
 
 
 def finder(wanted: Sequence[str], words: Words, recogniser: str | None = None) -> Finder:
@@ -54,7 +85,8 @@ def finder(wanted: Sequence[str], words: Words, recogniser: str | None = None) -
     if not sought:
         return Finder(MOTION, (), recogniser)
     if (detector := _who(sought, words.detectors)) is not None:
-        return Finder(detector, sought, recogniser)
+        named = [word for word in sought if word in words.recognisers.get(recogniser or "", ())]
+        return Finder(detector, sought, recogniser, tuple(named) if len(named) < len(sought) else ())
     if (namer := _who(sought, words.recognisers)) is not None and recogniser in (None, namer):
         return Finder(MOTION, (), namer)
     if (public := _who(sought, words.public)) is not None:
@@ -64,6 +96,10 @@ def finder(wanted: Sequence[str], words: Words, recogniser: str | None = None) -
     if unknown:
         raise BadInput(f"--find {unknown[0]!r}: no model finds it{choices(unknown[0], known)}")
     raise BadInput(f"no single model finds {', '.join(sought)}: make a query for each, or write one with several nodes")
+
+
+def _names(card: ModelCard) -> bool:
+    return card.task == "classify"
 
 
 def _who(sought: Sequence[str], models: Classes) -> str | None:
@@ -104,7 +140,8 @@ def query_text(name: str, sources: Sequence[SourceUri], found: Finder, secrets: 
     nodes = [_node("detect", "detect", model=found.detector, when=when, labels=list(found.labels) or None)]
     nodes.append(_node("track", "track", input="detect"))
     if found.recogniser is not None:
-        nodes.append(_node("name", "recognise", input="track", model=found.recogniser))
+        only = f"[label in ({', '.join(map(_text, found.named))})]" if found.named else ""
+        nodes.append(_node("name", "recognise", input=f"track{only}", model=found.recogniser))
     streams = [
         f"  - {{id: {_text(name)}, uri: {_text(each.with_secrets_replaced(secrets.place))}, sample: {{fps: {FPS}}}}}"
         for name, each in zip(stream_ids(sources), sources, strict=True)
@@ -112,7 +149,7 @@ def query_text(name: str, sources: Sequence[SourceUri], found: Finder, secrets: 
     return "\n".join(
         [
             "# Made by `sluice init`. docs/query.md explains every key, and those that are not here.",
-            *("version: 1", f"name: {name}", f"slo_ms: {SLO_MS}", "streams:", *streams, "nodes:", *nodes, ""),
+            *("version: 1", f"name: {_text(name)}", f"slo_ms: {SLO_MS}", "streams:", *streams, "nodes:", *nodes, ""),
         ]
     )
 

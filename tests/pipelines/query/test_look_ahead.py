@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.query.look_ahead import LEAST_SLO_MS, in_words, streams_ahead
-from pipelines.query.query_file import Query
+from pipelines.query.query_file import Query, load_query
 
 CLIP = {"id": "clip", "uri": "clip.mp4"}
 NEEDED = {"name": "find", "task": "detect", "model": "finder", "when": "needed"}
@@ -48,3 +49,13 @@ def test_a_choice_of_models_may_wait_where_there_is_time() -> None:
 def test_nothing_is_said_of_detectors_that_run_always() -> None:
     wanted = query(nodes=[NEEDED | {"when": "always"}])
     assert (streams_ahead(wanted), in_words(wanted)) == (frozenset(), [])
+
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_look_ahead_in_clips(path: Path) -> None:
+    wanted = load_query(path).with_sources(["clip.mp4"])
+    skips = any(node.task == "detect" and node.when == "needed" for node in wanted.nodes)
+    assert streams_ahead(wanted) == ({"clip"} if skips else frozenset())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from operators.capture.sources.uri import SourceUri
 from pipelines.query.check import examine
-from pipelines.query.proposal import Finder, SecretFiles, Words, finder, query_name, query_text
+from pipelines.query.proposal import Finder, SecretFiles, Words, everyday, finder, query_name, query_text
 from pipelines.query.query_file import load_query
 from serving.errors import BadInput
 from tests.pipelines.queries import write
@@ -30,7 +30,14 @@ PULLED = Words({"yolox-nano": COCO}, {"vehicle-type": ["car", "truck"]}, {})
         ([], SHIPPED, "vehicle-type", Finder("motion", (), "vehicle-type")),
         (["car"], SHIPPED, None, Finder("motion", (), "vehicle-type")),
         (["car"], PULLED, None, Finder("yolox-nano", ("car",))),
-        (["car", "person", "car"], PULLED, "vehicle-type", Finder("yolox-nano", ("car", "person"), "vehicle-type")),
+        (
+            ["car", "person", "car"],
+            PULLED,
+            "vehicle-type",
+            Finder("yolox-nano", ("car", "person"), "vehicle-type", ("car",)),
+        ),
+        (["car"], PULLED, "vehicle-type", Finder("yolox-nano", ("car",), "vehicle-type")),
+        (["person"], PULLED, "vehicle-type", Finder("yolox-nano", ("person",), "vehicle-type")),
     ],
 )
 def test_who_finds_it(wanted: list[str], words: Words, recogniser: str | None, expected: Finder) -> None:
@@ -79,3 +86,20 @@ def test_a_network_runs_when_it_is_needed(tmp_path: Path) -> None:
 @given(st.text(max_size=80))
 def test_every_file_name_gives_a_name_for_its_query(stem: str) -> None:
     assert re.fullmatch(r"[a-z0-9-]{1,50}", query_name(stem))
+
+
+def test_people_and_vehicles_are_looked_for_by_a_detector_that_is_here() -> None:
+    known = Words({"faces": ["face"], "small": ["car", "person", "dog"]}, {}, {})
+    assert everyday(known) == Finder("small", ("person", "car"))
+    assert everyday(SHIPPED) == Finder("motion")
+
+
+def test_a_recogniser_is_asked_about_what_it_has_words_for(tmp_path: Path) -> None:
+    found = finder(["car", "person"], PULLED, "vehicle-type")
+    text = query_text("yard", [SourceUri("synthetic:street")], found, SecretFiles("yard"))
+    assert 'input: "track[label in (car)]", model: vehicle-type' in text
+    assert [str(each) for each in examine(write(tmp_path / "q.yaml", text)).problems] == []
+    everything = query_text(
+        "yard", [SourceUri("synthetic:street")], Finder("motion", (), "vehicle-type"), SecretFiles("y")
+    )
+    assert "input: track, model: vehicle-type" in everything
