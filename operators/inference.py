@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from operators.wire import schema
@@ -16,11 +17,13 @@ from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
-from serving.preprocess import Placement, batch
+from serving.preprocess import Placement, Scalable, batch
 from serving.scheduling.urgency import Urgency
 
 PIXELS_AT_ONCE = 1 << 16
 """Number of crops that are prepared in less time than it takes to start a thread."""
+PLANES_AT_ONCE = 1 << 19
+"""The same for pictures that are scaled down from planes."""
 
 
 class Inference(Protocol):
@@ -77,12 +80,13 @@ def card_for(engine: Inference, model: str, task: Task) -> ModelCard:
 
 
 async def prepared(
-    size: ImageInput, images: Sequence[Image], took: ThreadTime | None = None
+    size: ImageInput, images: Sequence[Image | Scalable], took: ThreadTime | None = None
 ) -> tuple[NDArray[Any], list[Placement]]:
     """Run ``preprocess.batch`` without blocking the event loop; ``took`` counts what that takes."""
     work = (took or ThreadTime()).of(partial(batch, size, images))
     pixels = sum(image.shape[0] * image.shape[1] for image in images) + len(images) * size.width * size.height
-    if pixels <= PIXELS_AT_ONCE:
+    scalable = not any(isinstance(image, np.ndarray) for image in images)
+    if pixels <= (PLANES_AT_ONCE if scalable else PIXELS_AT_ONCE):
         return work()
     return await in_thread(work)
 

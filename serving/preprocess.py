@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import cv2
 import numpy as np
@@ -13,6 +13,25 @@ from numpy.typing import NDArray
 from serving.catalogue.cards import ImageInput
 
 Pixels = NDArray[np.uint8]
+
+
+class Scalable(Protocol):
+    """A picture that is scaled down in the form in which a decoder gave it."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Height, width, and the number of colours."""
+        ...
+
+    @property
+    def bgr(self) -> Pixels:
+        """The picture as blue, green and red."""
+        ...
+
+    def scaled(self, width: int, height: int) -> Pixels:
+        """The picture at another size as blue, green and red."""
+        ...
+
 
 COARSE = 4
 """From so many times the wanted width and height on an image is halved first, which saves a third of the time."""
@@ -53,7 +72,7 @@ def place(size: ImageInput, width: int, height: int) -> Placement:
     return Placement(scale, scale, (size.width - width * scale) / 2, (size.height - height * scale) / 2, width, height)
 
 
-def batch(size: ImageInput, images: Sequence[Pixels]) -> tuple[NDArray[Any], list[Placement]]:
+def batch(size: ImageInput, images: Sequence[Pixels | Scalable]) -> tuple[NDArray[Any], list[Placement]]:
     """Images (height × width × 3, BGR) → N × 3 × H × W float32 (or as the card says), and how each was placed."""
     out = np.empty((len(images), *size.item_shape), np.dtype(size.dtype))
     placements = [place(size, image.shape[1], image.shape[0]) for image in images]
@@ -62,16 +81,32 @@ def batch(size: ImageInput, images: Sequence[Pixels]) -> tuple[NDArray[Any], lis
     return out, placements
 
 
-def _resized(size: ImageInput, image: Pixels, placement: Placement) -> NDArray[Any]:
+def _resized(size: ImageInput, image: Pixels | Scalable, placement: Placement) -> NDArray[Any]:
+    if not isinstance(image, np.ndarray):
+        image = _shrunk(size, image, placement)
     if size.resize == "letterbox":
-        width = max(1, round(placement.width * placement.scale_x))
-        height = max(1, round(placement.height * placement.scale_y))
+        width, height = _filled(placement)
         canvas = np.full((size.height, size.width, 3), size.pad, np.uint8)
         _scale(_coarse(image, size.detail), canvas[:height, :width])
         return canvas
     scaled = np.empty((size.height, size.width, 3), np.uint8)
     _scale(_coarse(_middle(size, image, placement), size.detail), scaled)
     return scaled
+
+
+def _shrunk(size: ImageInput, picture: Scalable, placement: Placement) -> Pixels:
+    """The picture at the size in which the network sees it, where that is smaller; what is still to be done remains."""
+    width, height = _filled(placement)
+    smaller = width <= placement.width and height <= placement.height
+    if size.resize == "crop" or size.detail is not None or not smaller:
+        return picture.bgr
+    return picture.scaled(width, height)
+
+
+def _filled(placement: Placement) -> tuple[int, int]:
+    """Width and height of the image in the network's input."""
+    scales = (placement.scale_x, placement.scale_y)
+    return max(1, round(placement.width * scales[0])), max(1, round(placement.height * scales[1]))
 
 
 def _coarse(image: Pixels, detail: int | None) -> Pixels:

@@ -17,6 +17,7 @@ from operators.audits import streams
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
 from operators.capture.spec import CaptureSpec
 from operators.detect import decoding
+from operators.frames import planes
 from operators.frames.codec import JPEG_QUALITY, KEPT_QUALITY, MAX_HEADER_BYTES
 from operators.frames.image_limits import (
     DECODED_BYTES_PER_PIXEL,
@@ -112,6 +113,7 @@ SAID = {
         f"the largest `max_width` in it, or {DEFAULT_MAX_WIDTH} |",
         f"| size of any picture that is decoded | *{MAX_PIXELS // 10**6} megapixels* |",
         f"| scans of one JPEG | *{MAX_SCANS}*, and *{MAX_SCANNED_PIXELS // 10**6} megapixels* times scans |",
+        f"whose tables a thread keeps | *{planes.MOST_CONVERSIONS}* |",
         f"| *{COUNTS[feed.FRAMES_IN_FLIGHT]} for each stream, {mib(feed.MAX_BYTES)} in all* |",
         f"| *{ahead.FRAMES_AHEAD} frames or {mib(ahead.BYTES_AHEAD)}* of such a stream; of all what decoded frames may "
         f"take, at least *{mib(feed.MAX_BYTES)}* |",

@@ -18,6 +18,7 @@ from operators.frames.frame import Box, Frame, Region, frame_of
 from operators.plan import Decision
 from operators.zones.sighting import overlap
 from serving.backend import Backend
+from serving.common.tensors import Image
 from serving.scheduling.urgency import Urgency
 
 WAYS = ("whole", "moving", "moving, packed")
@@ -78,7 +79,9 @@ class Looker:
         found = await self._whole.process(frame_of(frame.header.id, picture, 0.0), (), self._call)
         return [box for each in found if (box := self._unpacked(each.box, crops, places, scale)) is not None]
 
-    def _unpacked(self, box: Box, crops: Sequence[Crop], places: Sequence[tuple[int, int]], scale: float) -> Box | None:
+    def _unpacked(
+        self, box: Box, crops: Sequence[Crop[Image]], places: Sequence[tuple[int, int]], scale: float
+    ) -> Box | None:
         """The box in the frame, by the region in which its middle lies; None between regions."""
         middle_x, middle_y = (box.x_min + box.x_max) / 2 * self._side, (box.y_min + box.y_max) / 2 * self._side
         for crop, (left, top) in zip(crops, places, strict=True):

@@ -62,10 +62,10 @@ class CaptureRun:
         if self.spec.realtime:
             self._pace(media_time_s)
             captured_s = self._clock.monotonic_s()
-        if self.done or (self._gate is not None and not self._gate.passes(thumbnail(picture.image))):
+        if self.done or (self._gate is not None and not self._gate.passes(thumbnail(picture.pixels))):
             return
         name = FrameId(self.spec.stream, self.id, self._frames)
-        frame = frame_of(name, picture.image, media_time_s, day_time(self._clock, captured_s), picture.decode_ms)
+        frame = frame_of(name, picture.pixels, media_time_s, day_time(self._clock, captured_s), picture.decode_ms)
         self._frames += 1
         self._observer.frame_captured(frame.stream, frame.seq)
         if self._outlet is None:

@@ -25,18 +25,28 @@ GRIDS = 8
 
 def decode(card: ModelCard, outputs: Sequence[Array], min_score: float | None = None) -> list[Detections]:
     """Decode a batch's outputs as the card says, one entry per item; raises ModelError where they do not fit it."""
+    return settled(card, candidates(card, outputs, min_score))
+
+
+def candidates(card: ModelCard, outputs: Sequence[Array], min_score: float | None = None) -> list[Detections]:
+    """Read all boxes that are sure enough, things found twice included; raises ModelError as ``decode`` does."""
     rule = card.decoding
     if rule is None:
         raise ModelError(f"model {card.name!r} is not a detector: its card has no 'decoding'")
     threshold = rule.min_score if min_score is None else min_score
     per_item = zip(*outputs, strict=True)
     if isinstance(rule, YoloxDecoding):
-        return [settle(_yolox(card, rule, item, threshold), rule.nms_iou) for item in per_item]
+        return [_yolox(card, rule, item, threshold) for item in per_item]
     if isinstance(rule, YoloDecoding):
-        return [settle(yolo(card, rule, item, threshold), rule.nms_iou) for item in per_item]
+        return [yolo(card, rule, item, threshold) for item in per_item]
     if isinstance(rule, CenterFaceDecoding):
-        return [settle(centerface(card, rule, item, threshold), rule.nms_iou) for item in per_item]
-    return [settle(ssd(card, rule, item, threshold), rule.nms_iou) for item in per_item]
+        return [centerface(card, rule, item, threshold) for item in per_item]
+    return [ssd(card, rule, item, threshold) for item in per_item]
+
+
+def settled(card: ModelCard, found: Sequence[Detections]) -> list[Detections]:
+    """Keep each thing once, as the card says; takes milliseconds for a thousand boxes."""
+    return [settle(each, None if card.decoding is None else card.decoding.nms_iou) for each in found]
 
 
 def _yolox(card: ModelCard, rule: YoloxDecoding, item: Sequence[Array], threshold: float) -> Detections:

@@ -10,16 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.base import Call
-from operators.detect.decoding import decode
+from operators.detect.decoding import candidates, decode, settled
 from operators.detect.detections import Detections, one_per_place
 from operators.frames.crops import Crop, cut
 from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region
+from operators.frames.planes import Pixels
 from operators.inference import Inference, card_for, prepared
 from serving import preprocess
 from serving.catalogue.cards import ModelCard
 from serving.common.explain import choices
+from serving.common.tensors import Array
 from serving.common.threads import ThreadTime, in_thread
 from serving.errors import ModelError
+
+NUMBERS_AT_ONCE = 1 << 19
+"""Numbers of outputs that are read in less time than it takes to start a thread."""
+BOXES_AT_ONCE = 100
+"""The same for boxes that are compared with each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +77,12 @@ class OnnxDetector:
         assert call.model is not None
         card = await self._card(frame, call.model)
         parents = [region.id for region in regions] if self._inside else [None]
-        boxes = [region.box for region in regions] if self._inside else [WHOLE]
-        crops = [cut(frame.image, box) for box in boxes]
+        boxes = [region.box for region in regions]
+        crops = self._crops(frame, boxes)
         took = ThreadTime()
         batch, placements = await prepared(card.input, [crop.pixels for crop in crops], took)
         outputs = await self._engine.infer(call.model, batch, call.urgency)
-        found = await in_thread(took.of(partial(decode, card, outputs, self._reported.min_confidence)))
+        found = await _decoded(card, outputs, self._reported.min_confidence, took)
         self._handled, self._handling_s = self._handled + 1, self._handling_s + took.seconds
         children = [
             region
@@ -92,6 +99,10 @@ class OnnxDetector:
     def forget(self, stream: str) -> None:
         """Do nothing: no state is kept between frames."""
 
+    def _crops(self, frame: Frame, boxes: Sequence[Box]) -> Sequence[Crop[Pixels]]:
+        """The pictures that the network sees: crops, or the whole frame in the form in which it came."""
+        return [cut(frame.image, box) for box in boxes] if self._inside else [Crop(frame.pixels, WHOLE)]
+
     async def _card(self, frame: Frame, model: str) -> ModelCard:
         """The model's card; for whole frames with the input that fits their shape."""
         if self._inside:
@@ -99,7 +110,12 @@ class OnnxDetector:
         return await self._engine.fitted(model, frame.width, frame.height)
 
     def _regions(
-        self, card: ModelCard, crop: Crop, placement: preprocess.Placement, parent: int | None, found: Detections
+        self,
+        card: ModelCard,
+        crop: Crop[Pixels],
+        placement: preprocess.Placement,
+        parent: int | None,
+        found: Detections,
     ) -> list[Region]:
         found = one_per_place(found[self._wanted(card, found)], card.classes)
         shares = placement.to_image(found.boxes)
@@ -126,7 +142,18 @@ class OnnxDetector:
         return labels[found.classes]
 
 
-def _landmarks(crop: Crop, placement: preprocess.Placement, found: Detections) -> Sequence[Landmarks | None]:
+async def _decoded(
+    card: ModelCard, outputs: Sequence[Array], least: float | None, took: ThreadTime
+) -> list[Detections]:
+    """Decode without blocking the event loop: in a thread where there is much to read or to compare."""
+    if sum(each.size for each in outputs) > NUMBERS_AT_ONCE:
+        return await in_thread(took.of(partial(decode, card, outputs, least)))
+    found = took.of(partial(candidates, card, outputs, least))()
+    settle = took.of(partial(settled, card, found))
+    return settle() if sum(map(len, found)) <= BOXES_AT_ONCE else await in_thread(settle)
+
+
+def _landmarks(crop: Crop[Pixels], placement: preprocess.Placement, found: Detections) -> Sequence[Landmarks | None]:
     """Return the points of each detection, shares of the frame."""
     if found.landmarks is None:
         return [None] * len(found)

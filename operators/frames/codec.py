@@ -11,6 +11,7 @@ import numpy as np
 
 from operators.frames.frame import Frame
 from operators.frames.image_limits import scan_fault, size_fault
+from operators.frames.planes import Encoding, Pixels, bytes_of, encoding_of, size_bytes, viewed
 from operators.wire.bounds import TEXT_CHARS
 from operators.wire.jpeg import JpegInfo, inspect_jpeg
 from operators.wire.schema import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, from_json
@@ -29,7 +30,7 @@ MAX_HEADER_BYTES = 32 << 10
 
 Headers = Iterable[tuple[str, bytes | None]]
 """Headers of a message: Kafka allows empty ones, and several of one name."""
-Encoding = Literal["jpeg", "bgr24"]
+Form = Literal["jpeg", "raw"]
 FrameFault = Literal["bad_header", "wrong_schema", "undecodable_image", "image_too_large"]
 
 
@@ -51,15 +52,16 @@ def dropped_header(frame: Frame, cause: str) -> FrameHeader:
 
 
 @overload
-def encode_frame(frame: Frame, encoding: Literal["jpeg"]) -> tuple[FrameHeader, bytes]: ...
+def encode_frame(frame: Frame, form: Literal["jpeg"]) -> tuple[FrameHeader, bytes]: ...
 @overload
-def encode_frame(frame: Frame, encoding: Literal["bgr24"]) -> tuple[FrameHeader, memoryview]: ...
-def encode_frame(frame: Frame, encoding: Encoding) -> tuple[FrameHeader, bytes | memoryview]:
-    """Header and image bytes of a frame: ``jpeg`` for the network; ``bgr24`` within a process, a view and no copy."""
+def encode_frame(frame: Frame, form: Literal["raw"]) -> tuple[FrameHeader, memoryview]: ...
+def encode_frame(frame: Frame, form: Form) -> tuple[FrameHeader, bytes | memoryview]:
+    """Header and image bytes of a frame: ``jpeg`` for the network; ``raw`` within a process, a view and no copy."""
+    encoding = "jpeg" if form == "jpeg" else encoding_of(frame.pixels)
     header = frame.header
     if header.encoding != encoding:
         header = msgspec.structs.replace(header, encoding=encoding)
-    return header, _encode_jpeg(frame.image, JPEG_QUALITY) if encoding == "jpeg" else _raw(frame.image)
+    return header, _encode_jpeg(frame.image, JPEG_QUALITY) if form == "jpeg" else bytes_of(frame.pixels)
 
 
 def as_jpeg(frame: Frame) -> Frame:
@@ -98,7 +100,7 @@ def decode_frame(header: FrameHeader, data: bytes | memoryview, jpeg: bytes | No
     ``jpeg``: what raw pixels were decoded from.
     """
     if header.encoding != "jpeg":
-        return Frame(header, _view_bgr(header, data), jpeg)
+        return Frame(header, _view(header, data), jpeg)
     jpeg = bytes(data)
     return Frame(header, _decode_jpeg(header, jpeg), jpeg)
 
@@ -119,10 +121,6 @@ def _encode_jpeg(image: Image, quality: int) -> bytes:
     if not encoded:
         raise FrameError("undecodable_image", f"an image of shape {image.shape} cannot become a JPEG")
     return bytes(data)
-
-
-def _raw(image: Image) -> memoryview:
-    return np.ascontiguousarray(image).data.cast("B").toreadonly()
 
 
 def _decode_jpeg(header: FrameHeader, data: bytes) -> Image:
@@ -148,9 +146,12 @@ def _check(header: FrameHeader, info: JpegInfo) -> None:
         raise FrameError("undecodable_image", "the JPEG is cut off: its end marker is missing")
 
 
-def _view_bgr(header: FrameHeader, data: bytes | memoryview) -> Image:
-    expected = header.width * header.height * 3
+def _view(header: FrameHeader, data: bytes | memoryview) -> Pixels:
+    encoding: Encoding = "bgr24" if header.encoding == "jpeg" or header.encoding == "none" else header.encoding
+    expected = size_bytes(encoding, header.width, header.height)
     if len(data) != expected:
         size = f"{header.width}×{header.height}"
-        raise FrameError("undecodable_image", f"{len(data)} bytes are no {size} bgr24 image of {expected}")
-    return np.frombuffer(data, np.uint8).reshape(header.height, header.width, 3)
+        raise FrameError(
+            "undecodable_image", f"{len(data)} bytes are no {size} {encoding} image of {expected or 'any'}"
+        )
+    return viewed(data, encoding, header.width, header.height)

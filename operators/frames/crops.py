@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from operators.frames.frame import Box, Corners, Landmarks
+from operators.frames.planes import Pixels
 from serving.common.tensors import Image
+
+P_co = TypeVar("P_co", bound=Pixels, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Crop:
+class Crop(Generic[P_co]):
     """Pixels cut out of an image, and the box they fill exactly."""
 
-    pixels: Image
+    pixels: P_co
     """The pixels, a view into the image."""
     box: Box
 
@@ -27,7 +31,7 @@ class Crop:
         return tuple((self.box.x_min + x * width, self.box.y_min + y * height) for x, y in inside)
 
 
-def cut(image: Image, box: Box, margin: float = 0.0) -> Crop:
+def cut(image: Image, box: Box, margin: float = 0.0) -> Crop[Image]:
     """Cut a box, widened by ``margin`` × its size on every side, out of an image; never empty."""
     height, width = image.shape[:2]
     left, top, right, bottom = widened(box, margin).pixels(width, height)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from operators.frames.planes import Pixels, bgr, encoding_of
 from operators.wire.bounds import LONGEST_MEDIA_S, LONGEST_MS, limited
 from operators.wire.schema import Attribute, FrameHeader, FrameId
 from serving.common.tensors import Image
@@ -15,12 +16,17 @@ from serving.common.tensors import Image
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One sampled frame of a stream: its header, and its image, which has the width and height of the header."""
+    """One sampled frame of a stream: its header, and its picture, which has the width and height of the header."""
 
     header: FrameHeader
-    image: Image
+    pixels: Pixels
     jpeg: bytes | None = None
-    """The JPEG that the image was decoded from, where it was."""
+    """The JPEG that the picture was decoded from, where it was."""
+
+    @property
+    def image(self) -> Image:
+        """The picture in blue, green and red; made when it is first asked for, where it came in planes."""
+        return bgr(self.pixels)
 
     @property
     def stream(self) -> str:
@@ -63,13 +69,13 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def frame_of(
     name: FrameId,
-    image: Image,
+    pixels: Pixels,
     media_time_s: float = 0.0,
     captured_at: datetime = EPOCH,
     decode_ms: float = 0.0,
 ) -> Frame:
-    """A frame with this image, and a header of this process; times are brought within the bounds of messages."""
-    height, width = image.shape[:2]
+    """A frame with this picture, and a header of this process; times are brought within the bounds of messages."""
+    height, width = pixels.shape[:2]
     header = FrameHeader(
         stream=name.stream,
         run=name.run,
@@ -78,10 +84,10 @@ def frame_of(
         height=height,
         media_time_s=limited(media_time_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
         captured_at=captured_at,
-        encoding="bgr24",
+        encoding=encoding_of(pixels),
         decode_ms=limited(decode_ms, 0.0, LONGEST_MS),
     )
-    return Frame(header, image)
+    return Frame(header, pixels)
 
 
 class Corners(Protocol):

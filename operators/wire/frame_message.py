@@ -49,14 +49,20 @@ class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
     """Presentation time within the source, seconds from its first frame."""
     captured_at: Moment
     """When the frame was decoded, UTC."""
-    encoding: Literal["jpeg", "bgr24", "none"]
-    """``bgr24``: raw rows, blue-green-red, one byte each. ``none``: capture had to drop the image; see ``cause``."""
+    encoding: Literal["jpeg", "bgr24", "yuv601", "yuv709", "none"]
+    """``bgr24``: raw rows, blue-green-red, one byte each. ``yuv601``, ``yuv709``: raw planes, 4:2:0, in the colours of
+    either standard. ``none``: capture had to drop the image; see ``cause``."""
     decode_ms: Milliseconds = 0.0
     """Time that capture spent on decoding and converting this frame."""
     cause: Text | None = None
 
     def __post_init__(self) -> None:
         bounds.check(self.captured_at)
+
+    @property
+    def raw(self) -> bool:
+        """Whether its pixels are in memory as they are."""
+        return self.encoding not in ("jpeg", "none")
 
     @property
     def id(self) -> FrameId:

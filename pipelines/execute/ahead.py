@@ -42,7 +42,7 @@ class Waiting:
 
     def begun(self, header: FrameHeader) -> None:
         """Note that it is the frame's turn; nothing is seen behind one whose image is not raw."""
-        self._at_hand = header if header.encoding == "bgr24" else None
+        self._at_hand = header if header.raw else None
         self.gone(header)
 
     def gone(self, header: FrameHeader) -> None:

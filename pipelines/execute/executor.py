@@ -69,7 +69,7 @@ class Executor:
         moment = self._moment(header)
         waiting = WaitingFrame(header.seq, self._deadline(moment))
         self._planner.arrived(header.stream, self.clock.monotonic_s())
-        ahead = self._waiting.get(header.stream) if header.encoding == "bgr24" else None
+        ahead = self._waiting.get(header.stream) if header.raw else None
         if ahead is not None:
             ahead.arrived(header, load)
         try:
@@ -138,7 +138,7 @@ class Executor:
             watch = Stopwatch()
             queue_ms = self._ms_since(moment)
             decode = partial(watch.timed, "decode", load)
-            frame = decode() if header.encoding == "bgr24" else await in_thread(decode)
+            frame = decode() if header.raw else await in_thread(decode)
             decoded()
             return await self._analysed(frame, moment, queue_ms, watch)
 

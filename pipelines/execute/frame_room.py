@@ -32,7 +32,7 @@ class FrameRoom:
         Raises ``FrameError`` (``image_too_large``). Raw frames are in memory already and take nothing.
         """
         self._check(header)
-        pixels = 0 if header.encoding == "bgr24" else header.width * header.height
+        pixels = 0 if header.raw else header.width * header.height
         decoding_bytes = pixels * DECODING_BYTES_PER_PIXEL
         self._check_fits(decoding_bytes, header)
         await self.budget.take(decoding_bytes)

@@ -52,9 +52,9 @@ class Feed:
         """Wait until the frame may go, then send its pixels, which must not change any more."""
         if self._recorded:
             frame = as_jpeg(frame)
-        size = frame.image.nbytes + len(frame.jpeg or b"")
+        size = frame.pixels.nbytes + len(frame.jpeg or b"")
         if self._credits.take(frame.stream, size):
-            self._send(*encode_frame(frame, "bgr24"), size, frame.jpeg)
+            self._send(*encode_frame(frame, "raw"), size, frame.jpeg)
 
     def drop(self, header: FrameHeader) -> None:
         """Send the header of a sampled frame for whose image there was no room: it becomes a ``dropped`` result."""

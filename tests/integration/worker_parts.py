@@ -14,7 +14,7 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from kafka.admin import KafkaAdminClient
 
-from operators.frames.codec import Encoding, encode_frame
+from operators.frames.codec import Form, encode_frame
 from operators.frames.frame import Frame, frame_of
 from operators.transports.local_broker import LocalBroker
 from operators.wire.schema import (
@@ -104,15 +104,13 @@ class Sent:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-def frame_message(
-    stream: str, seq: int, encoding: Encoding, run: str = "run", size: tuple[int, int] = (64, 48)
-) -> Sent:
+def frame_message(stream: str, seq: int, form: Form, run: str = "run", size: tuple[int, int] = (64, 48)) -> Sent:
     """A good frame with some content."""
     width, height = size
     image = np.full((height, width, 3), seq % 256, np.uint8)
     image[: height // 2] = np.arange(width, dtype=np.uint8)[None, :, None]
     frame = frame_of(FrameId(stream, run, seq), image, seq / 25, datetime.now(UTC))
-    header, data = encode_frame(frame, encoding)
+    header, data = encode_frame(frame, form)
     return Sent(stream.encode(), data, ((FRAME_HEADER_KEY, to_json(header)),))
 
 
@@ -128,7 +126,7 @@ class Received:
 class Wire(Protocol):
     """A transport as the tests use it."""
 
-    encoding: Encoding
+    encoding: Form
     transport: Transport
     topics: TopicNames
     query: str
@@ -141,7 +139,7 @@ class Wire(Protocol):
 class LocalWire:
     """``local://`` under a name of its own."""
 
-    encoding: Encoding = "bgr24"
+    encoding: Form = "raw"
 
     def __init__(self) -> None:
         self.transport = LocalTransport(uuid.uuid4().hex)
@@ -166,7 +164,7 @@ class LocalWire:
 class KafkaWire:
     """A real broker, with topics of its own."""
 
-    encoding: Encoding = "jpeg"
+    encoding: Form = "jpeg"
 
     def __init__(self, broker: BrokerSettings, prefix: str) -> None:
         self.broker = broker

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from operators.capture.live import protocol as wire
+from operators.frames.planes import Pixels, size_bytes, viewed
 from serving.common.processes.child import ChildProcess, Closed, Silent
-from serving.common.tensors import Image
 from serving.errors import Malformed
 
 __all__ = ["Channel", "Closed", "Silent"]
@@ -29,7 +29,7 @@ class Channel:
         """The process id of the decoder process."""
         return self._process.pid
 
-    def receive(self, timeout_s: float) -> tuple[wire.Message, Image | None]:
+    def receive(self, timeout_s: float) -> tuple[wire.Message, Pixels | None]:
         """Return the next message, with the picture if it announces one. Raises ``Silent`` or ``Closed``."""
         deadline_s = time.monotonic() + timeout_s
         try:
@@ -38,9 +38,12 @@ class Channel:
             raise Closed(f"the decoder process sent something else than messages: {error}") from None
         if not isinstance(message, wire.PictureFollows):
             return message, None
-        image = np.empty((message.height, message.width, 3), np.uint8)
-        self._process.receive_into(image.data.cast("B"), deadline_s - time.monotonic())
-        return message, image
+        size = size_bytes(message.encoding, message.width, message.height)
+        if size is None:
+            raise Closed("the decoder process sent planes of odd sides")
+        content = np.empty(size, np.uint8)
+        self._process.receive_into(content.data.cast("B"), deadline_s - time.monotonic())
+        return message, viewed(content, message.encoding, message.width, message.height)
 
     def kill(self) -> None:
         """End the process at once, from any thread; a ``receive`` under way raises ``Closed``."""

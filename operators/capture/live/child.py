@@ -17,6 +17,7 @@ from operators.capture.sources.hardware import Hardware
 from operators.capture.sources.resumed import ResumedVideo
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
+from operators.frames.planes import encoding_of
 from serving.common.processes.parent import ParentProcess
 from serving.common.untrusted import decode
 from serving.errors import SourceError
@@ -49,15 +50,16 @@ def _decode(job: wire.DecodeJob, hardware: Hardware, parent: ParentProcess) -> N
     with closing(ResumedVideo(opens, hardware)) as reader:
         wire.send(parent, wire.Opened(duration_s=reader.duration_s))
         for picture in reader.pictures(on_progress=_Pulse(parent).beat):
-            height, width = picture.image.shape[:2]
+            height, width = picture.pixels.shape[:2]
             header = wire.PictureFollows(
+                encoding=encoding_of(picture.pixels),
                 width=width,
                 height=height,
                 media_time_s=picture.media_time_s,
                 captured_s=picture.captured_s,
                 decode_ms=picture.decode_ms,
             )
-            wire.send(parent, header, picture.image)
+            wire.send(parent, header, picture.pixels)
         wire.send(parent, wire.Ended(reader.summary()))
 
 

@@ -6,10 +6,10 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from operators.frames.planes import Encoding, Pixels, bytes_of
 from operators.wire.bounds import Label, Side
 from serving.common import untrusted
 from serving.common.processes.parent import ParentProcess
-from serving.common.tensors import Image
 
 MAX_MESSAGE_BYTES: Final = 65_536
 
@@ -47,8 +47,9 @@ class Alive(msgspec.Struct, tag=True, frozen=True):
 
 
 class PictureFollows(msgspec.Struct, tag=True, frozen=True, kw_only=True):
-    """A picture of height × width × 3 bytes follows."""
+    """A picture of this size follows."""
 
+    encoding: Encoding
     width: Side
     height: Side
     media_time_s: float
@@ -72,9 +73,9 @@ class Failed(msgspec.Struct, tag=True, frozen=True):
 Message: TypeAlias = Started | InSoftware | Opened | Alive | PictureFollows | Ended | Failed
 
 
-def send(parent: ParentProcess, message: Message, image: Image | None = None) -> None:
-    """Send one message, and the pixels (contiguous) that belong to it."""
-    parent.send(msgspec.json.encode(message), None if image is None else image.data.cast("B"))
+def send(parent: ParentProcess, message: Message, pixels: Pixels | None = None) -> None:
+    """Send one message, and the pixels that belong to it."""
+    parent.send(msgspec.json.encode(message), None if pixels is None else bytes_of(pixels))
 
 
 def decode(body: bytes | bytearray) -> Message:

@@ -14,7 +14,7 @@ from operators.capture.live.freeze import FreezeWatch
 from operators.capture.picture import Picture, thumbnail
 from operators.capture.reasons import PERSISTENT, Reason
 from operators.capture.run import CaptureRun
-from serving.common.tensors import Image
+from operators.frames.planes import Pixels
 from serving.errors import SourceError
 
 _STARTING: Final = "starting the decoder"
@@ -143,7 +143,7 @@ class _Connection:
         timeout_s, phase = _START_S, _STARTING
         while not self._run.done:
             try:
-                message, image = self._channel.receive(timeout_s)
+                message, pixels = self._channel.receive(timeout_s)
             except Silent:
                 return self._silent(phase)
             except Closed as died:
@@ -164,19 +164,19 @@ class _Connection:
                 case wire.Ended(message=text):
                     return self._ending("ended", text or "the source closed the stream")
                 case wire.PictureFollows():
-                    assert image is not None
-                    if self._is_frozen(image):
+                    assert pixels is not None
+                    if self._is_frozen(pixels):
                         return self._frozen()
-                    self._accept(message, image)
+                    self._accept(message, pixels)
         return self._ending("ended", "stopped")
 
-    def _accept(self, header: wire.PictureFollows, image: Image) -> None:
+    def _accept(self, header: wire.PictureFollows, pixels: Pixels) -> None:
         if self._first_s is None:
             self._first_s = time.monotonic()
-        self._run.accept(Picture(image, header.media_time_s, header.captured_s, header.decode_ms))
+        self._run.accept(Picture(pixels, header.media_time_s, header.captured_s, header.decode_ms))
 
-    def _is_frozen(self, image: Image) -> bool:
-        return self._freeze is not None and self._freeze.frozen(thumbnail(image), time.monotonic())
+    def _is_frozen(self, pixels: Pixels) -> bool:
+        return self._freeze is not None and self._freeze.frozen(thumbnail(pixels), time.monotonic())
 
     def _frozen(self) -> _Ending:
         message = f"{self._spec.uri}: the picture has not changed for {self._spec.freeze_timeout_s:g} s"

@@ -1,7 +1,8 @@
-"""Converts decoded frames to upright BGR images of bounded size."""
+"""Converts decoded frames to upright pictures of bounded size: planes where they come as such, else BGR images."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 import av
@@ -10,8 +11,13 @@ import numpy as np
 from av.video.reformatter import Interpolation, VideoReformatter
 
 from operators.frames.image_limits import fitted
+from operators.frames.planes import Encoding, Pixels, Planes
 from serving.common.tensors import Image
 
+_PLANAR: Final = ("yuv420p", "nv12")
+_ENCODINGS: Final[Mapping[int, Encoding]] = {1: "yuv709", 2: "yuv601", 5: "yuv601", 6: "yuv601"}
+"""By FFmpeg's number of the colours; 2: not said."""
+_FULL_RANGE: Final = 2
 _TURNS: Final = {90: cv2.ROTATE_90_COUNTERCLOCKWISE, 180: cv2.ROTATE_180, 270: cv2.ROTATE_90_CLOCKWISE}
 
 
@@ -25,6 +31,17 @@ class Converter:
     def __init__(self, max_width: int | None) -> None:
         self._max_width = max_width
         self._reformatter, self._separated = VideoReformatter(), VideoReformatter()
+
+    def pixels(self, frame: av.VideoFrame) -> Pixels:
+        """The frame's own planes where they need no change, else its image."""
+        encoding = None if frame.color_range == _FULL_RANGE else _ENCODINGS.get(int(frame.colorspace))
+        even = not (frame.width % 2 or frame.height % 2)
+        kept = fitted(frame.width, frame.height, self._max_width) == (frame.width, frame.height)
+        if encoding is None or not even or not kept or _rotation(frame) or frame.format.name not in _PLANAR:
+            return self.bgr(frame)
+        if frame.format.name != "yuv420p":
+            frame = self._separated.reformat(frame, format="yuv420p", threads=1)
+        return Planes(frame.to_ndarray(), encoding)
 
     def bgr(self, frame: av.VideoFrame) -> Image:
         """Convert a frame to a contiguous array of height × width × 3."""

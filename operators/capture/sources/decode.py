@@ -1,4 +1,4 @@
-"""Decodes a video with PyAV; only the sampled frames are converted to BGR, and frames nobody needs are not decoded."""
+"""Decodes a video with PyAV; only the sampled frames are kept, and frames nobody needs are not decoded."""
 
 from __future__ import annotations
 
@@ -253,9 +253,9 @@ class VideoReader:
     def _picture(self, frame: Any, media_time_s: float) -> Picture:
         started = time.perf_counter()
         with explained(self._uri):
-            image = self._converter.bgr(frame)
+            pixels = self._converter.pixels(frame)
         spent_s, self._decode_s = self._decode_s + time.perf_counter() - started, 0.0
-        return Picture(image, media_time_s, time.monotonic(), spent_s * 1e3)
+        return Picture(pixels, media_time_s, time.monotonic(), spent_s * 1e3)
 
     def _ended_early(self) -> bool:
         if self._sampling.mode == "keyframes" or self.duration_s is None:

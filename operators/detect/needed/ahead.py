@@ -55,7 +55,7 @@ class LookAhead:
             return [frame]
         frames = [frame]
         for each in await ahead.until(until_s):
-            if each.image.shape != frame.image.shape:
+            if each.pixels.shape != frame.pixels.shape:
                 break
             frames.append(each)
         return frames

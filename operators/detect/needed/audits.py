@@ -17,14 +17,15 @@ from operators.base import Call, Operator
 from operators.detect.needed.matching import agreement, same_counts
 from operators.detect.opinions import opinion
 from operators.frames.frame import Frame, Region, frame_of
+from operators.frames.planes import Pixels, Planes, bgr
 from operators.observer import UNOBSERVED, Observer
 from operators.plan import Decision
 from operators.wire.disagreement import Disagreement
 from operators.wire.schema import FrameId
-from serving.common.tensors import Image
 from serving.scheduling.urgency import BACKGROUND
 
 AUDIT = FrameId("audit", "", 0)
+PIXELS = (np.ndarray, Planes)
 Told = Callable[["Audited"], None]
 
 
@@ -32,7 +33,7 @@ Told = Callable[["Audited"], None]
 class Before:
     """The frame before one that may be audited."""
 
-    image: Image
+    pixels: Pixels
     found: Sequence[Region] | None
     """What the detector found on it; None where it was skipped: an audit may have to run it then."""
 
@@ -43,15 +44,15 @@ class _Skipped:
 
     stream: str
     media_time_s: float
-    image: Image
+    pixels: Pixels
     published: Sequence[Region]
-    before: Image | Sequence[Region]
+    before: Pixels | Sequence[Region]
     """The frame before, or what the detector found on it."""
 
     @property
     def nbytes(self) -> int:
         """Bytes of the pictures."""
-        return self.image.nbytes + (self.before.nbytes if isinstance(self.before, np.ndarray) else 0)
+        return self.pixels.nbytes + (self.before.nbytes if isinstance(self.before, PIXELS) else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ class Audits:
 
     def hold(self, before: Before, frame: Frame, published: Sequence[Region], tell: Told) -> None:
         """Audit a skipped frame once its result has been sent; ``before``: the frame before, as large."""
-        earlier = before.image.copy() if before.found is None else before.found
+        earlier = before.pixels.copy() if before.found is None else before.found
         regions = [replace(each) for each in published]
-        skipped = _Skipped(frame.stream, frame.media_time_s, frame.image.copy(), regions, earlier)
+        skipped = _Skipped(frame.stream, frame.media_time_s, frame.pixels.copy(), regions, earlier)
         self._backlog.hold(frame.stream, [PendingLook(skipped, partial(self._tell, skipped, tell), _nothing)])
 
     def discard(self, stream: str) -> None:
@@ -101,23 +102,23 @@ class Audits:
 
     async def _run(self, skipped: _Skipped) -> Audited:
         """The deficit: the detector's agreement with itself one frame earlier, less that of the published regions."""
-        now, earlier = await self._detect(skipped.image), skipped.before
+        now, earlier = await self._detect(skipped.pixels), skipped.before
         agreed = agreement(now, skipped.published, self._sure)
         if agreed == 1.0:
             return Audited(now, 0.0, 1)
         runs = 1
-        if isinstance(earlier, np.ndarray):
+        if isinstance(earlier, PIXELS):
             earlier, runs = await self._detect(earlier), 2
         return Audited(now, max(0.0, same_counts(earlier, now, self._sure) - agreed), runs)
 
-    async def _detect(self, picture: Image) -> list[Region]:
+    async def _detect(self, picture: Pixels) -> list[Region]:
         frame = frame_of(AUDIT, picture)
         return await self._detector.process(frame, (), Call(Decision(self._model), BACKGROUND))
 
     def _tell(self, skipped: _Skipped, tell: Told, seen: Audited) -> None:
         tell(seen)
         if seen.deficit > 0:
-            self._observer.audit_disagreed(self._disagreement(skipped, seen.now), skipped.image)
+            self._observer.audit_disagreed(self._disagreement(skipped, seen.now), bgr(skipped.pixels))
 
     def _disagreement(self, skipped: _Skipped, now: Sequence[Region]) -> Disagreement:
         return Disagreement(

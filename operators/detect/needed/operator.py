@@ -210,7 +210,7 @@ class DetectWhenNeeded:
     def _skip(self, stream: _Stream, frame: Frame, published: list[Region]) -> list[Region]:
         stream.tally.skipped += 1
         before, pace = stream.before, stream.pace
-        comparable = before is not None and before.image.shape == frame.image.shape
+        comparable = before is not None and before.pixels.shape == frame.pixels.shape
         weight = pace.skipped(self._coin(frame, frame.seq), self._audits.has_room)
         if weight is not None and before is not None and comparable:
             tell = partial(_tell, stream, pace.every, weight, stream.gaps.opened(), frame.media_time_s)
@@ -221,7 +221,7 @@ class DetectWhenNeeded:
     def _keep(self, stream: _Stream, frame: Frame, found: Sequence[Region] | None) -> None:
         """Keep the frame if the next one, should it be skipped, would be audited; ``found``: None if it was skipped."""
         audited = self._coin(frame, frame.seq + 1) < PROBATION_RATE
-        stream.before = Before(frame.image, found) if audited else None
+        stream.before = Before(frame.pixels, found) if audited else None
 
     def _coin(self, frame: Frame, seq: int) -> float:
         return coin(self.node, KIND, frame.stream, frame.run, seq)

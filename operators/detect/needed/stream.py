@@ -52,7 +52,7 @@ class StreamView:
         thread.
         """
         self.step_s = self._clock.move(frame.media_time_s)
-        small, before, reference = thumbnail(frame.image), self._latest, self._reference
+        small, before, reference = thumbnail(frame.pixels), self._latest, self._reference
         self._before, self._latest, self._seen = before, small, None
         why = self.when.due(self._clock.now_s, every)
         if why is not None or before is None or reference is None or before.shape != small.shape:
@@ -104,7 +104,7 @@ class StreamView:
             times_s.append(clock.now_s)
         known = Known(self._before, self.regions, self.when.age_s - self.step_s, self._tracker, self.when.resting)
         detected = () if self.when.past is None else self.when.past.window
-        return Window(known, [frame.image for frame in frames], times_s, every, sure, detected)
+        return Window(known, [frame.pixels for frame in frames], times_s, every, sure, detected)
 
     def take(self, window: Window, frames: Sequence[Frame]) -> None:
         """Go on from the end of a window."""

@@ -13,6 +13,7 @@ from operators.detect.needed.changes import Cells, changed_cells, covered_cells
 from operators.detect.needed.policy import UNSTEADY_SHARE
 from operators.detect.needed.thumbnail import thumbnail
 from operators.frames.frame import Region
+from operators.frames.planes import Pixels
 from operators.track.tracker import KalmanTracker
 from serving.common.tensors import Image
 
@@ -51,7 +52,7 @@ class Window:
     def __init__(
         self,
         known: Known,
-        images: Sequence[Image],
+        images: Sequence[Pixels],
         times_s: Sequence[float],
         every: int,
         sure: float,

@@ -10,9 +10,9 @@ from functools import partial
 from operators.background import Backlog, PendingLook
 from operators.base import Call, Operator
 from operators.frames.frame import Frame, Region, frame_of
+from operators.frames.planes import Pixels
 from operators.plan import Decision
 from operators.wire.schema import FrameId
-from serving.common.tensors import Image
 from serving.scheduling.urgency import BACKGROUND
 
 AUDITED = FrameId("audit", "", 0)
@@ -34,7 +34,7 @@ class SecondLooks:
 
     def __init__(self, detector: Operator, models: Sequence[str]) -> None:
         self._detector = detector
-        self._backlogs: dict[str, Backlog[Image, list[Region]]] = {
+        self._backlogs: dict[str, Backlog[Pixels, list[Region]]] = {
             model: Backlog(partial(self._find, model), f"{model} cannot look at frames for an audit")
             for model in models
         }
@@ -45,7 +45,7 @@ class SecondLooks:
 
     def hold(self, frame: Frame, look: Look) -> None:
         """Look at a stream's latest frame once its result has been sent."""
-        self._backlogs[look.model].hold(frame.stream, [PendingLook(frame.image, look.on_found, look.give_up)])
+        self._backlogs[look.model].hold(frame.stream, [PendingLook(frame.pixels, look.on_found, look.give_up)])
 
     def discard(self, stream: str) -> None:
         """Drop the stream's latest frame, which was dropped or failed: nobody got its regions."""
@@ -61,6 +61,6 @@ class SecondLooks:
         """Finish the looks that wait, within the time, and give up the rest."""
         await asyncio.gather(*(backlog.close(within_s) for backlog in self._backlogs.values()))
 
-    async def _find(self, model: str, picture: Image) -> list[Region]:
+    async def _find(self, model: str, picture: Pixels) -> list[Region]:
         frame = frame_of(AUDITED, picture)
         return await self._detector.process(frame, (), Call(Decision(model), BACKGROUND))

@@ -46,7 +46,7 @@ class _Waiting:
 
     @property
     def bytes(self) -> int:
-        return 0 if self.frame is None else self.frame.image.nbytes
+        return 0 if self.frame is None else self.frame.pixels.nbytes
 
 
 class Queue:
@@ -64,7 +64,7 @@ class Queue:
         if self._waiting >= MOST_WAITING:
             self._way.ended("expired", f"{notice.kind} of stream {notice.stream}", f"{MOST_WAITING} wait already")
             return
-        if frame is not None and self._bytes + frame.image.nbytes > MOST_BYTES:
+        if frame is not None and self._bytes + frame.pixels.nbytes > MOST_BYTES:
             notice, frame = replace(notice, snapshot_missing="gone"), None
         waiting = _Waiting(notice, frame, time.monotonic())
         self._waiting += 1

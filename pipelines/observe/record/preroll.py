@@ -25,7 +25,7 @@ class Shot:
     @property
     def bytes(self) -> int:
         """Size of the frame, decoded and as it came."""
-        return self.frame.image.nbytes + len(self.frame.jpeg or b"")
+        return self.frame.pixels.nbytes + len(self.frame.jpeg or b"")
 
     @property
     def at_s(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from operators.frames.codec import (
-    Encoding,
+    Form,
     FrameError,
     as_jpeg,
     decode_frame,
@@ -30,7 +30,7 @@ def frame() -> Frame:
 
 
 def test_raw_frames_come_back_as_they_were(frame: Frame) -> None:
-    header, data = encode_frame(frame, "bgr24")
+    header, data = encode_frame(frame, "raw")
     back = decode_frame(header, data)
     assert np.array_equal(back.image, frame.image)
     assert (back.stream, back.run, back.seq, back.media_time_s) == ("camera", "run-1", 7, 0.28)
@@ -38,14 +38,14 @@ def test_raw_frames_come_back_as_they_were(frame: Frame) -> None:
 
 
 def test_raw_frames_are_neither_copied_nor_to_be_changed(frame: Frame) -> None:
-    image = decode_frame(*encode_frame(frame, "bgr24")).image
+    image = decode_frame(*encode_frame(frame, "raw")).image
     assert np.shares_memory(image, frame.image)
     assert not image.flags.writeable
 
 
 def test_raw_frames_may_be_parts_of_larger_ones(frame: Frame) -> None:
     part = frame_of(FrameId("camera", "run-1", 7), frame.image[8:40, 16:48], 0.28, frame.captured_at)
-    assert np.array_equal(decode_frame(*encode_frame(part, "bgr24")).image, part.image)
+    assert np.array_equal(decode_frame(*encode_frame(part, "raw")).image, part.image)
 
 
 def test_times_of_a_frame_are_brought_within_the_bounds_of_messages() -> None:
@@ -67,9 +67,9 @@ def test_jpeg_frames_come_back_much_the_same(frame: Frame) -> None:
     assert difference.mean() < 2
 
 
-@pytest.mark.parametrize("encoding", ["jpeg", "bgr24"])
-def test_the_header_survives_the_wire(frame: Frame, encoding: Encoding) -> None:
-    header, _ = encode_frame(frame, encoding)
+@pytest.mark.parametrize("form", ["jpeg", "raw"])
+def test_the_header_survives_the_wire(frame: Frame, form: Form) -> None:
+    header, _ = encode_frame(frame, form)
     assert read_header([("traceparent", b"x"), ("frame", to_json(header))]) == header
 
 
@@ -91,7 +91,7 @@ def test_a_bad_header_has_its_reason(headers: list[tuple[str, bytes]], reason: s
 
 @pytest.mark.parametrize("change", [{"seq": -1}, {"width": 0}, {"height": -5}])
 def test_impossible_numbers_are_refused(frame: Frame, change: dict[str, int]) -> None:
-    header = msgspec.structs.replace(encode_frame(frame, "bgr24")[0], **change)
+    header = msgspec.structs.replace(encode_frame(frame, "raw")[0], **change)
     with pytest.raises(FrameError, match="the header 'frame' is wrong: Expected `int` >="):
         read_header([("frame", to_json(header))])
 
@@ -136,13 +136,13 @@ def test_a_spoilt_jpeg_has_its_reason(frame: Frame, spoil: object, reason: str) 
 
 
 def test_raw_bytes_of_another_size_are_refused(frame: Frame) -> None:
-    header, data = encode_frame(frame, "bgr24")
+    header, data = encode_frame(frame, "raw")
     with pytest.raises(FrameError, match="9215 bytes are no 64×48 bgr24 image of 9216"):
         decode_frame(header, data[:-1])
 
 
 def test_a_header_without_image_is_no_frame(frame: Frame) -> None:
-    header: FrameHeader = msgspec.structs.replace(encode_frame(frame, "bgr24")[0], encoding="none")
+    header: FrameHeader = msgspec.structs.replace(encode_frame(frame, "raw")[0], encoding="none")
     with pytest.raises(FrameError):
         decode_frame(header, b"")
 

@@ -76,7 +76,7 @@ class Bench:
 
 
 def message(offset: int, stream: str = "camera") -> Message:
-    sent = frame_message(stream, offset, "bgr24")
+    sent = frame_message(stream, offset, "raw")
     return Message("frames", 0, offset, 1000.0 + offset, sent.key, sent.value, sent.headers)
 
 
@@ -251,7 +251,7 @@ class Remembering(NothingToResume):
 
     def recent(self, stream: str) -> list[Result]:
         tail = Tail("query")
-        header = from_json(frame_message(stream, 2, "bgr24").headers[0][1], FrameHeader)
+        header = from_json(frame_message(stream, 2, "raw").headers[0][1], FrameHeader)
         tail.add(to_json(CountingAnalyser("query").unanalysed(header, "analysed", None)))
         return tail.recent(stream)
 

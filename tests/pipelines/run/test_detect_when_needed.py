@@ -47,7 +47,7 @@ def sure(result: dict[str, Any]) -> int:
 def test_fewer_frames_are_detected_every_object_says_when_and_the_report_how_many(
     tmp_path: Path, models: Path, data_dir: Path
 ) -> None:
-    clip = data_dir / "videos" / "person-bicycle-car-detection.mp4"
+    clip = data_dir / "videos" / "car-detection.mp4"
     mask = {"streams": "park", "ignore": [[0, 0], [1, 0], [1, 0.05], [0, 0.05]]}
     needed = found(tmp_path / "needed.jsonl", models, clip, "needed", masks=[mask])
     assert {each["outcome"] for each in needed} == {"analysed"}

@@ -12,6 +12,7 @@ import pytest
 
 from operators.capture.live import protocol as wire
 from operators.capture.live.channel import Channel, Closed, Silent
+from operators.frames.planes import bgr
 from tests.operators.capture.clips import make_clip, moving
 
 PASSWORD = "hunter2hunter2"
@@ -29,9 +30,9 @@ def test_pictures_come_whole(tmp_path: Path) -> None:
         received = [channel.receive(30) for _ in range(8)]
     kinds = [type(message) for message, _ in received]
     assert kinds == [wire.Started, wire.Opened, *[wire.PictureFollows] * 5, wire.Ended]
-    for index, (_, image) in enumerate(received[2:7]):
-        assert image is not None
-        assert abs(image.astype(int) - moving(index)).mean() < 5
+    for index, (_, pixels) in enumerate(received[2:7]):
+        assert pixels is not None
+        assert abs(bgr(pixels).astype(int) - moving(index)).mean() < 5
 
 
 def test_a_device_that_does_not_decode_is_told_and_software_goes_on(tmp_path: Path) -> None:
