@@ -55,7 +55,7 @@ class Pictures:
         self._made_s: dict[tuple[str, Size], float] = {}
         self._last: OrderedDict[str, tuple[Result, Load]] = OrderedDict()
         self.keeps_last = False
-        """Whether last frames are kept for whoever comes later."""
+        """Whether last frames are kept, and events get thumbnails, for whoever comes later."""
         self._making: set[asyncio.Task[None]] = set()
         self._failed = False
 
@@ -71,7 +71,7 @@ class Pictures:
             self._last.move_to_end(result.stream)
             if len(self._last) > LAST:
                 self._last.popitem(last=False)
-        if not len(self._viewers):
+        elif not len(self._viewers):
             self._made_s.clear()
             return
         events = self._board.without_thumbnail(result)

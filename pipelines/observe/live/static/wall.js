@@ -65,7 +65,7 @@ class Card {
     setText(this.state, tile.word);
     this.picture.expect(tile);
     setText(this.fps, `${tile.fps.toFixed(1)} fps`);
-    setText(this.time, tile.latency_ms === null ? "latency not known yet" : tile.slo_ms === null ? `${ms(tile.latency_ms)} a frame` : `${ms(tile.latency_ms)} of ${ms(tile.slo_ms)}`);
+    setText(this.time, tile.latency_ms === null ? "latency not known" : tile.slo_ms === null ? `${ms(tile.latency_ms)} a frame` : `${ms(tile.latency_ms)} of ${ms(tile.slo_ms)}`);
     this.time.title = "95 % of the last minute's frames were this fast, and the latency objective";
     this.time.classList.toggle("trouble", tile.slo_ms !== null && tile.latency_ms > tile.slo_ms);
     this.bar.replaceChildren(meter(tile.latency_ms, tile.slo_ms));

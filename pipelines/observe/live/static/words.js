@@ -34,7 +34,7 @@ export function objects(tile) {
 
 export function lostWords(tile) {
   const lost = tile.lost.reduce((total, each) => total + each.count, 0);
-  if (!lost) return "no frame lost in the last minute";
+  if (!lost) return tile.analysed ? "no frame lost in the last minute" : "no frame in the last minute";
   const all = lost + tile.analysed;
   return `${Math.round((100 * lost) / all)} % lost: ${tile.lost.map((each) => `${each.words} ${each.count}`).join(", ")}`;
 }

@@ -206,6 +206,16 @@ async def test_an_object_outside_the_picture_has_no_thumbnail(corners: tuple[flo
     assert [each["thumbnail"] for each in shown_events(studio.board)] == [0]
 
 
+async def test_where_the_page_stays_events_get_thumbnails_though_nobody_looks() -> None:
+    studio = Studio()
+    studio.pictures.keeps_last = True
+    for seq in range(5):
+        studio.board.came(result(seq, thing(1)))
+        await studio.offer(result(seq, thing(1)))
+    assert studio.board.thumbnail("yard", 1) is not None
+    assert studio.loaded == 1
+
+
 async def test_thumbnails_are_throttled() -> None:
     studio = Studio()
     with studio.viewers.looking("elsewhere"):
