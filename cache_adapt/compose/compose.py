@@ -4,10 +4,10 @@ The paper calls its program quadratic and relaxes it. But EH depends on the chos
 path from the input over caches to the output, and latency, wrong answers and memory are sums over its steps.
 
 Such a path is found by labels: each says how far a path has come, and what it has added up. The label that promises the
-least latency is followed first, until none promises less than the best choice so far has. A promise is what the rest
-would take if wrong answers and memory had prices in place of limits. At no prices is that more than the rest takes
-within the limits; of many prices, those that make it most count. A label is dropped where another one at the same cache
-is no worse in any sum.
+least latency is followed first, until none promises less than the best choice so far has. A promise is the least that
+the rest can take if wrong answers and memory are paid for in place of being limited. Whatever their prices, that is no
+more than the rest takes within the limits; so many prices are tried, and the highest promise counts. A label is dropped
+where another one at the same cache is no worse in any sum.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Dag:
         """
         if len(node.models) < 2:
             return []
-        later = self.nodes[self.nodes.index(node) + 1 :]
+        later = self.nodes[[each.name for each in self.nodes].index(node.name) + 1 :]
         known = (each for each in later if each.source is not None and each.source.node in outputs)
         return [each.name for each in known if each.spec.task == "recognise" and not each.select(outputs)]
 
