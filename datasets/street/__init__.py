@@ -2,7 +2,7 @@
 Everything follows from the seed: the same options give the same pictures.
 
 Read in this order: ``options``, ``scene``, ``traffic``, ``furniture``, ``weather``, ``surroundings``, ``actors``,
-``drawing``, ``crops``, ``__main__``.
+``drawing``, ``crops``, ``portraits``, ``__main__``.
 """
 
 from __future__ import annotations

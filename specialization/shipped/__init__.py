@@ -3,5 +3,5 @@ imports it.
 
 Read in this order: ``recipes``, ``samples``, ``collect``, ``augment``, ``networks``, ``training``,
 ``familiarity``, ``doubt``, ``measure``, ``train_recognisers``, ``make_templates``,
-``draw_strangers``.
+``draw_strangers``, ``colour``.
 """

@@ -30,8 +30,8 @@ def paint_of(rng: Rng) -> Colour:
     return varied(rng, weighted(rng, PAINTS))
 
 
-def car(rng: Rng) -> Mesh:
-    """A saloon, hatchback, estate, off-roader or small van with windows."""
+def car(rng: Rng, paint: Colour | None = None) -> Mesh:
+    """A saloon, hatchback, estate, off-roader or small van with windows; ``paint``: of its body, else one of many."""
     kind = pick(rng, ("saloon", "hatch", "estate", "offroad", "kombi"), (4, 4, 2, 2, 2))
     length = between(rng, *{"saloon": (4.2, 4.9), "hatch": (3.5, 4.2), "estate": (4.3, 4.8)}.get(kind, (4.0, 4.7)))
     height = between(rng, *{"offroad": (1.62, 1.8), "kombi": (1.72, 1.9)}.get(kind, (1.38, 1.54)))
@@ -42,7 +42,7 @@ def car(rng: Rng) -> Mesh:
     roof_front = cowl - between(rng, 0.5, 0.75)
     tail = rear + (between(rng, 0.55, 0.85) if kind == "saloon" else between(rng, 0.04, 0.12))
     roof_rear = tail + {"saloon": 0.55, "hatch": 0.4, "estate": 0.25}.get(kind, 0.1)
-    body = paint_of(rng)
+    body = paint or paint_of(rng)
     mesh = MeshBuilder()
     mesh.section(0.0)
     nose = belt - between(rng, 0.1, 0.2)

@@ -12,13 +12,13 @@ from datasets.street.drawing.sprite import Colour
 Rng = np.random.Generator
 
 
-def pickup(rng: Rng) -> Mesh:
-    """A car's front with an open load bed behind one or two rows of seats."""
+def pickup(rng: Rng, paint: Colour | None = None) -> Mesh:
+    """A car's front with an open load bed behind one or two rows of seats; ``paint``: as for a car."""
     double = chance(rng, 0.65)
     length, width = between(rng, 4.7, 5.5), between(rng, 0.84, 0.98)
     height, clear = between(rng, 1.62, 1.92), between(rng, 0.26, 0.42)
     front, rear, belt = length / 2, -length / 2, between(rng, 0.98, 1.14)
-    body = paint_of(rng)
+    body = paint or paint_of(rng)
     cowl = front - between(rng, 1.15, 1.4)
     cab_rear = cowl - (between(rng, 2.0, 2.3) if double else between(rng, 1.15, 1.4))
     half = cabin_width(width, belt, height, between(rng, 0.1, 0.18))

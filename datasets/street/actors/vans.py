@@ -28,11 +28,11 @@ class Shell(NamedTuple):
     half: HalfWidth
 
 
-def minibus(rng: Rng) -> Mesh:
-    """A high one-box vehicle: rows of windows, or closed panels with a firm's lettering."""
+def minibus(rng: Rng, paint: Colour | None = None) -> Mesh:
+    """A high one-box vehicle: rows of windows, or closed panels with a firm's lettering; ``paint``: as for a car."""
     length, height, width = between(rng, 4.9, 7.0), between(rng, 2.1, 2.75), between(rng, 0.95, 1.05)
     front, rear, clear = length / 2, -length / 2, between(rng, 0.22, 0.32)
-    body = varied(rng, (230, 230, 228)) if chance(rng, 0.6) else paint_of(rng)
+    body = paint or (varied(rng, (230, 230, 228)) if chance(rng, 0.6) else paint_of(rng))
     belt = between(rng, 1.15, 1.3)
     cowl = front - between(rng, 0.45, 0.85)
     roof_front = cowl - between(rng, 0.45, 0.95)
