@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from datasets import camera_crops
 from learning.calibration import least, temperature
@@ -106,15 +107,17 @@ def describe(crops: Sequence[camera_crops.Crop], folder: Path, threads: int) -> 
     heat = temperature(scores, truth)
     confidence = least(softmax(scores / heat), truth, RIGHT)
     judged = read_by_eye(crops, "judged")
-    said = words(softmax(np.log(ask(judged.images) + 1e-9) / heat), confidence)
-    write_card(folder, _card(folder, heat, confidence, _figures(judged.colours, said)))
+    shares = softmax(np.log(ask(judged.images) + 1e-9) / heat)
+    write_card(folder, _card(folder, heat, confidence, _figures(judged.colours, shares, confidence)))
 
 
-def _figures(colours: Sequence[str], said: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[Accuracy, ...]:
-    """Right of named, named, and right of named by colour."""
+def _figures(colours: Sequence[str], shares: NDArray[np.float32], confidence: float) -> tuple[Accuracy, ...]:
+    """The likeliest colour right; right of named, named, and right of named by colour."""
     known = np.array([-1 if colour == UNSURE else COLOURS.index(colour) for colour in colours])
+    said = words(shares, confidence)
     sure, named = known >= 0, said >= 0
-    rows = [("right of named", (known == said)[sure & named]), ("named", named[sure])]
+    rows = [("top-1", (known == shares.argmax(axis=1))[sure])]
+    rows += [("right of named", (known == said)[sure & named]), ("named", named[sure])]
     rows += [(f"right of named {name}", (known == said)[named & (known == at)]) for at, name in enumerate(COLOURS)]
     dataset, split = "crops of 12 street cameras, read by eye", "judged.csv: read before, never learnt"
     return tuple(

@@ -53,7 +53,7 @@ def test_list_fits_a_terminal_and_tells_all_at_length(tmp_path: Path, monkeypatc
     assert "0.100 top-1" in line
     assert "0.200" not in line
     assert max(map(len, lines)) <= 80
-    assert len(lines) == 1 + len(public_models()) + 4
+    assert len(lines) == 1 + len(public_models()) + 5
     long = invoke("list", "--long", "--models", str(tmp_path / "m"))
     assert "a-model-with-a-long-name: 0.500 top-1 on set 5 (test), 8 pictures" in long
 
