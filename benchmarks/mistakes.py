@@ -91,7 +91,7 @@ def _rows(name: str, folder: Path, most: int | None) -> Iterator[Row]:
     known, _ = answers(clip, most, folder, MODEL)
     shown = list(frames(clip, most))
     for rule in COMPARED:
-        skipped, objects, wrong = _replayed(shown, known, RULES[rule](FIRST_PACE)(shown, known, SURE))
+        skipped, objects, wrong = _replayed(shown, known, RULES[rule](FIRST_PACE)(shown, SURE))
         row = {"clip": name, "rule": rule, "frames": len(shown), "skipped": skipped, "objects": objects}
         yield {**row, **{kind: wrong[kind] for kind in KINDS}}
 
@@ -101,9 +101,8 @@ def _replayed(shown: Sequence[Frame], known: Sequence[list[Region]], rule: Rule)
     skipped = objects = 0
     wrong: Counter[str] = Counter()
     for frame, truth in zip(shown, known, strict=True):
-        regions = rule.skips(frame)
-        if regions is None:
-            rule.found(copies(truth))
+        regions, detected = rule.answer(frame, lambda each: copies(known[each.seq]))
+        if detected:
             continue
         skipped, objects = skipped + 1, objects + len(truth)
         wrong += mistakes(truth, regions)

@@ -84,7 +84,7 @@ def _rows(name: str, folder: Path, most: int | None) -> Iterator[Row]:
     shown, sure = list(frames(clip, most)), LEAST + UNSURE
     for rule, made in RULES.items():
         for setting in SETTINGS.get(rule, PACES):
-            figures = replay(shown, known, made(setting)(shown, known, sure), sure)
+            figures = replay(shown, known, made(setting)(shown, sure), sure)
             row = {"clip": name, "rule": rule, "setting": setting, "frames": len(known), **figures}
             print(row, flush=True)
             yield {**row, "detector_ms": round(1000 * detector_s, 2)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import cv2
 
@@ -13,22 +13,30 @@ from benchmarks.skipping_parts.recorded import Found, copies
 from operators.capture.motion_gate import MotionGate
 from operators.detect.needed.ahead import FEWEST
 from operators.detect.needed.bisection import MOMENT_S, window_s
+from operators.detect.needed.carried import aged
 from operators.detect.needed.matching import agreement
 from operators.detect.needed.policy import Reason
 from operators.detect.needed.stream import StreamView
 from operators.frames.frame import Frame, Region
 from pipelines.execute.ahead import FRAMES_AHEAD
 
+Detect = Callable[[Frame], list[Region]]
+"""What the detector finds on a frame, as new objects."""
+
+
+class Answered(NamedTuple):
+    """What a rule publishes of a frame."""
+
+    regions: list[Region]
+    detected: bool
+    """Whether the detector had to run on it."""
+
 
 class Rule(Protocol):
     """One rule for one stream."""
 
-    def skips(self, frame: Frame) -> list[Region] | None:
-        """The regions of a frame on which the detector need not run; None where it must."""
-        ...
-
-    def found(self, regions: list[Region]) -> None:
-        """What the detector found on the frame."""
+    def answer(self, frame: Frame, detect: Detect) -> Answered:
+        """The regions of the next frame."""
         ...
 
 
@@ -39,14 +47,13 @@ class EveryNth:
         self._every, self._seen = every, 0
         self._regions: list[Region] = []
 
-    def skips(self, frame: Frame) -> list[Region] | None:
+    def answer(self, frame: Frame, detect: Detect) -> Answered:
         """See ``Rule``."""
         self._seen += 1
-        return self._regions if (self._seen - 1) % self._every else None
-
-    def found(self, regions: list[Region]) -> None:
-        """See ``Rule``."""
-        self._regions = regions
+        if (self._seen - 1) % self._every:
+            return Answered(self._regions, False)
+        self._regions = detect(frame)
+        return Answered(self._regions, True)
 
 
 class Gate:
@@ -56,14 +63,13 @@ class Gate:
         self._gate = MotionGate()
         self._regions: list[Region] = []
 
-    def skips(self, frame: Frame) -> list[Region] | None:
+    def answer(self, frame: Frame, detect: Detect) -> Answered:
         """See ``Rule``."""
         small = cv2.cvtColor(cv2.resize(frame.image, (160, 90), interpolation=cv2.INTER_AREA), cv2.COLOR_BGR2GRAY)
-        return None if self._gate.passes(small) else self._regions
-
-    def found(self, regions: list[Region]) -> None:
-        """See ``Rule``."""
-        self._regions = regions
+        if not self._gate.passes(small):
+            return Answered(self._regions, False)
+        self._regions = detect(frame)
+        return Answered(self._regions, True)
 
 
 class Needed:
@@ -72,53 +78,47 @@ class Needed:
     def __init__(self, every: int) -> None:
         self._view, self._every = StreamView("run"), every
 
-    def skips(self, frame: Frame) -> list[Region] | None:
+    def answer(self, frame: Frame, detect: Detect) -> Answered:
         """See ``Rule``."""
-        return self._view.regions if self._view.look(frame, self._every) is None else None
-
-    def found(self, regions: list[Region]) -> None:
-        """See ``Rule``."""
-        self._view.found(regions)
+        return _live(self._view, self._view.look(frame, self._every), frame, detect)
 
 
 class LookAhead:
     """The product's rule at a fixed pace, where frames wait for those behind them."""
 
-    def __init__(self, every: int, sure: float, frames: Sequence[Frame], known: Found) -> None:
-        self._view, self._every, self._sure = StreamView("run"), every, sure
-        self._frames, self._known = frames, known
-        self._planned = False
-        self._why: Reason | None = None
+    def __init__(self, every: int, sure: float, frames: Sequence[Frame]) -> None:
+        self._view, self._every, self._sure, self._frames = StreamView("run"), every, sure, frames
 
-    def skips(self, frame: Frame) -> list[Region] | None:
+    def answer(self, frame: Frame, detect: Detect) -> Answered:
         """See ``Rule``."""
-        self._planned = self._is_planned(frame)
-        if self._planned:
-            plan = self._view.planned.pop(frame.seq)
-            return None if plan.detected else plan.regions
-        return None if self._why is not None else self._view.regions
-
-    def found(self, regions: list[Region]) -> None:
-        """See ``Rule``."""
-        if not self._planned:
-            self._view.found(regions)
-
-    def _is_planned(self, frame: Frame) -> bool:
         view = self._view
-        if frame.seq in view.planned:
-            return True
-        self._why = view.look(frame, self._every, patient=True)
-        if self._why not in ("motion", "pace") or not view.undecided:
-            return False
-        ahead = frames_until(self._frames[frame.seq :], frame.media_time_s - view.step_s + window_s(self._every))
+        if frame.seq not in view.planned:
+            why = view.look(frame, self._every, patient=True)
+            if why not in ("motion", "pace") or not view.undecided:
+                return _live(view, why, frame, detect)
+            if not self._plan(frame, detect):
+                return _live(view, view.look_on(self._every), frame, detect)
+        plan = view.planned.pop(frame.seq)
+        return Answered(plan.regions, plan.detected)
+
+    def _plan(self, frame: Frame, detect: Detect) -> bool:
+        until_s = frame.media_time_s - self._view.step_s + window_s(self._every)
+        ahead = frames_until(self._frames[frame.seq :], until_s)
         if len(ahead) < FEWEST:
-            self._why = view.look_on(self._every)
             return False
-        window = view.window(ahead, self._every, self._sure)
+        window = self._view.window(ahead, self._every, self._sure)
         while window.wanted is not None:
-            window.found(copies(self._known[ahead[window.wanted - 1].seq]))
-        view.take(window, ahead)
+            window.found(detect(ahead[window.wanted - 1]))
+        self._view.take(window, ahead)
         return True
+
+
+def _live(view: StreamView, why: Reason | None, frame: Frame, detect: Detect) -> Answered:
+    if why is None:
+        return Answered([aged(region, view.when.age_s) for region in view.regions], False)
+    found = detect(frame)
+    view.found(found)
+    return Answered(found, True)
 
 
 def frames_until(frames: Sequence[Frame], media_time_s: float) -> Sequence[Frame]:
@@ -129,16 +129,14 @@ def frames_until(frames: Sequence[Frame], media_time_s: float) -> Sequence[Frame
 
 def replay(frames: Iterable[Frame], known: Found, rule: Rule, sure: float) -> dict[str, float]:
     """Play the frames; returns shares of frames and of objects, and processor milliseconds of the rule itself."""
+    detect: Detect = lambda frame: copies(known[frame.seq])  # noqa: E731
     detected, own_s, agreed, counts = 0, 0.0, [], []
     matched = published = wanted = 0
     for frame, truth in zip(frames, known, strict=True):
         started_s = time.thread_time()
-        regions = rule.skips(frame)
+        regions, ran = rule.answer(frame, detect)
         own_s += time.thread_time() - started_s
-        if regions is None:
-            detected += 1
-            regions = copies(truth)
-            rule.found(regions)
+        detected += ran
         agreed.append(agreement(truth, regions, sure))
         same = agreement(truth, regions, 0.0)
         both = len(truth) + len(regions)
@@ -155,15 +153,15 @@ def replay(frames: Iterable[Frame], known: Found, rule: Rule, sure: float) -> di
     }
 
 
-Make = Callable[[Sequence[Frame], Found, float], Rule]
-"""Makes a rule for frames, what the detector finds on them, and the confidence from which an object counts."""
+Make = Callable[[Sequence[Frame], float], Rule]
+"""Makes a rule for frames, and the confidence from which an object counts."""
 
 PACES = (2, 3, 4, 6, 8)
 RULES: Mapping[str, Callable[[int], Make]] = {
     "every n-th": lambda n: lambda *_: EveryNth(n),
     "motion gate": lambda n: lambda *_: Gate(),
     "needed": lambda n: lambda *_: Needed(n),
-    "look-ahead": lambda n: lambda frames, known, sure: LookAhead(n, sure, frames, known),
+    "look-ahead": lambda n: lambda frames, sure: LookAhead(n, sure, frames),
 }
 """By name; what a setting makes of them."""
 SETTINGS: Mapping[str, Sequence[int]] = {"motion gate": (0,)}

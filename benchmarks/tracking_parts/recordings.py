@@ -71,12 +71,15 @@ class Street:
     light: str
     fps: int
     duration_s: float
+    persons_only: bool = False
+    """Whether it is a crowd of persons, some thirty in view, and nothing else."""
 
     @property
     def options(self) -> dict[str, str]:
         """Options of ``synthetic:street``."""
         values = {"seed": self.seed, "light": self.light, "fps": self.fps, "duration_s": self.duration_s}
-        return {name: str(value) for name, value in values.items()}
+        crowd = {"mix": "person", "density": "2.2"} if self.persons_only else {}
+        return {name: str(value) for name, value in values.items()} | crowd
 
     @property
     def uri(self) -> str:
@@ -86,7 +89,8 @@ class Street:
 
 def recorded(street: Street, detector: str) -> list[Moment]:
     """What the detector (``MADE`` or one of ``DETECTORS``) reports on the street, kept in ``CACHE``."""
-    kept = CACHE / f"{detector}-{street.light}-{street.seed}-{street.fps}fps-{street.duration_s:g}s.json"
+    crowd = "-crowd" if street.persons_only else ""
+    kept = CACHE / f"{detector}-{street.light}-{street.seed}{crowd}-{street.fps}fps-{street.duration_s:g}s.json"
     if not kept.exists():
         moments = truth(street)
         fresh = made(moments, street.seed) if detector == MADE else found(street, moments, detector)
