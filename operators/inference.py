@@ -33,8 +33,11 @@ class Inference(Protocol):
         """The card of a model; ModelError if there is none."""
         ...
 
-    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
-        """The card with the input that fits pictures of this size, which ``infer`` takes too."""
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
+        """The card with the input that fits pictures of this size, which ``infer`` takes too.
+
+        ``detail``: the longer side that is wanted, if it can be had.
+        """
         ...
 
     def add_exits(self, model: str, exits: Exits) -> str:

@@ -81,12 +81,13 @@ class Backend:
             self._cards[model] = sized(self._catalogue.find(variant.model).card, variant)
         return self._cards[model]
 
-    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """The card of a model with the input that fits pictures of this size, and that ``infer`` takes too.
 
-        Its own where the network takes no other; ModelError if there is no such model.
+        ``detail``: the longer side that is wanted, if it can be had. The model's own card where the network takes no
+        other; ModelError if there is no such model.
         """
-        return await self._rectangles.fitted(model, width, height)
+        return await self._rectangles.fitted(model, width, height, detail)
 
     def add_exits(self, model: str, exits: Exits) -> str:
         """The name under which a model is run with exits, whose outputs are ``ExitOutputs``; the same exits once.

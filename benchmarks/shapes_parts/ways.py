@@ -67,7 +67,7 @@ class Direct:
         """The card, with the largest input of this way."""
         return self._own
 
-    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """The card with the input in which the picture is given."""
         fits = rectangle(self._own.input, width, height, STEP) if self.way.fits else None
         size = fits or Size(self.way.width, self.way.width)

@@ -54,13 +54,14 @@ class OnnxDetector:
         models: Sequence[str],
         reported: Reported = ALL,
         inside: bool = False,
+        detail: int | None = None,
     ) -> None:
-        """``inside``: look within each given region, not at the frame.
+        """``inside``: look within each given region, not at the frame; ``detail``: pixels of the longer side of that.
 
         Raises ModelError for an unknown model or a label that no model knows.
         """
         self._engine, self._node, self._models, self._inside = engine, node, models, inside
-        self._reported = reported
+        self._reported, self._detail = reported, detail
         self._handled, self._handling_s = 0, 0.0
         for model in models:
             _check_labels(card_for(engine, model, "detect"), reported.labels or ())
@@ -107,7 +108,7 @@ class OnnxDetector:
         """The model's card; for whole frames with the input that fits their shape."""
         if self._inside:
             return self._engine.card(model)
-        return await self._engine.fitted(model, frame.width, frame.height)
+        return await self._engine.fitted(model, frame.width, frame.height, self._detail)
 
     def _regions(
         self,

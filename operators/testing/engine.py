@@ -38,6 +38,8 @@ class FakeEngine:
         """Processor seconds to load a model."""
         self.shapes: dict[tuple[str, int, int], ModelCard] = {}
         """Cards for pictures of a size, by model, width and height; a test writes them down."""
+        self.details: list[int | None] = []
+        """What was wanted of each picture that was fitted."""
         self._releasing: set[str] = set()
         self.runs_on: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0.0)
         """Waits for the end of a run whose answers are out; a test may hold it, or have it fail."""
@@ -48,8 +50,9 @@ class FakeEngine:
             raise ModelError(f"unknown model {model!r}")
         return self._models[model][0]
 
-    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """See ``Inference``: pictures of all shapes are given in the same input, unless a test says otherwise."""
+        self.details.append(detail)
         return self.shapes.get((model, width, height)) or self.card(model)
 
     def change_card(self, model: str, **changes: object) -> None:

@@ -65,7 +65,7 @@ def _unmasked(spec: DetectNode, engine: Inference, models: Sequence[str]) -> Ope
     if spec.model[0] == MOTION:
         return MotionDetector(spec.name, motion_settings(spec))
     reported = Reported(spec.labels, spec.min_confidence, spec.max_objects)
-    return OnnxDetector(engine, spec.name, models, reported, inside=not takes_frame(spec))
+    return OnnxDetector(engine, spec.name, models, reported, inside=not takes_frame(spec), detail=spec.detail)
 
 
 def motion_settings(spec: DetectNode) -> MotionSettings:

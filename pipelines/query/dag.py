@@ -109,7 +109,11 @@ def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -
     by_name = {spec.name: spec for spec in reversed(list(specs.values()))}
     inputs = [problem for index, spec in specs.items() for problem in _input_problems(index, spec, by_name, unread)]
     untracked = [problem for index, spec in specs.items() for problem in _answer_problems(index, spec, by_name)]
-    always = [problem for index, spec in specs.items() for problem in _when_problems(index, spec)]
+    always = [
+        problem
+        for index, spec in specs.items()
+        for problem in (*_when_problems(index, spec), *_detail_problems(index, spec))
+    ]
     return [*_name_problems(specs), *inputs, *untracked, *always, *_cycle_problems(specs, by_name)]
 
 
@@ -231,6 +235,16 @@ def _when_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
         yield Problem(("nodes", index, "when"), "motion learns from every frame: say always, or name another detector")
     elif not takes_frame(spec):
         yield Problem(("nodes", index, "when"), "only a detector of whole frames can skip some: say always")
+
+
+def _detail_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
+    """What a detector needs to be shown frames at another size."""
+    if not isinstance(spec, DetectNode) or spec.detail is None:
+        return
+    if spec.model[0] == MOTION or not takes_frame(spec):
+        yield Problem(("nodes", index, "detail"), "only for networks that look at whole frames: remove it")
+    elif len(spec.model) > 1:
+        yield Problem(("nodes", index, "detail"), "each of several models has a size of its own: name one model")
 
 
 def _tracked(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> bool:

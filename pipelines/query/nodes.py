@@ -14,6 +14,8 @@ from serving.common.strict import Strict
 MOTION = "motion"
 """The detector that is no model of the catalogue: it needs no weights."""
 
+MOST_DETAIL = 2048
+"""Pixels of the longer side of what a detect node shows its network."""
 MOST_OBJECTS = 1000
 """The most objects that a detect node may report of a frame."""
 
@@ -92,6 +94,8 @@ class DetectNode(Node):
     """Default: ``frame``. Otherwise objects, whose parts are found: ``detect[label == person]``."""
     when: Literal["always", "needed"] = "always"
     """``needed``: skip frames on which the objects can be moved by what the pixels did. Audited."""
+    detail: int | None = Field(default=None, ge=64, le=MOST_DETAIL)
+    """Pixels of the longer side of what the network is shown of a frame. Default: as its card says."""
     min_confidence: Share | None = None
     """Default: the model card's."""
     labels: Names | None = None

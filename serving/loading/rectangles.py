@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import ceil
 
 from serving.catalogue.cards import ImageInput, ModelCard
@@ -27,19 +27,26 @@ WORTH = 0.9
 """A shape with more than this share of the pixels of the network's own input spares too little."""
 
 
-def rectangle(size: ImageInput, width: int, height: int, step: int) -> Size | None:
+def rectangle(size: ImageInput, width: int, height: int, step: int, detail: int | None = None) -> Size | None:
     """Return the input that fits pictures of this size; None where the network's own is as good.
 
-    >>> rectangle(ImageInput(width=416, height=416, resize="letterbox"), 1280, 720, 32)
-    Size(width=416, height=256)
+    ``detail``: the longer side that is wanted; None: as many pixels for each thing as in the network's own input. A
+    picture is not enlarged for it.
+
+    >>> square = ImageInput(width=416, height=416, resize="letterbox")
+    >>> rectangle(square, 1280, 720, 32), rectangle(square, 1280, 720, 32, detail=544)
+    (Size(width=416, height=256), Size(width=544, height=320))
     """
     if size.resize != "letterbox":
         return None
     scale = min(size.width / width, size.height / height)
+    if detail is not None:
+        scale = min(detail / max(width, height), max(scale, 1.0))
     across, down = (step * max(1, ceil(round(side * scale, 3) / step)) for side in (width, height))
-    if across > size.width or down > size.height or across * down > WORTH * size.width * size.height:
+    larger = across > size.width or down > size.height
+    if detail is None and (larger or across * down > WORTH * size.width * size.height):
         return None
-    return Size(across, down)
+    return None if (across, down) == (size.width, size.height) else Size(across, down)
 
 
 def nearest(wanted: Size, known: Sequence[Size]) -> Size | None:
@@ -57,28 +64,40 @@ class Rectangles:
         self._cards: dict[str, dict[Size, ModelCard]] = {}
         """By model, then by shape; the model's own card where a shape could not be had."""
         self._names: dict[str, tuple[str, Size]] = {}
-        self._steps: dict[str, Sequence[int]] = {}
-        """By model, where it did not take the first: those that are left to be tried."""
+        self._steps: dict[tuple[str, bool], Sequence[int]] = {}
+        """By model and whether a shape is larger than its own, where it did not take the first: what is left to try."""
         self._latest: dict[str, str] = {}
         """By model: the name of the network that it ran as last."""
         self._one_at_a_time = asyncio.Lock()
 
-    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
-        """The card of a model with the input that fits pictures of this size; its own where it takes no other."""
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
+        """The card of a model with the input that fits pictures of this size; its own where it takes no other.
+
+        ``detail``: the longer side that is wanted. Where that cannot be had, as without.
+        """
         own, known = self._card(model), self._cards.setdefault(model, {})
-        while steps := self._steps.get(model, STEPS):
-            wanted = rectangle(own.input, width, height, steps[0])
-            if wanted is None:
-                return own
-            if wanted in known:
-                return known[wanted]
-            if len(known) >= MOST_SHAPES:
-                near = nearest(wanted, [*known])
-                return own if near is None else known[near]
-            async with self._one_at_a_time:
-                if wanted not in known and steps == self._steps.get(model, STEPS):
-                    await self._open(model, wanted)
-        return own
+        for larger in (False, True):
+            while steps := self._steps.get((model, larger), STEPS):
+                wanted = rectangle(own.input, width, height, steps[0], detail)
+                if wanted is None:
+                    return own
+                if is_larger(wanted, own.input) != larger:
+                    break
+                if (found := self._had(own, known, wanted)) is not None:
+                    return found if found is not own or detail is None else await self.fitted(model, width, height)
+                async with self._one_at_a_time:
+                    if wanted not in known and steps == self._steps.get((model, larger), STEPS):
+                        await self._open(model, wanted)
+        return own if detail is None else await self.fitted(model, width, height)
+
+    def _had(self, own: ModelCard, known: Mapping[Size, ModelCard], wanted: Size) -> ModelCard | None:
+        """The card of a shape that is there, or as near as there may be; None where it may be loaded."""
+        if wanted in known:
+            return known[wanted]
+        if len(known) < MOST_SHAPES:
+            return None
+        near = nearest(wanted, [*known])
+        return own if near is None else known[near]
 
     def name(self, model: str, batch: Array) -> str:
         """The name of the network that runs a batch: a model's, or that of its shape that has the batch's."""
@@ -114,15 +133,22 @@ class Rectangles:
     def _refused(self, model: str, size: Size, error: SluiceError) -> None:
         """Go on with larger steps, or with the shapes that could be had, or with the network's own."""
         own, known = self._card(model), self._cards[model]
-        sides = own.input.width, own.input.height
-        left = [step for step in self._steps.get(model, STEPS)[1:] if not any(side % step for side in sides)]
+        sides, larger = (own.input.width, own.input.height), is_larger(size, own.input)
+        tried = self._steps.get((model, larger), STEPS)
+        left = [step for step in tried[1:] if not any(side % step for side in sides)]
         if left and not isinstance(error, OutOfService):
-            self._steps[model] = left
-        elif any(card is not own for card in known.values()):
+            self._steps[model, larger] = left
+        elif any(card is not own and is_larger(had, own.input) == larger for had, card in known.items()):
             known[size] = own
         else:
-            self._steps[model] = ()
-            log.info("%s takes pictures of all shapes at %s: %s", model, _text(Size(*sides)), error)
+            self._steps[model, larger] = ()
+            what = "no larger pictures than" if larger else "pictures of all shapes at"
+            log.info("%s takes %s %s: %s", model, what, _text(Size(*sides)), error)
+
+
+def is_larger(size: Size, own: ImageInput) -> bool:
+    """Whether a shape exceeds the network's own input on either side."""
+    return size.width > own.width or size.height > own.height
 
 
 def _name(model: str, size: Size) -> str:

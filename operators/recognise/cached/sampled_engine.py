@@ -39,9 +39,9 @@ class SampledEngine:
         """See ``Inference``."""
         return self.inner.card(model)
 
-    async def fitted(self, model: str, width: int, height: int) -> ModelCard:
+    async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
         """See ``Inference``."""
-        return await self.inner.fitted(model, width, height)
+        return await self.inner.fitted(model, width, height, detail)
 
     def add_exits(self, model: str, exits: Exits) -> str:
         """See ``Inference``."""

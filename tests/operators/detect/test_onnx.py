@@ -157,6 +157,13 @@ async def test_whole_frames_are_given_in_the_input_that_fits_them_and_regions_in
     assert region.box == Box(0.0, 0.0, 1.0, 1.0)
 
 
+async def test_detail_is_asked_of_the_engine() -> None:
+    engine = pets([CAT])
+    for detail in (None, 544):
+        await OnnxDetector(engine, "detect", ["pets"], detail=detail).process(make_frame(), [], CALL)
+    assert engine.details == [None, 544]
+
+
 async def test_a_real_detector_sees_a_camera_without_the_grey_beside_it(tmp_path: Path, data_dir: Path) -> None:
     video = cv2.VideoCapture(str(data_dir / "videos" / "street-level.mp4"))
     video.set(cv2.CAP_PROP_POS_FRAMES, 300)

@@ -156,6 +156,16 @@ def test_only_networks_that_look_at_whole_frames_can_skip_some() -> None:
     compile_dag(query(DETECT | {"model": "yolox-nano", "when": "needed"}, TRACK))
 
 
+def test_only_one_network_that_looks_at_whole_frames_is_shown_more_of_them() -> None:
+    plates = {"name": "plates", "task": "detect", "model": "yolox-nano", "input": "detect", "detail": 544}
+    only = "only for networks that look at whole frames: remove it"
+    assert problems(DETECT | {"detail": 544}, TRACK) == [f"nodes[0].detail: {only}"]
+    assert problems(DETECT, plates) == [f"nodes[1].detail: {only}"]
+    several = DETECT | {"model": ["yolox-nano", "yolox-nano@openvino-bf16"], "detail": 544}
+    assert problems(several, TRACK) == ["nodes[0].detail: each of several models has a size of its own: name one model"]
+    compile_dag(query(DETECT | {"model": "yolox-nano", "detail": 544}, TRACK))
+
+
 def test_a_node_that_answers_for_tracks_needs_them() -> None:
     assert problems(DETECT, TYPE | {"input": "detect", "answer": "track"}) == [
         "nodes[1].answer: nothing tracks these objects: put a node with task: track before, or say look"

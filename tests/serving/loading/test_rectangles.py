@@ -45,6 +45,26 @@ def test_the_shape_follows_the_picture(
     assert rectangle(size, *picture, 32) == wanted
 
 
+@pytest.mark.parametrize(
+    ("picture", "detail", "wanted"),
+    [
+        ((1280, 720), 544, (544, 320)),
+        ((1280, 720), 832, (832, 480)),
+        ((1280, 720), 320, (320, 192)),
+        ((720, 1280), 640, (384, 640)),
+        ((640, 360), 832, (640, 384)),
+        ((320, 180), 832, (416, 256)),
+        ((640, 640), 416, None),
+        ((640, 640), 640, (640, 640)),
+    ],
+)
+def test_more_detail_is_a_larger_shape_and_no_picture_is_enlarged_for_it(
+    picture: tuple[int, int], detail: int, wanted: tuple[int, int] | None
+) -> None:
+    assert rectangle(SQUARE, *picture, 32, detail) == wanted
+    assert rectangle(SQUARE.model_copy(update={"resize": "stretch"}), *picture, 32, detail) is None
+
+
 @given(st.integers(1, 8192), st.integers(1, 8192), st.sampled_from([32, 64, 128]), st.sampled_from([SQUARE, FACES]))
 def test_a_picture_lies_in_its_shape_as_in_the_square(width: int, height: int, step: int, size: ImageInput) -> None:
     found = rectangle(size, width, height, step)
@@ -70,18 +90,21 @@ class Loads:
         self.refused, self.fits, self.asked = refused, fits, list[str]()
         card = {"task": "detect", "decoding": {"kind": "yolox"}, "input": SQUARE.model_dump()}
         self.own = card_of("net", **card)
+        self.larger = True
         self.shapes = Rectangles(lambda model: self.own, self.load)
 
     async def load(self, name: str) -> float:
         self.asked.append(name)
         await asyncio.sleep(0)
         assert self.shapes.source(name) is not None
+        if not self.larger and int(name.partition("+")[2].partition("x")[0]) > self.own.input.width:
+            raise ModelError("its grids are stored")
         if self.refused is not None and int(name.rpartition("x")[2]) % self.fits:
             raise self.refused
         return 0.1
 
-    async def size(self, width: int, height: int) -> tuple[int, int]:
-        card: ModelCard = await self.shapes.fitted("net", width, height)
+    async def size(self, width: int, height: int, detail: int | None = None) -> tuple[int, int]:
+        card: ModelCard = await self.shapes.fitted("net", width, height, detail)
         return card.input.width, card.input.height
 
 
@@ -152,3 +175,32 @@ async def test_a_shape_for_which_there_is_no_memory_leaves_the_others_as_they_ar
     assert await loads.size(1280, 720) == (416, 256)
     assert loads.asked == ["net+416x256", "net+416x320"]
     assert loads.shapes.name("net", pictures(416, 416)) == "net"
+
+
+async def test_detail_is_had_where_the_network_takes_it() -> None:
+    loads = Loads()
+    assert await loads.size(1280, 720, 544) == (544, 320)
+    assert await loads.size(1280, 720) == (416, 256)
+    assert await loads.size(1280, 720, 320) == (320, 192)
+    assert loads.asked == ["net+544x320", "net+416x256", "net+320x192"]
+
+
+async def test_a_network_that_takes_no_larger_pictures_is_shown_as_much_as_without(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    loads = Loads()
+    loads.larger = False
+    assert [await loads.size(1280, 720, detail) for detail in (544, 832, None)] == [(416, 256)] * 3
+    assert [await loads.size(640, 480, 640) for _ in range(2)] == [(416, 320)] * 2
+    assert loads.asked == ["net+544x320", "net+416x256", "net+416x320"]
+    assert caplog.text.count("net takes no larger pictures than 416 × 416: its grids") == 1
+
+
+async def test_a_detail_beyond_the_shapes_that_may_be_loaded_is_as_near_as_there_is() -> None:
+    loads = Loads()
+    for detail in (480, 544, 640, 736):
+        await loads.size(1280, 720, detail)
+    assert await loads.size(1280, 720, 512) == (544, 320)
+    assert await loads.size(1280, 720, 1280) == (480, 288)
+    assert len(loads.asked) == MOST_SHAPES

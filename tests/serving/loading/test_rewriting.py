@@ -86,6 +86,15 @@ def test_a_network_is_opened_for_another_shape(tmp_path: Path, kind: dict[str, A
     assert "96x64" in read(tmp_path / "cache", reference("net")).found
 
 
+def test_a_network_is_opened_for_a_larger_shape_where_nothing_is_stored_for_each_cell(tmp_path: Path) -> None:
+    model = detector(wide="written")
+    wide = rewritten(model, source(tmp_path, model, (160, 96)))
+    assert run(wide, np.zeros((1, 3, 96, 160), np.float32)).shape == (1, 240 + 60 + 15, VALUES)
+    model = detector(grids=True)
+    with pytest.raises(ModelError, match="a larger picture has others"):
+        rewritten(model, source(tmp_path, model, (160, 96)))
+
+
 def test_what_hears_of_the_whole_picture_is_refused_and_tried_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
