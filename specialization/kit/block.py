@@ -55,7 +55,7 @@ def tuned(
     steps = max(1, EPOCHS * len(learnt) // BATCH)
     pace = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     rng = np.random.default_rng(SEED)
-    chances = (1 / np.bincount(labels[learnt]))[labels[learnt]]
+    chances = (1 / np.bincount(labels[learnt]).clip(1))[labels[learnt]]
     chances /= chances.sum()
     for step in range(steps):
         rows = learnt[rng.choice(len(learnt), BATCH, p=chances)]

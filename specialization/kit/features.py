@@ -45,7 +45,7 @@ def seen(base: Base, crops: Crops, threads: int, report: Report) -> Seen:
     """Run all crops through the base, some at a time: no more of them are in memory."""
     body, block = (_opened(base, part, threads) for part in base.parts())
     count = len(crops.labels)
-    kept = np.unique(np.linspace(0, count - 1, min(count, MOST_TUNED)).astype(np.intp))
+    kept = _kept(np.array(crops.labels), len(crops.classes))
     features, before = list[Rows](), list[NDArray[np.float16]]()
     done = 0
     try:
@@ -62,6 +62,14 @@ def seen(base: Base, crops: Crops, threads: int, report: Report) -> Seen:
         body.close()
         block.close()
     return Seen(np.concatenate(features), kept, np.concatenate(before))
+
+
+def _kept(labels: NDArray[np.intp], classes: int) -> NDArray[np.intp]:
+    """At most ``MOST_TUNED`` crops, all classes up to the same number, from all parts of each."""
+    most = MOST_TUNED // classes
+    chosen = [np.flatnonzero(labels == label) for label in range(classes)]
+    thinned = [mine[np.unique(np.linspace(0, len(mine) - 1, min(len(mine), most)).astype(int))] for mine in chosen]
+    return np.sort(np.concatenate(thinned))
 
 
 def _looks(images: Sequence[Image], first: int) -> Iterator[Image]:

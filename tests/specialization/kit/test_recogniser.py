@@ -19,7 +19,7 @@ from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
 from serving.loading.opening import open_model
 from serving.preprocess import batch
-from specialization.kit import recogniser
+from specialization.kit import features, recogniser
 from specialization.kit.base import Base
 from specialization.kit.block import tuned
 from specialization.kit.crops import DecodedCrops, Place
@@ -167,3 +167,13 @@ def test_a_model_that_is_there_is_not_replaced(tmp_path: Path) -> None:
 def test_threads_of_pytorch_are_those_that_were_given(base: Entry) -> None:
     make(base, drawn(96), Wanted("mine", threads=1), QUIET)
     assert torch.get_num_threads() == 1
+
+
+def test_of_many_crops_the_last_block_learns_from_all_classes_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "MOST_TUNED", 40)
+    labels = np.repeat([0, 1], [500, 15])
+    kept = features._kept(labels, 2)
+    assert np.bincount(labels[kept]).tolist() == [20, 15]
+    assert kept[0] == 0
+    assert labels[kept[19]] == 0
+    assert kept[19] == 499
