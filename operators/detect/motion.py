@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import cv2
 import numpy as np
@@ -109,7 +108,8 @@ class MotionDetector:
         if key not in self._backgrounds:
             self.forget(frame.stream)
             self._backgrounds[key] = Background(self._settings)
-        found = await in_thread(partial(self._backgrounds[key].boxes, frame.image, frame.media_time_s))
+        background = self._backgrounds[key]
+        found = await in_thread(lambda: background.boxes(frame.image, frame.media_time_s))
         return [
             Region(id=0, node=self._node, box=box, label=MOVING, confidence=round(fill, 4), class_agnostic=True)
             for box, fill in found

@@ -13,7 +13,7 @@ from operators.base import Call
 from operators.detect.decoding import candidates, decode, settled
 from operators.detect.detections import Detections, one_per_place
 from operators.frames.crops import Crop, cut
-from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region
+from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region, make_image
 from operators.frames.planes import Pixels
 from operators.inference import Inference, card_for, prepared
 from serving import preprocess
@@ -76,6 +76,8 @@ class OnnxDetector:
         if self._inside and not regions:
             return []
         assert call.model is not None
+        if self._inside:
+            await make_image(frame)
         card = await self._card(frame, call.model)
         parents = [region.id for region in regions] if self._inside else [None]
         boxes = [region.box for region in regions]

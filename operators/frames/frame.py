@@ -8,10 +8,14 @@ from typing import Protocol
 
 import numpy as np
 
-from operators.frames.planes import Pixels, bgr, encoding_of
+from operators.frames.planes import Pixels, Planes, bgr, encoding_of
 from operators.wire.bounds import LONGEST_MEDIA_S, LONGEST_MS, limited
 from operators.wire.schema import Attribute, FrameHeader, FrameId
 from serving.common.tensors import Image
+from serving.common.threads import in_thread
+
+CONVERTED_AT_ONCE = 1 << 19
+"""Pixels that become an image in a fraction of a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,15 @@ class Frame:
     def height(self) -> int:
         """Pixels."""
         return self.header.height
+
+
+async def make_image(frame: Frame) -> None:
+    """Have the frame's image made without blocking the event loop, before it is cut from."""
+    pixels = frame.pixels
+    if not isinstance(pixels, Planes) or pixels.is_converted:
+        return
+    if frame.width * frame.height > CONVERTED_AT_ONCE:
+        await in_thread(lambda: pixels.bgr)
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

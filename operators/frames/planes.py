@@ -60,6 +60,11 @@ class Planes:
         return self._bgr
 
     @property
+    def is_converted(self) -> bool:
+        """Whether the image has been made."""
+        return self._bgr is not None
+
+    @property
     def brightness(self) -> Image:
         """One value for each pixel, a view; ``GREY_LEVELS`` makes grey of them."""
         return self.rows[: self.shape[0]]

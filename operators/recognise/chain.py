@@ -16,7 +16,7 @@ from operators.audits.snapshot import Snapshot, from_json
 from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.audits.streams import Streams
 from operators.base import Call
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Frame, Region, make_image
 from operators.recognise.account.books import Books
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.bench import is_in_shadow
@@ -87,6 +87,7 @@ class Chain:
         """Append a look to every region."""
         if not regions:
             return
+        await make_image(frame)
         stream, rest = self._entered(frame), regions
         turns: list[Turn] = []
         for link in self.links:

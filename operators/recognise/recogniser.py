@@ -10,7 +10,7 @@ from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.alignment import aligned
 from operators.frames.crops import cut
-from operators.frames.frame import Box, Frame, Landmarks, Region
+from operators.frames.frame import Box, Frame, Landmarks, Region, make_image
 from operators.frames.halfway import Rest
 from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, card_for, prepared
 from operators.wire.bounds import share, word
@@ -92,6 +92,7 @@ class Recogniser(ABC):
         if not regions:
             return
         assert call.model is not None
+        await make_image(frame)
         crops = await self._crops_in_time(call.model, frame, regions)
         for region, answer in zip(regions, await self.name(call.model, crops, call.urgency), strict=True):
             region.attributes.append(answer)

@@ -9,9 +9,9 @@ import numpy as np
 
 from operators.base import Call
 from operators.frames.frame import Box, Frame, Region, frame_of
+from operators.frames.planes import Pixels
 from operators.plan import Decision
 from operators.wire.schema import FrameId, ShortcutKind
-from serving.common.tensors import Image
 from serving.scheduling.urgency import Urgency
 
 FAR = 1e9
@@ -30,12 +30,12 @@ CALL = call()
 def make_frame(
     seq: int = 0,
     media_time_s: float = 0.0,
-    image: Image | None = None,
+    image: Pixels | None = None,
     stream: str = "cam",
     run: str = "run-1",
 ) -> Frame:
     """A frame, grey unless an image is given."""
-    picture = np.full((120, 160, 3), 128, np.uint8) if image is None else image
+    picture: Pixels = np.full((120, 160, 3), 128, np.uint8) if image is None else image
     return frame_of(FrameId(stream, run, seq), picture, media_time_s, datetime.now(UTC))
 
 

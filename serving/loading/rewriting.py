@@ -154,8 +154,8 @@ def _outputs(model: onnx.ModelProto, items: Array) -> list[Array]:
 def _picture(size: Size) -> Image:
     """A picture of which no two places are alike; the same at every call."""
     chance = np.random.default_rng(0)
-    coarse = chance.integers(0, 256, (-(-size.height // COARSE), -(-size.width // COARSE), 3)).astype(np.uint8)
-    fine = chance.integers(0, 256, (size.height, size.width, 3)).astype(np.uint8)
+    coarse = chance.integers(0, 256, (-(-size.height // COARSE), -(-size.width // COARSE), 3), np.uint8)
+    fine = chance.integers(0, 256, (size.height, size.width, 3), np.uint8)
     return np.asarray(
         cv2.addWeighted(cv2.resize(coarse, size, interpolation=cv2.INTER_LINEAR), 0.75, fine, 0.25, 0.0), np.uint8
     )

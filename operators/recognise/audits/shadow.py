@@ -54,7 +54,7 @@ class Shadow:
 
     def has_room(self, frame: Frame) -> bool:
         """Whether this frame may be kept too."""
-        return self._frames < MOST_FRAMES and self._bytes + frame.image.nbytes <= MOST_BYTES
+        return self._frames < MOST_FRAMES and self._bytes + _size(frame) <= MOST_BYTES
 
     def look_s(self, link: Shortcut) -> float:
         """Processor seconds of one look of a shortcut, as far as known."""
@@ -65,7 +65,7 @@ class Shadow:
         asked = _Asked(link, frame, questions, replace(call, urgency=BACKGROUND, declined={}))
         self._held.setdefault(frame.stream, []).append(asked)
         self._frames += 1
-        self._bytes += frame.image.nbytes
+        self._bytes += _size(frame)
 
     def discard(self, stream: str) -> None:
         """Drop the questions about a stream's latest frame, which was dropped or failed."""
@@ -110,7 +110,7 @@ class Shadow:
 
     def _let_go(self, asked: _Asked, answers: dict[int, tuple[Attribute, object]]) -> None:
         self._frames -= 1
-        self._bytes -= asked.frame.image.nbytes
+        self._bytes -= _size(asked.frame)
         for place, question in enumerate(asked.questions):
             question.on_answer(*answers.get(place, (None, None)))
 
@@ -119,3 +119,8 @@ class Shadow:
         if not self._complained:
             self._complained = True
             log.warning("a shortcut cannot answer in the shadow: %s", error)
+
+
+def _size(frame: Frame) -> int:
+    """Bytes of its image, which crops are cut from."""
+    return frame.width * frame.height * 3

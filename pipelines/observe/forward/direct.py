@@ -19,7 +19,7 @@ from operators.wire.schema import Counts, Event, Notification, Result, StreamSta
 from pipelines.observe.forward.delivery import AT_ONCE, Delivery
 from pipelines.observe.forward.filters import wants
 from pipelines.observe.forward.notices import event_notice, state_notice
-from pipelines.observe.forward.sink import Sinks
+from pipelines.observe.forward.sink import Picture, Sinks
 from pipelines.observe.forward.sinks_file import SinkSpec
 from pipelines.observe.forward.snapshots import scaled
 from pipelines.observe.record.preroll import Preroll, Shot
@@ -104,12 +104,17 @@ class Queue:
         notice, picture = each.notice, None
         if each.frame is not None and self.spec.snapshot is not None:
             try:
-                picture = await in_thread(partial(scaled, each.frame.image, self.spec.snapshot.max_width))
+                picture = await in_thread(partial(_scaled, each.frame, self.spec.snapshot.max_width))
             except ValueError:
                 notice = replace(notice, snapshot_missing="unreadable")
             else:
                 notice = notice if picture is not None else replace(notice, snapshot_missing="too_large")
         await self._way.deliver(notice, picture, time.monotonic() - each.since_s)
+
+
+def _scaled(frame: Frame, max_width: int) -> Picture | None:
+    """The frame's image as a snapshot: made here, in a thread."""
+    return scaled(frame.image, max_width)
 
 
 class Direct(Observer):

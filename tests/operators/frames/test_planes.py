@@ -13,7 +13,9 @@ import pytest
 from operators.capture.sources.convert import Converter
 from operators.detect.needed.thumbnail import thumbnail
 from operators.frames import planes
+from operators.frames.frame import make_image
 from operators.frames.planes import Planes, bgr, bytes_of, encoding_of, grey, size_bytes, viewed
+from operators.testing import make_frame
 from serving.catalogue.cards import ImageInput
 from serving.preprocess import batch
 
@@ -142,3 +144,23 @@ def test_other_pictures_are_images(data_dir: Path, change: str, monkeypatch: pyt
     pixels = converter.pixels(frame)
     assert isinstance(pixels, np.ndarray)
     assert (pixels == converter.bgr(frame)).all()
+
+
+@pytest.mark.parametrize(("width", "threads"), [(640, []), (1280, ["worker"])])
+async def test_a_large_image_is_made_in_a_thread_before_crops_are_cut(
+    monkeypatch: pytest.MonkeyPatch, width: int, threads: list[str]
+) -> None:
+    made: list[str] = []
+    convert = Planes.scaled
+
+    def noted(pixels: Planes, *size: int) -> np.ndarray:
+        made.append(threading.current_thread().name.partition("-")[0])
+        return convert(pixels, *size)
+
+    monkeypatch.setattr(Planes, "scaled", noted)
+    frame = make_frame(image=Planes(np.full((1080, width), 128, np.uint8), "yuv601"))
+    for _ in range(2):
+        await make_image(frame)
+    assert made == threads
+    await make_image(make_frame())
+    assert frame.image.shape == (720, width, 3)
