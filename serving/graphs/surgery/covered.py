@@ -16,6 +16,7 @@ from onnx import helper
 
 from serving.common.tensors import TensorSpec
 from serving.graphs.surgery.parts import add
+from serving.graphs.surgery.reshape import only_input
 
 SUMMING = frozenset({"Conv", "ConvTranspose", "AveragePool"})
 """Operators that add up a window; beside the picture they read zeros."""
@@ -26,9 +27,10 @@ def covered(model: onnx.ModelProto, whole: Mapping[str, TensorSpec], part: Mappi
     """Put zeros, in place, wherever a window reads beyond the shapes of ``part``; ``whole``: the network's own."""
     masks, masked = dict[Hashable, str](), dict[tuple[str, bool], str]()
     nodes: list[onnx.NodeProto] = []
+    longest = max(side or 0 for side in whole[only_input(model).name].shape)
     for node in model.graph.node:
         name, largest = next(iter(node.input), ""), node.op_type == "MaxPool"
-        reads = largest or node.op_type in SUMMING
+        reads = (largest or node.op_type in SUMMING) and not _reads_cells(node, whole, longest)
         mask = _mask(model.graph, masks, whole.get(name), part.get(name), largest) if reads else None
         if mask is not None:
             if (name, largest) not in masked:
@@ -39,6 +41,14 @@ def covered(model: onnx.ModelProto, whole: Mapping[str, TensorSpec], part: Mappi
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del model.graph.node[:]
     model.graph.node.extend(copies)
+
+
+def _reads_cells(node: onnx.NodeProto, whole: Mapping[str, TensorSpec], longest: int) -> bool:
+    """Whether a convolution of single places runs along a row of cells, longer than any side of the picture."""
+    weights = whole.get(node.input[1]) if node.op_type == "Conv" and len(node.input) > 1 else None
+    if weights is None or set(weights.shape[2:]) != {1}:
+        return False
+    return node.input[0] in whole and any((side or 0) > longest for side in whole[node.input[0]].shape[2:])
 
 
 def _mask(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from serving.errors import ModelError
-from serving.loading.proofs import LARGEST, LONGEST, MOST, TOLERANCE, proven, read
+from serving.loading.proofs import EDITION, LARGEST, LONGEST, MOST, TOLERANCE, proven, read
 from serving.variants.variant import Variant, reference
 
 NET = reference("net")
@@ -74,16 +74,18 @@ def test_without_a_folder_it_is_tried_every_time() -> None:
         b"{}",
         b"\xff",
         b" " * (LARGEST + 1),
-        b'{"engine":"onnxruntime 0.1","edition":1,"found":{"simpler":{"difference":0.0}}}',
+        b'{"engine":"onnxruntime 0.1","edition":EDITION,"found":{"simpler":{"difference":0.0}}}',
         b'{"engine":"ENGINE","edition":0,"found":{"simpler":{"difference":0.0}}}',
-        b'{"engine":"ENGINE","edition":1,"found":{"simpler":{"difference":"0"}}}',
+        b'{"engine":"ENGINE","edition":EDITION,"found":{"simpler":{"difference":"0"}}}',
     ],
     ids=["empty", "no keys", "no text", "too large", "another engine", "older changes", "no number"],
 )
 def test_what_was_kept_otherwise_is_found_anew(tmp_path: Path, content: bytes) -> None:
     proven(tmp_path, NET, "simpler", Difference(0.0))
     (path,) = tmp_path.iterdir()
-    path.write_bytes(content.replace(b"ENGINE", read(tmp_path, NET).engine.encode()))
+    path.write_bytes(
+        content.replace(b"ENGINE", read(tmp_path, NET).engine.encode()).replace(b"EDITION", b"%d" % EDITION)
+    )
     assert proven(tmp_path, NET, "simpler", difference := Difference(TOLERANCE)) == TOLERANCE
     assert difference.asked == 1
 

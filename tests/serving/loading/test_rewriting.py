@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from onnx import numpy_helper
 
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
+from serving.graphs.surgery.grids import Grids, Size
 from serving.loading.proofs import read
 from serving.loading.rewriting import SIMPLER, rewritten
 from serving.variants.artefacts import ResolvedModel
@@ -20,7 +22,7 @@ from serving.variants.variant import reference
 from tests.models import write_card
 from tests.serving.graphs.onnx_graphs import run
 from tests.serving.graphs.surgery import detectors
-from tests.serving.graphs.surgery.detectors import CLASSES, VALUES, Sketch, detector
+from tests.serving.graphs.surgery.detectors import CLASSES, VALUES, Sketch, anchored, detector, distributed
 
 YOLOX = {"kind": "yolox", "strides": [8, 16, 32]}
 SIZE = {"width": 96, "height": 96, "resize": "letterbox"}
@@ -84,6 +86,17 @@ def test_a_network_is_opened_for_another_shape(tmp_path: Path, kind: dict[str, A
     assert run(flat, np.zeros((1, 3, 64, 96), np.float32)).shape == (1, 96 + 24 + 6, VALUES)
     assert "Slice" not in operators(flat)
     assert "96x64" in read(tmp_path / "cache", reference("net")).found
+
+
+@pytest.mark.parametrize("shape", [(96, 64), (64, 96), (96, 32)])
+@pytest.mark.parametrize(("made", "boxes"), [(anchored, 3), (distributed, 1)])
+def test_what_other_exporters_write_is_opened_for_another_shape_too(
+    tmp_path: Path, made: Callable[[], onnx.ModelProto], boxes: int, shape: tuple[int, int]
+) -> None:
+    model = made()
+    flat = rewritten(model, source(tmp_path, model, shape, decoding={"kind": "yolo"}))
+    said = run(flat, np.zeros((1, 3, shape[1], shape[0]), np.float32))
+    assert boxes * Grids((8, 16, 32), 1).cells(Size(*shape)) in said.shape
 
 
 def test_a_network_is_opened_for_a_larger_shape_where_nothing_is_stored_for_each_cell(tmp_path: Path) -> None:

@@ -115,3 +115,57 @@ def _grid(side: int) -> Array:
     grid = np.zeros((1, sum(map(len, cells)), VALUES), np.float32)
     grid[0, :, :2] = np.vstack(cells)
     return grid
+
+
+def _levels(net: Sketch) -> list[tuple[str, int]]:
+    """Features of three grids, and their strides."""
+    strided = {"strides": [2, 2]}
+    half = net.conv(net.conv("images", (3, 8), **strided), (8, 16), **strided)
+    fine = net.conv(half, (16, 16), **strided)
+    middle = net.conv(fine, (16, 16), **strided)
+    return [(fine, 8), (middle, 16), (net.conv(middle, (16, 16), **strided), 32)]
+
+
+def anchored(side: int = 96) -> onnx.ModelProto:
+    """A detector with three boxes for each cell, whose grids are stored level by level: N × boxes × (5 + classes)."""
+    net, rows = Sketch(), []
+    for level, stride in _levels(net):
+        cells = side // stride
+        target = net.weight([1, 3, VALUES, cells, cells])
+        said = net.node("Reshape", net.conv(level, (16, 3 * VALUES), 1), target)
+        said = net.node("Sigmoid", net.node("Transpose", said, perm=[0, 1, 3, 4, 2]))
+        centre = net.node("Slice", said, net.weight([0]), net.weight([2]), net.weight([4]))
+        rest = net.node("Slice", said, net.weight([2]), net.weight([END]), net.weight([4]))
+        rows_, columns = np.mgrid[:cells, :cells]
+        grid = np.broadcast_to(np.stack([columns, rows_], -1), (1, 3, cells, cells, 2)).astype(np.float32)
+        centre = net.node("Mul", net.node("Add", centre, net.weight(grid)), net.weight(np.float32(stride)))
+        joined = net.node("Concat", centre, rest, axis=4)
+        rows.append(net.node("Reshape", joined, net.weight([1, 3 * cells * cells, VALUES])))
+    return net.model(net.node("Concat", *rows, axis=1), (1, 3, side, side))
+
+
+def distributed(side: int = 96) -> onnx.ModelProto:
+    """A detector that says where edges lie as a distribution, its grids stored as one: N × (4 + classes) × cells."""
+    net, rows, bins = Sketch(), [], 4
+    for level, _ in _levels(net):
+        said = net.node("Concat", net.conv(level, (16, 4 * bins), 1), net.conv(level, (16, CLASSES), 1), axis=1)
+        rows.append(net.node("Reshape", said, net.weight([1, 4 * bins + CLASSES, -1])))
+    whole, axis = net.node("Concat", *rows, axis=2), net.weight([1])
+    grid, strides = (
+        _grid(side)[..., :2].transpose(0, 2, 1) + 0.5,
+        [s for s in (8, 16, 32) for _ in range((side // s) ** 2)],
+    )
+    cells = grid.shape[2]
+    edges = net.node("Slice", whole, net.weight([0]), net.weight([4 * bins]), axis)
+    edges = net.node("Reshape", edges, net.weight([1, 4, bins, cells]))
+    edges = net.node("Softmax", net.node("Transpose", edges, perm=[0, 2, 1, 3]), axis=1)
+    edges = net.node("Conv", edges, net.weight(np.arange(bins, dtype=np.float32).reshape(1, bins, 1, 1)))
+    edges = net.node("Reshape", edges, net.weight([1, 4, cells]))
+    before = net.node("Slice", edges, net.weight([0]), net.weight([2]), axis)
+    behind = net.node("Slice", edges, net.weight([2]), net.weight([4]), axis)
+    first, last = net.node("Sub", net.weight(grid), before), net.node("Add", net.weight(grid), behind)
+    centre = net.node("Div", net.node("Add", first, last), net.weight(np.float32(2)))
+    boxes = net.node("Concat", centre, net.node("Sub", last, first), axis=1)
+    boxes = net.node("Mul", boxes, net.weight(np.array([strides], np.float32)))
+    scores = net.node("Sigmoid", net.node("Slice", whole, net.weight([4 * bins]), net.weight([END]), axis))
+    return net.model(net.node("Concat", boxes, scores, axis=1), (1, 3, side, side))
