@@ -1,1 +1,4 @@
-"""A part of the benchmarks that measure ``sluice run``: one run of it, in a process of its own."""
+"""Parts of the benchmarks that measure ``sluice run``, each run in a process of its own.
+
+Read in this order: ``sluice_run``, ``side_by_side``.
+"""

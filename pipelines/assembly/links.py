@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 HEADS_S, CACHES_S = 0.04, 0.25
 """Processor seconds of loading what makes heads, and of loading what makes caches and finding places for them."""
+COMPACT_S, AGAIN_S = 0.1, 0.2
+"""What comes next takes, at least: opening a compact network for heads; the oracle once more, with cuts, for caches."""
 
 
 @dataclass
@@ -81,10 +83,12 @@ def links(parts: LinkParts) -> list[Shortcut]:
     """Return the links in the order in which they are asked; a new kind is one more line."""
     spec, found = parts.spec, list[Shortcut]()
     if spec.specialize:
-        _add(found, parts, Making("specialised", True, "heads", partial(_heads, parts), HEADS_S, "training"))
+        _add(found, parts, Making("specialised", True, "heads", partial(_heads, parts), HEADS_S, COMPACT_S, "training"))
     if caches_in_oracle(spec, parts.oracle):
         why_not = partial(_why_no_caches, parts.books)
-        making = Making("cached", False, "learned caches", partial(_caches, parts), CACHES_S, "samples", why_not)
+        making = Making(
+            "cached", False, "learned caches", partial(_caches, parts), CACHES_S, AGAIN_S, "samples", why_not
+        )
         # Those that are there may be used at once.
         _add(found, parts, making, at_once=spec.releases or parts.has_built(parts.oracle))
     for model in parts.recogniser.roles.listed_shortcuts:
@@ -96,7 +100,7 @@ def links(parts: LinkParts) -> list[Shortcut]:
 
 
 def _add(found: list[Shortcut], parts: LinkParts, making: Making, at_once: bool = False) -> None:
-    if at_once or parts.books.purse.may_spend(making.cost_s):
+    if at_once or making.can_be_paid(parts.books.purse):
         found.append(making.load()())
     else:
         where = f"node {parts.spec.name}"

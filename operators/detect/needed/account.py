@@ -5,8 +5,8 @@ network too. A frame that is skipped saves one; every look at a frame, and every
 stream has credit for some detections, earns more by what looking saves, and pays from it what looking costs. Where the
 credit is used up, the detector runs on every frame of a rest, and nothing is looked at; then it is tried again. Each
 rest is twice as long as the one before, until looking has earned the most credit: of n frames on which it never pays
-some ``AGAIN_CREDIT`` · log2(n / ``FIRST_REST``) detections are lost, and where it begins to pay again, this is found
-after at most as many frames as went by before.
+some ``AGAIN_CREDIT`` · log2(n / ``FIRST_REST``) detections are lost. Where more is lost at once, the rest is as much
+longer. Where looking begins to pay again, this is found after the rest.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ FIRST_CREDIT, AGAIN_CREDIT, MOST_CREDIT = 3.0, 2.0, 20.0
 """Detections that looking may lose at first, after each rest, and at most, once it has saved as many."""
 FIRST_REST, LONGEST_REST = 100, 6_400
 """Frames of a rest."""
+OVERDRAFT_REST = 50
+"""A rest has at least so many frames for each detection that was lost beyond the credit, as a long window may lose."""
 
 
 @dataclass
@@ -82,7 +84,8 @@ class Account:
             self._next_rest = FIRST_REST
         if self._credit > 0:
             return False
-        self.rest, self._credit = self._next_rest, AGAIN_CREDIT
+        overdraft_rest = min(round(-self._credit * OVERDRAFT_REST), LONGEST_REST)
+        self.rest, self._credit = max(self._next_rest, overdraft_rest), AGAIN_CREDIT
         self._next_rest = min(2 * self._next_rest, LONGEST_REST)
         return True
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from learning.purse import Expense
+from learning.purse import Expense, Purse
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
@@ -36,9 +36,15 @@ class Making:
     """Imports and reads what the link needs, in a thread; returns what makes it, on the event loop."""
     cost_s: float
     """Processor seconds that this takes, about."""
+    next_s: float
+    """Processor seconds of what comes next: as long as that cannot be paid too, nothing comes of the link."""
     expense: Expense
     why_not: Callable[[], str | None] = lambda: None
     """Why the link could not save anything, as far as is known; None: it might."""
+
+    def can_be_paid(self, purse: Purse) -> bool:
+        """Whether there is money for the link and for what comes next."""
+        return purse.may_spend(self.cost_s + self.next_s)
 
 
 class Postponed(Shortcut):
@@ -67,7 +73,8 @@ class Postponed(Shortcut):
             return
         if (why := self._making.why_not()) is not None:
             self._tell(why)
-        elif self._books.oracle_s > 0 and self._books.purse.reserve(self._making.cost_s):
+        elif self._books.oracle_s > 0 and self._making.can_be_paid(self._books.purse):
+            self._books.purse.reserve(self._making.cost_s)
             took = ThreadTime()
             self._work = asyncio.create_task(self._make(took))
             self._work.add_done_callback(lambda _: self._settle(took))
@@ -76,8 +83,8 @@ class Postponed(Shortcut):
         """See ``Shortcut``."""
         making, purse = self._making, self._books.purse
         why = self._failed or making.why_not()
-        if why is None and not purse.may_spend(making.cost_s):
-            why = waiting(purse.left_s, making.cost_s, "loading what makes them")
+        if why is None and not making.can_be_paid(purse):
+            why = waiting(purse.left_s, making.cost_s + making.next_s, "getting ready to make them")
         return f"{making.what} are not used yet: {why or 'nothing was worth a look so far'}"
 
     def standing(self, stream: str) -> Standing | None:

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.detect.needed.account import FIRST_CREDIT, FIRST_REST, LONGEST_REST, MOST_CREDIT, Account, Tally
+from operators.detect.needed.account import (
+    FIRST_CREDIT,
+    FIRST_REST,
+    LONGEST_REST,
+    MOST_CREDIT,
+    OVERDRAFT_REST,
+    Account,
+    Tally,
+)
 
 DETECTION_S, LOOK_S = 0.015, 0.0025
 
@@ -62,6 +70,15 @@ def test_a_busy_moment_of_a_quiet_stream_is_borne() -> None:
         stream.show(100, skipped=0.8)
         stream.show(100, skipped=0.0)
     assert stream.rests == 0
+
+
+def test_a_try_that_has_cost_much_at_once_is_followed_by_a_long_rest() -> None:
+    stream = Stream()
+    stream.show(1, skipped=0.0)
+    stream.tally.looked(43 * DETECTION_S)
+    stream.show(1, skipped=0.0)
+    assert stream.account.rest == pytest.approx(40 * OVERDRAFT_REST, abs=OVERDRAFT_REST)
+    assert stream.lost / stream.account.rest < 0.025
 
 
 def test_audits_count() -> None:

@@ -24,7 +24,7 @@ from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.errors import ModelError
 from tests.turns import turns, until
 
-COST_S = 0.5
+COST_S, NEXT_S = 0.5, 0.25
 
 
 class Made(Variant):
@@ -56,7 +56,7 @@ class Scene:
         self.purse = Purse(lambda: self.used_s, share=0.5)
         books = KnownBooks("big", None, self.purse)
         self.links: list[Shortcut] = []
-        making = Making("cached", follows, "caches", self._load, COST_S, "samples", lambda: self.why_not)
+        making = Making("cached", follows, "caches", self._load, COST_S, NEXT_S, "samples", lambda: self.why_not)
         self.postponed = Postponed("node type", making, books, lambda link: self.links.__setitem__(0, link))
         self.links.append(self.postponed)
         self.chain = Chain("type", self.links, Oracle(self.recogniser), Terms(Rule(0.9), books=books))
@@ -77,7 +77,7 @@ class Scene:
 
 async def test_nothing_is_loaded_before_it_can_be_paid() -> None:
     scene = Scene()
-    scene.used_s = 0.9  # of which .45 may be spent
+    scene.used_s = 1.4  # of which .7 may be spent: enough for it, but not for what comes next
     for seq in range(20):
         await scene.frame(seq)
     assert scene.loaded_in == []
@@ -85,13 +85,13 @@ async def test_nothing_is_loaded_before_it_can_be_paid() -> None:
     (plan,) = scene.chain.plans()["cam"]
     assert plan.kind == "cached"
     assert plan.reason is not None
-    assert plan.reason.startswith("caches are not used yet: loading what makes them takes 0.5 s of processor time; ")
+    assert plan.reason.startswith("caches are not used yet: getting ready to make them takes 0.8 s of processor time; ")
 
 
 async def test_it_is_loaded_in_a_thread_made_ready_and_put_in_place_once_it_can_be_paid() -> None:
     scene = Scene()
     await scene.frame()
-    scene.used_s = 1.1
+    scene.used_s = 1.6
     await scene.frame(1)
     await until(lambda: scene.links != [scene.postponed])
     (made,) = scene.links

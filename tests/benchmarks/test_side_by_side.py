@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.never_dearer import headline
+from benchmarks.run_parts.side_by_side import headline
 
 
 def rows(mode: str, ratios: list[float], frames: int = 100) -> list[dict[str, object]]:
