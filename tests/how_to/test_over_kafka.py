@@ -47,6 +47,7 @@ def test_evidence_is_kept(tmp_path: Path, data_dir: Path, own_kafka_broker: Kafk
         reader.run("sluice capture yard.yaml")
         until(lambda: len(list(folder.glob("0*/results.jsonl"))) > kept, "an episode of the worker", worker)
         assert worker.terminate() == 0
+        assert "0.0% of the objects have changed" in reader.run("sluice replay evidence yard.yaml --tolerance 0")
         first = folder / "000001"
         assert (first / "results.jsonl").is_file()
         assert (first / "causes.jsonl").is_file()
