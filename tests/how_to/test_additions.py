@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +66,10 @@ def test_a_shortcut_is_added(tmp_path: Path, data_dir: Path) -> None:
     with Reader("add-a-shortcut", tmp_path, changes=changes, SLUICE_MODELS=str(tmp_path / "models")) as reader:
         reader.write("operators/recognise/shortcuts/places.py", "python")
         reader.write("tests/operators/recognise/shortcuts/test_places.py", "python")
-        chains = reader.folder / "pipelines" / "assembly" / "chains.py"
-        (links,) = [line for line in chains.read_text().splitlines(keepends=True) if "links: list[" in line]
-        chains.write_text(chains.read_text().replace(links, reader.block("python")))
-        put(chains, "from operators.recognise.shortcuts.oracle", reader.block("python"))
+        links = reader.folder / "pipelines" / "assembly" / "links.py"
+        (line,) = [each for each in links.read_text().splitlines(keepends=True) if "list[Shortcut]()" in each]
+        links.write_text(links.read_text().replace(line, reader.block("python")))
+        put(links, "from operators.recognise.shortcuts.oracle", reader.block("python"))
         assert "passed" in reader.follow()
         report = json.loads((reader.folder / "report.json").read_text())
         assert ("type", "cached", ["places"]) in [(at["node"], at["kind"], at["shortcuts"]) for at in report["audits"]]
@@ -105,3 +107,28 @@ def test_a_model_is_added(tmp_path: Path) -> None:
         found = results(reader.folder / "results.jsonl")
         said = {answer["label"] for each in found for seen in each["objects"] for answer in seen["attributes"]}
         assert said & {"bright", "dark"}
+
+
+@pytest.mark.data
+def test_a_recogniser_is_trained(tmp_path: Path, data_dir: Path) -> None:
+    yolox_nano(tmp_path / "models", data_dir)
+    settings = {"SLUICE_MODELS": str(tmp_path / "models"), "XDG_DATA_HOME": str(tmp_path / "data")}
+    with Reader("train-a-recogniser", tmp_path, **settings) as reader:
+        reader.yard(data_dir / "videos" / "person-bicycle-car-detection.mp4")
+        record, cut, by_answer = reader.commands()
+        reader.run(record)
+        reader.run(cut)
+        assert list((reader.folder / "crops").glob("*/*.jpg"))
+        shutil.rmtree(reader.folder / "crops")
+        reader.run(by_answer)
+        shutil.rmtree(reader.folder / "crops")
+        with zipfile.ZipFile(data_dir / "crops" / "road_clip.zip") as crops:  # pictures from elsewhere do as well
+            for kind in ("car", "truck"):
+                names = sorted(name for name in crops.namelist() if f"/{kind}/" in f"/{name}" and name.endswith(".jpg"))
+                (reader.folder / "crops" / kind).mkdir(parents=True)
+                for name in names[:: max(1, len(names) // 40)]:
+                    (reader.folder / "crops" / kind / Path(name).name).write_bytes(crops.read(name))
+        for line in reader.commands():
+            assert "likeliest class right" in reader.run(line)
+        reader.write("named.yaml", "yaml")
+        reader.run("sluice check named.yaml")
