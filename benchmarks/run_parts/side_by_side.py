@@ -115,5 +115,6 @@ def draw(rows: Sequence[harness.Row], figure: Any, goal: float) -> None:
     axes.axvline(1, color="grey", linewidth=0.8)
     axes.axvline(goal, color="tab:red", linewidth=0.8, linestyle="--")
     axes.set_yticks(range(len(found)), list(found), fontsize=8)
+    axes.margins(y=0.12)
     axes.set_title("processor seconds over those of the mode that it is compared with, at the same time", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)

@@ -176,7 +176,10 @@ async def test_where_looks_cost_more_than_they_save_the_detector_runs_on_every_f
     assert caplog.messages[0].startswith("stream cam, node find: the detector runs on every frame: skipping does not")
 
 
-async def test_looking_is_tried_again_ever_more_seldom_and_goes_on_once_it_pays() -> None:
+async def test_looking_is_tried_again_ever_more_seldom_and_goes_on_once_it_pays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("operators.detect.needed.account.OVERDRAFT_REST", 0)  # a look costs a million detections here
     finder, engine = Finder(), FakeEngine()
     engine.costs_s["finder"] = 1e-9
     operator = DetectWhenNeeded("find", finder, "finder", Terms(0.95, 0.3, engine))
