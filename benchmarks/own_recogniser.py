@@ -40,6 +40,8 @@ SOURCE = "vietnam_cctv"
 CLASSES = ("bus", "car", "motorcycle", "truck")
 WORDS = {
     "bike": "motorcycle",
+    "motorcycle": "motorcycle",
+    "bus": "bus",
     "car": "car",
     "truck": "truck",
     "juggernaut": "truck",

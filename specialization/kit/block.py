@@ -130,6 +130,13 @@ def _convolution(given: Attributes, x: Tensor, weight: Tensor, bias: Tensor | No
     return functional.conv2d(padded, weight, bias, stride, 0, dilation, given.get("group", 1))
 
 
+def _largest(given: Attributes, x: Tensor) -> Tensor:
+    top, left, bottom, right = given.get("pads", (0, 0, 0, 0))
+    kernel = tuple(given["kernel_shape"])
+    padded = functional.pad(x, (left, right, top, bottom), value=-torch.inf)
+    return functional.max_pool2d(padded, kernel, tuple(given.get("strides", (1, 1))))
+
+
 def _mean(given: Attributes, x: Tensor, axes: NDArray[np.int64] | None = None) -> Tensor:
     chosen = given.get("axes") if axes is None else axes.tolist()
     return x.mean(dim=list(chosen or range(x.ndim)), keepdim=bool(given.get("keepdims", 1)))
@@ -148,6 +155,8 @@ _OPERATORS: Mapping[str, Callable[..., Tensor]] = {
     "HardSwish": lambda given, x: functional.hardswish(x),
     "Add": lambda given, x, y: x + y,
     "Mul": lambda given, x, y: x * y,
+    "Concat": lambda given, *parts: torch.cat(parts, dim=given["axis"]),
+    "MaxPool": _largest,
     "GlobalAveragePool": lambda given, x: x.mean(dim=(2, 3), keepdim=True),
     "ReduceMean": _mean,
     "Flatten": lambda given, x: x.flatten(given.get("axis", 1)),
