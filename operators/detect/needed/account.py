@@ -17,6 +17,8 @@ FIRST_CREDIT, AGAIN_CREDIT, MOST_CREDIT = 3.0, 2.0, 20.0
 """Detections that looking may lose at first, after each rest, and at most, once it has saved as many."""
 FIRST_REST, LONGEST_REST = 100, 6_400
 """Frames of a rest."""
+MOST_LOSS = 10.0
+"""Detections that are taken from the credit at once: what happens once, as when a solver is loaded, says little."""
 OVERDRAFT_REST = 50
 """A rest has at least so many frames for each detection that was lost beyond the credit, as a long window may lose."""
 
@@ -79,7 +81,7 @@ class Account:
         gain_s = self._book(detection_s)
         if self.rest:
             return False
-        self._credit = min(self._credit + gain_s / detection_s, MOST_CREDIT)
+        self._credit = min(self._credit + max(gain_s / detection_s, -MOST_LOSS), MOST_CREDIT)
         if self._credit >= MOST_CREDIT:
             self._next_rest = FIRST_REST
         if self._credit > 0:

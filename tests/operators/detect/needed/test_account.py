@@ -72,13 +72,21 @@ def test_a_busy_moment_of_a_quiet_stream_is_borne() -> None:
     assert stream.rests == 0
 
 
-def test_a_try_that_has_cost_much_at_once_is_followed_by_a_long_rest() -> None:
+def test_a_try_that_has_cost_much_at_once_is_followed_by_a_longer_rest() -> None:
     stream = Stream()
     stream.show(1, skipped=0.0)
-    stream.tally.looked(43 * DETECTION_S)
+    stream.tally.looked(9 * DETECTION_S)
     stream.show(1, skipped=0.0)
-    assert stream.account.rest == pytest.approx(40 * OVERDRAFT_REST, abs=OVERDRAFT_REST)
-    assert stream.lost / stream.account.rest < 0.025
+    assert stream.account.rest == pytest.approx(6 * OVERDRAFT_REST, abs=OVERDRAFT_REST)
+
+
+def test_what_costs_very_much_once_does_not_end_what_has_paid() -> None:
+    stream = Stream()
+    stream.show(200, skipped=0.8)
+    stream.tally.looked(1000 * DETECTION_S)
+    stream.show(200, skipped=0.8)
+    assert stream.rests == 0
+    assert stream.account.saved_s < 0, "it is in the books all the same"
 
 
 def test_audits_count() -> None:
