@@ -6,8 +6,8 @@ query's default settings and are told the same time. ``ms_per_frame`` is process
 of the rounds.
 
 norfair needs a NumPy below 2, so it runs in an environment of its own, whose interpreter is named by the variable
-``SLUICE_BASELINE_PYTHON``: ``python3 -m venv DIR && DIR/bin/pip install norfair msgspec``. Boxes are kept in
-``.cache/tracking``; remove them to have them made anew.
+``SLUICE_BASELINE_PYTHON``: ``python3 -m venv DIR && DIR/bin/pip install norfair 'numpy<2' msgspec av pydantic pyyaml
+psutil opencv-python-headless``. Boxes are kept in ``.cache/tracking``; remove them to have them made anew.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +17,9 @@ OTHER_LABEL = 0.1
 """Cost of another label: it decides between neighbours and breaks no track."""
 ALONE = 1.5
 """Cost of a track and a box that stay without each other."""
-SMALL_CONFLICT = 8
-"""Up to so many tracks or boxes in conflict are assigned by ``least_cost``; more by SciPy's solver."""
+SMALL_CONFLICT = 32
+"""Up to so many tracks and boxes in conflict are assigned by ``least_cost``; more by SciPy's solver, whose import takes
+as long as a hundred of the dearest of them."""
 
 Pairs = list[tuple[int, int]]
 
@@ -42,11 +41,6 @@ def distances_and_costs(tracks: Motion, shapes: Array, other_label: NDArray[np.b
     distance = 1 - shared / whole
     far = np.sqrt((apart**2 / (expected * found)).sum(axis=2))
     return distance, distance + FAR * far + OTHER_LABEL * other_label
-
-
-def solver_loaded() -> bool:
-    """Whether ``assign`` answers without importing the solver of large conflicts first, once per process."""
-    return "scipy.optimize" in sys.modules
 
 
 def assign(costs: Array, allowed: NDArray[np.bool_]) -> Pairs:
@@ -71,8 +65,8 @@ def _places(marked: NDArray[np.bool_]) -> Pairs:
 
 def _cheapest(costs: Array) -> Pairs:
     """Row and column of each pair of the assignment of least cost."""
-    if min(costs.shape) > SMALL_CONFLICT:
-        from scipy.optimize import linear_sum_assignment  # not at the top: see solver_loaded
+    if max(costs.shape) > SMALL_CONFLICT:
+        from scipy.optimize import linear_sum_assignment  # not at the top: see SMALL_CONFLICT
 
         return list(zip(*(places.tolist() for places in linear_sum_assignment(costs)), strict=True))
     if costs.shape[0] > costs.shape[1]:

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
-from operators.track.association import SMALL_CONFLICT, solver_loaded
 from operators.track.settings import TrackSettings
 from operators.track.tracker import KalmanTracker
 from serving.common.threads import in_thread
@@ -49,8 +48,7 @@ class Track:
             self.forget(frame.stream)
             known = self._streams[key] = _Stream(KalmanTracker(self._settings), frame.media_time_s)
         work = partial(known.update, frame, regions)
-        # The solver is loaded by the first conflict of many, which takes long.
-        if len(regions) > FEW or (len(regions) > SMALL_CONFLICT and not solver_loaded()):
+        if len(regions) > FEW:
             await in_thread(work)
         else:
             work()
