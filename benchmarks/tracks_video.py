@@ -10,7 +10,7 @@
 of consecutive answers of a track that differ; ``right`` the share of the boxes of true objects that are called what
 they are, ``stated`` the mean confidence of these answers; ``agreement`` that with the oracle alone in the same frames
 (per look, or for specialised runs per track). All answers are counted as they are (``min_confidence: 0``); in the
-columns with ``sure`` those below .85, which the recogniser's card has as its default, are ``unknown``: how often they
+columns with ``sure`` those below what the recogniser's card asks for are ``unknown``: how often they
 differ, how many are named, and how many of these rightly. ``node_s`` is the time that frames spent in the node,
 ``cpu_s`` the processor time of the whole process. Clips are shown once, and again and again for ten minutes, five
 frames a second.

@@ -21,7 +21,6 @@ from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array, Image
 from serving.preprocess import batch
-from specialization.shipped.familiarity import certain
 from specialization.shipped.recipes import RECIPES, Recipe
 from specialization.shipped.samples import cifar
 
@@ -65,8 +64,8 @@ def _shipped(recipe: Recipe, quick: bool) -> Case:
         drawn = gather(card, None)
         learnt = np.concatenate([learnt[: CALIBRATION // 2], drawn.calibration[: CALIBRATION // 2]])
         held_out = np.concatenate([held_out, drawn.pictures.items])
-    model = certain(read_weights(entry.path, card))  # the module has no doubts
-    return Case(card.name, model, fill(recipe.build(len(recipe.classes)), model), learnt, held_out)
+    model = read_weights(entry.path, card)
+    return Case(card.name, model, fill(recipe.build().fold(), model), learnt, held_out)
 
 
 def _resnet18_cifar() -> Case:

@@ -15,7 +15,7 @@ M = TypeVar("M", bound=nn.Module)
 
 
 def fill(module: M, model: onnx.ModelProto) -> M:
-    """Give a residual network the weights of its export; normalisations, which the export has folded, only add."""
+    """Give a network the weights of its export; normalisations, which the export has folded, only add."""
     graph = folded(model).graph
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     for node in graph.node:
@@ -26,7 +26,7 @@ def fill(module: M, model: onnx.ModelProto) -> M:
         target = module.get_submodule(place)
         assert isinstance(target, nn.Conv2d | nn.Linear)
         target.weight.data = kernel
-        if isinstance(target, nn.Linear):
+        if target.bias is not None:
             target.bias.data = bias
         else:
             _only_add(module.get_submodule(normalisation_of(place)), bias)

@@ -20,12 +20,12 @@ from operators.wire.schema import Attribute, Model
 from serving.catalogue.cards import ModelCard
 from serving.common.softmax import softmax
 from serving.common.tensors import Image
-from specialization.shipped.collect import DRAWN_SIZE
+from specialization.shipped.collect import DRAWN_SIZE, renamed
+from specialization.shipped.recipes import VEHICLE_TYPES
 
 DRAWN_SEED = 777_002
 """First seed of streets that no training, test or profile draws."""
 DRAWN = 420
-VEHICLES = frozenset({"bike", "car", "juggernaut", "minibus", "pickup", "truck", "vehicle"})
 NAMES = dict(zip(CLIPS, ("street level", "car park", "persons, bicycles, cars"), strict=True)) | {PHOTOS: "any view"}
 SAID_BY = Model(name="recogniser", version="1", tier="reference")
 
@@ -40,13 +40,14 @@ class View:
     looks: Sequence[Look] = ()
     """The looks that the pictures are, where they come from tracks."""
 
-    def targets(self, card: ModelCard) -> NDArray[np.intp]:
-        """The right class of each picture."""
-        return np.array([card.classes.index(_class_of(kind, card)) for kind in self.kinds], np.intp)
+    def targets(self, card: ModelCard, logits: NDArray[np.float32]) -> NDArray[np.intp]:
+        """The right class of each picture; where several may be right, the likeliest of them by the logits."""
+        allowed = [[card.classes.index(_class_of(part, card)) for part in kind.split("|")] for kind in self.kinds]
+        return np.array([max(each, key=row.__getitem__) for each, row in zip(allowed, logits, strict=True)], np.intp)
 
     def scored(self, card: ModelCard, logits: NDArray[np.float32]) -> Scored:
         """Logits beside the right classes."""
-        return Scored(logits, self.targets(card))
+        return Scored(logits, self.targets(card, logits))
 
 
 def labelled_views(margin: float) -> list[View]:
@@ -63,25 +64,25 @@ def labelled_views(margin: float) -> list[View]:
 
 def learnt_views() -> list[View]:
     """The photos' camera, of which other photos were learnt from, and drawn streets."""
-    photos = vehicle6.load(DATA / "images" / "vehicle6", "test")
-    above, kinds = street_crops(DRAWN_SEED, DRAWN, DRAWN_SIZE)
-    low, low_kinds = street_crops(DRAWN_SEED + 1, DRAWN, DRAWN_SIZE, "eye-level")
+    views = {
+        "photos of the camera learnt from": vehicle6.load(DATA / "images" / "vehicle6", "test"),
+        "drawn streets": list(zip(*street_crops(DRAWN_SEED, DRAWN, DRAWN_SIZE), strict=True)),
+        "drawn at eye level": list(zip(*street_crops(DRAWN_SEED + 1, DRAWN, DRAWN_SIZE, "eye-level"), strict=True)),
+    }
     return [
-        View("photos of the camera learnt from", [image for image, _ in photos], [kind for _, kind in photos]),
-        View("drawn streets", list(above), kinds),
-        View("drawn at eye level", list(low), low_kinds),
+        View(name, [image for image, _ in named], [kind for _, kind in renamed(named)]) for name, named in views.items()
     ]
 
 
 def per_look(view: View, card: ModelCard, logits: NDArray[np.float32]) -> Answers:
     """What is said of each picture."""
     rows = softmax(logits / card.temperature)
-    return Answers(rows.argmax(axis=1), rows.max(axis=1).astype(np.float64), view.targets(card), _other(card))
+    return Answers(rows.argmax(axis=1), rows.max(axis=1).astype(np.float64), view.targets(card, logits), _other(card))
 
 
 def pooled(view: View, card: ModelCard, logits: NDArray[np.float32], seconds: Mapping[str, float]) -> Answers:
     """What is said in the end of each track; ``seconds``: those of one frame, by clip."""
-    rows, targets = softmax(logits / card.temperature), view.targets(card)
+    rows, targets = softmax(logits / card.temperature), view.targets(card, logits)
     said, confidence, right = [], [], []
     tracks: dict[tuple[str, int], list[int]] = {}
     for place, look in enumerate(view.looks):
@@ -116,4 +117,4 @@ def _other(card: ModelCard) -> int:
 def _class_of(kind: str, card: ModelCard) -> str:
     if kind in card.classes:
         return kind
-    return "vehicle" if kind in VEHICLES and "vehicle" in card.classes else str(card.other_label)
+    return "vehicle" if kind in VEHICLE_TYPES and "vehicle" in card.classes else str(card.other_label)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.tracking_parts.recordings import BoxTuple
-from datasets.street import open_street
+from datasets.street import TYPES, open_street
 from datasets.street.__main__ import told
 from datasets.video import write_mp4
 
@@ -23,10 +23,10 @@ CLIPS = {
     "street level": "street-level.mp4",
 }
 FPS = 12
-OTHER_WORDS = {"person": "other"}
-"""What the recogniser calls things that the street calls by another word."""
-Truth = Sequence[Sequence[tuple[str, BoxTuple]]]
-"""By frame: the true objects' classes, in the recogniser's words, and boxes."""
+OTHER_WORDS = {**TYPES, "person": ("other",)}
+"""What the recogniser may call things that the street calls by another word."""
+Truth = Sequence[Sequence[tuple[Sequence[str], BoxTuple]]]
+"""By frame: what the true objects may be called, in the recogniser's words, and boxes."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,6 @@ def street(folder: Path, seed: int, light: str, duration_s: float) -> tuple[Path
     return video, truth
 
 
-def _true(one: Mapping[str, Any]) -> tuple[str, BoxTuple]:
+def _true(one: Mapping[str, Any]) -> tuple[Sequence[str], BoxTuple]:
     x_min, y_min, x_max, y_max = one["box"]
-    return OTHER_WORDS.get(one["label"], one["label"]), (x_min, y_min, x_max, y_max)
+    return OTHER_WORDS.get(one["label"], (one["label"],)), (x_min, y_min, x_max, y_max)

@@ -22,13 +22,20 @@ from serving.catalogue.cards import Accuracy, ImageInput, ModelCard, write_card
 from serving.catalogue.lookup import file_sha256
 from specialization.shipped.measure import accuracies, predictor
 from specialization.shipped.networks import SMALL_STEM
-from specialization.shipped.recipes import Stage
 from specialization.shipped.samples import Samples
 from specialization.shipped.training import Schedule, fit
 
 MODELS = Path(__file__).parent / "models"
 FILE = "model.onnx"
 TEST_SEED, TEST_PICTURES = 1_000_001, 3000
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of the training at one input size; small pictures first make it cheap (Howard, 2018)."""
+
+    side: int
+    schedule: Schedule
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from datasets.street.crops import street_crops
 from datasets.street.options import parse_options
 from datasets.street.scene import Scene, Seen
-from datasets.street.traffic import LABELS, OTHER, VEHICLES
+from datasets.street.traffic import LABELS, OTHER, TYPES, VEHICLES
 
-__all__ = ["LABELS", "OTHER", "VEHICLES", "StreetFrame", "StreetObject", "open_street", "street_crops"]
+__all__ = ["LABELS", "OTHER", "TYPES", "VEHICLES", "StreetFrame", "StreetObject", "open_street", "street_crops"]
 
 
 @dataclass(frozen=True)

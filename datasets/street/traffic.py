@@ -18,6 +18,12 @@ Rng = np.random.Generator
 VEHICLES = ("bike", "car", "juggernaut", "minibus", "pickup", "truck")
 OTHER = "other"
 LABELS = (*VEHICLES, "person", OTHER)
+TYPES: Mapping[str, tuple[str, ...]] = {
+    "bike": ("motorcycle", "bicycle"),
+    "juggernaut": ("truck",),
+    "minibus": ("van",),
+}
+"""What recognisers of vehicle types call those that have another word here."""
 DEFAULT_MIX: Mapping[str, float] = {
     "car": 5.0, "bike": 2.5, "minibus": 1.8, "pickup": 1.8, "truck": 1.8, "juggernaut": 1.3, "person": 4.0, OTHER: 0.8,
 }  # fmt: skip

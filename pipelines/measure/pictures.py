@@ -13,7 +13,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from datasets.street import VEHICLES, open_street, street_crops
+from datasets.street import TYPES, VEHICLES, open_street, street_crops
 from operators.capture.sources.images import is_image, natural_order
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
@@ -104,6 +104,9 @@ def _number(card: ModelCard, names: Sequence[str], name: str | None) -> int | No
         return None
     if name not in names and name in VEHICLES and "vehicle" in names:
         name = "vehicle"
+    types = set(TYPES.get(name, ())).intersection(names)
+    if name not in names and types:
+        return names.index(types.pop()) if len(types) == 1 else None  # what may be either has no right answer
     if name not in names and card.other_label is not None:
         name = card.other_label
     return names.index(name) if name in names else None

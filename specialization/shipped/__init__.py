@@ -1,7 +1,7 @@
 """The training of what ships, run by hand before a release: recognisers and their templates. Nothing at run time
 imports it.
 
-Read in this order: ``recipes``, ``samples``, ``collect``, ``augment``, ``networks``, ``training``,
-``familiarity``, ``doubt``, ``measure``, ``train_recognisers``, ``make_templates``,
+Read in this order: ``darknet``, ``recipes``, ``samples``, ``collect``, ``augment``, ``networks``, ``training``,
+``tuning``, ``measure``, ``train_recognisers``, ``familiarity``, ``make_templates``,
 ``draw_strangers``, ``colour``.
 """

@@ -15,8 +15,12 @@ MAX_SIDE = 128
 
 def augment(image: Image, rng: Generator) -> Image:
     """A changed copy, of another size; what it shows stays what it is."""
+    if rng.random() < 0.15:
+        image = _cut(image, rng)
     image = _move(image, rng)
     image = _recolour(image, rng)
+    if rng.random() < 0.15:
+        image = _darken(image, rng)
     if rng.random() < 0.15:
         image = _cover(image, rng)
     return degrade(image, rng)
@@ -30,13 +34,22 @@ def nudge(image: Image, rng: Generator) -> Image:
     return np.ascontiguousarray(cut[:, ::-1]) if rng.random() < 0.5 else cut
 
 
+def _cut(image: Image, rng: Generator) -> Image:
+    """Less of it: at a border of the frame, or behind one."""
+    height, width = image.shape[:2]
+    left, right, top, bottom = (rng.uniform(0.08, 0.35) * (rng.random() < 0.3) for _ in range(4))
+    rows = slice(int(top * height), max(int(top * height) + 4, int((1 - bottom) * height)))
+    columns = slice(int(left * width), max(int(left * width) + 4, int((1 - right) * width)))
+    return image[rows, columns]
+
+
 def _move(image: Image, rng: Generator) -> Image:
     """Turn, stretch, shift, mirror: a box that sits loosely or tightly, another angle, a view from above."""
     height, width = image.shape[:2]
     shrink = min(1.0, MAX_SIDE / max(height, width))
     out_w, out_h = max(8, round(width * shrink)), max(8, round(height * shrink))
-    angle = rng.uniform(-math.pi, math.pi) if rng.random() < 0.3 else rng.normal(0, math.radians(8))
-    zoom, aspect = math.exp(rng.uniform(-0.25, 0.25)), math.exp(rng.uniform(-0.25, 0.25))
+    angle = rng.uniform(-math.pi, math.pi) if rng.random() < 0.08 else rng.normal(0, math.radians(6))
+    zoom, aspect = math.exp(rng.uniform(-0.25, 0.2)), math.exp(rng.uniform(-0.15, 0.15))
     mirror = -1.0 if rng.random() < 0.5 else 1.0
     cos, sin = math.cos(angle), math.sin(angle)
     # Columns: where the picture's half axes land, in units of the output's half axes.
@@ -68,6 +81,15 @@ def _recolour(image: Image, rng: Generator) -> Image:
     return clipped
 
 
+def _darken(image: Image, rng: Generator) -> Image:
+    """Night: little light, of one colour, and a sensor that makes up for it."""
+    light = rng.uniform(0.5, 1.1, 3) * rng.uniform(0.3, 0.8)
+    bright = (image / 255.0) ** rng.uniform(1.0, 1.8) * 255
+    noise = rng.normal(0, rng.uniform(1, 8), (*image.shape[:2], 1))
+    dark: Image = np.clip(bright * light + rng.uniform(0, 25) + noise, 0, 255).astype(np.uint8)
+    return dark
+
+
 def _cover(image: Image, rng: Generator) -> Image:
     """Something stands in front."""
     height, width = image.shape[:2]
@@ -81,7 +103,7 @@ def _cover(image: Image, rng: Generator) -> Image:
 def degrade(image: Image, rng: Generator) -> Image:
     """Few pixels, soft focus, a moving object, noise, a codec."""
     if rng.random() < 0.5:
-        side = math.exp(rng.uniform(math.log(28), math.log(100)))
+        side = math.exp(rng.uniform(math.log(18), math.log(96)))
         scale = min(1.0, side / max(image.shape[:2]))
         size = tuple(max(4, round(length * scale)) for length in image.shape[1::-1])
         image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
@@ -93,6 +115,6 @@ def degrade(image: Image, rng: Generator) -> Image:
         noise = rng.normal(0, rng.uniform(2, 10), image.shape)
         image = np.clip(image + noise, 0, 255).astype(np.uint8)
     if rng.random() < 0.5:
-        _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(30, 95))])
+        _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(20, 95))])
         image = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
     return image

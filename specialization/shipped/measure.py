@@ -35,13 +35,14 @@ def predictor(models: Path, name: str, threads: int) -> Callable[[Sequence[Image
 def accuracies(
     dataset: str, split: str, samples: Samples, probabilities: NDArray[np.float32], classes: Sequence[str]
 ) -> list[Accuracy]:
-    """The share of right answers, and that of every class that occurs."""
-    truth, said = samples.targets.argmax(axis=1), probabilities.argmax(axis=1)
-    right = truth == said
+    """The share of right answers, and that of every name that occurs; one of several allowed names is right."""
+    said = probabilities.argmax(axis=1)
+    right = samples.targets[np.arange(len(said)), said] > 0
+    names = ["|".join(name for name, may in zip(classes, row, strict=True) if may) for row in samples.targets]
     figures = [("top-1", right)]
-    present = [number for number in range(len(classes)) if (truth == number).any()]
+    present = sorted(set(names), key=lambda name: classes.index(name.partition("|")[0]))
     if len(present) > 1:
-        figures += [(f"recall of {classes[number]}", right[truth == number]) for number in present]
+        figures += [(f"recall of {name}", right[[each == name for each in names]]) for name in present]
     return [
         Accuracy(dataset=dataset, split=split, metric=metric, value=round(float(hits.mean()), 4), n=len(hits))
         for metric, hits in figures

@@ -5,10 +5,9 @@ A name may be several, joined by ``|``, where a source cannot tell which of them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 import av
 import cv2
@@ -20,9 +19,12 @@ from serving.common.tensors import Image
 
 Named = tuple[Image, str]
 
-OTHER = "other"
-EMPTY: Mapping[str, str] = MappingProxyType({})
-CIFAR_NAMES = {"automobile": "car", "truck": "truck|juggernaut"}
+OTHER, PERSON = "other", "person"
+ROAD_VEHICLES = ("automobile", "truck")
+UPPER = (0.3, 0.45)
+"""Shares of the height of a rider's crop that show no wheel yet."""
+EDGE = 0.07
+"""Share of width and height in which a crop shows mostly ground."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,17 @@ class Samples:
     """Chance of being drawn; they sum to 1."""
 
     @classmethod
-    def of(cls, named: Iterable[Named], classes: Sequence[str], groups: Mapping[str, str] = EMPTY) -> Samples:
-        """``groups`` renames; names that are no class then count as ``other``."""
+    def of(cls, named: Iterable[Named], classes: Sequence[str], cameras: Sequence[str] = ()) -> Samples:
+        """Names that are no class count as ``other``; ``cameras``: that of each picture, where there are several."""
         images, targets = [], []
         for image, name in named:
             row = np.zeros(len(classes), np.float32)
-            for part in (groups.get(part, part) for part in name.split("|")):
+            for part in name.split("|"):
                 row[classes.index(part if part in classes else OTHER)] += 1
             images.append(image)
             targets.append(row / row.sum())
         table = np.array(targets, np.float32).reshape(-1, len(classes))
-        return cls(images, table, evenly(table))
+        return cls(images, table, evenly(table, cameras))
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[Samples, float]]) -> Samples:
@@ -61,18 +63,49 @@ class Samples:
         return len(self.images)
 
 
-def evenly(targets: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Chances by which every different target is drawn equally often."""
+def evenly(targets: NDArray[np.float32], cameras: Sequence[str] = ()) -> NDArray[np.float64]:
+    """Chances by which every different target is drawn equally often.
+
+    Within those of a target, a camera has its share by the root of what it shows: many pictures of few cameras are
+    less than they seem.
+    """
     if not len(targets):
         return np.zeros(0)
-    _, group, sizes = np.unique(targets, axis=0, return_inverse=True, return_counts=True)
-    chances: NDArray[np.float64] = 1.0 / (len(sizes) * sizes[group.reshape(-1)])
+    _, target = np.unique(targets, axis=0, return_inverse=True)
+    _, camera = np.unique(np.array(cameras or [""] * len(targets)), return_inverse=True)
+    pair = target.reshape(-1) * (camera.max() + 1) + camera
+    chances: NDArray[np.float64] = 1 / np.sqrt(np.bincount(pair)[pair])
+    chances /= np.bincount(target.reshape(-1), chances)[target.reshape(-1)]
+    chances /= chances.sum()
     return chances
 
 
 def corners(photos: Sequence[Named], count: int, rng: Generator) -> list[Named]:
     """Small pieces cut from the corners of vehicle photos: road, shadow, and bits of vehicle too small to name."""
     return [(_corner(photos[i][0], rng), OTHER) for i in rng.integers(0, len(photos), count)]
+
+
+def riders(crops: Sequence[Named], count: int, rng: Generator) -> list[Named]:
+    """Heads and shoulders of those who ride: persons as street cameras show them, and nothing that they ride on."""
+    found = []
+    for i in rng.integers(0, len(crops), count):
+        image = crops[i][0]
+        found.append((image[: max(4, int(rng.uniform(*UPPER) * image.shape[0]))], PERSON))
+    return found
+
+
+def ghosts(photos: Sequence[Named], count: int, rng: Generator) -> list[Named]:
+    """Photos of vehicles without the vehicle: the ground about it goes on across, as where one has been."""
+    return [(_ghost(photos[i][0]), OTHER) for i in rng.integers(0, len(photos), count)]
+
+
+def _ghost(image: Image) -> Image:
+    height, width = image.shape[:2]
+    inside = np.zeros((height, width), np.uint8)
+    top, left = max(2, int(EDGE * height)), max(2, int(EDGE * width))
+    inside[top : height - top, left : width - left] = 255
+    found: Image = cv2.inpaint(image, inside, 3, cv2.INPAINT_TELEA)
+    return found
 
 
 def _corner(image: Image, rng: Generator) -> Image:
@@ -83,15 +116,18 @@ def _corner(image: Image, rng: Generator) -> Image:
 
 
 def cifar(path: Path, per_class: int) -> list[Named]:
-    """The first pictures of every class of a CIFAR-10 archive (``jpeg``, ``offsets``, ``labels``, ``classes``)."""
+    """The first pictures of every class of a CIFAR-10 archive that is no vehicle of the road.
+
+    The archive has ``jpeg``, ``offsets``, ``labels`` and ``classes``.
+    """
     with np.load(path) as archive:
         jpeg, offsets, labels = archive["jpeg"], archive["offsets"], archive["labels"]
         classes = [str(name) for name in archive["classes"]]
     named = []
-    for number, name in enumerate(classes):
+    for number in (number for number, name in enumerate(classes) if name not in ROAD_VEHICLES):
         for i in np.flatnonzero(labels == number)[:per_class]:
             image = np.asarray(cv2.imdecode(jpeg[offsets[i] : offsets[i + 1]], cv2.IMREAD_COLOR), np.uint8)
-            named.append((image, CIFAR_NAMES.get(name, OTHER)))
+            named.append((image, OTHER))
     return named
 
 

@@ -1,4 +1,4 @@
-"""The training loop, one for all recognisers, and what it needs to know of a network's input."""
+"""The training of small networks from nothing, and what it needs to know of a network's input."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from serving.preprocess import batch
 from specialization.shipped.augment import augment
 from specialization.shipped.samples import Samples
 
-Teacher = Callable[[Sequence[Image]], NDArray[np.float32]]
-"""Pictures → probabilities, N × classes."""
 Change = Callable[[Image, Generator], Image]
 """How a picture is varied each time it is seen."""
 
@@ -49,7 +47,7 @@ def fit(
     optimiser = torch.optim.SGD(
         network.parameters(), schedule.rate, momentum=0.9, weight_decay=schedule.weight_decay, nesterov=True
     )
-    pace = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _pace(step / schedule.steps))
+    falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: pace(step / schedule.steps))
     network.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
     running = 0.0
     for step, (images, targets) in enumerate(_batches(samples, schedule, rng, change), start=1):
@@ -57,7 +55,7 @@ def fit(
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-        pace.step()
+        falling.step()
         running += loss.item()
         if step % schedule.report_every == 0:
             print(f"  step {step}/{schedule.steps}  loss {running / schedule.report_every:.3f}", flush=True)
@@ -69,7 +67,8 @@ def to_tensor(size: ImageInput, images: Sequence[Image]) -> Tensor:
     return torch.from_numpy(batch(size, images)[0]).to(memory_format=torch.channels_last)
 
 
-def _pace(progress: float) -> float:
+def pace(progress: float) -> float:
+    """The share of the rate at a share of the steps."""
     warm = 0.1
     if progress < warm:
         return progress / warm + 0.01
@@ -85,14 +84,3 @@ def _batches(
         targets = samples.targets[chosen]
         smoothed = targets * (1 - schedule.smoothing) + schedule.smoothing / targets.shape[1]
         yield [change(samples.images[i], rng) for i in chosen], smoothed.astype(np.float32)
-
-
-def taught(samples: Samples, count: int, teacher: Teacher, share: float, rng: Generator) -> Samples:
-    """Augmented samples whose targets are, by ``share``, what a teacher says of them (Hinton et al., 2015).
-
-    The teacher costs many times what its pupil does, so it answers once for each, and the pupil sees each many times.
-    """
-    chosen = rng.choice(len(samples), count, p=samples.chances)
-    images = [augment(samples.images[i], rng) for i in chosen]
-    targets = samples.targets[chosen] * (1 - share) + teacher(images) * share
-    return Samples(images, targets.astype(np.float32), np.full(count, 1 / count))

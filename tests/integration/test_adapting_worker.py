@@ -107,7 +107,7 @@ async def test_heads_of_an_adaptation_worker_answer_and_a_second_worker_gets_the
         async with working(wire):
             second = await until_specialised(camera, len(first))
     assert {answer.label for answer in (*first, *second) if answer.provenance == "specialised"} <= {
-        "bike", "car", "other", "unknown",
+        "bicycle", "car", "motorcycle", "other", "unknown",
     }  # fmt: skip
     assert [each.key for each in await wire.all_of(topics(wire).name("updates"))][:1] == [update.key]
 

@@ -83,7 +83,7 @@ async def test_heads_of_a_process_answer_for_what_dominates(
     assert len(answers) == camera.shown
     by_head = [answer for answer in answers[begun : begun + MORE] if answer.provenance == "specialised"]
     assert len(by_head) > MORE / 4
-    assert {answer.label for answer in by_head} <= {"bike", "car", "other", "unknown"}
+    assert {answer.label for answer in by_head} <= {"bicycle", "car", "motorcycle", "other", "unknown"}
     assert {answer.provenance for answer in answers[:BATCH]} == {"oracle"}
     last = [from_json(each.value, StreamPlan) for each in await wire.all_of(wire.topics.events)][-1]
     (told,) = last.nodes

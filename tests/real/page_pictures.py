@@ -42,7 +42,6 @@ nodes:
 """
 SHOTS = {
     "page-wall": ("#/", 1400, 1100, "light"),
-    "page-stream": ("#/stream/{stream}", 1400, 1180, "light"),
     "page-stream-dark": ("#/stream/{stream}", 1400, 1180, "dark"),
     "page-phone": ("#/", 390, 760, "light"),
 }

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from benchmarks.weg_parts.train_plates import MODELS
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
 from serving.engines.onnxruntime import OnnxRuntimeEngine, optimised_segments
@@ -54,7 +55,7 @@ def test_the_answers_are_bit_for_bit_those_of_the_whole(name: str) -> None:
 
 def test_what_is_handed_over_is_not_rearranged() -> None:
     """No segment but the first and the last puts data into the runtime's order, or back."""
-    model = shipped("vehicle-type")
+    model = onnx.load(MODELS / "plates" / "model.onnx")
     segments = optimised_segments(in_bytes(split(model, [point.tensor for point in cut_points(model)][2:8:2])))
     assert segments is not None
     nodes = [onnx.load_from_string(each).graph.node for each in segments]

@@ -10,14 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from datasets.street import street_crops
-from serving.catalogue.lookup import SHIPPED, Catalogue
-from serving.common.softmax import softmax
 from serving.graphs.factorise import factorised
 from serving.graphs.quantise import quantised
 from serving.graphs.segments import split
-from serving.preprocess import batch
-from specialization.shipped.collect import DRAWN_SIZE
 from specialization.shipped.familiarity import SCALE, SHRINKAGE, Familiarity, certain, doubting, features_of
 from tests.serving.graphs.onnx_graphs import classifier, pictures, run
 
@@ -99,15 +94,3 @@ def test_variants_doubt_the_same(small: tuple[onnx.ModelProto, onnx.ModelProto, 
         weights = {each.name: numpy_helper.to_array(each) for each in variant.graph.initializer}
         (name,) = kept
         np.testing.assert_array_equal(weights[name], kept[name])
-
-
-def test_the_type_that_ships_gives_fewer_certain_names_at_eye_level_and_the_same_answers() -> None:
-    entry = Catalogue([SHIPPED]).find("vehicle-type")
-    card, model = entry.card, onnx.load(entry.path)
-    images, _ = street_crops(778_001, 100, DRAWN_SIZE, "eye-level")
-    items = batch(card.input, list(images))[0]
-    other = card.classes.index("other")
-    found = [softmax(run(each, items) / card.temperature) for each in (certain(model), model)]
-    plain, doubtful = ((rows.argmax(axis=1) != other) & (rows.max(axis=1) >= card.min_confidence) for rows in found)
-    assert doubtful.sum() <= 0.8 * plain.sum()
-    np.testing.assert_array_equal(found[0].argmax(axis=1), found[1].argmax(axis=1))

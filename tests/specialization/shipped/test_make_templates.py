@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets import vehicle6
+from datasets import camera_crops, vehicle6
 from specialization.shipped import make_templates
 from specialization.shipped.make_templates import LOOKS, pictures
 
@@ -22,6 +22,7 @@ def test_only_photos_that_nobody_learns_from_or_measures_on(tmp_path: Path, monk
 
     monkeypatch.setattr(vehicle6, "ensure", lambda folder: folder)
     monkeypatch.setattr(vehicle6, "load", load)
+    monkeypatch.setattr(camera_crops, "read", lambda folder: [])
     monkeypatch.setattr(make_templates, "CORNERS", 6)
     monkeypatch.setattr(make_templates, "STREETS", 3)
     monkeypatch.setattr(

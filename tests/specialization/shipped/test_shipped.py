@@ -14,12 +14,12 @@ from datasets import vehicle6
 from datasets.street import street_crops
 from serving.catalogue.cards import Accuracy, ModelCard
 from serving.catalogue.lookup import SHIPPED, Catalogue, verify
-from specialization.shipped.collect import DRAWN_SIZE, UNSEEN_SEED
+from specialization.shipped.collect import DRAWN_SIZE, UNSEEN_SEED, renamed
 from specialization.shipped.measure import predictor
-from specialization.shipped.recipes import RECIPES, Recipe
+from specialization.shipped.recipes import RECIPES, VEHICLE_TYPES, VIEWS, Recipe
 from specialization.shipped.samples import Named, Samples
 
-NAMES = [recipe.name for recipe in RECIPES]
+NAMES = [*(recipe.name for recipe in RECIPES), "street-kind"]
 
 FLOORS = {
     ("vehicle-type", "vehicle6 photos"): 0.86,
@@ -44,11 +44,17 @@ def _accuracy(card: ModelCard, dataset: str) -> Accuracy:
 def _reached(name: str, named: list[Named]) -> tuple[float, int]:
     """The share of right answers, through the code that serves."""
     card = _card(name)
-    groups = next(recipe.groups for recipe in RECIPES if recipe.name == name)
-    samples = Samples.of(named, card.classes, groups)
+    samples = Samples.of(_called(card, renamed(named)), card.classes)
     probabilities = predictor(SHIPPED, name, threads=1)(samples.images)
-    right = probabilities.argmax(axis=1) == samples.targets.argmax(axis=1)
+    right = samples.targets[np.arange(len(named)), probabilities.argmax(axis=1)] > 0
     return float(right.mean()), len(right)
+
+
+def _called(card: ModelCard, named: list[Named]) -> list[Named]:
+    """All types are vehicles to a recogniser that tells these from persons."""
+    if "vehicle" not in card.classes:
+        return named
+    return [(image, "vehicle" if {*name.split("|")} <= {*VEHICLE_TYPES} else name) for image, name in named]
 
 
 def _not_worse(value: float, n: int, claimed: float) -> bool:
@@ -64,27 +70,21 @@ def test_cards_speak_of_these_weights(name: str) -> None:
     assert {figure.dataset for figure in entry.card.accuracy} >= {"vehicle6 photos", "drawn street crops"}
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=NAMES)
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_cards_say_how_far_they_can_be_trusted(recipe: Recipe) -> None:
     card = _card(recipe.name)
-    assert (card.views, card.temperature, card.min_confidence) == (
-        recipe.views,
-        recipe.temperature,
-        recipe.min_confidence,
-    )
-    assert "not at eye level" in card.views
+    assert (card.views, card.temperature, card.min_confidence) == (VIEWS, recipe.temperature, recipe.min_confidence)
     assert card.min_confidence >= 0.5
 
 
 def test_all_weights_together_are_small() -> None:
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*.onnx")) <= 40_000_000
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*.onnx")) <= 2_000_000
 
 
 def test_the_compact_one_is_much_cheaper() -> None:
     reference, compact = (_kernels(SHIPPED / name / "model.onnx") for name in ("vehicle-type", "vehicle-type-compact"))
-    assert compact * 20 <= reference
-    assert compact <= 500_000
-    assert _kernels(SHIPPED / "street-kind" / "model.onnx") <= 300_000
+    assert compact * 4 <= reference <= 500_000
+    assert _kernels(SHIPPED / "street-kind" / "model.onnx") <= 120_000
 
 
 def _kernels(path: Path) -> int:
@@ -108,7 +108,7 @@ def test_photos_never_learnt_are_recognised_as_well_as_the_card_says(name: str, 
 
 @pytest.fixture(scope="module")
 def drawn() -> list[tuple[np.ndarray, str]]:
-    images, labels = street_crops(UNSEEN_SEED, 100, DRAWN_SIZE)
+    images, labels = street_crops(UNSEEN_SEED, 240, DRAWN_SIZE)
     return list(zip(images, labels, strict=True))
 
 

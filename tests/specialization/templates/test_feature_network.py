@@ -7,8 +7,9 @@ import onnx
 import pytest
 from onnx import helper
 
+from benchmarks.weg_parts.train_plates import MODELS
 from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
 from serving.graphs.segments import all_cut_points
 from specialization.templates.feature_network import FEATURES, before_last_layer, early, feature_network
@@ -81,7 +82,7 @@ def test_the_batch_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.35])
 def test_the_deepest_cut_within_the_share_is_taken(share: float) -> None:
-    entry = Catalogue([SHIPPED]).find("vehicle-type")
+    entry = Catalogue([MODELS]).find("plates")
     model = read_weights(entry.path, entry.card)
     cut = early(model, share)
     assert cut.share <= share

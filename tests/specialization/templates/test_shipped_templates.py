@@ -50,7 +50,7 @@ def test_its_pictures_are_none_that_networks_learnt_from() -> None:
 def test_all_classes_are_in_its_store(template: StoredTemplate) -> None:
     counts = np.bincount(FeatureStore.open(template.directory).labels, minlength=len(template.labels))
     assert len(counts) == len(template.labels)
-    assert counts.min() >= 0.5 * counts.max()
+    assert counts.min() >= 100
 
 
 def test_its_rates_say_that_specialization_can_pay(template: StoredTemplate) -> None:
@@ -61,7 +61,7 @@ def test_its_rates_say_that_specialization_can_pay(template: StoredTemplate) -> 
     assert rates.a_out > 0.9
 
 
-@pytest.mark.parametrize("names", [("car", "bike"), ("car",), ("bike", "juggernaut", "minibus")])
+@pytest.mark.parametrize("names", [("car", "motorcycle"), ("car",), ("motorcycle", "truck", "van")])
 def test_heads_keep_their_tolerance_on_rows_they_never_saw(names: tuple[str, ...], template: StoredTemplate) -> None:
     store = FeatureStore.open(template.directory)
     classes = [template.labels.index(name) for name in names]

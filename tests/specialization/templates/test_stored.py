@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.weg_parts.train_plates import MODELS as PLATES
 from learning.store import write_store
-from serving.catalogue.lookup import SHIPPED as MODELS
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import BadInput, ModelError
 from serving.loading.opening import open_model
@@ -72,8 +72,8 @@ def test_the_catalogue_serves_feature_networks(template: StoredTemplate, oracle:
 
 
 def test_an_oracle_is_cut_early(tmp_path: Path) -> None:
-    made = derived(Catalogue([MODELS]).find("vehicle-type"), tmp_path / "templates")
-    assert (made.name, made.has_store) == ("vehicle-type-early20", False)
+    made = derived(Catalogue([PLATES]).find("plates"), tmp_path / "templates")
+    assert (made.name, made.has_store) == ("plates-early20", False)
     assert 0.15 < made.manifest.cost <= 0.2
     assert made.measured == ()
     assert made.is_early
@@ -81,7 +81,7 @@ def test_an_oracle_is_cut_early(tmp_path: Path) -> None:
     assert made.at(0.05, 0.1, 0.9).passed == 0.9
     assert made.at(0.05, 0.1).rates(1) == Rates(0, 1, 1), "nobody knows how its heads do"
     pixels = np.zeros((2, 3, 96, 96), np.float32)
-    assert open_model(feature_entry(made.directory), 1).run(pixels)[0].shape == (2, 9 * 64)
+    assert open_model(feature_entry(made.directory), 1).run(pixels)[0].shape == (2, 9 * 32)
 
 
 def test_an_oracle_too_small_to_be_cut_early_is_named(oracle: Entry, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_node_with_caches_is_adapted_for_its_oracle() -> None:
     found = adapted(compile_dag(query(False, caches=True)), known, template_dirs())
     card = known.find("vehicle-type").card
     assert found.templates == {}
-    assert found.oracles == {"type": CachedOracle("vehicle-type", card.identity, Labels(card.classes).digest, 7)}
+    assert found.oracles == {"type": CachedOracle("vehicle-type", card.identity, Labels(card.classes).digest, 8)}
     assert adapted(compile_dag(query(True)), known, template_dirs()).oracles == {}
 
 
