@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import cv2
-import pytest
 
 from cache_adapt.audit.state import Rule
 from learning.purse import unlimited
@@ -28,16 +27,15 @@ from specialization.trainer.trainer import ThreadSpecializer
 from tests.pipelines.measure.alike import build_quickly, silent, slow, write_pictures
 
 KNOWN = Catalogue([SHIPPED])
-ENTRY = KNOWN.find("street-kind")
+ENTRY = KNOWN.find("vehicle-type-compact")
 TARGET = 0.6
 MOST, WANTED = 600, 40
 """Frames that are shown at most; early answers after which no more are."""
 
 
-@pytest.mark.xfail(reason="caches that are built quickly for the smallest network agree too seldom to answer")
 async def test_early_answers_are_compared_with_what_the_oracle_itself_says_in_the_same_run(tmp_path, monkeypatch):
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
-    build_quickly(monkeypatch)
+    build_quickly(monkeypatch, steps=400)
     slow(monkeypatch, 2.0)
     (tmp_path / "album").mkdir()
     album = write_pictures(tmp_path / "album")
