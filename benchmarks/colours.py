@@ -1,7 +1,7 @@
-"""What ``vehicle-colour`` says of 200 crops of street cameras, which a person has read before.
+"""What ``vehicle-colour`` says of 200 crops of street cameras, which were read by eye before.
 
 
-``specialization/shipped/colour/judged.csv`` has what the person read; nothing was learnt from these crops. A row is one
+``specialization/shipped/colour/judged.csv`` has what was read; nothing was learnt from these crops. A row is one
 who answers, in one light, on a part of the crops:
 
 ``named``         share of the crops with a colour that are named

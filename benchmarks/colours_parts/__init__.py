@@ -1,1 +1,1 @@
-"""The parts of ``benchmarks.colours``: the sheet of crops that a person has read."""
+"""The parts of ``benchmarks.colours``: the sheet of crops that were read by eye."""

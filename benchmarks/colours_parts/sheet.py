@@ -1,6 +1,6 @@
-"""The crops that a person has read, and a picture of all of them: ``python -m benchmarks.colours_parts.sheet``.
+"""The crops that were read by eye, and a picture of all of them: ``python -m benchmarks.colours_parts.sheet``.
 
-Under each crop is what the person read and, where it is not the same, what the network says; ``?``: no colour. A green
+Under each crop is what was read and, where it is not the same, what the network says; ``?``: no colour. A green
 frame: both say the same colour; a red one: another.
 """
 
@@ -25,7 +25,7 @@ GREEN, RED, DARK = (60, 170, 60), (40, 40, 220), (60, 60, 60)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A crop with what a person read: a colour, or ``unsure``."""
+    """A crop with what was read: a colour, or ``unsure``."""
 
     image: Image
     camera: str
