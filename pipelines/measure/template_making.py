@@ -33,13 +33,18 @@ class Wanted:
 
 
 def make(oracle: Entry, compacts: Sequence[Entry], wanted: Wanted, report: OnProgress) -> list[StoredTemplate]:
-    """Templates of compact networks and of the oracle cut early, with stores and rates.
+    """Templates of compact networks, and of the oracle cut early where that is possible, with stores and rates.
 
     ModelError for networks that cannot be cut or opened, BadInput for pictures that cannot be used, TooFewSamples for
     too few.
     """
     directory, shown = wanted.directory, wanted.shown
-    templates = [*(compact(oracle, each, directory) for each in compacts), derived(oracle, directory)]
+    templates = [compact(oracle, each, directory) for each in compacts]
+    try:
+        templates.append(derived(oracle, directory))
+    except ModelError:  # some networks have no place to cut them early
+        if not templates:
+            raise
     stale = [
         each for each in templates if wanted.again or each.manifest.data_sha256 != shown.sha256 or not _whole(each)
     ]

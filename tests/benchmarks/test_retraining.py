@@ -15,7 +15,7 @@ from specialization.trainer.job import train
 
 def test_windows_are_as_long_and_as_wide_as_they_say_and_heads_of_them_are_of_use(tmp_path: Path) -> None:
     narrow, mixed, wide = windows(tmp_path, [500])
-    assert [row(case, [0.2, 0.3, 0.9])["dims"] for case in (narrow, mixed, wide)] == [88, 88, WIDE]
+    assert [row(case, [0.2, 0.3, 0.9])["dims"] for case in (narrow, mixed, wide)] == [192, 192, WIDE]
     assert [len(job.classes) for job in narrow.jobs()] == list(HEADS)
     for case in (narrow, mixed, wide):
         assert train(case.jobs()[0]).rates.a_in > 0.5

@@ -53,7 +53,7 @@ def test_only_boxes_of_true_objects_are_right_or_wrong() -> None:
 
 
 def test_an_unsure_answer_is_unknown() -> None:
-    sure, unsure = answer(0), Answer(0, 0, 1, BOX, "car", 0.79, True)
+    sure, unsure = answer(0), Answer(0, 0, 1, BOX, "car", 0.69, True)
     assert accepted(sure) is sure
     assert accepted(unsure).label == "unknown"
 

@@ -86,7 +86,7 @@ class Page:
             raise web.HTTPNotFound
         found = self.board.thumbnail(request.query.get("stream", ""), int(number))
         if found is None:
-            raise web.HTTPNotFound
+            return web.Response(status=204)  # it has left the list since the page heard of it: no error there
         return web.Response(body=found, content_type="image/jpeg")
 
 
