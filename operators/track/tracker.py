@@ -71,9 +71,11 @@ class _Seen:
 class KalmanTracker:
     """``operators.track.operator.Tracker`` by constant-velocity Kalman filters and assignment of least cost."""
 
-    def __init__(self, settings: TrackSettings) -> None:
+    def __init__(self, settings: TrackSettings, first: int = 0) -> None:
+        """``first``: the number of its first track."""
         self._settings = settings
-        self._next = 0
+        self.next = first
+        """The number of the next track."""
         self._last_step_s = 0.0
         self._motion = begin(np.empty((0, 4)))
         self._numbers = np.empty(0, np.int64)
@@ -206,8 +208,8 @@ class KalmanTracker:
         fresh = np.flatnonzero(owners < 0)
         owners[fresh] = len(self._numbers) + np.arange(len(fresh))
         self._motion = self._motion.joined(begin(seen.shapes[fresh]))
-        self._numbers = np.append(self._numbers, self._next + np.arange(len(fresh)))
-        self._next += len(fresh)
+        self._numbers = np.append(self._numbers, self.next + np.arange(len(fresh)))
+        self.next += len(fresh)
         self._labels = np.append(self._labels, seen.labels[fresh])
         self._seen_s, self._unseen_s, self._carried_s = (
             np.append(times, np.zeros(len(fresh))) for times in (self._seen_s, self._unseen_s, self._carried_s)

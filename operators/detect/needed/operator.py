@@ -180,7 +180,7 @@ class DetectWhenNeeded:
         if stream.account.frame(self._detection_s(stream)):
             where = f"stream {frame.stream}, node {self.node}"
             log.info("%s: the detector runs on every frame: %s", where, stream.account.why_not())
-            stream.view = StreamView(frame.run)
+            stream.view = stream.view.anew()
 
     def _may_skip(self, stream: _Stream, call: Call) -> bool:
         if call.plan.past is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 
 from operators.detect.needed.carried import boxes_of, centred, identify, shifted
 from operators.detect.needed.changes import Cells, changed_cells, covered_cells
@@ -27,6 +27,8 @@ class StreamView:
     """
 
     run: str
+    first: InitVar[int] = 0
+    """The number of the first object that it follows."""
     when: When = field(default_factory=When)
     regions: list[Region] = field(default_factory=list)
     """What the detector found, moved to where it lies on the latest frame."""
@@ -34,7 +36,7 @@ class StreamView:
     """Frames of a window, by ``seq``."""
     step_s: float = 0.0
     """Media time from the frame before to the latest one."""
-    _tracker: KalmanTracker = field(default_factory=lambda: KalmanTracker(TrackSettings()))
+    _tracker: KalmanTracker = field(init=False)
     """Follows what the detector finds."""
     _tracked_s: float = 0.0
     """When it found something, or nothing, for the last time."""
@@ -44,6 +46,13 @@ class StreamView:
     _before: Image | None = None
     _latest: Image | None = None
     _seen: Seen | None = None
+
+    def __post_init__(self, first: int) -> None:
+        self._tracker = KalmanTracker(TrackSettings(), first)
+
+    def anew(self) -> StreamView:
+        """One that knows nothing of the stream, and gives no object a number that was given before."""
+        return StreamView(self.run, self._tracker.next)
 
     def look(self, frame: Frame, every: int, patient: bool = False) -> Reason | None:
         """Take a frame; returns why the detector must run on it. Where it need not, ``regions`` lie as they do now.

@@ -13,8 +13,9 @@ import pytest
 from datasets.street import StreetFrame, open_street
 from operators.base import Call, Operator
 from operators.detect.needed.operator import DetectWhenNeeded, Terms
+from operators.detect.needed.stream import StreamView
 from operators.frames.frame import Box, Frame, Region
-from operators.testing.builders import call, make_frame
+from operators.testing.builders import call, make_frame, make_region
 from operators.testing.engine import FakeEngine
 from operators.track.operator import Track
 from tests.operators.detect.needed.test_look_ahead import Behind
@@ -72,6 +73,17 @@ def overlap(box: Box, place: Place) -> float:
     down = min(box.y_max, place[3]) - max(box.y_min, place[1])
     both = max(0.0, across) * max(0.0, down)
     return both / (box.area + (place[2] - place[0]) * (place[3] - place[1]) - both)
+
+
+def test_a_view_that_begins_anew_gives_no_number_twice() -> None:
+    view, numbers = StreamView("run-1"), []
+    for seq in range(3):
+        found = [make_region(x=0.1 + 0.3 * seq)]
+        view.look(frames()[seq], 1)
+        view.found(found)
+        numbers.append(found[0].identity)
+        view = view.anew()
+    assert numbers == [0, 1, 2]
 
 
 @pytest.mark.parametrize("most", [0, 100], ids=["live", "look-ahead"])
