@@ -15,6 +15,7 @@ import pytest
 from cache_adapt.caches.store import BuiltCaches
 from datasets import vehicle6
 from learning.purse import unlimited
+from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Box, Frame, Region
 from operators.wire.schema import Attribute, Result, from_json
 from pipelines.environment import catalogue
@@ -61,6 +62,7 @@ def every_look_is_sampled_whatever_it_costs(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("operators.recognise.cached.sampled_engine.EVERY", 1)
     monkeypatch.setattr("operators.recognise.account.outlook.LEAST_ORACLE_S", 0.0)
     monkeypatch.setattr("pipelines.assembly.chains.Purse", lambda used_s: unlimited())
+    monkeypatch.setattr(UnitCosts, "network_s", lambda costs, model: 0.05)
 
 
 def mosaics(data_dir: Path) -> list[Image]:

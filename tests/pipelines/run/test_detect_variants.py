@@ -118,8 +118,9 @@ async def test_a_variant_whose_file_vanishes_while_frames_come_gives_way_to_the_
 
 @pytest.mark.parametrize(("when", "fps"), [("always", 0.5), ("needed", 4.0)])
 def test_a_run_plans_its_detector_and_says_why(
-    tmp_path: Path, models: Catalogue, data_dir: Path, when: str, fps: float
+    tmp_path: Path, models: Catalogue, data_dir: Path, when: str, fps: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("operators.detect.needed.account.FIRST_CREDIT", 1000.0)  # whether it pays is another matter
     out, report = tmp_path / "out.jsonl", tmp_path / "report.json"
     query = wanted(data_dir / "videos" / CLIP, fps, nodes=[DETECT | {"when": when}, TRACK])
     run_query(compiled(query, models), Outputs(str(out), report=report))
