@@ -26,7 +26,7 @@ from serving.scheduling.urgency import BACKGROUND
 
 AUDIT = FrameId("audit", "", 0)
 PIXELS = (np.ndarray, Planes)
-Told = Callable[["Audited"], None]
+Told = Callable[["FrameAudit"], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ class _Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class FrameAudit:
     """What an audit has found."""
 
     now: Sequence[Region]
@@ -74,7 +74,7 @@ class Audits:
         """``sure``: the confidence from which an object counts wherever it is missing."""
         self._node, self._detector, self._model, self._sure = node, detector, model, sure
         self._observer = observer
-        self._backlog: Backlog[_Skipped, Audited] = Backlog(self._run, "skipped frames cannot be audited")
+        self._backlog: Backlog[_Skipped, FrameAudit] = Backlog(self._run, "skipped frames cannot be audited")
 
     @property
     def has_room(self) -> bool:
@@ -100,22 +100,22 @@ class Audits:
         """Finish waiting audits within the time, and give up the rest."""
         await self._backlog.close(within_s)
 
-    async def _run(self, skipped: _Skipped) -> Audited:
+    async def _run(self, skipped: _Skipped) -> FrameAudit:
         """The deficit: the detector's agreement with itself one frame earlier, less that of the published regions."""
         now, earlier = await self._detect(skipped.pixels), skipped.before
         agreed = agreement(now, skipped.published, self._sure)
         if agreed == 1.0:
-            return Audited(now, 0.0, 1)
+            return FrameAudit(now, 0.0, 1)
         runs = 1
         if isinstance(earlier, PIXELS):
             earlier, runs = await self._detect(earlier), 2
-        return Audited(now, max(0.0, same_counts(earlier, now, self._sure) - agreed), runs)
+        return FrameAudit(now, max(0.0, same_counts(earlier, now, self._sure) - agreed), runs)
 
     async def _detect(self, picture: Pixels) -> list[Region]:
         frame = frame_of(AUDIT, picture)
         return await self._detector.process(frame, (), Call(Decision(self._model), BACKGROUND))
 
-    def _tell(self, skipped: _Skipped, tell: Told, seen: Audited) -> None:
+    def _tell(self, skipped: _Skipped, tell: Told, seen: FrameAudit) -> None:
         tell(seen)
         if seen.deficit > 0:
             self._observer.audit_disagreed(self._disagreement(skipped, seen.now), bgr(skipped.pixels))

@@ -17,7 +17,7 @@ from operators.base import Call, Handles, Operator, make_ready
 from operators.detect.needed import snapshot
 from operators.detect.needed.account import Account, Tally
 from operators.detect.needed.ahead import LookAhead
-from operators.detect.needed.audits import Audited, Audits, Before
+from operators.detect.needed.audits import Audits, Before, FrameAudit
 from operators.detect.needed.carried import aged
 from operators.detect.needed.identities import Detected, Gap, Gaps
 from operators.detect.needed.pace import PROBATION_RATE, Pace
@@ -241,7 +241,7 @@ def _timed(tally: Tally, look: Callable[[], Reason | None]) -> Reason | None:
     return why
 
 
-def _tell(stream: _Stream, every: int, weight: float, gap: Gap, media_time_s: float, audited: Audited) -> None:
+def _tell(stream: _Stream, every: int, weight: float, gap: Gap, media_time_s: float, audited: FrameAudit) -> None:
     stream.tally.audits += 1
     stream.tally.audit_runs += audited.runs
     stream.pace.tell(every, weight, audited.deficit)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.audits import Audited, Audits, Before
+from operators.detect.needed.audits import Audits, Before, FrameAudit
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import make_frame
 from tests.pipelines.run.recording import Recording
@@ -50,7 +50,7 @@ def bright(level: int) -> Frame:
 async def test_the_frame_before_is_detected_on_where_it_matters_and_was_not_before(
     found: list[Region] | None, published: list[Box], seen: list[int], deficit: float
 ) -> None:
-    detector, told = Counter(), list[Audited]()
+    detector, told = Counter(), list[FrameAudit]()
     heard = Recording()
     audits = Audits("find", detector, "finder", 0.5, heard)
     audits.hold(Before(bright(1).image, found), bright(2), [thing(box) for box in published], told.append)
