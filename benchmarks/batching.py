@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import harness
+from benchmarks.batching_parts.baselines import EarliestFirst, MaximalWindow, SlidingWindow
 from benchmarks.batching_parts.simulation import Ask, Run, simulate
 from datasets.request_times import poisson, uniform
 from serving.scheduling.arrivals import Arrivals
-from serving.scheduling.baselines import EarliestFirst, MaximalWindow, SlidingWindow
 from serving.scheduling.batching import Decision, Policy
 from serving.scheduling.look_ahead import LookAhead
 from serving.scheduling.waiting_line import Latency, R

@@ -14,21 +14,13 @@ from functools import partial
 from statistics import mean, median
 from typing import Any
 
+from benchmarks.eviction_parts.baselines import GDSF, LRU, CremeBrulee, Popularity, Random
+from benchmarks.eviction_parts.clairvoyant import BeladyMIN, CremeBruleeOracle
 from benchmarks.eviction_parts.measured import Measured, read
 from benchmarks.eviction_parts.simulate import Delay, Workload, simulate, workload
 from benchmarks.harness import Outcome, Row, run
 from datasets.requests import CORRELATIONS, Correlation
-from serving.loading.eviction import (
-    GDSF,
-    LRU,
-    BeladyMIN,
-    CremeBrulee,
-    CremeBruleeOracle,
-    EvictionPolicy,
-    Popularity,
-    Random,
-    default,
-)
+from serving.loading.eviction import EvictionPolicy, Forecast
 
 POLICIES: dict[str, Callable[[Sequence[str]], EvictionPolicy]] = {
     "random": lambda _: Random(random.Random(0)),
@@ -36,7 +28,7 @@ POLICIES: dict[str, Callable[[Sequence[str]], EvictionPolicy]] = {
     "popularity": lambda _: Popularity(),
     "gdsf": lambda _: GDSF(),
     "cremebrulee": lambda _: CremeBrulee(),
-    "default": lambda _: default(),
+    "default": lambda _: Forecast(),
     "belady_min": BeladyMIN,
     "cremebrulee_oracle": CremeBruleeOracle,
 }
@@ -112,7 +104,7 @@ def _extremes(points: Points, how: Correlation) -> tuple[float, float]:
 
 def eviction_s(models: int) -> float:
     """Seconds that the default policy takes to choose among so many resident models; median of many choices."""
-    policy = default()
+    policy = Forecast()
     names = [f"model {number:04d}" for number in range(models)]
     for now, name in enumerate(names):
         policy.requested(name, float(now))

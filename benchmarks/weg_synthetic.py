@@ -17,12 +17,12 @@ import numpy as np
 from benchmarks.harness import Outcome, run
 from benchmarks.weg_parts.paper import OBJECTS_PER_S
 from benchmarks.weg_parts.plot import draw
+from benchmarks.weg_parts.printed import Printed
 from benchmarks.weg_parts.settings import Setting, settings
 from benchmarks.weg_parts.simulate import Account, World, simulate
 from specialization.rates import Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Rules, Weg
-from specialization.weg.printed import Printed
 
 SEEDS, QUICK_SEEDS = 5, 1
 """Streams per setting; the paper averages over 5."""

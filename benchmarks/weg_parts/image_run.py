@@ -16,10 +16,10 @@ from time import process_time
 from numpy.random import Generator
 
 from benchmarks.weg_parts.image_sets import Image, ImageSet, Look
+from benchmarks.weg_parts.printed import next_action
 from serving.errors import SluiceError
 from specialization.heads.head import OTHER, SpecialisedHead
 from specialization.weg.algorithm import Weg
-from specialization.weg.printed import next_action
 from specialization.weg.state import Head
 
 BLOCK = 20

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from benchmarks.weg_parts.printed import next_action
 from datasets.streams import ClassStream
 from specialization.rates import Rates, Template
 from specialization.weg.algorithm import Weg
-from specialization.weg.printed import next_action
 from specialization.weg.state import Head
 
 BLOCK = 1 << 14

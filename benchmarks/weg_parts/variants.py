@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import msgspec
 
+from benchmarks.weg_parts.printed import Printed, share
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Evidence, Rules
 from specialization.weg.candidates import Templates
 from specialization.weg.config import WegConfig
-from specialization.weg.printed import Printed, share
 from specialization.weg.state import WegState
 
 WHOLE = "whole"

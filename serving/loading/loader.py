@@ -13,8 +13,8 @@ from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.threads import ThreadTime
 from serving.engines.groups import Group
 from serving.errors import OutOfService, SluiceError
-from serving.loading import eviction
 from serving.loading.bounds import NetworkBounds
+from serving.loading.eviction import Forecast
 from serving.loading.opening import partners
 from serving.loading.residency import UNBOUNDED, NoRoom, Residency, TooLarge
 from serving.scheduling.device import Device
@@ -41,7 +41,7 @@ class Loader:
         self.device, self._clock = Device(bounds.time, self._overran, clock, observer), clock
         self._observer = observer
         self._bounds, self._opener = bounds, opener
-        self._residency = Residency(bounds.memory_bytes or UNBOUNDED, eviction.default())
+        self._residency = Residency(bounds.memory_bytes or UNBOUNDED, Forecast())
         self._members: dict[str, Members] = {}
         self._sessions: dict[str, Session] = {}
         """By key, of the loaded groups."""

@@ -2,5 +2,5 @@
 thread that carries them out.
 
 Read in this order: ``requests``, ``urgency``, ``arrivals``, ``waiting_line``, ``latency``, ``rehearsal``, ``batching``,
-``look_ahead``, ``baselines``, ``duty_cycle``, ``schedule``, ``device``, ``monitor``, ``health``, ``processor_meter``.
+``look_ahead``, ``duty_cycle``, ``schedule``, ``device``, ``monitor``, ``health``, ``processor_meter``.
 """

@@ -20,8 +20,8 @@ from benchmarks.batching import (
     row,
     serve,
 )
+from benchmarks.batching_parts.baselines import EarliestFirst, SlidingWindow
 from benchmarks.batching_parts.simulation import Ask, Run, simulate
-from serving.scheduling.baselines import EarliestFirst, SlidingWindow
 
 
 def asks_of(load: float, seed: int, duration_s: float = 8.0) -> list[Ask]:

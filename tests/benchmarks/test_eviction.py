@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.eviction import POLICIES, RIVALS, headline
+from benchmarks.eviction_parts.baselines import LRU
 from benchmarks.eviction_parts.measured import Measured, read
 from benchmarks.eviction_parts.simulate import Workload, simulate, workload
 from datasets.requests import CORRELATIONS, Correlation
-from serving.loading.eviction import LRU, default
+from serving.loading.eviction import Forecast
 
 SMALL = Measured("small", 1, 1, 2.0)
 LARGE = Measured("large", 3, 3, 5.0)
@@ -46,7 +47,7 @@ def test_the_default_is_as_good_as_the_best_of_its_rivals(how: Correlation, drif
     work = workload(read(), how, drift, seed=7, minutes=40)
     budget_bytes = round(0.4 * work.total_bytes)
     best = min(simulate(work, budget_bytes, POLICIES[name](work.requests)).load_s for name in RIVALS)
-    assert simulate(work, budget_bytes, default()).load_s <= 1.01 * best
+    assert simulate(work, budget_bytes, Forecast()).load_s <= 1.01 * best
 
 
 @pytest.mark.parametrize("how", CORRELATIONS)

@@ -5,8 +5,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from benchmarks.eviction_parts.baselines import LRU
 from serving.errors import ModelError
-from serving.loading.eviction import LRU, default
+from serving.loading.eviction import Forecast
 from serving.loading.residency import MIB, UNBOUNDED, NoRoom, Residency
 
 BUDGET = 100
@@ -176,7 +177,7 @@ class Books(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.residency = Residency(BUDGET, default())
+        self.residency = Residency(BUDGET, Forecast())
         self.open: dict[str, int] = {}
         self.loading: set[str] = set()
         self.pinned: list[str] = []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.scheduling.baselines import EarliestFirst, MaximalWindow, SlidingWindow
+from benchmarks.batching_parts.baselines import EarliestFirst, MaximalWindow, SlidingWindow
 from serving.scheduling.batching import Policy
 from serving.scheduling.look_ahead import LookAhead
 from tests.serving.scheduling.queues import ONE_S_EACH, Ask, affine, deadlines, droppable, queues, served_in_time

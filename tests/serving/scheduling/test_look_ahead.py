@@ -5,7 +5,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serving.scheduling.baselines import EarliestFirst
+from benchmarks.batching_parts.baselines import EarliestFirst
 from serving.scheduling.look_ahead import CALM, WINDOWS, LookAhead, first_windows
 from serving.scheduling.waiting_line import Latency, Line, line_up
 from tests.serving.scheduling.queues import ONE_S_EACH, Ask, affine, most_in_time, served_in_time

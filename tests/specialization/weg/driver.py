@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks.weg_parts.printed import Printed, next_action
 from specialization.rates import Rates, Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Rules, Weg
 from specialization.weg.config import WegConfig
-from specialization.weg.printed import Printed, next_action
 
 GOOD = Rates(0.88, 0.08, 0.9)
 COMPACT = Template("compact", 0.15, {1: Rates(0.95, 0.04, 0.95), 5: GOOD, 15: Rates(0.8, 0.12, 0.88)})

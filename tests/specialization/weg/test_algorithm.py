@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from benchmarks.weg_parts.printed import Action, Printed, next_action
 from specialization.rates import Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
-from specialization.weg.printed import Action, Printed, next_action
 from specialization.weg.state import WegState
 from tests.specialization.weg.driver import (
     ALL_RULES,

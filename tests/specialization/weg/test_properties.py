@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.weg_parts.compact import Compact
+from benchmarks.weg_parts.printed import next_action
 from benchmarks.weg_parts.simulate import Account, World, one_object, simulate
 from datasets.streams import ClassStream, Phase, changing, generate, in_runs
 from specialization.rates import Rates, Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
 from specialization.weg.config import WegConfig
-from specialization.weg.printed import next_action
 from specialization.weg.state import WegState
 from tests.specialization.weg.driver import COMPACT, CONFIG, weg
 

@@ -7,8 +7,8 @@ import random
 from collections import Counter
 from collections.abc import Container, Iterator
 
+from benchmarks.eviction_parts.ranked import Ranked
 from serving.loading.eviction.policy import eviction_set
-from serving.loading.eviction.ranked import Ranked
 
 
 class LRU(Ranked):

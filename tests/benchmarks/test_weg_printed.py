@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from benchmarks.weg_parts.printed import Printed
 from specialization.rates import Rates, Template
 from specialization.weg.algorithm import Weg
 from specialization.weg.config import WegConfig
-from specialization.weg.printed import Printed
 from tests.specialization.weg.driver import COMPACT, CONFIG, specialised, tell_cascade, tell_oracle, weg
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from serving.loading.eviction.ranked import Ranked
+from benchmarks.eviction_parts.ranked import Ranked
 from serving.loading.eviction.scored import Scored, doubled
 from serving.loading.eviction.shares import FIRST_ROWS, Floats, Rows
 

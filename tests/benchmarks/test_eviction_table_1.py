@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from serving.loading.eviction import BeladyMIN, CremeBruleeOracle, EvictionPolicy
+from benchmarks.eviction_parts.clairvoyant import BeladyMIN, CremeBruleeOracle
+from serving.loading.eviction import EvictionPolicy
 
 REQUESTS = list("01210210202102")
 ROOM = 2
