@@ -237,7 +237,7 @@ SAID = {
         f"`--stalled-after` ({liveness.STALLED_AFTER_S:.0f} s)",
         f"| {COUNTS[liveness.RESTARTS]} times in a row |",
         f"A worker in which {COUNTS[abandoned.MOST]} networks never returned exits with 1",
-        f"that becomes larger than {mib(MAX_SET_BYTES)}) is logged",
+        f"that becomes larger than {mib(MAX_SET_BYTES)}) is skipped",
         f"goes on delivering for {capture_all.FLUSH_S:.0f} s",
         f"(`publish.topics.frames.partitions`, default {FRAMES.partitions})",
         f"A worker that dies is noticed after {app.SESSION_TIMEOUT_S:.0f} s",

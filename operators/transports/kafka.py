@@ -8,7 +8,7 @@ Stock Faust runs at half speed with gaps of a second when its buffers fill, for 
 3. aiokafka has one fetch in flight per broker, and one that holds only idle partitions keeps the busy ones waiting for
    ``fetch_max_wait_ms``, set to 1500 by Faust. Here it is 50.
 
-A record that cannot be read does not stall it either: see ``record_sets``.
+A batch that cannot be read does not stall it either: see ``record_sets``.
 
 Stock Faust may also lose messages where a rebalance begins before the last is over: it reads on in between, drops what
 it reads, and does not go back in partitions that were never committed: see ``resume_flow``, ``seek_to_committed``.
@@ -26,11 +26,9 @@ from aiokafka.structs import OffsetAndMetadata
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
-from operators.transports.fetch_log import FetchLog
 from operators.transports.fetch_state import FetchState
-from operators.transports.fetches import watch_fetches
+from operators.transports.fetches import FetchLog, watch_fetches
 from operators.transports.partition_lost import PartitionLost
-from operators.transports.unreadable_log import UnreadableLog
 from operators.transports.waits import CheapWaits
 
 log = logging.getLogger(__name__)
@@ -119,7 +117,7 @@ class Consumer(CheapWaits, driver.Consumer):
     """Waits for room instead of sleeping, and polls briefly while some partitions have no room."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self.fetches = FetchLog(UnreadableLog())
+        self.fetches = FetchLog()
         super().__init__(*args, **options)
         self._room = asyncio.Event()
         self._handed: dict[TP, tuple[int, int]] = {}

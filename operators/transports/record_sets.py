@@ -1,21 +1,17 @@
-"""Replaces records that no client can read by notes that every client can read. Pure.
+"""Replaces batches that no client can read by notes that every client can read. Pure.
 
 A client library raises at the first record that it cannot read, and then reads it again for ever: the partition stands
-still. So every batch is read once before the library gets it. One that cannot be read is written anew, with a note in
-place of each bad record, or of the whole batch where its records cannot be separated. Notes keep the offsets of what
-they stand for. They have the header ``UNREADABLE`` with the reason, and of the record what could be read.
+still. So every batch is read once before the library gets it. In place of one that cannot be read the library gets a
+note: a batch with one record, at the last offset of what it stands for, so that reading goes on behind it. The record
+has the header ``UNREADABLE`` with the reason, and the beginning of the batch as its value.
 """
 
 from __future__ import annotations
 
-import struct
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-
-from crc32c import crc32c
-
-from operators.transports.batch_records import Record, encode, parse
-from operators.transports.inflate import inflate
+from typing import Any
 
 UNREADABLE = "sluice.unreadable"
 """The header of a note; its value is the reason."""
@@ -24,91 +20,69 @@ MAX_SET_BYTES = 32 << 20
 MOST_SINCE_END = 100_000
 """The most records behind the end that a broker gives: it reads the end first, and the records afterwards."""
 KEPT_BYTES = 256 << 10
-"""Bytes of an unreadable batch or record that go into its note."""
+"""Bytes of an unreadable batch that go into its note."""
 
-HEADER = struct.Struct(">qiibIhiqqqhii")
 PREFIX_BYTES = 12
 """Base offset and length, which the length does not count."""
-CRC_AT, CRC_FROM = 17, 21
+HEADER_BYTES = 61
 MAGIC_AT, MAGIC = 16, 2
-CODEC, CONTROL = 0x07, 0x20
-
-Offsets = Callable[[bytes], Iterable[int]]
-"""Reads a batch to its end as the client will: the offsets of its records. Raises anything where the client would."""
+NONE, GZIP = 0, 1
+GZIP_FRAME = 31
+"""zlib's word for a window of 32 KB in a gzip frame."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """Records of one partition that cannot be read."""
+class Format:
+    """A client library's reader and writer of batches; all libraries give them alike."""
 
-    offset: int
-    """The offset of the last of them."""
-    records: int
-    reason: str
+    batches: Callable[[bytes], Any]
+    """``MemoryRecords``."""
+    builder: Callable[..., Any]
+    """``DefaultRecordBatchBuilder``."""
 
 
 def unreadable(headers: Iterable[tuple[str, bytes | None]]) -> str | None:
-    """Return why a message is only a note of an unreadable record; None for any other message."""
+    """Return why a message is only a note of a batch that cannot be read; None for any other message."""
     for name, reason in headers:
         if name == UNREADABLE:
             return (reason or b"").decode(errors="backslashreplace")
     return None
 
 
-def offsets(batch: bytes) -> Iterator[int]:
-    """As aiokafka reads a batch."""
-    from aiokafka.record.memory_records import MemoryRecords  # who reads by kafka-python need not import it
-
-    parsed = MemoryRecords(batch).next_batch()
-    assert parsed is not None
-    if not parsed.validate_crc():
-        raise ValueError("its checksum is wrong")
-    for record in parsed:
-        yield record.offset
-
-
-def readable(data: bytes, fetched: int, end: int, read: Offsets = offsets) -> tuple[bytes, list[Unreadable]]:
-    """The same set, or one that can be read, and what could not.
+def readable(data: bytes, fetched: int, end: int, library: Format) -> tuple[bytes, list[str]]:
+    """The same set, or one that can be read, and what could not be.
 
     ``fetched`` is the offset that was asked for, ``end`` the partition's: no note lies outside.
     """
     kept: list[bytes] = []
-    found: list[Unreadable] = []
-    room, changed = MAX_SET_BYTES, False
+    problems: list[str] = []
+    room = MAX_SET_BYTES
     batches = list(_batches(data))
     for number, batch in enumerate(batches):
-        behind = int.from_bytes(batches[number + 1][:8], "big", signed=True) if batch is not batches[-1] else end
+        behind = _base(batches[number + 1]) if number + 1 < len(batches) else end
         limit = behind if fetched < behind < end else end
         try:
-            new, bad = _mended(batch, read, room, limit if limit < end else end + MOST_SINCE_END)
-        except _NoRoom:
-            if kept:  # they come again with the next fetch
-                return b"".join(kept), found
-            new, bad = _note(batch, f"it becomes larger than {MAX_SET_BYTES} bytes", fetched, limit)
+            room -= _plain_bytes(batch, library, limit if limit < end else end + MOST_SINCE_END)
         except Exception as error:
-            new, bad = _note(batch, str(error) or type(error).__name__, fetched, limit)
-        fetched = max(fetched, _behind(new))
-        if new is not batch:
-            changed = True
-            room -= len(new)
-        kept.append(new)
-        found += bad
-    return (b"".join(kept) if changed else data), found
-
-
-class _NoRoom(Exception):
-    """A batch becomes too large."""
+            last = limit - 1 if limit < end else max(fetched, min(_behind(batch), end) - 1)
+            problems.append(f"offsets {fetched} to {last} cannot be read: {str(error) or type(error).__name__}")
+            batch = _note(batch, last, problems[-1], library)
+        if kept and room < 0:
+            break  # the rest comes again with the next fetch
+        fetched = max(fetched, _behind(batch))
+        kept.append(batch)
+    return (b"".join(kept) if problems or room < 0 else data), problems
 
 
 def _batches(data: bytes) -> Iterator[bytes]:
     """Whole batches; one that was cut off at the end comes again, but the first never is: it claims a wrong length."""
     at = 0
     while len(data) - at >= PREFIX_BYTES:
-        length = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
-        end = at + PREFIX_BYTES + length
-        if length < HEADER.size - PREFIX_BYTES or end > len(data):
-            if at == 0 or length < HEADER.size - PREFIX_BYTES:
-                yield data[at : at + KEPT_BYTES]
+        end = at + PREFIX_BYTES + int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
+        if end - at < HEADER_BYTES or (at == 0 and end > len(data)):
+            yield data[at : at + KEPT_BYTES]
+            return
+        if end > len(data):
             return
         yield data[at:end]
         at = end
@@ -116,80 +90,55 @@ def _batches(data: bytes) -> Iterator[bytes]:
         yield data
 
 
-def _mended(batch: bytes, read: Offsets, room: int, end: int) -> tuple[bytes, list[Unreadable]]:
-    """The batch as it is, or written anew; raises where its records cannot be separated."""
-    if len(batch) < HEADER.size:
-        raise ValueError("it is shorter than a batch can be")
-    if len(batch) != PREFIX_BYTES + int.from_bytes(batch[8:12], "big", signed=True):
-        raise ValueError("it claims a wrong length")
+def _plain_bytes(batch: bytes, library: Format, end: int) -> int:
+    """What a compressed batch takes once it is decompressed. Raises where the client could not read it to its end."""
+    if len(batch) < HEADER_BYTES or len(batch) != PREFIX_BYTES + int.from_bytes(batch[8:12], "big", signed=True):
+        raise ValueError("the batch claims a wrong length")
     if batch[MAGIC_AT] != MAGIC:
-        list(read(batch))
-        return batch, []
-    head = HEADER.unpack_from(batch)
-    attributes, last_delta = head[5], head[6]
-    if head[4] != crc32c(batch[CRC_FROM:]):
-        raise ValueError("its checksum is wrong")
-    if last_delta < 0 or head[0] + last_delta >= end:
-        raise ValueError("it claims offsets that the partition does not have")
-    if attributes & CONTROL:
-        return batch, []
-    if not attributes & CODEC and _orderly(batch, read, head[0], last_delta):
-        return batch, []
-    try:
-        payload = inflate(attributes & CODEC, batch[HEADER.size :], room)
-    except OverflowError:
-        raise _NoRoom from None
-    records = list(parse(payload, head[12], last_delta))
-    new = _batch(head, [_noted(record) if record.problem else record for record in records])
-    if not _orderly(new, read, head[0], last_delta):
-        raise ValueError("its records have no structure")
-    bad = [Unreadable(head[0] + item.offset_delta, item.stands_for, item.problem) for item in records if item.problem]
-    return new, bad
+        raise ValueError("the batch is of an unknown format")
+    parsed = library.batches(batch).next_batch()
+    if not parsed.validate_crc():
+        raise ValueError("the checksum of the batch is wrong")
+    if not parsed.base_offset < parsed.next_offset <= end:
+        raise ValueError("the batch claims offsets that the partition does not have")
+    if parsed.is_control_batch:
+        return 0
+    size = _inflated(parsed.compression_type, batch[HEADER_BYTES:])
+    before = parsed.base_offset - 1
+    for record in parsed:
+        if not before < record.offset < parsed.next_offset:
+            raise ValueError("the offsets of the batch are out of order")
+        before = record.offset
+    return size
 
 
-def _orderly(batch: bytes, read: Offsets, base: int, last_delta: int) -> bool:
-    """Whether the client reads it to the end and finds offsets that rise within the bounds of the batch."""
-    before = base - 1
-    try:
-        for offset in read(batch):
-            if not before < offset <= base + last_delta:
-                return False
-            before = offset
-    except Exception:
-        return False  # what is wrong is found out record by record
-    return True
+def _inflated(codec: int, data: bytes) -> int:
+    """Bytes of decompressed data; more than the bound are never made."""
+    if codec == NONE:
+        return 0
+    if codec != GZIP:
+        raise ValueError("its compression is not supported: let the sender use gzip or none")
+    member = zlib.decompressobj(GZIP_FRAME)
+    size = len(member.decompress(data, MAX_SET_BYTES + 1))
+    if size > MAX_SET_BYTES:
+        raise ValueError(f"the batch becomes larger than {MAX_SET_BYTES} bytes")
+    if not member.eof or member.unused_data:
+        raise ValueError("the gzip of the batch ends elsewhere than the batch")
+    return size
 
 
-def _note(batch: bytes, reason: str, fetched: int, end: int) -> tuple[bytes, list[Unreadable]]:
-    """A batch of one record in place of one whose header cannot be trusted either."""
-    offset = max(fetched, min(_behind(batch), end) - 1)
-    note = _noted(Record(0, 0, None, batch, (), reason))
-    head = (offset, 0, -1, MAGIC, 0, 0, 0, -1, -1, -1, -1, -1, 1)
-    return _batch(head, [note]), [Unreadable(offset, offset - fetched + 1, reason)]
+def _note(batch: bytes, offset: int, reason: str, library: Format) -> bytes:
+    builder = library.builder(MAGIC, NONE, False, -1, -1, -1, 0)
+    builder.append(0, -1, None, batch[:KEPT_BYTES], [(UNREADABLE, reason.encode(errors="backslashreplace"))])
+    return offset.to_bytes(8, "big") + bytes(builder.build())[8:]
+
+
+def _base(batch: bytes) -> int:
+    return int.from_bytes(batch[:8], "big", signed=True)
 
 
 def _behind(batch: bytes) -> int:
-    """The offset behind a batch; 0 where its header contradicts itself."""
-    if len(batch) < HEADER.size or batch[MAGIC_AT] != MAGIC:
+    """The offset behind a batch, as its header has it; 0 where the batch has no header."""
+    if len(batch) < HEADER_BYTES or batch[MAGIC_AT] != MAGIC:
         return 0
-    head = HEADER.unpack_from(batch)
-    base, last_delta, count = head[0], head[6], head[12]
-    return base + last_delta + 1 if last_delta >= 0 and count <= last_delta + 1 else 0
-
-
-def _noted(record: Record) -> Record:
-    headers = (*record.headers, (UNREADABLE, record.problem.encode(errors="backslashreplace")))
-    value = None if record.value is None else record.value[:KEPT_BYTES]
-    return Record(record.offset_delta, record.timestamp_delta, record.key, value, headers)
-
-
-def _batch(head: tuple[int, ...], records: Iterable[Record]) -> bytes:
-    """An uncompressed batch with the given header."""
-    parts = [encode(record) for record in records]
-    payload = b"".join(parts)
-    fields = list(head)
-    fields[1] = HEADER.size - PREFIX_BYTES + len(payload)
-    fields[4], fields[5], fields[12] = 0, head[5] & ~CODEC, len(parts)
-    packed = bytearray(HEADER.pack(*fields) + payload)
-    packed[CRC_AT:CRC_FROM] = crc32c(bytes(packed[CRC_FROM:])).to_bytes(4, "big")
-    return bytes(packed)
+    return _base(batch) + int.from_bytes(batch[23:27], "big", signed=True) + 1

@@ -18,14 +18,13 @@ from kafka import KafkaConsumer
 
 from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
-from operators.transports.unreadable_log import UnreadableLog
+from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Result, from_json
 from pipelines.commands import options
 from pipelines.health.heartbeat import Heartbeat
 from pipelines.kafka.rights import needs
 from pipelines.kafka.sync_clients import admin, consumer, demand
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.partition.mishaps import Mishaps
 from pipelines.process.signals import stop_on_signals
 from pipelines.process.terminal import say
 from pipelines.report.result_lines import TITLES
@@ -105,7 +104,7 @@ class Reader:
         self._mishaps = Mishaps(log)
         self._topic = topic
         self.after_poll: Callable[[], None] = lambda: None
-        mend_polls(client, UnreadableLog())
+        mend_polls(client)
         client.subscribe([topic])
 
     def __iter__(self) -> Iterator[tuple[Result, bytes]]:

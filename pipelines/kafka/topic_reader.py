@@ -8,10 +8,8 @@ from collections.abc import AsyncIterator, Mapping
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import RequestTimedOutError
 
-from operators.transports.fetch_log import FetchLog
-from operators.transports.fetches import watch_fetches
+from operators.transports.fetches import FetchLog, watch_fetches
 from operators.transports.record_sets import unreadable
-from operators.transports.unreadable_log import UnreadableLog
 from pipelines.kafka.options import client_options
 from pipelines.settings import BrokerSettings
 
@@ -34,7 +32,7 @@ async def records(
     """
     # Without a group a consumer is assigned all partitions of its topic at once.
     consumer = AIOKafkaConsumer(topic, **client_options(settings), enable_auto_commit=False, check_crcs=False)
-    watch_fetches(consumer, FetchLog(UnreadableLog()))  # which checks them
+    watch_fetches(consumer, FetchLog())  # which checks them
     try:
         await consumer.start()
         ends = await consumer.end_offsets(consumer.assignment())

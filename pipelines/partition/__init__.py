@@ -3,5 +3,5 @@ and then acknowledged. What a worker knows of streams, and which frames are answ
 this room knows Faust.
 
 Read in this order: ``message``, ``partition``, ``missing``, ``answer``, ``answered``, ``resume``,
-``open_streams``, ``stream_state``, ``dispatch``, ``dead_letters``, ``publisher``, ``mishaps``, ``tally``.
+``open_streams``, ``stream_state``, ``dispatch``, ``dead_letters``, ``publisher``, ``tally``.
 """

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
+from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Counts, DeadLetter, Event, Result, to_json
 from pipelines.partition.answer import Answer, without_objects
 from pipelines.partition.dead_letters import letter_key, without_value
 from pipelines.partition.message import Message
-from pipelines.partition.mishaps import Mishaps
 from pipelines.partition.publisher import Outgoing
 
 T = TypeVar("T")

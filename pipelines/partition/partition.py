@@ -13,12 +13,12 @@ from operators.frames.codec import FrameError, read_header
 from operators.observer import UNOBSERVED, Observer
 from operators.transports.record_sets import unreadable
 from operators.transports.window import OrderedWindow
+from operators.wire.mishaps import Mishaps
 from operators.wire.schema import FrameHeader, Result
 from pipelines.partition.answer import Analyser, Answer, answer, checked, failed
 from pipelines.partition.dead_letters import dead_letter
 from pipelines.partition.dispatch import Derive, Dispatch, TopicNames
 from pipelines.partition.message import Message
-from pipelines.partition.mishaps import Mishaps
 from pipelines.partition.missing import MissingFrames
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.resume import Resume
@@ -116,7 +116,7 @@ class Partition:
         header: FrameHeader | None = None
         try:
             if (why := unreadable(message.headers)) is not None:
-                return _now(Answer(dead_letter=dead_letter(message, "unreadable_record", f"no readable record: {why}")))
+                return _now(Answer(dead_letter=dead_letter(message, "unreadable_record", why)))
             header = read_header(message.headers)
             self._open_stream(header.stream)
             self._miss(header)

@@ -24,7 +24,7 @@ from aiokafka.errors import (
     UnsupportedForMessageFormatError,
 )
 
-from pipelines.partition.mishaps import Mishaps
+from operators.wire.mishaps import Mishaps
 from serving.common.backoff import BROKER_BACKOFF, Backoff
 from serving.errors import Unavailable
 

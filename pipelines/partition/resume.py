@@ -15,10 +15,10 @@ import msgspec
 from aiokafka.errors import KafkaError
 
 from operators.wire.bounds import Id, Seq
+from operators.wire.mishaps import Mishaps
 from operators.wire.schema import FrameHeader, Result, from_json
 from pipelines.kafka.topic_reader import records
 from pipelines.partition.answered import Answered, RecentResults
-from pipelines.partition.mishaps import Mishaps
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import BROKER_BACKOFF, Backoff, Persistence
 from serving.common.retrying import retrying

@@ -12,9 +12,9 @@ import msgspec
 from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from operators.wire.bounds import Id, Label, Moment
+from operators.wire.mishaps import Mishaps
 from pipelines.kafka.async_clients import topics_at
 from pipelines.kafka.topic_reader import records
-from pipelines.partition.mishaps import Mishaps
 from pipelines.partition.publisher import HOPELESS, Outgoing, Publisher
 from pipelines.partition.stream_state import StateConfig
 from pipelines.process.tasks import meanwhile

@@ -8,11 +8,11 @@ import random
 from collections.abc import Awaitable, Callable
 
 from operators.observer import Observers
+from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Notification
 from pipelines.observe.forward.attempts import BACKOFF, Outcome, end_of
 from pipelines.observe.forward.sink import Away, Failed, Picture, Refused, Sink
 from pipelines.observe.forward.sinks_file import SinkSpec
-from pipelines.partition.mishaps import Mishaps
 from serving.common.clock import SYSTEM, Clock
 from serving.common.printable import printable
 from serving.common.redaction import redact

@@ -12,9 +12,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
 
 from operators.frames.codec import FrameError, read_header
-from operators.transports.fetch_log import FetchLog
-from operators.transports.fetches import watch_fetches
-from operators.transports.unreadable_log import UnreadableLog
+from operators.transports.fetches import FetchLog, watch_fetches
 from operators.wire.schema import Event, FrameHeader
 from pipelines.kafka.options import client_options
 from pipelines.settings import BrokerSettings
@@ -109,7 +107,7 @@ class FrameFinder:
             check_crcs=False,
             max_partition_fetch_bytes=FETCH_BYTES,
         )
-        watch_fetches(consumer, FetchLog(UnreadableLog()))  # which checks them
+        watch_fetches(consumer, FetchLog())  # which checks them
         self._consumer = consumer
         await consumer.start()
         await consumer._client.set_topics([self._topic])  # who is assigned nothing yet is told of no topic

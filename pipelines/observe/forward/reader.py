@@ -11,10 +11,8 @@ from contextlib import suppress
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
 
-from operators.transports.fetch_log import FetchLog
-from operators.transports.fetches import watch_fetches
+from operators.transports.fetches import FetchLog, watch_fetches
 from operators.transports.record_sets import unreadable
-from operators.transports.unreadable_log import UnreadableLog
 from pipelines.kafka.options import client_options
 from pipelines.observe.forward.delivery import AT_ONCE
 from pipelines.observe.forward.offsets import Offsets
@@ -47,7 +45,6 @@ class Reader:
     ) -> None:
         self._settings, self._topics, self._group, self._take = settings, topics, group, take
         self._clock = clock
-        self._unreadable = UnreadableLog()
         self._answered_s = clock.monotonic_s()
         self._is_dealing = False
         self._offsets = Offsets[TopicPartition]()
@@ -87,7 +84,7 @@ class Reader:
             max_poll_interval_ms=DAY_MS,
             rebalance_timeout_ms=REBALANCE_MS,
         )
-        fetches = FetchLog(self._unreadable, self._clock.monotonic_s)
+        fetches = FetchLog(self._clock.monotonic_s)
         watch_fetches(consumer, fetches)  # which checks them
         try:
             await consumer.start()

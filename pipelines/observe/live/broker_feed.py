@@ -19,12 +19,11 @@ from kafka import KafkaConsumer, TopicPartition
 from operators.frames.codec import FrameError, decode_frame, read_header
 from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
-from operators.transports.unreadable_log import UnreadableLog
+from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Event, FrameHeader, Result, StreamPlan, StreamStatus, from_json
 from pipelines.observe.forward.notices import event_notice
 from pipelines.observe.live.page import Page
 from pipelines.observe.live.pairs import Pair, Pairs
-from pipelines.partition.mishaps import Mishaps
 from serving.common.tensors import Image
 from serving.errors import Malformed
 
@@ -65,7 +64,7 @@ class BrokerFeed:
         self._look_s = -LOOK_S
         self._heard_s = 0.0
         self._away: str | None = None
-        mend_polls(client, UnreadableLog())
+        mend_polls(client)
 
     def run(
         self,

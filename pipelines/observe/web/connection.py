@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from aiohttp import web
 
+from operators.wire.mishaps import Mishaps
 from pipelines.observe.web.gate import ANSWER_HEADERS
-from pipelines.partition.mishaps import Mishaps
 
 
 class HttpConnection(web.RequestHandler):

@@ -12,11 +12,11 @@ from typing import cast
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from operators.wire.mishaps import Mishaps
 from pipelines.observe.web.condition import Condition
 from pipelines.observe.web.connection import HttpConnection
 from pipelines.observe.web.gate import refusal
 from pipelines.observe.web.listen import Listen
-from pipelines.partition.mishaps import Mishaps
 from serving.errors import BadInput
 
 log = logging.getLogger(__name__)

@@ -11,12 +11,10 @@ from collections.abc import Callable, Sequence
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
 
-from operators.transports.fetch_log import FetchLog
-from operators.transports.fetches import watch_fetches
+from operators.transports.fetches import FetchLog, watch_fetches
 from operators.transports.record_sets import unreadable
-from operators.transports.unreadable_log import UnreadableLog
+from operators.wire.mishaps import Mishaps
 from pipelines.kafka.options import client_options
-from pipelines.partition.mishaps import Mishaps
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import BROKER_BACKOFF
 
@@ -38,7 +36,7 @@ class Follower:
         """``since_s``: begin with messages of that moment, seconds since 1970; None: with the oldest."""
         self.topic = topic
         self._settings, self._take, self._since_s = settings, take, since_s
-        self._unreadable, self._mishaps = UnreadableLog(), Mishaps(log)
+        self._mishaps = Mishaps(log)
         self._positions: dict[TopicPartition, int] = {}
         self.caught_up = asyncio.Event()
         """Is set once everything has been read that was there at the beginning."""
@@ -68,7 +66,7 @@ class Follower:
             check_crcs=False,
             fetch_max_wait_ms=POLL_MS,
         )
-        fetches = FetchLog(self._unreadable)
+        fetches = FetchLog()
         watch_fetches(consumer, fetches)  # which checks them
         await consumer.start()
         try:

@@ -9,7 +9,7 @@ from aiokafka import ConsumerRecord
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.window import SPAN_S
 from operators.wire.adaptation import SAMPLES_HEADER_KEY
-from pipelines.partition.mishaps import Mishaps
+from operators.wire.mishaps import Mishaps
 from pipelines.worker.adapt.messages import read_samples, read_update, read_wish, update_key
 from serving.common.clock import SYSTEM, Clock
 from serving.errors import Malformed

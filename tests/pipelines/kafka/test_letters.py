@@ -61,8 +61,8 @@ def test_what_only_failed_is_put_back_as_it_was() -> None:
     assert message.headers == {FRAME_HEADER_KEY: header(), "traceparent": b"00-1"}
 
 
-def test_a_record_that_could_not_be_read_is_put_back_without_the_note_of_it() -> None:
-    headers = {FRAME_HEADER_KEY: header().decode(), "caf\\xe9": "x", UNREADABLE: "the name of a header is not UTF-8"}
+def test_a_batch_that_could_not_be_read_is_put_back_without_the_note_of_it() -> None:
+    headers = {FRAME_HEADER_KEY: header().decode(), "caf\\xe9": "x", UNREADABLE: "offsets 3 to 4 cannot be read"}
     message = remade(letter(reason="unreadable_record", headers=headers), FRAMES, Mend())
     assert message.headers == {FRAME_HEADER_KEY: header(), "caf\\xe9": b"x"}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from operators.wire.mishaps import Mishaps
 from operators.wire.schema import to_json
 from pipelines.partition.answer import Answer, checked
 from pipelines.partition.dispatch import Dispatch, TopicNames
 from pipelines.partition.message import Message
-from pipelines.partition.mishaps import Mishaps
 from pipelines.partition.publisher import log
 from pipelines.worker.worker import NoEvents
 from tests.operators.publish.messages import result

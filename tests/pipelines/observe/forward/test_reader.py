@@ -77,7 +77,7 @@ async def test_what_is_done_is_committed_when_it_ends_in_the_middle() -> None:
     assert consumer.committed == [{PLACE: 2}]
 
 
-async def test_a_note_of_an_unreadable_record_is_passed_over() -> None:
+async def test_a_note_of_an_unreadable_batch_is_passed_over() -> None:
     taken: list[int] = []
 
     async def take(each: Any) -> None:
