@@ -1,8 +1,9 @@
 """The assignment of least cost for a few rows and columns, by shortest augmenting paths. Pure.
 
 Rows are entered one by one. Each takes the column at the end of the shortest path that leads through columns taken
-already, whose rows move on by one (Jonker & Volgenant, 1987, without their initialisation). ``scipy`` has the same,
-for any size; a run without large conflicts need not import it.
+already, whose rows move on by one (Jonker & Volgenant, 1987, without their initialisation). ``scipy.optimize`` has the
+same, but every run has conflicts, nearly all of two to eight boxes: they take .015 ms here and .001 ms there, and the
+import takes .3 to .4 s, a third of what a run's start may take.
 """
 
 from __future__ import annotations

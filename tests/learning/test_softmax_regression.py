@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -11,14 +14,27 @@ from specialization.heads.head import probabilities
 from tests.learning.stores import samples
 
 
-def test_it_agrees_with_scikit_learn() -> None:
+@pytest.mark.parametrize("mixed", [0.0, 1.0, 5.0])
+def test_it_agrees_with_scikit_learn(mixed: float) -> None:
     features, labels = samples(800, 4, apart=2.0)
+    # What is mixed is much alike: its loss is far steeper one way than another.
+    features = features + mixed * features.sum(axis=1, keepdims=True)
     features = features * np.linspace(1, 50, features.shape[1], dtype=np.float32) + 10
     weights = np.full(len(labels), 1 / len(labels), np.float32)
     ours = probabilities(features, *fit(features, labels.astype(np.intp), weights, 4))
     standard = (features - features.mean(axis=0)) / features.std(axis=0)
     theirs = LogisticRegression(C=1 / (PENALTY * len(labels)), tol=1e-6, max_iter=500).fit(standard, labels)
     np.testing.assert_allclose(ours, theirs.predict_proba(standard), atol=0.02)
+
+
+def test_features_that_are_nearly_one_are_followed_in_few_steps() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(400, 800)).astype(np.float32) + 5 * rng.normal(size=(400, 1)).astype(np.float32)
+    labels = rng.integers(0, 2, 400)
+    ours = probabilities(features, *fit(features, labels, np.ones(400, np.float32), 2))
+    standard = (features - features.mean(axis=0)) / features.std(axis=0)
+    theirs = LogisticRegression(C=1 / (PENALTY / 2 * 400), tol=1e-6, max_iter=500).fit(standard, labels)
+    np.testing.assert_allclose(ours, theirs.predict_proba(standard), atol=0.08)
 
 
 def test_rows_count_by_their_weights() -> None:
@@ -37,3 +53,14 @@ def test_features_that_never_vary_tell_nothing() -> None:
     weights, bias = fit(features, labels.astype(np.intp), np.ones(200, np.float32), 2)
     assert (weights[3] == 0).all()
     assert probabilities(features, weights, bias).argmax(axis=1) == pytest.approx(labels)
+
+
+def test_one_class_alone_is_learnt() -> None:
+    weights, bias = fit(np.ones((50, 3), np.float32), np.zeros(50, np.intp), np.ones(50, np.float32), 2)
+    assert (weights == 0).all()
+    assert bias[0] > bias[1] + 1
+
+
+def test_heads_are_trained_without_importing_scipy() -> None:
+    probe = "import sys, specialization.heads.train; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
