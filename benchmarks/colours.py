@@ -1,7 +1,7 @@
 """What ``vehicle-colour`` says of 200 crops of street cameras, which were read by eye before.
 
 
-``specialization/shipped/colour/judged.csv`` has what was read; nothing was learnt from these crops. A row is one
+``tools/shipped/colour/judged.csv`` has what was read; nothing was learnt from these crops. A row is one
 who answers, in one light, on a part of the crops:
 
 ``named``         share of the crops with a colour that are named
@@ -35,9 +35,9 @@ from serving.engines.network import EngineNetwork, run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.graphs.quantise import quantised
 from serving.preprocess import batch
-from specialization.shipped.colour.lights import under_sodium, without_colour
-from specialization.shipped.colour.paints import COLOURS
-from specialization.shipped.colour.train_colour import NAME, UNSURE
+from tools.shipped.colour.lights import under_sodium, without_colour
+from tools.shipped.colour.paints import COLOURS
+from tools.shipped.colour.train_colour import NAME, UNSURE
 
 NIGHT = ("cam04", "cam05n")
 LEARNT = ("cam01", "cam03", "cam05", "cam10", "mix11", "road_clip")

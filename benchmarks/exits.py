@@ -57,8 +57,8 @@ def headline(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _networks(quick: bool) -> Iterator[tuple[str, onnx.ModelProto]]:
-    from serving.architectures.export import to_onnx
-    from serving.architectures.registry import ARCHITECTURES, load_weights
+    from tools.architectures.export import to_onnx
+    from tools.architectures.registry import ARCHITECTURES, load_weights
 
     yield "vehicle-type", onnx.load(Catalogue([SHIPPED]).find("vehicle-type").path)
     if quick:

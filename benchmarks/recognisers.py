@@ -48,8 +48,8 @@ from serving.common.tensors import Image
 from serving.engines.network import run_in_steps
 from serving.loading.opening import open_model
 from serving.preprocess import batch
-from specialization.shipped.collect import Amounts, collect
-from specialization.shipped.recipes import RECIPES
+from tools.shipped.collect import Amounts, collect
+from tools.shipped.recipes import RECIPES
 
 FITTED = ("street level", "car park", "drawn streets")
 """Views that give the temperature. No picture of them was learnt from, but streets drawn like the last ones were."""

@@ -71,8 +71,8 @@ def headline(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _all() -> Iterator[tuple[str, onnx.ModelProto]]:
     """The networks that ship, and those that the sample weights are for."""
-    from serving.architectures.export import to_onnx
-    from serving.architectures.registry import ARCHITECTURES, load_weights
+    from tools.architectures.export import to_onnx
+    from tools.architectures.registry import ARCHITECTURES, load_weights
 
     yield from _shipped()
     cifar = ARCHITECTURES["resnet18-cifar"]

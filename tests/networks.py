@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from serving.architectures.registry import ARCHITECTURES
+from tools.architectures.registry import ARCHITECTURES
 
 SHALLOW = (
     *("resnet18", "resnet18-cifar", "resnet50", "cifar-resnet20", "vgg11", "vgg11-bn", "mobilenet-v2"),

@@ -11,7 +11,8 @@ import pytest
 from pipelines.process.shadowed import MARK, PACKAGES
 
 ROOT = Path(__file__).parents[1]
-ROOMS = sorted({file.parent for package in PACKAGES for file in (ROOT / package).rglob("*.py")})
+FOLDERS = (*PACKAGES, "tools")
+ROOMS = sorted({file.parent for package in FOLDERS for file in (ROOT / package).rglob("*.py")})
 MOST_NAMES = 18
 WITHOUT_FOLDER_OF_TESTS = {
     "operators/testing",  # its checks are run by the tests of every operator and shortcut
@@ -123,6 +124,6 @@ def test_every_room_has_tests(room: Path) -> None:
 
 
 def test_tests_lie_where_the_code_lies() -> None:
-    folders = {file.parent for package in PACKAGES for file in (ROOT / "tests" / package).rglob("*.py")}
+    folders = {file.parent for package in FOLDERS for file in (ROOT / "tests" / package).rglob("*.py")}
     mirrored = {(ROOT / folder.relative_to(ROOT / "tests")) for folder in folders}
     assert sorted(map(name, mirrored - set(ROOMS))) == []

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from benchmarks.segments import WEIGHTS
 from datasets import vehicle6
-from serving.architectures.export import to_onnx
-from serving.architectures.registry import find, load_weights
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import SHIPPED, Catalogue, verify
 from serving.common.tensors import Array
 from serving.preprocess import batch
+from tools.architectures.export import to_onnx
+from tools.architectures.registry import find, load_weights
 
 NAME, SMALL = "resnet18-cifar", "cifar-resnet20"
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)

@@ -15,7 +15,7 @@ import numpy as np
 
 from datasets import camera_crops
 from serving.common.tensors import Image
-from specialization.shipped.colour.train_colour import NAME, UNSURE, labels
+from tools.shipped.colour.train_colour import NAME, UNSURE, labels
 
 DATA = Path(os.environ.get("SLUICE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SHEET = Path(__file__).parents[2] / "docs" / "images" / "vehicle-colours.jpg"
@@ -42,7 +42,7 @@ def judged() -> list[Judged]:
 def main() -> None:
     """Write the sheet anew."""
     from benchmarks.colours import speakers
-    from specialization.shipped.colour.paints import COLOURS
+    from tools.shipped.colour.paints import COLOURS
 
     crops = sorted(judged(), key=lambda crop: (crop.colour == UNSURE, crop.colour))
     said = speakers()[NAME]([crop.image for crop in crops])

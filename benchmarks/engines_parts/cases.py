@@ -14,15 +14,15 @@ from torch import nn
 from benchmarks.engines_parts.fill import fill
 from datasets import vehicle6
 from pipelines.measure.pictures import gather
-from serving.architectures.export import to_onnx
-from serving.architectures.registry import find, load_weights
 from serving.catalogue.cards import ImageInput
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array, Image
 from serving.preprocess import batch
-from specialization.shipped.recipes import RECIPES, Recipe
-from specialization.shipped.samples import cifar
+from tools.architectures.export import to_onnx
+from tools.architectures.registry import find, load_weights
+from tools.shipped.recipes import RECIPES, Recipe
+from tools.shipped.samples import cifar
 
 DATA = Path(os.environ.get("SLUICE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 CALIBRATION, PHOTOS, QUICK_PHOTOS = 128, 400, 100

@@ -14,9 +14,9 @@ import torch
 from torch import nn
 
 from benchmarks.engines_parts.cases import Case
+from benchmarks.engines_parts.pytorch_engine import PyTorchEngine
 from serving.common.tensors import Array
 from serving.engines.network import run_in_steps
-from serving.engines.pytorch import PyTorchEngine
 from serving.graphs.quantise import quantised
 from serving.profiling import contenders
 from serving.profiling.agreement import same_class

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchmarks.engines_parts.pytorch_engine import PyTorchEngine
 from benchmarks.harness import interleaved
 from serving.common.tensors import Array
-from serving.engines.pytorch import PyTorchEngine
 
 HEADS, CHANNELS, SIDE = 4, 128, 14
 

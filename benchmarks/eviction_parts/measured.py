@@ -65,9 +65,9 @@ def exported(folder: Path) -> Iterator[Path]:
     """Every architecture as an ONNX file with random weights, and those that ship."""
     import torch
 
-    from serving.architectures.export import export
-    from serving.architectures.registry import ARCHITECTURES
     from serving.catalogue.lookup import SHIPPED
+    from tools.architectures.export import export
+    from tools.architectures.registry import ARCHITECTURES
 
     torch.manual_seed(0)
     for name, architecture in ARCHITECTURES.items():

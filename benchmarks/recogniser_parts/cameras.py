@@ -32,10 +32,10 @@ from serving.common.tensors import Image
 from serving.engines.network import run_in_steps
 from serving.loading.opening import open_model
 from serving.preprocess import batch
-from specialization.shipped.collect import CORRECTIONS, FOLDS, SHARES, TYPES, Sources
-from specialization.shipped.recipes import VEHICLE_TYPES, Recipe
-from specialization.shipped.train_recognisers import train
-from specialization.shipped.training import to_tensor
+from tools.shipped.collect import CORRECTIONS, FOLDS, SHARES, TYPES, Sources
+from tools.shipped.recipes import VEHICLE_TYPES, Recipe
+from tools.shipped.train_recognisers import train
+from tools.shipped.training import to_tensor
 
 STEPS = 300
 """Length of each fold's training; the network that ships learns for longer, and from all cameras."""

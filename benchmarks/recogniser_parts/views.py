@@ -20,8 +20,8 @@ from operators.wire.schema import Attribute, Model
 from serving.catalogue.cards import ModelCard
 from serving.common.softmax import softmax
 from serving.common.tensors import Image
-from specialization.shipped.collect import DRAWN_SIZE, renamed
-from specialization.shipped.recipes import VEHICLE_TYPES
+from tools.shipped.collect import DRAWN_SIZE, renamed
+from tools.shipped.recipes import VEHICLE_TYPES
 
 DRAWN_SEED = 777_002
 """First seed of streets that no training, test or profile draws."""

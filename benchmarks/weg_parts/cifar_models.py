@@ -13,9 +13,9 @@ import yaml
 from numpy.typing import NDArray
 from torch import nn
 
-from serving.architectures.export import to_onnx
-from serving.architectures.registry import find, load_weights
 from serving.catalogue.lookup import file_sha256
+from tools.architectures.export import to_onnx
+from tools.architectures.registry import find, load_weights
 
 DATA = Path(os.environ.get("SLUICE_DATA", "../shared/data"))
 LARGE, SMALL = "resnet18", "resnet20"

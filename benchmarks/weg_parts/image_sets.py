@@ -20,8 +20,6 @@ from torch import nn
 from datasets import plates, vehicle6
 from learning.array_files import as_features
 from learning.store import FeatureStore
-from serving.architectures.export import to_onnx
-from serving.architectures.registry import find, load_weights
 from serving.catalogue.cards import ImageInput
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import SHIPPED, Catalogue, verify
@@ -29,6 +27,8 @@ from serving.engines.network import EngineNetwork, run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.preprocess import batch
 from specialization.templates.feature_network import before_last_layer, feature_network
+from tools.architectures.export import to_onnx
+from tools.architectures.registry import find, load_weights
 
 DATA = Path(os.environ.get("SLUICE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 MODELS = Path(__file__).parent / "models"

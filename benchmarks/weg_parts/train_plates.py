@@ -15,15 +15,15 @@ import numpy as np
 import torch
 
 from datasets.plates import CLASSES, photo, pictures, plate
-from serving.architectures.export import OUTPUT, export
-from serving.architectures.registry import multiply_adds
-from serving.architectures.resnet import ResNet
 from serving.catalogue.cards import Accuracy, ImageInput, ModelCard, write_card
 from serving.catalogue.lookup import file_sha256
-from specialization.shipped.measure import accuracies, predictor
-from specialization.shipped.networks import SMALL_STEM
-from specialization.shipped.samples import Samples
-from specialization.shipped.training import Schedule, fit
+from tools.architectures.export import OUTPUT, export
+from tools.architectures.registry import multiply_adds
+from tools.architectures.resnet import ResNet
+from tools.shipped.measure import accuracies, predictor
+from tools.shipped.networks import SMALL_STEM
+from tools.shipped.samples import Samples
+from tools.shipped.training import Schedule, fit
 
 MODELS = Path(__file__).parent / "models"
 FILE = "model.onnx"

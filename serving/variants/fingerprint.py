@@ -16,7 +16,6 @@ from serving.variants.variant import EngineName
 PACKAGES: dict[EngineName, tuple[str, ...]] = {
     "onnxruntime": ("onnxruntime", "onnxruntime-gpu"),
     "openvino": ("openvino",),
-    "pytorch": ("torch",),
 }
 """Where an engine comes from; the first that is installed counts."""
 

@@ -19,7 +19,7 @@ from serving.errors import ModelError
 
 T = TypeVar("T", bound=str)
 
-EngineName = Literal["onnxruntime", "openvino", "pytorch"]
+EngineName = Literal["onnxruntime", "openvino"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 RANKS = (2, 4, 8)
 """Factorised weights of ranks n/2 … n/8 are what a catalogue looks at (Shen, 2019, §4.3.1)."""
@@ -27,7 +27,6 @@ RANKS = (2, 4, 8)
 RUNS: dict[EngineName, tuple[Precision, ...]] = {
     "onnxruntime": ("fp32", "int8"),
     "openvino": ("fp32", "bf16", "int8"),
-    "pytorch": ("fp32", "bf16"),
 }
 """The precisions of every engine."""
 

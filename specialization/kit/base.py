@@ -17,7 +17,7 @@ from serving.errors import ModelError
 from serving.graphs.fold import drop_unused, folded, halve
 from serving.graphs.segments import cut_points, split
 from serving.graphs.shapes import with_item_size
-from specialization.shipped.familiarity import certain, features_of
+from specialization.kit.familiarity import certain, features_of
 
 Rows = NDArray[np.float32]
 Weights = Mapping[str, Rows]

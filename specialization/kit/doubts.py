@@ -1,4 +1,4 @@
-"""Where a crop is unlike all that was learnt, what is said of it is less sure (``shipped/familiarity.py``)."""
+"""Where a crop is unlike all that was learnt, what is said of it is less sure (``familiarity.py``)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import onnx
 from numpy.typing import NDArray
 
 from specialization.kit.base import Rows
+from specialization.kit.familiarity import SCALE, USUAL, Familiarity, doubting
 from specialization.kit.folds import Folds
-from specialization.shipped.familiarity import SCALE, USUAL, Familiarity, doubting
 
 FAMILIAR = 2
 """Crops for each feature from which it can be said what is unlike all of them."""

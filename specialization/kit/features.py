@@ -16,7 +16,7 @@ from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.preprocess import batch
 from specialization.kit.base import Base, Rows
 from specialization.kit.crops import Crops
-from specialization.shipped.augment import degrade, nudge
+from specialization.kit.looks import degrade, nudge
 
 LOOKS = 3
 """At each crop: as it is, and cut, mirrored and blurred at random. Its colours stay: they may tell the class."""

@@ -13,7 +13,7 @@ from serving.common.tensors import Image
 from serving.errors import ModelError
 
 SHEET = Path(__file__).with_name("strangers.jpg")
-"""The pictures side by side; ``python -m specialization.shipped.draw_strangers`` has drawn it."""
+"""The pictures side by side; ``python -m tools.shipped.draw_strangers`` has drawn it."""
 SIDE = 48
 """Pixels of width and of height of a picture."""
 

@@ -12,8 +12,8 @@ from benchmarks import colours
 from benchmarks.colours_parts.sheet import GREEN, RED, Judged, draw
 from benchmarks.harness import RESULTS
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from specialization.shipped.colour.paints import PAINTS
-from specialization.shipped.colour.train_colour import NAME, labels
+from tools.shipped.colour.paints import PAINTS
+from tools.shipped.colour.train_colour import NAME, labels
 
 
 def committed() -> list[dict[str, str]]:

@@ -15,7 +15,7 @@ from benchmarks.engines_parts.contest import EAGER, EMULATED, REFERENCE, Result,
 from benchmarks.engines_parts.fill import fill, module_of, normalisation_of
 from benchmarks.engines_parts.overlap import head_overlap
 from serving.catalogue.lookup import SHIPPED
-from specialization.shipped.recipes import RECIPES, Recipe
+from tools.shipped.recipes import RECIPES, Recipe
 
 NOTHING = np.zeros((0, 3, 4, 4), np.float32)
 

@@ -15,8 +15,8 @@ from benchmarks.recogniser_parts.looks import CLIPS, LABELLED, PHOTOS, UNCLEAR, 
 from benchmarks.recogniser_parts.views import labelled_views
 from benchmarks.recognisers import BEFORE, DETECTOR, FITTED, LEFT_OUT, measure
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from specialization.shipped.collect import FOLDS
-from specialization.shipped.recipes import RECIPES, VEHICLE_TYPES, Recipe
+from tools.shipped.collect import FOLDS
+from tools.shipped.recipes import RECIPES, VEHICLE_TYPES, Recipe
 
 TYPES = {*VEHICLE_TYPES, "person", "other", UNCLEAR}
 

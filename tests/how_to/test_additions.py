@@ -90,12 +90,12 @@ def test_a_model_is_added(tmp_path: Path) -> None:
         reader.python(
             reader.block("python"),
             before="import safetensors.torch, torch\n"
-            "from serving.architectures.registry import find\n"
+            "from tools.architectures.registry import find\n"
             "torch.save(find('resnet50').build(2).state_dict(), 'resnet50.pth')",
         )
         for line in export:
             reader.run(line)
-        network = "import torch\nfrom serving.architectures.registry import find\nnetwork = find('resnet18').build(2)"
+        network = "import torch\nfrom tools.architectures.registry import find\nnetwork = find('resnet18').build(2)"
         (reader.folder / "export.py").write_text(f"{network}\n{reader.block('python')}")
         reader.run("python export.py")
         assert (reader.folder / "net.onnx").stat().st_size > 1 << 20

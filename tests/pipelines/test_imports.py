@@ -94,11 +94,6 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("models profile", ["models", "profile", "none"], "pydantic rich"),
     ("models select", ["models", "select", "none"], "pydantic rich"),
     ("models split", ["models", "split", "none"], "numpy onnx psutil pydantic rich"),
-    (
-        "models export",
-        ["models", "export", "resnet19", "w", "--classes=c", "--into=i", "--licence=l", "--source=s"],
-        "pydantic rich",
-    ),
     ("models train", ["models", "train", "mine", "--from", "none"], "pydantic rich"),
     ("specialize list", ["specialize", "list", "--nope"], "pydantic rich"),
     ("specialize profile", ["specialize", "profile", "none"], "pydantic rich"),

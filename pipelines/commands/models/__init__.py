@@ -1,6 +1,6 @@
 """``sluice models``: what is here, what can be fetched or made, and whether it is whole; and ``sluice caches``.
 
-Read in this order: ``profile``, ``select``, ``split``, ``export``, ``crops``, ``train``, ``caches``.
+Read in this order: ``profile``, ``select``, ``split``, ``crops``, ``train``, ``caches``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from pipelines.commands import options
-from pipelines.commands.models import crops, export, profile, select, split, train
+from pipelines.commands.models import crops, profile, select, split, train
 from pipelines.environment import catalogue
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.suggesting import SuggestingGroup
@@ -33,7 +33,6 @@ def command() -> None:
 
 
 command.add_command(crops.command)
-command.add_command(export.command)
 command.add_command(profile.command)
 command.add_command(select.command)
 command.add_command(split.command)

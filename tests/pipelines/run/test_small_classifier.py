@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from serving.architectures.export import to_onnx
 from tests.models import write_card
+from tools.architectures.export import to_onnx
 
 SIDE, PICTURES = 32, 150
 SHAPES = ("disc", "ring", "box", "cross")

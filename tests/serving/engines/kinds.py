@@ -14,18 +14,16 @@ import pytest
 import torch
 from torch import nn
 
-from serving.architectures import fx
-from serving.architectures.export import to_onnx
-from serving.architectures.resnet import CIFAR, ResNet
 from serving.common.precision import Precision
 from serving.common.tensors import Array
 from serving.engines.base import Engine
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.openvino import OpenVinoEngine
-from serving.engines.pytorch import PyTorchEngine
 from serving.errors import ModelError
 from serving.graphs.quantise import quantised
 from serving.graphs.segments import cut_points, split
+from tools.architectures.export import to_onnx
+from tools.architectures.resnet import CIFAR, ResNet
 
 SIDE = 16
 ITEM = (3, SIDE, SIDE)
@@ -38,21 +36,18 @@ class Kind:
     name: str
     precision: Precision
     tolerance: float
-    make: Callable[[], Engine[Any]]
+    make: Callable[[], Engine[bytes]]
 
     def __str__(self) -> str:
         return f"{self.name}-{self.precision}"
 
-    def segments(self, cuts: int) -> list[Any]:
-        """The network in the form that the engine takes, cut at so many points."""
-        if self.name == "pytorch":
-            points = fx.cut_points(network(), ITEM)
-            return fx.split(network(), [point.tensor for point in spread(points, cuts)])
+    def segments(self, cuts: int) -> list[bytes]:
+        """The network, cut at so many points."""
         model = int8() if self.precision == "int8" else fp32()
         pieces = split(model, [point.tensor for point in spread(cut_points(model), cuts)])
         return [piece.SerializeToString() for piece in pieces]
 
-    def load(self, segments: Sequence[Any]) -> Engine[Any]:
+    def load(self, segments: Sequence[bytes]) -> Engine[bytes]:
         """An engine with these segments; skips where this machine cannot run it."""
         engine = self.make()
         try:
@@ -64,20 +59,16 @@ class Kind:
         return engine
 
 
-def _onnxruntime(precision: Precision) -> Engine[Any]:
+def _onnxruntime(precision: Precision) -> Engine[bytes]:
     return OnnxRuntimeEngine("net", threads=2, precision=precision)
 
 
-def _openvino(precision: Precision) -> Engine[Any]:
+def _openvino(precision: Precision) -> Engine[bytes]:
     pytest.importorskip("openvino", reason="the extra 'openvino' is not installed")
     return OpenVinoEngine("net", threads=2, precision=precision)
 
 
-def _pytorch(precision: Precision) -> Engine[Any]:
-    return PyTorchEngine("net", item=ITEM, precision=precision)
-
-
-def _kind(name: str, make: Callable[[Precision], Engine[Any]], precision: Precision, tolerance: float) -> Kind:
+def _kind(name: str, make: Callable[[Precision], Engine[bytes]], precision: Precision, tolerance: float) -> Kind:
     return Kind(name, precision, tolerance, lambda: make(precision))
 
 
@@ -87,10 +78,8 @@ KINDS = [
     _kind("openvino", _openvino, "fp32", 1e-5),
     _kind("openvino", _openvino, "bf16", 0.03),
     _kind("openvino", _openvino, "int8", 0.1),
-    _kind("pytorch", _pytorch, "fp32", 1e-5),
-    _kind("pytorch", _pytorch, "bf16", 0.03),
 ]
-ONNX_KINDS = [kind for kind in KINDS if kind.name != "pytorch" and kind.precision == "fp32"]
+ONNX_KINDS = [kind for kind in KINDS if kind.precision == "fp32"]
 
 
 def items(count: int, seed: int = 0) -> Array:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import onnx
 import pytest
 import torch
 from torch import nn
 
-from serving.architectures import fx
-from serving.architectures.export import to_onnx
 from serving.engines.memory import give_back, resident_bytes
 from serving.graphs.quantise import quantised
 from tests.serving.engines.kinds import KINDS, SIDE, Kind, items
+from tools.architectures.export import to_onnx
 
 WIDTH = 1536
 
@@ -42,26 +39,20 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 
 @pytest.fixture
-def segment(kind: Kind, request: pytest.FixtureRequest) -> Any:
-    if kind.name == "pytorch":
-        return fx.split(request.getfixturevalue("wide"), [])[0]
+def segment(kind: Kind, request: pytest.FixtureRequest) -> bytes:
     return request.getfixturevalue("wide_int8" if kind.precision == "int8" else "wide_fp32").SerializeToString()
 
 
-def weights_bytes(segment: Any) -> int:
-    return len(segment) if isinstance(segment, bytes) else sum(each.nbytes for each in segment.parameters())
-
-
-def test_a_networks_memory_is_at_least_its_weights_and_comes_back(kind: Kind, segment: Any) -> None:
+def test_a_networks_memory_is_at_least_its_weights_and_comes_back(kind: Kind, segment: bytes) -> None:
     after = []
     for _ in range(8):
         engine = kind.load([segment])
-        assert weights_bytes(segment) <= engine.memory_bytes() <= 20 * weights_bytes(segment)
+        assert len(segment) <= engine.memory_bytes() <= 20 * len(segment)
         engine.run(0, items(4))
         engine.close()
         after.append(resident_bytes())
     # The first rounds load what the runtime keeps for good. One network that stayed would already be seen.
-    assert after[-1] - after[3] < weights_bytes(segment) / 2
+    assert after[-1] - after[3] < len(segment) / 2
 
 
 def test_what_is_no_longer_used_is_given_back() -> None:

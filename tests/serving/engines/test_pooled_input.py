@@ -6,7 +6,7 @@ import pytest
 
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.pooled_input import with_pooled_input
-from tests.serving.architectures.support import network, run, sample
+from tests.serving.graphs.support import network, run, sample
 
 BLOCK = "a = Conv (x, w) b = Relu (a) c = Conv (b, v) d = Add (c, x) y = Relu (d)"
 SIZES = {"w": [16, 16, 1, 1], "v": [16, 16, 1, 1]}

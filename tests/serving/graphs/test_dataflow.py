@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from serving.graphs.segments import all_cut_points, cut_points, split
-from tests.serving.architectures.support import most_different, network, run, run_segments, sample
+from tests.serving.graphs.support import most_different, network, run, run_segments, sample
 
 SIZE_KEPT = """
     size = Shape (x)

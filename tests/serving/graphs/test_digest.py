@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from onnx import numpy_helper
 
 from serving.graphs.segments import digest
-from tests.serving.architectures.support import network
+from tests.serving.graphs.support import network
 
 SIGNATURE = "(float[N,3,8,8] x) => (float[N,4,6,6] y)"
 BODY = "a = Conv <pads = [0,0,0,0]> (x, w) b = Sigmoid (a) y = Mul (a, b)"

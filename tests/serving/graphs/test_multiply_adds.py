@@ -5,7 +5,7 @@ from onnx import helper
 
 from serving.graphs.multiply_adds import multiply_adds
 from serving.graphs.shapes import tensor_specs
-from tests.serving.architectures.support import network
+from tests.serving.graphs.support import network
 
 
 @pytest.mark.parametrize(

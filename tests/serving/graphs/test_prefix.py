@@ -5,7 +5,7 @@ import pytest
 
 from serving.errors import ModelError
 from serving.graphs.segments import common_prefix, digest, split
-from tests.serving.architectures.support import most_different, network, run, run_segments, sample
+from tests.serving.graphs.support import most_different, network, run, run_segments, sample
 
 WEIGHTS = {"w1": [4, 4], "w2": [4, 4], "w3": [4, 2]}
 

@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import nn
 
-from serving.architectures.export import to_onnx
-from serving.architectures.registry import ARCHITECTURES, multiply_adds
 from serving.catalogue.lookup import SHIPPED
 from serving.graphs.segments import CutPoint, all_cut_points, cut_points, digest, split
 from tests.networks import SHALLOW
-from tests.serving.architectures.support import most_different, run, run_segments, sample
+from tests.serving.graphs.support import most_different, run, run_segments, sample
+from tools.architectures.export import to_onnx
+from tools.architectures.registry import ARCHITECTURES, multiply_adds
 
 LARGE = {"o1": 227, "o2": 227, "s1": 227, "s2": 227, "f1": 152, "f2": 152}
 """Input sizes of networks that cannot do with 32 pixels."""

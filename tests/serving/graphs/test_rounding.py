@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from serving.graphs.segments import all_cut_points, common_prefix, cut_points, split
-from tests.serving.architectures.support import most_different, network, run, run_segments, sample
+from tests.serving.graphs.support import most_different, network, run, run_segments, sample
 
 BODY = """
     scale = Constant <value = float {SCALE}> ()

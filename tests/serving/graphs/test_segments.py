@@ -7,7 +7,7 @@ from onnx import TensorProto, helper
 
 from serving.errors import ModelError
 from serving.graphs.segments import CutPoint, all_cut_points, cut_points, split
-from tests.serving.architectures.support import most_different, network, run, run_segments, sample
+from tests.serving.graphs.support import most_different, network, run, run_segments, sample
 
 CHAIN = network(
     "(float[N,3,8,8] x) => (float[N,5] scores)",

@@ -7,7 +7,7 @@ import pytest
 from serving.errors import ModelError
 from serving.graphs.segments import split
 from serving.profiling.segment_times import segment_times
-from tests.serving.architectures.support import network
+from tests.serving.graphs.support import network
 
 NET = network(
     "(float[N,4] x) => (float[N,4] y)", "a = MatMul(x, w) b = Relu(a) c = MatMul(b, w) y = MatMul(c, w)", w=[4, 4]

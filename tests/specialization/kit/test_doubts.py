@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from specialization.kit.doubts import Doubts
+from specialization.kit.familiarity import SCALE, USUAL
 from specialization.kit.folds import FOLDS, Folds
-from specialization.shipped.familiarity import SCALE, USUAL
 
 LABELS = np.arange(400) % 2
 FOLD = Folds(np.arange(400) // 2 % FOLDS, "run")

@@ -14,11 +14,11 @@ from serving.catalogue.lookup import Catalogue, verify
 from specialization.heads.head import OTHER
 from specialization.heads.train import JUDGED_SKEW, Samples, train_head
 from specialization.heads.validate import TOLERANCES
-from specialization.shipped.collect import DRAWN_SEED as LEARNT_SEED
-from specialization.shipped.collect import DRAWN_SIZE, UNSEEN_SEED
-from specialization.shipped.make_templates import DRAWN_SEED, STREETS, TEMPLATES
 from specialization.templates.fill import forward
 from specialization.templates.stored import SHIPPED, StoredTemplate, feature_entry, templates_for
+from tools.shipped.collect import DRAWN_SEED as LEARNT_SEED
+from tools.shipped.collect import DRAWN_SIZE, UNSEEN_SEED
+from tools.shipped.make_templates import DRAWN_SEED, STREETS, TEMPLATES
 
 ORACLE = Catalogue([MODELS]).find("vehicle-type")
 HELD_OUT_SEED = 5_000_011

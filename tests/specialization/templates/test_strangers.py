@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from serving.errors import ModelError
-from specialization.shipped import draw_strangers
 from specialization.templates import strangers as module
 from specialization.templates.strangers import SIDE, strangers
+from tools.shipped import draw_strangers
 
 
 def test_there_are_many_and_no_two_are_the_same() -> None:

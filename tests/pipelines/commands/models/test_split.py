@@ -13,7 +13,7 @@ from onnx import helper
 from pipelines.commands.models import command, split
 from serving.errors import BadInput, ModelError
 from tests.models import save_graph, write_card
-from tests.serving.architectures.support import run, run_segments
+from tests.serving.graphs.support import run, run_segments
 
 
 @pytest.fixture(autouse=True)

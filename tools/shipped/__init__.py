@@ -1,0 +1,5 @@
+"""The training of what ships, run by hand before a release: recognisers and their templates.
+
+Read in this order: ``darknet``, ``recipes``, ``samples``, ``collect``, ``augment``, ``networks``, ``training``,
+``tuning``, ``measure``, ``train_recognisers``, ``make_templates``, ``draw_strangers``, ``colour``.
+"""

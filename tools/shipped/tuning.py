@@ -1,0 +1,92 @@
+"""The training of a network that begins with another's weights, some layers of which stay, where some labels are wrong.
+
+What the layers that stay make of a picture is computed once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+import torch
+from numpy.random import Generator
+from torch import Tensor, nn
+from torch.nn.utils import clip_grad_norm_
+
+from serving.catalogue.cards import ImageInput
+from tools.shipped.augment import augment
+from tools.shipped.samples import Samples
+from tools.shipped.training import Change, Schedule, pace, to_tensor
+
+Batch = tuple[Tensor, Tensor]
+"""N items, and N × classes of 0 and 1: what each may be called."""
+FASTER = 4
+"""Times the rate for linear layers, which start from nothing."""
+TRUST = 0.3
+"""From 0, cross entropy, to 1, the share that is wrong."""
+STEEPEST = 2.0
+"""The norm that gradients are cut to."""
+
+
+def tune(network: nn.Module, batches: Iterable[Batch], schedule: Schedule) -> None:
+    """Train in place on ``schedule.steps`` batches."""
+    network.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
+    optimiser = torch.optim.AdamW(_rates(network, schedule.rate), weight_decay=schedule.weight_decay)
+    falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: pace(step / schedule.steps))
+    running = 0.0
+    for step, (items, allowed) in enumerate(islice(batches, schedule.steps), start=1):
+        loss = _loss(network(items), allowed, schedule.smoothing)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        clip_grad_norm_(network.parameters(), STEEPEST)
+        optimiser.step()
+        falling.step()
+        running += loss.item()
+        if step % schedule.report_every == 0:
+            print(f"  step {step}/{schedule.steps}  loss {running / schedule.report_every:.3f}", flush=True)
+            running = 0.0
+    network.eval()
+
+
+def drawn(size: ImageInput, samples: Samples, count: int, rng: Generator, change: Change = augment) -> Iterator[Batch]:
+    """Batches of ``count`` pictures without end, drawn by their chances, each changed anew."""
+    while True:
+        chosen = rng.choice(len(samples), count, p=samples.chances)
+        items = to_tensor(size, [change(samples.images[i], rng) for i in chosen])
+        yield items, torch.from_numpy(np.ceil(samples.targets[chosen]))
+
+
+def remembered(early: nn.Module, batches: Iterable[Batch], pictures: int, rng: Generator) -> Iterator[Batch]:
+    """Batches without end of what an untrained part of a network makes of so many pictures, which costs once."""
+    maps, allowed = [], []
+    with torch.no_grad():
+        for items, may in batches:
+            maps.append(early.eval()(items).half())
+            allowed.append(may)
+            if sum(map(len, allowed)) >= pictures:
+                break
+    known, right, count = torch.cat(maps), torch.cat(allowed), len(allowed[0])
+    while True:
+        order = torch.from_numpy(rng.permutation(len(known)))
+        for chosen in torch.split(order, count):
+            yield known[chosen].float().clone(memory_format=torch.channels_last), right[chosen]
+
+
+def _loss(logits: Tensor, allowed: Tensor, smoothing: float) -> Tensor:
+    """How little all classes that may be right have together; one wrong label costs 1 / ``TRUST`` at most.
+
+    The generalised cross entropy (Zhang and Sabuncu, 2018), since some labels are wrong, and a share of the entropy.
+    """
+    shares = torch.log_softmax(logits, dim=1)
+    own = torch.logsumexp(shares.masked_fill(allowed == 0, -math.inf), dim=1)
+    missed = (1 - torch.exp(TRUST * own)) / TRUST
+    return (missed - smoothing * shares.mean(dim=1)).mean()
+
+
+def _rates(network: nn.Module, rate: float) -> list[dict[str, object]]:
+    linear = [weights for each in network.modules() if isinstance(each, nn.Linear) for weights in each.parameters()]
+    known = {id(weights) for weights in linear}
+    rest = [weights for weights in network.parameters() if id(weights) not in known]
+    return [{"params": rest, "lr": rate}, {"params": linear, "lr": FASTER * rate}]
