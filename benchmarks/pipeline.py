@@ -3,8 +3,8 @@
 The work is ``examples/vehicles.yaml``: background subtraction, tracking, and a network for each object. Every run has
 a process of its own, which notes wall clock and processor time after each frame:
 
-``local://``  capture, agents and sinks in one process, as ``sluice run --out FILE`` does it. Its floor decodes the same
-              frames with PyAV and calls the same algorithms and network one after the other.
+``run``       capture, executor and sinks in one process, as ``sluice run --out FILE`` does it. Its floor decodes the
+              same frames with PyAV and calls the same algorithms and network one after the other.
 ``kafka://``  a worker reads from a real broker the JPEGs that ``sluice capture`` has put there, and publishes results
               and events. Its floor starts at decoding the JPEGs.
 
@@ -46,7 +46,7 @@ from tests.real.kafka import RemoteBroker
 STREAMS = (1, 8)
 FLOOR = 0
 """Stands for the number of streams where the plain loop is meant."""
-TRANSPORTS = ("local://", "kafka://")
+TRANSPORTS = ("run", "kafka://")
 BACKLOG = "backlog"
 FIGURES = ("framework_share", "framework_ms", "fps", "fps_floor", "cpu_ms", "cpu_ms_floor")
 FPS = 25
@@ -83,14 +83,14 @@ def measure(quick: bool) -> harness.Outcome:
 def _variants(extent: Extent, source: Path, bootstrap: str) -> dict[tuple[str, int], Callable[[], Marks]]:
     longest = max(extent.frames.values())
     variants: dict[tuple[str, int], Callable[[], Marks]] = {
-        ("local://", FLOOR): partial(alone, floor_of_videos, source, longest),
+        ("run", FLOOR): partial(alone, floor_of_videos, source, longest),
         ("kafka://", FLOOR): partial(alone, floor_of_messages, source, longest),
     }
     for streams, frames in extent.frames.items():
         load, place = Load(source, streams, frames), Kafka.fresh(bootstrap)
         # Now, not beside the worker, whose cores it would take; every worker reads them from the beginning.
         capture(load, place)
-        variants["local://", streams] = partial(_local, load)
+        variants["run", streams] = partial(_local, load)
         variants["kafka://", streams] = partial(alone, run_worker_on, load, place)
     return variants
 

@@ -11,8 +11,7 @@
 ``conflict``    the assignment of least cost of as many tracks as boxes, our lines; or ``scipy``'s
 
 ``import`` is the processor time that a process takes to start with NumPy, and with ``scipy``'s packages too, which is
-what our lines save: once it is there, its solver is the faster one. ``faust`` is the processor time of the process for
-one message of an agent that only acknowledges, by how many messages come at once: the least that a frame can take.
+what our lines save: once it is there, its solver is the faster one.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import harness
-from benchmarks.pipeline_parts.shell import shell_us
 from operators.detect import decoding
 from operators.detect.needed.flow import middle
 from operators.detect.needed.thumbnail import WIDTH, thumbnail
@@ -45,8 +43,6 @@ INPUT = ImageInput(width=416, height=416, colour="bgr", resize="letterbox")
 STRIDES = (8, 16, 32)
 CONFLICTS = (2, 4, 8)
 IMPORTS = ("numpy", "numpy, scipy.special", "numpy, scipy.optimize")
-AT_ONCE, MESSAGES = (1, 3, 8), 600
-"""Three is what a stream has on its way at most."""
 OURS, PLAIN = "ours", "plain"
 ROUNDS, CALLS, STARTS = 30, 5, 7
 
@@ -60,8 +56,6 @@ def measure(quick: bool) -> harness.Outcome:
     found: Mapping[Any, list[float]] = harness.interleaved(steps, 3 if quick else ROUNDS)
     starts = {("import", packages, OURS): partial(_import_us, packages) for packages in IMPORTS}
     found = {**found, **harness.interleaved(starts, 1 if quick else STARTS)}
-    shells = {("faust", f"{count} at once", OURS): partial(shell_us, MESSAGES, count) for count in AT_ONCE}
-    found = {**found, **harness.interleaved(shells, 1 if quick else STARTS)}
     rows = [
         {"step": step, "size": size, "way": way, "cpu_us": round(median(runs), 1)}
         for (step, size, way), runs in found.items()

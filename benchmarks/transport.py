@@ -45,12 +45,12 @@ from operators.wire.schema import (
 from pipelines.partition.dispatch import TopicNames
 from pipelines.partition.partition import SharedParts
 from pipelines.partition.publisher import Publisher
-from pipelines.partition.resume import NothingToResume
 from pipelines.settings import BrokerSettings
 from pipelines.worker.agent import FrameAgent, sender
 from pipelines.worker.app import MAX_MESSAGE_BYTES, make_app
 from pipelines.worker.kafka_transport import KafkaTransport
 from pipelines.worker.worker import NoEvents
+from tests.integration.worker_parts import NothingToResume
 from tests.real.broker import KafkaBroker
 from tests.real.kafka import RemoteBroker
 
@@ -245,7 +245,7 @@ def _messages(count: int) -> Iterator[dict[str, Any]]:
     """Frames of 768×432 with so much noise that a JPEG takes about 90 KB."""
     noise = np.random.default_rng(0).normal(128, 18, (432, 768, 3))
     image = np.clip(noise, 0, 255).astype(np.uint8)
-    _, jpeg = encode_frame(frame_of(FrameId("", "", 0), image), "jpeg")
+    _, jpeg = encode_frame(frame_of(FrameId("", "", 0), image))
     for seq in range(count):
         stream = f"camera-{seq % STREAMS}"
         header = FrameHeader(

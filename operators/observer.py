@@ -107,6 +107,17 @@ HOOKS = tuple(name for name in dir(Observer) if not name.startswith("_"))
 """The names of all hooks."""
 
 
+def frame_answered(observer: Observer, result: Result) -> None:
+    """Tell that a result has been published, by the hook for its outcome."""
+    match result.outcome:
+        case "analysed":
+            observer.frame_analysed(result)
+        case "dropped":
+            observer.frame_dropped(result)
+        case "failed":
+            observer.frame_failed(result)
+
+
 class Observers(Observer):
     """Tells several observers. One that raises disturbs neither the others nor the frame: it is logged, once."""
 

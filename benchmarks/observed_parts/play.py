@@ -21,6 +21,7 @@ from operators.observer import HOOKS, Observer, Observers
 from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
+from pipelines.execute.executor import Executor
 from pipelines.observe.live import pictures
 from pipelines.observe.live.page import Page
 from pipelines.observe.station import Station
@@ -97,6 +98,11 @@ def play(folder: Path, rounds: int) -> list[Turn]:
     return asyncio.run(_play(folder, rounds))
 
 
+async def _to_the_end(run: EmbeddedRun, executor: Executor, stop: asyncio.Event) -> None:
+    async for _ in run.results(executor, stop):
+        pass
+
+
 async def _play(folder: Path, rounds: int) -> list[Turn]:
     query, page = _query(_clip(folder)), Page("observed")
     listen = Listen("127.0.0.1", free_port())
@@ -114,11 +120,11 @@ async def _play(folder: Path, rounds: int) -> list[Turn]:
 
     watching = Observers([switch])
     setting = Setting(ThreadSpecializer(), [show], observers=watching)
-    run = EmbeddedRun("observed", capture_specs(query, realtime=True, loop=True), [], watching)
+    run = EmbeddedRun(capture_specs(query, realtime=True, loop=True), watching)
     stop, turns = asyncio.Event(), list[Turn]()
     async with station.open(), assembled(compiled(query, catalogue([])), setting) as parts:
         station.knows(parts.shortcuts.plans)
-        running = asyncio.create_task(run.run(parts.executor, stop))
+        running = asyncio.create_task(_to_the_end(run, parts.executor, stop))
         await asyncio.sleep(3 * CLIP_S)
         rng = random.Random(0)
         for number in range(rounds):

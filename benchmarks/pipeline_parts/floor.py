@@ -38,7 +38,7 @@ def floor_of_videos(clip: Path, frames: int) -> Marks:
 
 def floor_of_messages(clip: Path, frames: int) -> Marks:
     """The same, from the JPEGs that a worker gets."""
-    messages = [encode_frame(frame, "jpeg") for frame in _decoded(clip, frames)]
+    messages = [encode_frame(frame) for frame in _decoded(clip, frames)]
     return _through_nodes(clip, (decode_frame(header, image) for header, image in messages))
 
 

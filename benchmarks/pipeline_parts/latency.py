@@ -30,7 +30,7 @@ def beyond_nodes(
     with tempfile.TemporaryDirectory() as scratch:
         load = Load(at_rate(clip, fps, Path(scratch, f"camera{clip.suffix}")), 1, frames, realtime=True)
         variants = {
-            "local://": partial(_local, load),
+            "run": partial(_local, load),
             "kafka://": partial(_kafka, load, bootstrap, Path(scratch)),
         }
         return harness.interleaved(variants, rounds)

@@ -30,6 +30,7 @@ from operators.publish.track_events import TrackMessage
 from operators.wire.schema import Result, from_json
 from pipelines.assembly.build import build_executor
 from pipelines.partition.dispatch import TopicNames
+from pipelines.process.tuning import tuned
 from pipelines.query.compiled import compiled
 from pipelines.query.dag import STAGES
 from pipelines.query.query_file import Events, Query
@@ -106,7 +107,7 @@ class Meter:
         self._account = Account()
         self._accounted = {frame * load.streams for frame in middle(load.frames)}
 
-    def write(self, result: Result, encoded: bytes) -> None:
+    def write(self, result: Result) -> None:
         """As a sink."""
         self.marks.note()
         number = len(self.marks.wall_s) - 1
@@ -126,7 +127,7 @@ class MeteredEvents(Lifecycles):
 
     def __call__(self, result: Result) -> list[TrackMessage]:
         """Note the result."""
-        self._meter.write(result, b"")
+        self._meter.write(result)
         return super().__call__(result)
 
 
@@ -153,7 +154,10 @@ async def _run_local(load: Load) -> Measured:
     with closing(JsonLines(os.devnull)) as lines, RunProgress(specs, Console(stderr=True)) as progress:
         executor = await build_executor(compiled(wanted, models()), engine)
         observers = Observers([RunCounts(), progress])
-        await EmbeddedRun(wanted.name, specs, [lines, meter], observers).run(executor, asyncio.Event())
+        with tuned():
+            async for found in EmbeddedRun(specs, observers).results(executor, asyncio.Event()):
+                lines.write(found.result)
+                meter.write(found.result)
     await engine.stop()
     return Measured(meter.marks, meter.beyond_ms)
 

@@ -58,7 +58,7 @@ class Annotator:
         """Take a picture with its result; waits while earlier ones are being written."""
         self._queue.put((frame, result))
 
-    def write(self, result: Result, encoded: bytes) -> None:
+    def write(self, result: Result) -> None:
         """Raises SluiceError if pictures can no longer be written; a result without picture adds nothing."""
         if self._error is not None:
             raise self._error

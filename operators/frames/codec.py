@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, overload
+from typing import Literal
 
 import cv2
 import msgspec
@@ -11,7 +11,7 @@ import numpy as np
 
 from operators.frames.frame import Frame
 from operators.frames.image_limits import scan_fault, size_fault
-from operators.frames.planes import Encoding, Pixels, bytes_of, encoding_of, size_bytes, viewed
+from operators.frames.planes import Encoding, Pixels, size_bytes, viewed
 from operators.wire.bounds import TEXT_CHARS
 from operators.wire.jpeg import JpegInfo, inspect_jpeg
 from operators.wire.schema import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, from_json
@@ -23,14 +23,11 @@ JPEG_QUALITY = 85
 KEPT_QUALITY = 95
 """In recordings: what a network finds in the picture should be nearly what it finds in the source."""
 
-JPEG_KEY = "jpeg"
-"""The name of the header, within a process, of the JPEG that raw pixels were decoded from."""
 MAX_HEADER_BYTES = 32 << 10
 """Largest frame header, with every field as long as it may be."""
 
 Headers = Iterable[tuple[str, bytes | None]]
 """Headers of a message: Kafka allows empty ones, and several of one name."""
-Form = Literal["jpeg", "raw"]
 FrameFault = Literal["bad_header", "wrong_schema", "undecodable_image", "image_too_large"]
 
 
@@ -51,17 +48,9 @@ def dropped_header(frame: Frame, cause: str) -> FrameHeader:
     return msgspec.structs.replace(frame.header, encoding="none", cause=shortened(cause, TEXT_CHARS))
 
 
-@overload
-def encode_frame(frame: Frame, form: Literal["jpeg"]) -> tuple[FrameHeader, bytes]: ...
-@overload
-def encode_frame(frame: Frame, form: Literal["raw"]) -> tuple[FrameHeader, memoryview]: ...
-def encode_frame(frame: Frame, form: Form) -> tuple[FrameHeader, bytes | memoryview]:
-    """Header and image bytes of a frame: ``jpeg`` for the network; ``raw`` within a process, a view and no copy."""
-    encoding = "jpeg" if form == "jpeg" else encoding_of(frame.pixels)
-    header = frame.header
-    if header.encoding != encoding:
-        header = msgspec.structs.replace(header, encoding=encoding)
-    return header, _encode_jpeg(frame.image, JPEG_QUALITY) if form == "jpeg" else bytes_of(frame.pixels)
+def encode_frame(frame: Frame) -> tuple[FrameHeader, bytes]:
+    """Header and JPEG of a frame."""
+    return msgspec.structs.replace(frame.header, encoding="jpeg"), _encode_jpeg(frame.image, JPEG_QUALITY)
 
 
 def as_jpeg(frame: Frame) -> Frame:
@@ -94,15 +83,11 @@ def _size(raw: bytes) -> str:
     return f"of {len(raw)} bytes, beyond {MAX_HEADER_BYTES}" if raw else "empty"
 
 
-def decode_frame(header: FrameHeader, data: bytes | memoryview, jpeg: bytes | None = None) -> Frame:
-    """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread.
-
-    ``jpeg``: what raw pixels were decoded from.
-    """
+def decode_frame(header: FrameHeader, data: bytes) -> Frame:
+    """The frame of a message; raises ``FrameError``. A JPEG takes milliseconds: call it in a thread."""
     if header.encoding != "jpeg":
-        return Frame(header, _view(header, data), jpeg)
-    jpeg = bytes(data)
-    return Frame(header, _decode_jpeg(header, jpeg), jpeg)
+        return Frame(header, _view(header, data))
+    return Frame(header, _decode_jpeg(header, data), data)
 
 
 def _explain(raw: bytes, error: Malformed) -> FrameError:
@@ -146,7 +131,7 @@ def _check(header: FrameHeader, info: JpegInfo) -> None:
         raise FrameError("undecodable_image", "the JPEG is cut off: its end marker is missing")
 
 
-def _view(header: FrameHeader, data: bytes | memoryview) -> Pixels:
+def _view(header: FrameHeader, data: bytes) -> Pixels:
     encoding: Encoding = "bgr24" if header.encoding == "jpeg" or header.encoding == "none" else header.encoding
     expected = size_bytes(encoding, header.width, header.height)
     if len(data) != expected:

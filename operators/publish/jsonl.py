@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from operators.wire.schema import Result
+from operators.wire.schema import Result, to_json
 from serving.common.printable import json_line
 from serving.errors import BadInput, SluiceError
 
@@ -24,9 +24,9 @@ class JsonLines:
         self._file = sys.stdout.buffer if target == STDOUT else _open(Path(target), what)
         self._owned = target != STDOUT
 
-    def write(self, result: Result, encoded: bytes) -> None:
-        """Append a result, which is ``encoded`` as JSON; raises as ``append`` does."""
-        self.append(encoded)
+    def write(self, result: Result) -> None:
+        """Append a result; raises as ``append`` does."""
+        self.append(to_json(result))
 
     def append(self, encoded: bytes) -> None:
         """Append a message, which is ``encoded`` as JSON.

@@ -60,7 +60,7 @@ class KafkaFrames:
 
     def emit(self, frame: Frame, droppable: bool) -> None:
         """Queue a frame as JPEG; waits until there is room for a frame that is not ``droppable``."""
-        header, image = encode_frame(frame, "jpeg")
+        header, image = encode_frame(frame)
         self._put(FrameMessage(header, image), droppable)
 
     def dropped(self, header: FrameHeader) -> None:

@@ -36,9 +36,6 @@ def command(out: Path, limit: int | None) -> None:
         raise BadInput(f"cannot make the directory {out}: {error.strerror}; choose another with --out") from None
     results, video, report = out / "results.jsonl", out / "street.mp4", out / "report.json"
     wanted = open_query(QUERY, catalogue([]))
-    from operators.transports.faust_import import import_faust
-
-    import_faust()
     from pipelines.run.outputs import Outputs
     from pipelines.run.run_query import run_query  # the engines
 

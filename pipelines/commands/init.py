@@ -69,9 +69,6 @@ def command(
     if not force:
         _refuse_to_overwrite([query, *kept, *pictures])
     say(f"trying {', '.join(str(stream.uri) for stream in wanted.query.streams)}")
-    from operators.transports.faust_import import import_faust
-
-    import_faust()
     from pipelines.run.first_look import first_look  # the engines, which a mistyped word need not wait for
 
     seen = first_look(wanted, wait_s)

@@ -64,9 +64,6 @@ def command(
         wanted = found.wanted
         sinks = None if forward is None else load_sinks(forward)
         recording = options.recording(record, record_mb, found.file, wanted)
-    from operators.transports.faust_import import import_faust
-
-    import_faust()
     from pipelines.run.outputs import Outputs
     from pipelines.run.run_query import run_query  # the engines, which a wrong query need not wait for
 

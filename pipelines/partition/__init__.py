@@ -2,6 +2,6 @@
 and then acknowledged. What a worker knows of streams, and which frames are answered already, lies here too. Nothing in
 this room knows Faust.
 
-Read in this order: ``message``, ``partition``, ``missing``, ``answer``, ``answered``, ``resume``,
+Read in this order: ``message``, ``partition``, ``window``, ``missing``, ``answer``, ``answered``, ``resume``,
 ``open_streams``, ``stream_state``, ``dispatch``, ``dead_letters``, ``publisher``, ``tally``.
 """

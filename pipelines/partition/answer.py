@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from operators.frames.codec import JPEG_KEY, FrameError, decode_frame
+from operators.frames.codec import FrameError, decode_frame
 from operators.frames.frame import Frame
 from operators.wire import bounds
 from operators.wire.schema import DeadLetter, FrameHeader, Outcome, Result, from_json, to_json
@@ -55,19 +55,29 @@ async def answer(message: Message, header: FrameHeader, analyser: Analyser) -> A
     """Analyse the frame of a message; every error becomes part of the answer, and none is raised."""
     try:
         return await _answer(message, header, analyser)
-    except FrameError as error:
-        return failed(message, header, analyser, error.reason, str(error))
     except Exception as error:
-        return failed(message, header, analyser, "failed", f"{type(error).__name__}: {error}")
+        return failed(message, header, analyser, error)
 
 
-def failed(message: Message, header: FrameHeader, analyser: Analyser, reason: str, explanation: str) -> Answer:
+def failed(message: Message, header: FrameHeader, analyser: Analyser, error: Exception) -> Answer:
     """A dead letter, and the result of a frame that failed. Raises nothing: without a result the letter has to do."""
-    letter = dead_letter(message, reason, explanation)
+    letter = dead_letter(message, *reason_of(error))
     try:
-        return Answer(analyser.unanalysed(header, "failed", _cause(f"{reason}: {explanation}")), letter)
+        return Answer(analyser.unanalysed(header, "failed", cause_of(error)), letter)
     except Exception:
         return Answer(dead_letter=letter)
+
+
+def reason_of(error: Exception) -> tuple[str, str]:
+    """The code of an error that costs a frame, and what it says."""
+    if isinstance(error, FrameError):
+        return error.reason, str(error)
+    return "failed", f"{type(error).__name__}: {error}"
+
+
+def cause_of(error: Exception) -> str:
+    """The cause in the result of the frame that an error costs."""
+    return _cause(": ".join(reason_of(error)))
 
 
 def checked(message: Message, found: Answer) -> Answer:
@@ -92,8 +102,7 @@ def without_objects(result: Result, explanation: str) -> Result:
 async def _answer(message: Message, header: FrameHeader, analyser: Analyser) -> Answer:
     if header.encoding == "none":
         return Answer(analyser.unanalysed(header, "dropped", header.cause or "dropped by capture"))
-    jpeg = dict(message.headers).get(JPEG_KEY)
-    result = await analyser.submit(header, lambda: decode_frame(header, message.value or b"", jpeg))
+    result = await analyser.submit(header, lambda: decode_frame(header, message.value or b""))
     if result.cause is not None:
         result = msgspec.structs.replace(result, cause=_cause(result.cause))
     if result.outcome == "failed":

@@ -14,7 +14,7 @@ class Message:
     offset: int
     timestamp_s: float
     key: bytes | None
-    value: bytes | memoryview | None
+    value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
     receipt: object = None
 
@@ -25,6 +25,6 @@ class Message:
 
     @property
     def size_bytes(self) -> int:
-        """Memory that its content takes; a view belongs to a frame that its sender accounts for."""
+        """Memory that its content takes."""
         headers = sum(len(name) + len(value or b"") for name, value in self.headers)
-        return len(self.key or b"") + headers + (len(self.value) if isinstance(self.value, bytes) else 0)
+        return len(self.key or b"") + headers + len(self.value or b"")

@@ -10,12 +10,11 @@ from functools import partial
 from typing import Any
 
 from operators.frames.codec import FrameError, read_header
-from operators.observer import UNOBSERVED, Observer
+from operators.observer import UNOBSERVED, Observer, frame_answered
 from operators.transports.record_sets import unreadable
-from operators.transports.window import OrderedWindow
 from operators.wire.mishaps import Mishaps
-from operators.wire.schema import FrameHeader, Result
-from pipelines.partition.answer import Analyser, Answer, answer, checked, failed
+from operators.wire.schema import FrameHeader
+from pipelines.partition.answer import Analyser, Answer, answer, checked, failed, reason_of
 from pipelines.partition.dead_letters import dead_letter
 from pipelines.partition.dispatch import Derive, Dispatch, TopicNames
 from pipelines.partition.message import Message
@@ -24,6 +23,7 @@ from pipelines.partition.publisher import Publisher
 from pipelines.partition.resume import Resume
 from pipelines.partition.stream_state import NoStateStore, StateStore
 from pipelines.partition.tally import Tally
+from pipelines.partition.window import OrderedWindow
 from pipelines.settings import StreamBounds
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class Partition:
             if self._work.resume.answered(header):
                 return _now(Answer())
         except FrameError as error:
-            return _now(Answer(dead_letter=dead_letter(message, error.reason, str(error))))
+            return _now(Answer(dead_letter=dead_letter(message, *reason_of(error))))
         except Exception as error:
             return _now(self._unexpected(message, header, error))
         return self._answer(message, header)
@@ -135,11 +135,11 @@ class Partition:
             return self._unexpected(message, header, error)
 
     def _unexpected(self, message: Message, header: FrameHeader | None, error: Exception) -> Answer:
-        said = f"{type(error).__name__}: {error}"
+        reason, said = reason_of(error)
         self._mishaps.note("a message could not be worked on", f"{message.place}: {said}")
         if header is None:
-            return Answer(dead_letter=dead_letter(message, "failed", said))
-        return failed(message, header, self._work.analyser, "failed", said)
+            return Answer(dead_letter=dead_letter(message, reason, said))
+        return failed(message, header, self._work.analyser, error)
 
     def _open_stream(self, stream: str) -> None:
         """Go on with what is known of a stream that comes for the first time, or again after partitions moved.
@@ -176,7 +176,7 @@ class Partition:
             self._valve.acknowledge(message)
             self._work.tally.answered(message, found)
             if found.result is not None:
-                _observe(self._work.observer, found.result)
+                frame_answered(self._work.observer, found.result)
             self._bytes -= message.size_bytes
         self._release(self._unfinished - len(batch))
 
@@ -190,16 +190,6 @@ class Partition:
         if self._held and left <= self._work.window // 2 and self._bytes <= WINDOW_BYTES // 2:
             self._held = False
             self._valve.release()
-
-
-def _observe(observer: Observer, result: Result) -> None:
-    match result.outcome:
-        case "analysed":
-            observer.frame_analysed(result)
-        case "dropped":
-            observer.frame_dropped(result)
-        case "failed":
-            observer.frame_failed(result)
 
 
 async def _now(found: Answer) -> Answer:

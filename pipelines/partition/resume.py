@@ -50,24 +50,6 @@ class Resume(Protocol):
         ...
 
 
-class NothingToResume:
-    """For ``local://``, whose topics live and die with the process."""
-
-    def reset(self) -> None:
-        """Nothing."""
-
-    async def cover(self, since_s: float) -> None:
-        """Nothing."""
-
-    def answered(self, header: FrameHeader) -> bool:
-        """Never."""
-        return False
-
-    def recent(self, stream: str) -> list[Result]:
-        """None."""
-        return []
-
-
 class _Identity(msgspec.Struct):
     """The part of a result that says which frame of which query it answers."""
 

@@ -62,7 +62,7 @@ class StateStore(Protocol):
 
 
 class NoStateStore:
-    """Keeps nothing: for ``local://``, which ends with its process, and for queries that learn nothing."""
+    """Keeps nothing: for queries that learn nothing."""
 
     def reset(self) -> None:
         """Do nothing."""

@@ -1,39 +1,42 @@
-"""Everything in one process, no broker: capture threads → ``local://`` → the worker's own agents → sinks."""
+"""Everything in one process, no broker: capture threads → the executor → results, as an iterator."""
 
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import Collection, Iterator, Sequence
-from typing import Protocol
+from collections.abc import AsyncGenerator, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from operators.capture.service import Capture, Consumer
 from operators.capture.spec import CaptureSpec
-from operators.observer import UNOBSERVED, Observers
-from operators.transports.local_broker import LocalBroker
-from operators.wire.schema import Result, from_json
-from pipelines.execute.ahead import FRAMES_AHEAD
+from operators.frames.frame import Frame
+from operators.observer import UNOBSERVED, Observers, frame_answered
+from operators.wire.schema import Result
 from pipelines.execute.executor import Executor
-from pipelines.partition.dispatch import TopicNames
-from pipelines.partition.partition import WINDOW
-from pipelines.process.tasks import in_own_thread
-from pipelines.run.feed import FRAMES_IN_FLIGHT, MAX_BYTES, Feed
+from pipelines.health.liveness import STALLED_AFTER_S
+from pipelines.partition.answer import cause_of
+from pipelines.partition.window import OrderedWindow
+from pipelines.process.tasks import in_own_thread, meanwhile
+from pipelines.run.feed import MAX_BYTES, Feed, Sampled
 from pipelines.settings import decoded_memory
-from pipelines.worker.local_transport import LocalTransport
-from pipelines.worker.worker import Duties, WorkerConfig, run_worker
-from serving.common.clock import Clock
 from serving.errors import SourceError
 
-TOPICS = TopicNames("frames", "results", "events", "dlq")
-MAX_PARTITIONS = 8
+CHECK_S = 1.0
+SETTLE_S = 2.0
+"""How long the frames that are being analysed are given to end where a run is broken off."""
 
 
-class Sink(Protocol):
-    """Takes results one by one, those of each stream in order."""
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameResult:
+    """A frame's one result, with the frame."""
 
-    def write(self, result: Result, encoded: bytes) -> None:
-        """Take a result and its JSON, quickly: it is called on the event loop. ``SluiceError`` ends the run."""
-        ...
+    result: Result
+    sampled: Sampled
+
+    @property
+    def frame(self) -> Frame | None:
+        """None where capture had no room for the picture."""
+        return self.sampled.frame
 
 
 class EmbeddedRun:
@@ -41,101 +44,97 @@ class EmbeddedRun:
 
     def __init__(
         self,
-        query: str,
         specs: Sequence[CaptureSpec],
-        sinks: Sequence[Sink],
         observers: Observers = UNOBSERVED,
         ahead: Collection[str] = (),
         recorded: bool = False,
     ) -> None:
         """``ahead``: streams that are looked ahead in; ``recorded``: whether frames are kept."""
-        self._query = query
-        self._specs = specs
-        self._sinks = sinks
-        self._observers = observers
-        self._transport = LocalTransport(f"run-{uuid.uuid4().hex[:12]}")
-        self._broker = LocalBroker.named(self._transport.name)
-        self._max_bytes = max(MAX_BYTES, decoded_memory()) if ahead else MAX_BYTES
-        """Bound on raw frames in flight; a partition's log must hold as much."""
-        self._settled = asyncio.Event()
-        self._feed = Feed(self._broker, TOPICS.frames, self._max_bytes, ahead, recorded)
-        self._window = max(WINDOW, FRAMES_AHEAD * len(ahead) + FRAMES_IN_FLIGHT * len(specs))
-        """Partitions are shared, and no stream may wait for frames that stand behind others' in vain."""
+        self._specs, self._observers, self._ahead, self._recorded = specs, observers, ahead, recorded
+        self._answers: asyncio.Queue[FrameResult | None] = asyncio.Queue()
+        """Bounded by the credits of the feed."""
+        self._windows: dict[str, OrderedWindow[Sampled, Result]] = {}
 
-    async def run(self, executor: Executor, stop: asyncio.Event) -> None:
-        """Run until every source has ended or ``stop`` is set; every frame sampled by then gets its result.
+    async def results(self, executor: Executor, stop: asyncio.Event) -> AsyncGenerator[FrameResult, None]:
+        """Yield one result for every sampled frame, in the order of each stream, until sources end or ``stop`` is set.
 
-        A source that cannot be read does not disturb the others: its ``SourceError`` is raised at the end.
+        A frame is in flight until the result behind it is asked for: whoever takes results slowly makes files wait and
+        cameras lose frames, each of which has its result. A source that cannot be read does not disturb the others: its
+        ``SourceError`` is raised at the end. Use it under ``contextlib.aclosing``: leaving it ends the captures.
         """
-        for topic, max_bytes in ((TOPICS.frames, self._max_bytes), (TOPICS.results, MAX_BYTES)):
-            self._broker.create_topic(topic, min(len(self._specs), MAX_PARTITIONS), max_bytes=max_bytes)
-        ready, worker_stop = asyncio.Event(), asyncio.Event()
-        config = WorkerConfig(self._transport, self._query, TOPICS, observers=self._observers, window=self._window)
-        worker = asyncio.create_task(run_worker(config, Duties(executor), stop=worker_stop, ready=ready))
-        deliver = asyncio.create_task(self._deliver())
-        sources = asyncio.create_task(self._sources(ready, stop, executor.clock))
+        max_bytes = max(MAX_BYTES, decoded_memory()) if self._ahead else MAX_BYTES
+        feed = Feed(partial(self._take, executor), max_bytes, self._ahead, self._recorded, executor.clock)
+        capturing = asyncio.create_task(self._capture(feed, executor, stop))
         try:
-            await asyncio.wait([sources, worker, deliver], return_when=asyncio.FIRST_COMPLETED)
+            async with meanwhile(self._watch(feed)):
+                while (found := await self._answers.get()) is not None:
+                    yield found
+                    feed.settle(found.sampled)
+                    frame_answered(self._observers, found.result)
+            await capturing
         finally:
-            self._feed.close()
-            worker_stop.set()
-            for task in (deliver, sources):
-                if not task.done():
-                    task.cancel()
-            outcomes = await asyncio.gather(worker, deliver, sources, return_exceptions=True)
-            LocalBroker.forget(self._transport.name)
-        for outcome in outcomes:
-            if isinstance(outcome, Exception):
-                raise outcome
+            feed.close()
+            capturing.cancel()
+            await asyncio.gather(capturing, return_exceptions=True)
+            await self._end(executor)
 
-    async def _sources(self, ready: asyncio.Event, stop: asyncio.Event, clock: Clock) -> None:
-        """Capture in threads until all sources have ended, then wait for the results of their frames."""
-        await ready.wait()
-        captures = [
-            Capture(spec, Consumer(self._feed.emit, drop=self._feed.drop), clock=clock, observer=self._observers)
-            for spec in self._specs
-        ]
+    async def _watch(self, feed: Feed) -> None:
+        """Tell every second whether frames move."""
+        while True:
+            stands_s = feed.stands_s
+            stalled = stands_s >= STALLED_AFTER_S
+            problem = f"frames wait and none has been answered for {stands_s:.0f} s" if stalled else None
+            self._observers.worker_checked({}, stands_s, problem)
+            await asyncio.sleep(CHECK_S)
+
+    def _take(self, executor: Executor, sampled: Sampled) -> None:
+        stream = sampled.header.stream
+        if (window := self._windows.get(stream)) is None:
+            window = self._windows[stream] = OrderedWindow(self._deliver)
+        window.put(sampled, partial(_analysed, executor, sampled))
+
+    async def _deliver(self, finished: Sequence[tuple[Sampled, Result]]) -> None:
+        for sampled, result in finished:
+            self._answers.put_nowait(FrameResult(result, sampled))
+
+    async def _capture(self, feed: Feed, executor: Executor, stop: asyncio.Event) -> None:
+        """Capture in threads until all sources have ended and their frames have results."""
+        consumer = Consumer(feed.emit, drop=feed.drop)
+        captures = [Capture(spec, consumer, clock=executor.clock, observer=self._observers) for spec in self._specs]
         stopping = asyncio.create_task(_stop_all(captures, stop))
         try:
-            outcomes = await asyncio.gather(
-                *(in_own_thread(capture.run) for capture in captures), return_exceptions=True
-            )
-            while not self._feed.empty:
-                self._settled.clear()
-                await self._settled.wait()
+            threads = [in_own_thread(capture.run) for capture in captures]
+            outcomes = await asyncio.gather(*threads, return_exceptions=True)
+            await feed.emptied()
         finally:
             stopping.cancel()
             for capture in captures:
                 capture.stop()
+            self._answers.put_nowait(None)
         for spec, outcome in zip(self._specs, outcomes, strict=True):
             if isinstance(outcome, SourceError):
                 raise SourceError(f"stream {spec.stream}: {outcome}", outcome.reason)
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    async def _deliver(self) -> None:
-        """Give every result to the sinks, and its credit back to its stream."""
-        appended = asyncio.Event()
-        self._broker.subscribe(appended, [TOPICS.results])
-        offsets: dict[int, int] = {}
-        try:
-            while True:
-                appended.clear()
-                for result, encoded in self._new_results(offsets):
-                    for sink in self._sinks:
-                        sink.write(result, encoded)
-                    self._feed.settle(result)
-                    self._settled.set()
-                await appended.wait()
-        finally:
-            self._broker.unsubscribe(appended)
+    async def _end(self, executor: Executor) -> None:
+        """Give up what is in work, if anything is, and forget the streams."""
+        for window in self._windows.values():
+            await window.abandon()
+        await executor.settled(SETTLE_S)  # operators forget no stream in the middle of its frame
+        for stream in self._windows:
+            executor.forget(stream)
 
-    def _new_results(self, offsets: dict[int, int]) -> Iterator[tuple[Result, bytes]]:
-        for number in sorted(self._broker.partitions_for_topic(TOPICS.results)):
-            for record in self._broker.read("sinks", (TOPICS.results, number), offsets.get(number, 0), 1000):
-                offsets[number] = record.offset + 1
-                encoded = bytes(record.value or b"")
-                yield from_json(encoded, Result), encoded
+
+async def _analysed(executor: Executor, sampled: Sampled) -> Result:
+    """The frame's one result; every error becomes one."""
+    header, frame = sampled.header, sampled.frame
+    try:
+        if frame is None:
+            return executor.unanalysed(header, "dropped", header.cause or "dropped by capture")
+        return await executor.submit(header, lambda: frame)
+    except Exception as error:
+        return executor.unanalysed(header, "failed", cause_of(error))
 
 
 async def _stop_all(captures: Sequence[Capture], stop: asyncio.Event) -> None:

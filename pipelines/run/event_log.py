@@ -19,7 +19,7 @@ class EventLog:
         self._derive, self._counts, self._lines = derive, counts, lines
         self._finished = False
 
-    def write(self, result: Result, encoded: bytes) -> None:
+    def write(self, result: Result) -> None:
         """Take a result; raises SluiceError if events can no longer be written."""
         self._take(self._derive(result))
 

@@ -1,72 +1,91 @@
-"""The way of frames into ``local://``: capture threads wait here, so that no log loses what was sampled."""
+"""The way of frames from capture threads to the event loop. Capture waits here, so that nothing sampled is lost."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Collection
-from typing import NamedTuple
+import asyncio
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass
 
-from operators.frames.codec import JPEG_KEY, as_jpeg, encode_frame
+from operators.frames.codec import as_jpeg
 from operators.frames.frame import Frame
-from operators.transports.local_broker import LocalBroker
-from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, FrameId, Result, to_json
+from operators.wire.schema import FrameHeader
 from pipelines.execute.ahead import in_memory
 from pipelines.run.credits import Credits
+from serving.common.clock import SYSTEM, Clock
 
 FRAMES_IN_FLIGHT = 3
 """Per stream, between capture and result: one decoded, one waiting, one analysed. More would only make them older."""
 MAX_BYTES = 64 << 20
-"""Bound on raw frames in flight where no stream is looked ahead in."""
+"""Bound on the pictures in flight where no stream is looked ahead in."""
 
 
-class _Sent(NamedTuple):
-    """A frame in flight: its bytes, and where it lies."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """A frame that capture has sampled."""
 
-    size: int
-    partition: int
-    offset: int
+    header: FrameHeader
+    frame: Frame | None
+    """None where there was no room for its picture."""
+    size_bytes: int
+    """Memory of the picture."""
 
 
 class Feed:
-    """Frames sent and not yet answered. ``emit`` and ``drop`` are for capture threads, ``settle`` for the loop."""
+    """``emit`` and ``drop`` are for capture threads, all else is for the event loop of ``take``."""
 
     def __init__(
-        self, broker: LocalBroker, topic: str, max_bytes: int, ahead: Collection[str] = (), recorded: bool = False
+        self,
+        take: Callable[[Sampled], None],
+        max_bytes: int,
+        ahead: Collection[str] = (),
+        recorded: bool = False,
+        clock: Clock = SYSTEM,
     ) -> None:
-        """``ahead``: streams that are looked ahead in, whose frames wait for those behind them.
+        """``take`` gets the frames on the running event loop, those of a stream in their order.
 
-        ``recorded``: whether frames are kept, so that they go as their JPEGs show them."""
-        self._broker = broker
-        self._topic = topic
+        ``ahead``: streams that are looked ahead in, whose frames wait for those behind them. ``recorded``: whether
+        frames are kept, so that they go as their JPEGs show them.
+        """
+        self._take = take
+        self._loop = asyncio.get_running_loop()
         self._ahead, self._recorded = ahead, recorded
         self._credits = Credits(self._most, max_bytes)
-        self._in_flight: dict[FrameId, _Sent] = {}
-        self._sending = threading.Lock()
-
-    @property
-    def empty(self) -> bool:
-        """Whether every frame has its result."""
-        return not self._in_flight
+        self._in_flight = 0
+        self._moved_s = clock.monotonic_s()
+        self._clock = clock
+        self._settled = asyncio.Event()
 
     def emit(self, frame: Frame) -> None:
-        """Wait until the frame may go, then send its pixels, which must not change any more."""
+        """Wait until the frame may go, then hand it over with its pixels, which must not change any more."""
         if self._recorded:
             frame = as_jpeg(frame)
-        size = frame.pixels.nbytes + len(frame.jpeg or b"")
-        if self._credits.take(frame.stream, size):
-            self._send(*encode_frame(frame, "raw"), size, frame.jpeg)
+        size_bytes = frame.pixels.nbytes + len(frame.jpeg or b"")
+        if self._credits.take(frame.stream, size_bytes):
+            self._send(Sampled(frame.header, frame, size_bytes))
 
     def drop(self, header: FrameHeader) -> None:
-        """Send the header of a sampled frame for whose image there was no room: it becomes a ``dropped`` result."""
-        self._send(header, b"", 0)
+        """Hand over a sampled frame for whose picture there was no room: it becomes a ``dropped`` result."""
+        self._send(Sampled(header, None, 0))
 
-    def settle(self, result: Result) -> None:
-        """The frame has its result, as all before it in its partition have: the log need not keep them."""
-        with self._sending:
-            sent = self._in_flight.pop(result.id)
-        self._broker.trim((self._topic, sent.partition), sent.offset + 1)
-        if sent.size:
-            self._credits.give(result.stream, sent.size)
+    def settle(self, sampled: Sampled) -> None:
+        """The frame has its result: another one may come in its place."""
+        self._in_flight -= 1
+        self._moved_s = self._clock.monotonic_s()
+        self._settled.set()
+        if sampled.size_bytes:
+            self._credits.give(sampled.header.stream, sampled.size_bytes)
+
+    @property
+    def stands_s(self) -> float:
+        """Seconds for which frames have been in flight and none was settled."""
+        return self._clock.monotonic_s() - self._moved_s if self._in_flight else 0.0
+
+    async def emptied(self) -> None:
+        """Return when every frame has its result."""
+        while self._in_flight:
+            self._settled.clear()
+            await self._settled.wait()
 
     def close(self) -> None:
         """Let waiting threads go; their frames are not sent."""
@@ -75,8 +94,12 @@ class Feed:
     def _most(self, stream: str, size_bytes: int) -> int:
         return max(FRAMES_IN_FLIGHT, in_memory(size_bytes) if stream in self._ahead else 0)
 
-    def _send(self, header: FrameHeader, image: bytes | memoryview, size: int, jpeg: bytes | None = None) -> None:
-        headers = ((FRAME_HEADER_KEY, to_json(header)), *(() if jpeg is None else ((JPEG_KEY, jpeg),)))
-        with self._sending:
-            partition, record = self._broker.append(self._topic, header.stream.encode(), image, headers)
-            self._in_flight[header.id] = _Sent(size, partition, record.offset)
+    def _send(self, sampled: Sampled) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the run has ended without this stream
+            self._loop.call_soon_threadsafe(self._arrived, sampled)
+
+    def _arrived(self, sampled: Sampled) -> None:
+        if not self._in_flight:
+            self._moved_s = self._clock.monotonic_s()
+        self._in_flight += 1
+        self._take(sampled)

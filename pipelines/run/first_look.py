@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from operators.annotate.drawing import draw
@@ -56,10 +57,12 @@ def first_look(wanted: CompiledQuery, wait_s: float) -> dict[str, Seen]:
 
     async def look() -> None:
         setting = Setting(ThreadSpecializer(), [take], clock=SteadyClock())
-        run = EmbeddedRun(query.name, capture_specs(query, limit=FRAMES, give_up_s=wait_s), [])
+        run = EmbeddedRun(capture_specs(query, limit=FRAMES, give_up_s=wait_s))
         async with assembled(wanted, setting) as parts:
             with stop_loop_on_signals() as stop:
-                await run.run(parts.executor, stop)
+                async with aclosing(run.results(parts.executor, stop)) as results:
+                    async for _ in results:
+                        pass
                 if stop.is_set():
                     raise Stopped(INTERRUPTED)
 

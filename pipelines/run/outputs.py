@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from operators.frames.frame import Frame
 from operators.observer import Observer
@@ -23,7 +23,6 @@ from pipelines.observe.web.listen import Listen
 from pipelines.query.query_file import Query
 from pipelines.report.plots.plans import PlanHistory
 from pipelines.report.timelines import NodeTimeline
-from pipelines.run.embedded import Sink
 from pipelines.run.event_log import EventLog
 from serving.errors import BadInput
 
@@ -31,6 +30,14 @@ if TYPE_CHECKING:
     from operators.annotate.annotator import Annotator
 
 log = logging.getLogger(__name__)
+
+
+class Sink(Protocol):
+    """Takes results one by one, those of each stream in order."""
+
+    def write(self, result: Result) -> None:
+        """Take a result, quickly: it is called on the event loop. ``SluiceError`` ends the run."""
+        ...
 
 
 @dataclass(frozen=True)

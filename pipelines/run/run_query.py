@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -18,8 +18,11 @@ from operators.capture.spec import CaptureSpec
 from operators.observer import Observer
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.process.heap import giving_back
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
+from pipelines.process.tasks import meanwhile
+from pipelines.process.tuning import tuned
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead
 from pipelines.report.run_report import RunReport
@@ -53,7 +56,8 @@ def run_query(
         check_writable(outputs)
         listening = audience(wanted.query, specs, outputs, observers, files)
         ended = _Ended(outputs, listening, files, time.monotonic())
-        report, problem = asyncio.run(_serve(wanted, specs, listening, ended))
+        with tuned():
+            report, problem = asyncio.run(_serve(wanted, specs, listening, ended))
     if problem is not None:
         raise problem
     if report.frames.failed and not report.frames.analysed:
@@ -66,7 +70,7 @@ async def _serve(
 ) -> tuple[RunReport, SourceError | None]:
     """Run, report, and keep the page for as long as it is wanted."""
     with stop_loop_on_signals() as stop:
-        async with listening.served():
+        async with listening.served(), meanwhile(giving_back()):
             shortcuts, problem = await _run(wanted, specs, listening, stop)
             report = ended.report(shortcuts, problem)
             if ended.outputs.stay and not stop.is_set():
@@ -80,14 +84,16 @@ async def _run(
 ) -> tuple[Shortcuts, SourceError | None]:
     """What shortcuts did, and what went wrong with a source: the report of the other streams is worth having."""
     query, observers, station = wanted.query, listening.observers, listening.station
-    run = EmbeddedRun(query.name, specs, listening.sinks, observers, streams_ahead(query), listening.keeps_frames)
+    run = EmbeddedRun(specs, observers, streams_ahead(query), listening.keeps_frames)
     setting = Setting(ThreadSpecializer(), listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers)
     async with listening.attending(), assembled(wanted, setting) as parts:
         if station is not None:
             station.knows(parts.shortcuts.plans)
         try:
-            async with stop_when_threads_are_lost(stop):
-                await run.run(parts.executor, stop)
+            async with stop_when_threads_are_lost(stop), aclosing(run.results(parts.executor, stop)) as results:
+                async for found in results:
+                    for sink in listening.sinks:
+                        sink.write(found.result)
         except SourceError as error:
             return parts.shortcuts, error
     return parts.shortcuts, None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import faust
 
-from pipelines.worker.transport import Transport
+from pipelines.worker.kafka_transport import KafkaTransport
 
 MAX_MESSAGE_BYTES = 8 << 20
 BUFFERED_EVENTS = 32
@@ -17,22 +17,16 @@ SESSION_TIMEOUT_S = 10.0
 """After so long without a heartbeat a worker counts as dead, and others take its partitions over."""
 METADATA_AGE_MS = 5000
 """A partition that is added to the topic is found, and read, within so long; Faust's default is five minutes."""
-LOCAL_PARTITIONS = 16
-"""Streams of one partition wait for each other, and in one process partitions cost nothing."""
 
 
 def make_app(
     name: str,
-    transport: Transport,
+    transport: KafkaTransport,
     *,
-    partitions: int = LOCAL_PARTITIONS,
     datadir: Path | None = None,
     session_s: float = SESSION_TIMEOUT_S,
 ) -> faust.App:
-    """An app that is not started; those of the same ``name`` share the partitions of what they consume.
-
-    ``partitions`` is for topics made on ``local://``.
-    """
+    """An app that is not started; those of the same ``name`` share the partitions of what they consume."""
     app = faust.App(
         name,
         broker=transport.urls,
@@ -42,7 +36,6 @@ def make_app(
         web_enabled=False,
         HttpClient=object,  # there is none: Faust would import aiohttp for its default
         topic_disable_leader=True,
-        topic_partitions=partitions,
         table_standby_replicas=0,
         stream_wait_empty=False,
         # The default of 4096 events of 100 KB would be 400 MB of hidden latency.
@@ -67,5 +60,5 @@ def quiet() -> None:
     """Silence the libraries' own logs, which repeat every failed attempt, unless debug output is wanted."""
     if not logging.getLogger().isEnabledFor(logging.DEBUG):
         # Consumers of ours log what Faust has to say under the name of their module.
-        for library in ("faust", "mode", "aiokafka", "operators.transports.kafka", "operators.transports.local"):
+        for library in ("faust", "mode", "aiokafka", "operators.transports.kafka"):
             logging.getLogger(library).setLevel(logging.CRITICAL + 1)

@@ -1,4 +1,4 @@
-"""``kafka://``: a worker that shares the partitions of a broker's topics with others of its query."""
+"""The broker that carries a worker's messages, as the worker sees it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class KafkaTransport:
-    """A Kafka broker."""
+    """A Kafka broker. Nothing is opened before ``wait``."""
 
     settings: BrokerSettings
 
     @property
     def url(self) -> str:
-        """Its servers, without credentials."""
+        """Its servers, fit for messages and logs: without credentials."""
         return self.settings.url
 
     @property
     def urls(self) -> list[str]:
-        """One address for each server."""
+        """One address for each server, as Faust wants them."""
         return [f"kafka://{server}" for server in self.settings.servers]
 
     @property
@@ -58,11 +58,11 @@ class KafkaTransport:
         app.transport = kafka.Transport(app.conf.broker_consumer, app)
 
     async def wait(self, needs: Needs, give_up_s: float) -> None:
-        """Until the broker answers and has the topics."""
+        """Return once the broker answers and has what is needed; raises ``Unavailable`` or ``BadInput``."""
         await wait_for_broker(self.settings, needs, give_up_s)
 
     async def begin_at_the_end(self, needs: Needs, topic: str, give_up_s: float) -> None:
-        """See ``Transport``."""
+        """Have the group of ``needs``, if it has never begun, begin with what comes next; raises as ``wait``."""
         from pipelines.kafka.first_start import begin_at_the_ends  # a second client library, for few starts
 
         assert needs.group is not None
@@ -70,13 +70,13 @@ class KafkaTransport:
         await wait_for_broker(self.settings, needs, give_up_s, begin)
 
     def begun(self, topic: str) -> None:
-        """A line in the log."""
+        """Log that the worker analyses the topic."""
         log.info("analysing %s at %s", topic, self.url)
 
     def resume(self, query: str, topic: str, flush: Callable[[], Awaitable[None]]) -> KafkaResume:
-        """Reads the tail of the topic."""
+        """Return what earlier lives of a query's worker have answered on its topic of results."""
         return KafkaResume(self.settings, topic, query, flush)
 
     def state(self, query: str, what: StateConfig, publisher: Publisher) -> StateTopic:
-        """Keeps snapshots on the topic that ``what`` names."""
+        """Return where the states of a query's streams survive their worker: the topic that ``what`` names."""
         return StateTopic(self.settings, query, what, publisher)

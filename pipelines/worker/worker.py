@@ -35,8 +35,8 @@ from pipelines.process.tuning import tuned
 from pipelines.settings import StreamBounds
 from pipelines.worker.agent import FrameAgent, sender
 from pipelines.worker.app import SESSION_TIMEOUT_S, make_app, quiet
+from pipelines.worker.kafka_transport import KafkaTransport
 from pipelines.worker.plan_publisher import PlanPublisher
-from pipelines.worker.transport import Transport
 from serving.errors import Unavailable
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class NoEvents:
 class WorkerConfig:
     """The configuration of a worker."""
 
-    transport: Transport
+    transport: KafkaTransport
     query: str
     """Name of the query; workers of the same name share the partitions."""
     topics: TopicNames
@@ -106,7 +106,7 @@ class Duties:
     plans: PlanPublisher | None = None
     """Publishes how streams stand with their shortcuts."""
     state: StateConfig | None = None
-    """What is learnt of streams and must not be lost; nothing is kept on ``local://``."""
+    """What is learnt of streams and must not be lost."""
 
 
 async def run_worker(

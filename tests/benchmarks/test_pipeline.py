@@ -59,34 +59,34 @@ def test_row_compares_the_same_frames() -> None:
     dearer = [float(number**2) for number in range(80)]
     floor = Marks(dearer, dearer)
     run = Marks([second / 8 for second in range(80)], [2 * dearer[number // 8] / 8 for number in range(80)])
-    row = throughput_row("local://", 8, 10, 0, run, floor)
+    row = throughput_row("run", 8, 10, 0, run, floor)
     assert row["cpu_ms_floor"] == pytest.approx((64 - 1) / 7 * 1000, abs=1e-3)
     assert row["cpu_ms"] == pytest.approx(2 * (64 - 1) / 7 / 8 / 8 * 1000, abs=1e-3)
     assert row["fps"] == 8.0
 
 
 def test_latency_counts_settled_frames_and_dropped_ones() -> None:
-    row = latency_row("local://", 1, [1000.0] * SETTLE + [2.0] * 99 + [math.nan])
+    row = latency_row("run", 1, [1000.0] * SETTLE + [2.0] * 99 + [math.nan])
     assert (row["round"], row["p50_ms"], row["p99_ms"], row["dropped"]) == (1, 2.0, 2.0, 1)
 
 
 def test_headline_is_the_worse_case_by_medians() -> None:
     rows = [
         throughput_row(transport, streams, 20, number, marks(20 * streams, 0.01, 0.01, own_s), marks(20, 0.02, 0.009))
-        for transport in ("local://", "kafka://")
+        for transport in ("run", "kafka://")
         for streams, own_s in ((1, 0.003), (8, 0.002))
         for number, own_s in enumerate((own_s, own_s, own_s * 2))
     ]
     rows += [
         latency_row(transport, number, [p99_ms] * 200)
-        for transport in ("local://", "kafka://")
+        for transport in ("run", "kafka://")
         for number, p99_ms in enumerate((4.0, 3.0, 90.0))
     ]
     assert all(row.keys() == rows[0].keys() for row in rows)
     assert {row["load"] for row in rows} == {BACKLOG, "25 frames/s"}
     found = headline(rows)
-    assert found["kafka://"] == found["local://"]
-    assert found["local://"] == {
+    assert found["kafka://"] == found["run"]
+    assert found["run"] == {
         "streams": 1, "framework_share": 0.3, "framework_ms": 3.0, "fps": 100.0, "fps_floor": 50.0, "cpu_ms": 10.0,
         "cpu_ms_floor": 9.0, "framework_share_quartiles": [0.3, 0.45], "p99_ms": 4.0,
     }  # fmt: skip

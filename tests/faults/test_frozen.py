@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from operators.wire.schema import Result, from_json
-from tests.integration.worker_parts import KafkaWire, frame_message, plain
+from tests.integration.worker_parts import Wire, frame_message, plain
 from tests.real.kafka import KafkaBroker, require_jars
 
 pytestmark = pytest.mark.kafka
@@ -34,8 +34,8 @@ def broker() -> Iterator[KafkaBroker]:
 
 
 @pytest.fixture
-def wire(broker: KafkaBroker, topic_prefix: str) -> KafkaWire:
-    return KafkaWire(plain(broker), topic_prefix)
+def wire(broker: KafkaBroker, topic_prefix: str) -> Wire:
+    return Wire(plain(broker), topic_prefix)
 
 
 class Worker:
@@ -69,7 +69,7 @@ class Worker:
 
 
 @pytest.fixture
-def worker(broker: KafkaBroker, topic_prefix: str, wire: KafkaWire) -> Iterator[Worker]:
+def worker(broker: KafkaBroker, topic_prefix: str, wire: Wire) -> Iterator[Worker]:
     worker = Worker(broker, topic_prefix)
     yield worker
     worker.kill()
@@ -84,7 +84,7 @@ class Camera:
     sent = 0
 
     @asynccontextmanager
-    async def running(self, wire: KafkaWire) -> AsyncIterator[None]:
+    async def running(self, wire: Wire) -> AsyncIterator[None]:
         task = asyncio.create_task(self._send(wire))
         try:
             yield
@@ -92,18 +92,18 @@ class Camera:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _send(self, wire: KafkaWire) -> None:
+    async def _send(self, wire: Wire) -> None:
         while True:
             await asyncio.shield(self._some(wire))
             await asyncio.sleep(0.2)
 
-    async def _some(self, wire: KafkaWire) -> None:
+    async def _some(self, wire: Wire) -> None:
         seqs = range(self.sent, self.sent + 5)
         self.sent += len(seqs)
-        await wire.send(frame_message(f"camera-{stream}", seq, "jpeg") for seq in seqs for stream in range(STREAMS))
+        await wire.send(frame_message(f"camera-{stream}", seq) for seq in seqs for stream in range(STREAMS))
 
 
-async def answered(wire: KafkaWire, worker: Worker, seqs: int) -> Counter[tuple[str, int]]:
+async def answered(wire: Wire, worker: Worker, seqs: int) -> Counter[tuple[str, int]]:
     """How often each frame was answered, once all are."""
     async with asyncio.timeout(180):
         while True:
@@ -115,7 +115,7 @@ async def answered(wire: KafkaWire, worker: Worker, seqs: int) -> Counter[tuple[
             await asyncio.sleep(0.5)
 
 
-async def test_a_woken_worker_goes_on(wire: KafkaWire, worker: Worker) -> None:
+async def test_a_woken_worker_goes_on(wire: Wire, worker: Worker) -> None:
     camera = Camera()
     async with camera.running(wire):
         await answered(wire, worker, 5)
@@ -129,7 +129,7 @@ async def test_a_woken_worker_goes_on(wire: KafkaWire, worker: Worker) -> None:
 
 
 async def test_what_another_worker_has_answered_meanwhile_is_not_missing(
-    wire: KafkaWire, worker: Worker, another: Worker
+    wire: Wire, worker: Worker, another: Worker
 ) -> None:
     camera = Camera()
     async with camera.running(wire):
@@ -144,7 +144,7 @@ async def test_what_another_worker_has_answered_meanwhile_is_not_missing(
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.1])
-async def test_a_worker_told_to_end_as_it_wakes_ends_well(wire: KafkaWire, worker: Worker, delay_s: float) -> None:
+async def test_a_worker_told_to_end_as_it_wakes_ends_well(wire: Wire, worker: Worker, delay_s: float) -> None:
     camera = Camera()
     async with camera.running(wire):
         await answered(wire, worker, 5)

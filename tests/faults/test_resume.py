@@ -14,7 +14,7 @@ import pytest
 
 from tests.faults.accounts import content
 from tests.integration.test_worker import results_of, working
-from tests.integration.worker_parts import CountingAnalyser, KafkaWire, frame_message, plain
+from tests.integration.worker_parts import CountingAnalyser, Wire, frame_message, plain
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 pytestmark = pytest.mark.kafka
@@ -40,9 +40,9 @@ def worker_process(
 async def test_after_a_kill_every_frame_has_one_result(
     kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str
 ) -> None:
-    wire = KafkaWire(plain(kafka_broker), topic_prefix)
+    wire = Wire(plain(kafka_broker), topic_prefix)
     streams = [f"camera-{number}" for number in range(8)]
-    await wire.send(frame_message(stream, seq, "jpeg") for seq in range(100) for stream in streams)
+    await wire.send(frame_message(stream, seq) for seq in range(100) for stream in streams)
     with worker_process(kafka_broker.bootstrap, topic_prefix, 0.05) as process:
         await results_of(wire, 150)
         process.kill()
@@ -60,15 +60,15 @@ async def test_after_a_kill_every_frame_has_one_result(
 async def test_a_broker_that_restarts_in_mid_stream_costs_nothing(
     own_kafka_broker: KafkaBroker, topic_prefix: str
 ) -> None:
-    wire = KafkaWire(plain(own_kafka_broker), topic_prefix)
-    await wire.send(frame_message(f"camera-{seq % 4}", seq, "jpeg") for seq in range(400))
+    wire = Wire(plain(own_kafka_broker), topic_prefix)
+    await wire.send(frame_message(f"camera-{seq % 4}", seq) for seq in range(400))
     analyser = CountingAnalyser(wire.query, work_s=0.05)
     async with working(wire, analyser):
         await results_of(wire, 60)
         await asyncio.to_thread(own_kafka_broker.stop)
         await asyncio.sleep(12)  # longer than the group's session
         await asyncio.to_thread(own_kafka_broker.start)
-        await wire.send(frame_message(f"camera-{seq % 4}", seq, "jpeg") for seq in range(400, 500))
+        await wire.send(frame_message(f"camera-{seq % 4}", seq) for seq in range(400, 500))
         results = await results_of(wire, 500)
         async with asyncio.timeout(180):
             while len({result.seq for result in results}) < 500:

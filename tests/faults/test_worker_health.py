@@ -16,10 +16,10 @@ from kafka.structs import OffsetAndMetadata
 
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, Result
-from pipelines.health.heartbeat import MAX_AGE_S, ailment
+from pipelines.health.heartbeat import INTERVAL_S, MAX_AGE_S, ailment
 from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from tests.integration.test_worker import results_of
-from tests.integration.worker_parts import PARTITIONS, CountingAnalyser, KafkaWire, frame_message, plain
+from tests.integration.worker_parts import PARTITIONS, CountingAnalyser, Wire, frame_message, plain
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 pytestmark = pytest.mark.kafka
@@ -40,12 +40,12 @@ class Hanging(CountingAnalyser):
 
 
 @pytest.fixture
-def wire(kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str) -> KafkaWire:
-    return KafkaWire(plain(kafka_broker), topic_prefix)
+def wire(kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str) -> Wire:
+    return Wire(plain(kafka_broker), topic_prefix)
 
 
 @asynccontextmanager
-async def watched(wire: KafkaWire, analyser: CountingAnalyser, alive: Path) -> AsyncIterator[None]:
+async def watched(wire: Wire, analyser: CountingAnalyser, alive: Path) -> AsyncIterator[None]:
     """A worker inside the block, which must stop cleanly at its end."""
     stop = asyncio.Event()
     config = WorkerConfig(
@@ -70,13 +70,13 @@ async def says(alive: Path, words: str | None) -> str:
 
 
 async def test_a_stall_has_its_reason_until_it_ends(
-    wire: KafkaWire, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    wire: Wire, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     alive, analyser = tmp_path / "alive", Hanging(wire.query)
     caplog.set_level(logging.INFO, "pipelines")
     async with watched(wire, analyser, alive):
         await says(alive, None)
-        await wire.send(frame_message("camera", seq, "jpeg") for seq in range(5))
+        await wire.send(frame_message("camera", seq) for seq in range(5))
         said = await says(alive, "wait and none has been acknowledged for")
         assert f"topic {wire.topics.frames} partition " in said
         assert "5 messages" in said
@@ -88,9 +88,9 @@ async def test_a_stall_has_its_reason_until_it_ends(
     assert "healthy again" in caplog.messages
 
 
-async def test_a_worker_without_work_is_well(wire: KafkaWire, tmp_path: Path) -> None:
+async def test_a_worker_without_work_is_well(wire: Wire, tmp_path: Path) -> None:
     alive = tmp_path / "alive"
-    await wire.send(frame_message("camera", seq, "jpeg") for seq in range(5))
+    await wire.send(frame_message("camera", seq) for seq in range(5))
     async with watched(wire, CountingAnalyser(wire.query), alive):
         await results_of(wire, 5)
         for _ in range(int(2 * STALLED_AFTER_S / 0.2)):
@@ -100,36 +100,36 @@ async def test_a_worker_without_work_is_well(wire: KafkaWire, tmp_path: Path) ->
 
 @pytest.mark.parametrize("more", [5, 60], ids=["shorter", "longer"])
 async def test_a_topic_made_anew_is_read_from_its_beginning(
-    wire: KafkaWire, tmp_path: Path, caplog: pytest.LogCaptureFixture, more: int
+    wire: Wire, tmp_path: Path, caplog: pytest.LogCaptureFixture, more: int
 ) -> None:
     alive = tmp_path / "alive"
     caplog.set_level(logging.INFO, "pipelines")
-    await wire.send(frame_message("camera", seq, "jpeg") for seq in range(30))
+    await wire.send(frame_message("camera", seq) for seq in range(30))
     async with watched(wire, CountingAnalyser(wire.query), alive):
         await results_of(wire, 30)
         await asyncio.to_thread(make_anew, wire)
-        await wire.send(frame_message("camera", seq, "jpeg", run="second") for seq in range(more))
+        await wire.send(frame_message("camera", seq, run="second") for seq in range(more))
         results = await results_of(wire, 30 + more)
         await says(alive, None)
     assert [result.seq for result in results if result.run == "second"] == list(range(more))
     assert sum("starting again" in line for line in caplog.messages) in (1, 2, 3)
 
 
-async def test_a_position_beyond_the_end_is_given_up(wire: KafkaWire, tmp_path: Path) -> None:
+async def test_a_position_beyond_the_end_is_given_up(wire: Wire, tmp_path: Path) -> None:
     """As it is left by a topic that was cut short while no worker ran."""
     await asyncio.to_thread(commit, wire, 1000)
-    await wire.send(frame_message("camera", seq, "jpeg") for seq in range(10))
+    await wire.send(frame_message("camera", seq) for seq in range(10))
     async with watched(wire, CountingAnalyser(wire.query), tmp_path / "alive"):
         results = await results_of(wire, 10)
-        await wire.send(frame_message("camera", seq, "jpeg") for seq in range(10, 20))
+        await wire.send(frame_message("camera", seq) for seq in range(10, 20))
         results = await results_of(wire, 20)
     async with watched(wire, CountingAnalyser(wire.query), tmp_path / "alive"):
-        await wire.send(frame_message("camera", seq, "jpeg") for seq in range(20, 30))
+        await wire.send(frame_message("camera", seq) for seq in range(20, 30))
         results = await results_of(wire, 30)
     assert [result.seq for result in results] == list(range(30))
 
 
-def make_anew(wire: KafkaWire) -> None:
+def make_anew(wire: Wire) -> None:
     admin = KafkaAdminClient(bootstrap_servers=list(wire.broker.servers))
     try:
         admin.delete_topics([wire.topics.frames])
@@ -142,7 +142,7 @@ def make_anew(wire: KafkaWire) -> None:
         admin.close()
 
 
-def commit(wire: KafkaWire, offset: int) -> None:
+def commit(wire: Wire, offset: int) -> None:
     consumer = KafkaConsumer(
         bootstrap_servers=list(wire.broker.servers), group_id=f"sluice.{wire.query}", enable_auto_commit=False
     )
@@ -150,3 +150,27 @@ def commit(wire: KafkaWire, offset: int) -> None:
     consumer.assign(places)
     consumer.commit({place: OffsetAndMetadata(offset, "", -1) for place in places})
     consumer.close()
+
+
+async def test_the_worker_beats_only_while_its_loop_turns_and_its_app_runs(wire: Wire, tmp_path: Path) -> None:
+    path, stop = tmp_path / "alive", asyncio.Event()
+    config = WorkerConfig(wire.transport, wire.query, wire.topics, alive=path)
+    worker = asyncio.create_task(run_worker(config, Duties(CountingAnalyser(wire.query)), stop=stop))
+    await _exists(path)
+
+    path.unlink()
+    time.sleep(2 * INTERVAL_S)  # noqa: ASYNC251  what hangs the loop
+    assert not path.exists()
+    await _exists(path)
+
+    stop.set()
+    await worker
+    path.unlink()
+    await asyncio.sleep(2 * INTERVAL_S)
+    assert not path.exists()
+
+
+async def _exists(path: Path) -> None:
+    async with asyncio.timeout(60):
+        while not path.exists():  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.05)

@@ -71,7 +71,7 @@ def test_dead_letters_are_mended(tmp_path: Path, own_kafka_broker: KafkaBroker) 
 
 
 def jpeg(seq: int) -> tuple[Any, bytes]:
-    return encode_frame(picture(result(seq, stream="gate"), 64, 48), "jpeg")
+    return encode_frame(picture(result(seq, stream="gate"), 64, 48))
 
 
 def letter(seq: int, reason: str) -> tuple[bytes, bytes]:

@@ -1,15 +1,14 @@
-"""Both transports, for tests of what must not depend on which it is."""
+"""A real broker with topics of the test's own."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.integration.worker_parts import KafkaWire, LocalWire, Wire, plain
+from tests.integration.worker_parts import Wire, plain
+from tests.real.kafka import KafkaBroker, RemoteBroker
 
 
-@pytest.fixture(params=["local", pytest.param("kafka", marks=pytest.mark.kafka)])
-def wire(request: pytest.FixtureRequest) -> Wire:
-    """``local://``, and a real broker with topics of the test's own."""
-    if request.param == "local":
-        return LocalWire()
-    return KafkaWire(plain(request.getfixturevalue("kafka_broker")), request.getfixturevalue("topic_prefix"))
+@pytest.fixture
+def wire(kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str) -> Wire:
+    """Topics of a worker's query."""
+    return Wire(plain(kafka_broker), topic_prefix)

@@ -13,7 +13,7 @@ KB = 1000
 
 def good(wire: Wire, seq: int, stream: str = "camera") -> Sent:
     """What a worker has to analyse, whatever came before."""
-    return frame_message(stream, seq, wire.encoding)
+    return frame_message(stream, seq)
 
 
 def pills(wire: Wire) -> Mapping[str, Sent]:

@@ -23,7 +23,7 @@ from pipelines.query.query_file import Query
 from serving.common.tensors import Image
 from tests.integration.test_adapting_worker import topics, wire, working  # noqa: F401
 from tests.integration.test_specialising_worker import Camera
-from tests.integration.worker_parts import KafkaWire
+from tests.integration.worker_parts import Wire
 from tests.real.process import Sluice, until
 
 pytestmark = pytest.mark.kafka
@@ -93,14 +93,14 @@ async def trainers(worker: Sluice) -> list[psutil.Process]:
     return psutil.Process(worker.process.pid).children()
 
 
-async def cached(wire: KafkaWire) -> list[Attribute]:  # noqa: F811
+async def cached(wire: Wire) -> list[Attribute]:  # noqa: F811
     results = [from_json(each.value, Result) for each in await wire.all_of(wire.topics.results)]
     answers = [each.attributes[0] for result in results for each in result.objects]
     return [answer for answer in answers if answer.provenance == "cached"]
 
 
 async def test_caches_come_and_answer_though_what_trains_them_is_killed(
-    wire: KafkaWire,  # noqa: F811
+    wire: Wire,  # noqa: F811
     data_dir: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -35,25 +35,25 @@ from tests.integration.test_specialising_worker import (
     Camera,
     the_whole_frame_is_an_object,  # noqa: F401
 )
-from tests.integration.worker_parts import KafkaWire, plain
+from tests.integration.worker_parts import Wire, plain
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 pytestmark = pytest.mark.kafka
 
 
 @pytest.fixture
-def wire(kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str) -> KafkaWire:
+def wire(kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str) -> Wire:
     for kind in ("samples", "updates"):
         create_topic(kafka_broker.bootstrap, f"{topic_prefix}{kind}.v1", partitions=1)
-    return KafkaWire(plain(kafka_broker), topic_prefix)
+    return Wire(plain(kafka_broker), topic_prefix)
 
 
-def topics(wire: KafkaWire) -> TopicsConfig:
+def topics(wire: Wire) -> TopicsConfig:
     return TopicsConfig(prefix=wire.topics.frames.removesuffix("frames.v1"))
 
 
 @asynccontextmanager
-async def working(wire: KafkaWire, query: Query = QUERY) -> AsyncIterator[None]:
+async def working(wire: Wire, query: Query = QUERY) -> AsyncIterator[None]:
     """A worker that must not train."""
     stop, link = asyncio.Event(), Link(query.name)
     setting = Setting(Untrained(), elsewhere=link)
@@ -78,7 +78,7 @@ class Untrained(ProcessSpecializer):
 
 
 @asynccontextmanager
-async def adapting(wire: KafkaWire, folder: Path) -> AsyncIterator[None]:
+async def adapting(wire: Wire, folder: Path) -> AsyncIterator[None]:
     stop, trainer = asyncio.Event(), ProcessSpecializer()
     known = adapted(compile_dag(QUERY), catalogue([]), template_dirs()).templates
     kinds = [HeadKind(Samples(known, folder), trainer)]
@@ -93,7 +93,7 @@ async def adapting(wire: KafkaWire, folder: Path) -> AsyncIterator[None]:
 
 
 async def test_heads_of_an_adaptation_worker_answer_and_a_second_worker_gets_the_same(
-    wire: KafkaWire, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wire: Wire, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
     # What heads may cost, and whether they pay beside so small a network, is another matter.

@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.kafka_side import create_topic, send
 from tests.integration.test_worker import messages_of, results_of, working
-from tests.integration.worker_parts import CountingAnalyser, KafkaWire, frame_message, plain
+from tests.integration.worker_parts import CountingAnalyser, Wire, frame_message, plain
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
@@ -23,14 +23,14 @@ Broker = KafkaBroker | RemoteBroker
 async def test_a_damaged_frame_is_found_mended_put_back_and_analysed(
     kafka_broker: Broker, topic_prefix: str, tmp_path: Path
 ) -> None:
-    wire = KafkaWire(plain(kafka_broker), topic_prefix)
+    wire = Wire(plain(kafka_broker), topic_prefix)
     where = ("--broker", kafka_broker.bootstrap, "--prefix", topic_prefix)
-    good = frame_message("gate", 0, "jpeg")
+    good = frame_message("gate", 0)
     assert good.value is not None
-    headless = replace(frame_message("gate", 1, "jpeg"), headers=())
+    headless = replace(frame_message("gate", 1), headers=())
     image, header = tmp_path / "image.jpg", tmp_path / "header.json"
     async with working(wire, CountingAnalyser(wire.query)):
-        await wire.send([replace(good, value=good.value[:-60]), headless, frame_message("gate", 2, "jpeg")])
+        await wire.send([replace(good, value=good.value[:-60]), headless, frame_message("gate", 2)])
         await messages_of(wire, wire.topics.dlq, 2)
 
         listed = await asyncio.to_thread(sluice, "dlq", "list", *where, "--json")

@@ -71,7 +71,7 @@ class Installation:
 
     def frame(self, stream: str, seq: int) -> None:
         """Put a frame on its topic, as capture does."""
-        header, jpeg = encode_frame(picture(result(seq, stream=stream), 128, 96), "jpeg")
+        header, jpeg = encode_frame(picture(result(seq, stream=stream), 128, 96))
         producer = KafkaProducer(bootstrap_servers=self.bootstrap)
         stamp_ms = int(header.captured_at.timestamp() * 1000)
         headers = [(FRAME_HEADER_KEY, to_json(header))]

@@ -1,4 +1,4 @@
-"""Whatever is put on the frames topic, over both transports: a bad message costs itself alone."""
+"""Whatever is put on the frames topic: a bad message costs itself alone."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from tests.integration.hostile import good, odd, pills
 from tests.integration.test_worker import messages_of
 from tests.integration.worker_parts import Wire
 from tests.pipelines.queries import DETECT, TRACK, query
+
+pytestmark = pytest.mark.kafka
 
 LETTER_BYTES = 1 << 20
 """What brokers take by default."""

@@ -15,7 +15,7 @@ from operators.wire.schema import Result, from_json, to_json
 from tests.integration.kafka_side import create_topic, send
 from tests.integration.test_watch import a_result
 from tests.integration.test_worker import messages_of, working
-from tests.integration.worker_parts import CountingAnalyser, KafkaWire, frame_message, plain
+from tests.integration.worker_parts import CountingAnalyser, Wire, frame_message, plain
 from tests.real.command import SLUICE, environment, sluice
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
@@ -57,10 +57,10 @@ def shown(seq: int) -> bytes:
 
 
 async def test_a_worker_starts_and_answers_beside_them(kafka_broker: Broker, topic_prefix: str) -> None:
-    wire = KafkaWire(plain(kafka_broker), topic_prefix)
+    wire = Wire(plain(kafka_broker), topic_prefix)
     odd = odd_results(wire.query)
     send(kafka_broker.bootstrap, wire.topics.results, [(b"camera", value) for value in odd])
-    await wire.send(frame_message("camera", seq, "jpeg") for seq in range(20))
+    await wire.send(frame_message("camera", seq) for seq in range(20))
     async with working(wire, CountingAnalyser(wire.query)) as task:
         found = await messages_of(wire, wire.topics.results, len(odd) + 20)
         assert not task.done()

@@ -14,7 +14,7 @@ from pipelines.kafka.probe import knock
 from pipelines.settings import BrokerSettings, broker_settings
 from tests.integration.kafka_side import write_query
 from tests.integration.test_worker import results_of, working
-from tests.integration.worker_parts import CountingAnalyser, KafkaWire, frame_message
+from tests.integration.worker_parts import CountingAnalyser, Wire, frame_message
 from tests.real.command import sluice
 from tests.real.secured import PASSWORD, SecuredBroker, allow
 
@@ -151,7 +151,7 @@ def test_rights_that_suffice_are_enough(secured_broker: SecuredBroker, topic_pre
 async def test_a_worker_speaks_sasl_and_tls_too(secured_broker: SecuredBroker, topic_prefix: str) -> None:
     address, cafile = secured_broker.sasl_ssl, secured_broker.cafile
     settings = BrokerSettings((address,), "SASL_SSL", "SCRAM-SHA-512", "alice", PASSWORD, cafile)
-    wire = KafkaWire(settings, topic_prefix)
-    await wire.send(frame_message("camera", seq, "jpeg") for seq in range(10))
+    wire = Wire(settings, topic_prefix)
+    await wire.send(frame_message("camera", seq) for seq in range(10))
     async with working(wire, CountingAnalyser(wire.query)):
         assert len(await results_of(wire, 10)) == 10

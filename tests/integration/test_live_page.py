@@ -248,7 +248,7 @@ def show(bootstrap: str, prefix: str) -> bool:
     chosen = {HOSTILE: NodeDecision(variant=HOSTILE, objects=1)}
     plan = Plan(slo_ms=250, deadline_met=True, latency_ms=34, nodes=chosen)
     of = result(next(shown), thing(1, HOSTILE[:250]), stream=HOSTILE, plan=plan)
-    header, jpeg = encode_frame(picture(of, 320, 180), "jpeg")
+    header, jpeg = encode_frame(picture(of, 320, 180))
     send(bootstrap, f"{prefix}frames.v1", [(bytes(jpeg), [(FRAME_HEADER_KEY, to_json(header))])])
     send(bootstrap, f"{prefix}results.v1", [(to_json(of), [])])
     return True

@@ -13,6 +13,8 @@ from pipelines.settings import StreamBounds
 from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from tests.integration.worker_parts import CountingAnalyser, Wire, frame_message
 
+pytestmark = pytest.mark.kafka
+
 NAMES = 400
 BOUND = 150
 """More than a worker's windows hold at once, so that no stream stays for being busy."""
@@ -22,7 +24,7 @@ async def test_every_frame_is_answered_and_most_streams_are_forgotten(
     wire: Wire, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    await wire.send(frame_message(f"camera-{number}", 0, wire.encoding) for number in range(NAMES))
+    await wire.send(frame_message(f"camera-{number}", 0) for number in range(NAMES))
     analyser, stop = CountingAnalyser(wire.query), asyncio.Event()
     config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20, bounds=StreamBounds(BOUND))
     task = asyncio.create_task(run_worker(config, Duties(analyser), stop=stop))

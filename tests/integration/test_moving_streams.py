@@ -19,7 +19,7 @@ from pipelines.query.query_file import Query
 from pipelines.worker import agent
 from tests.integration.notebook import until
 from tests.integration.test_worker import results_of, working
-from tests.integration.worker_parts import KafkaWire, frame_message, plain
+from tests.integration.worker_parts import Wire, frame_message, plain
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
 pytestmark = pytest.mark.kafka
@@ -58,9 +58,9 @@ async def test_no_stream_is_forgotten_in_the_middle_of_its_frame(
 ) -> None:
     monkeypatch.setattr(agent, "HANDOVER_S", 0.05)
     monkeypatch.setattr(agent, "SETTLE_S", 60.0)
-    wire = KafkaWire(plain(kafka_broker), topic_prefix)
+    wire = Wire(plain(kafka_broker), topic_prefix)
     streams = [f"camera-{number}" for number in range(STREAMS)]
-    await wire.send(frame_message(stream, seq, "jpeg") for seq in range(FRAMES) for stream in streams)
+    await wire.send(frame_message(stream, seq) for seq in range(FRAMES) for stream in streams)
     first, second = Remembers(), Remembers()
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(working(wire, analyser(wire.query, first)))

@@ -1,4 +1,4 @@
-"""A worker whose query lists a shortcut, with real networks over both transports: results, audits, published plans."""
+"""A worker whose query lists a shortcut, with real networks: results, audits, published plans."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from pipelines.worker.plan_publisher import PlanPublisher
 from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.integration.worker_parts import Wire, frame_message
+
+pytestmark = pytest.mark.kafka
 
 QUERY = Query.model_validate(
     {
@@ -51,7 +53,7 @@ def one_object_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_plans_are_published_while_the_worker_works(wire: Wire) -> None:
-    await wire.send([frame_message("cam", seq, wire.encoding) for seq in range(12)])
+    await wire.send([frame_message("cam", seq) for seq in range(12)])
     stop, setting = asyncio.Event(), Setting(ThreadSpecializer(), rule=UNDECIDED)
     async with assembled(compiled(QUERY, catalogue([])), setting) as parts:
         # The events topic exists on either transport, and nothing else is written to it here.

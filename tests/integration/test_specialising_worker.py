@@ -1,4 +1,4 @@
-"""A worker that specialises, with real networks on real photos over both transports; heads come from a process."""
+"""A worker that specialises, with real networks on real photos; heads come from a process."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from serving.common.tensors import Image
 from specialization.trainer.trainer import ProcessSpecializer
 from tests.integration.worker_parts import Sent, Wire
+
+pytestmark = pytest.mark.kafka
 
 QUERY = Query.model_validate(
     {
@@ -117,5 +119,5 @@ class Camera:
     def _message(self, seq: int) -> Sent:
         photo = self.photos[seq % len(self.photos)]
         frame = frame_of(FrameId("gate", "run", seq), photo, seq / 5, datetime.now(UTC))
-        header, data = encode_frame(frame, self._wire.encoding)
+        header, data = encode_frame(frame)
         return Sent(b"gate", data, ((FRAME_HEADER_KEY, to_json(header)),))

@@ -16,18 +16,13 @@ from tests.faults.test_resume import worker_process
 from tests.integration.kafka_side import create_topic, send
 from tests.integration.notebook import Notebook, of, streams, until
 from tests.integration.test_worker import messages_of, results_of, working
-from tests.integration.worker_parts import KafkaWire, Sent, frame_message, plain
+from tests.integration.worker_parts import Sent, Wire, frame_message, plain
 from tests.real.kafka import KafkaBroker, RemoteBroker, require_jars
 
 pytestmark = pytest.mark.kafka
 
 PER_STREAM = 5
 ALL = len(streams()) * PER_STREAM
-
-
-@pytest.fixture
-def wire(kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str) -> KafkaWire:
-    return KafkaWire(plain(kafka_broker), topic_prefix)
 
 
 @pytest.fixture
@@ -38,7 +33,7 @@ def topic(kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str) -> str:
 
 
 def frames(first: int, count: int) -> list[Sent]:
-    return [frame_message(stream, seq, "jpeg") for seq in range(first, first + count) for stream in streams()]
+    return [frame_message(stream, seq) for seq in range(first, first + count) for stream in streams()]
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -47,7 +42,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in ours if record.levelno >= logging.WARNING]
 
 
-async def test_after_a_clean_end_nothing_is_forgotten(wire: KafkaWire, topic: str) -> None:
+async def test_after_a_clean_end_nothing_is_forgotten(wire: Wire, topic: str) -> None:
     await wire.send(frames(0, PER_STREAM))
     first, second = Notebook(wire.query), Notebook(wire.query)
     async with working(wire, first, state=first.state(topic)):
@@ -58,7 +53,7 @@ async def test_after_a_clean_end_nothing_is_forgotten(wire: KafkaWire, topic: st
         assert of(second, streams()) == [PER_STREAM] * len(streams())
 
 
-async def test_another_query_on_the_same_streams_learns_for_itself(wire: KafkaWire, topic: str) -> None:
+async def test_another_query_on_the_same_streams_learns_for_itself(wire: Wire, topic: str) -> None:
     await wire.send(frames(0, PER_STREAM))
     first, other = Notebook(wire.query), Notebook("other")
     async with working(wire, first, state=first.state(topic)):
@@ -69,7 +64,7 @@ async def test_another_query_on_the_same_streams_learns_for_itself(wire: KafkaWi
         assert of(other, streams()) == [0] * len(streams())
 
 
-async def test_streams_that_move_take_with_them_what_is_known(wire: KafkaWire, topic: str) -> None:
+async def test_streams_that_move_take_with_them_what_is_known(wire: Wire, topic: str) -> None:
     await wire.send(frames(0, PER_STREAM))
     first, second = Notebook(wire.query), Notebook(wire.query)
     async with working(wire, first, state=first.state(topic)):
@@ -88,7 +83,7 @@ async def test_streams_that_move_take_with_them_what_is_known(wire: KafkaWire, t
 
 
 async def test_after_a_kill_what_was_published_last_is_known(
-    kafka_broker: KafkaBroker | RemoteBroker, wire: KafkaWire, topic: str, topic_prefix: str
+    kafka_broker: KafkaBroker | RemoteBroker, wire: Wire, topic: str, topic_prefix: str
 ) -> None:
     await wire.send(frames(0, PER_STREAM))
     with worker_process(kafka_broker.bootstrap, topic_prefix, 0.0, topic) as process:
@@ -108,7 +103,7 @@ async def test_after_a_kill_what_was_published_last_is_known(
 
 
 async def test_a_damaged_snapshot_is_logged_and_its_stream_begins_anew(
-    wire: KafkaWire, topic: str, caplog: pytest.LogCaptureFixture
+    wire: Wire, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     send(wire.broker.servers[0], topic, [(f"{wire.query}/camera-3".encode(), b"\x00{")])
     await wire.send(frames(0, 1))
@@ -121,7 +116,7 @@ async def test_a_damaged_snapshot_is_logged_and_its_stream_begins_anew(
 
 
 async def test_without_the_topic_the_worker_works_and_says_so_once(
-    wire: KafkaWire, topic_prefix: str, caplog: pytest.LogCaptureFixture
+    wire: Wire, topic_prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await wire.send(frames(0, 1))
     notebook = Notebook(wire.query)
@@ -149,7 +144,7 @@ async def test_without_the_right_to_read_or_write_the_worker_works_and_says_so_o
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(state_topic, "SNAPSHOT_EVERY_S", 0.2)
-    wire, topic = KafkaWire(plain(guarded), topic_prefix), f"{topic_prefix}state"
+    wire, topic = Wire(plain(guarded), topic_prefix), f"{topic_prefix}state"
     create_topic(guarded.bootstrap, topic)
     send(guarded.bootstrap, topic, [(b"of another query/camera-3", b"{}")])
     allow(guarded.bootstrap, topic, "User:somebody-else", ["ALL"])

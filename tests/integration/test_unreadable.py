@@ -14,7 +14,7 @@ from pipelines.kafka.topic_reader import records
 from tests.integration.kafka_side import create_topic
 from tests.integration.test_watch import a_result
 from tests.integration.test_worker import messages_of, results_of, working
-from tests.integration.worker_parts import CountingAnalyser, KafkaWire, Sent, frame_message, plain
+from tests.integration.worker_parts import CountingAnalyser, Sent, Wire, frame_message
 from tests.real.command import running_sluice
 from tests.real.kafka import KafkaBroker, RemoteBroker
 from tests.real.raw_batches import GZIP, SNAPPY, ZSTD, batch, produce, record
@@ -22,11 +22,6 @@ from tests.real.raw_batches import GZIP, SNAPPY, ZSTD, batch, produce, record
 pytestmark = pytest.mark.kafka
 
 BAD_NAME = b"caf\xe9"
-
-
-@pytest.fixture
-def wire(kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str) -> KafkaWire:
-    return KafkaWire(plain(kafka_broker), topic_prefix)
 
 
 def frame_record(delta: int, sent: Sent, *more: tuple[bytes, bytes | None]) -> bytes:
@@ -47,9 +42,9 @@ def strange(frames: Iterator[Sent]) -> list[bytes]:
 
 
 async def test_good_frames_amid_unreadable_batches_are_answered_and_each_of_these_has_one_letter(
-    wire: KafkaWire, kafka_broker: KafkaBroker | RemoteBroker, caplog: pytest.LogCaptureFixture
+    wire: Wire, kafka_broker: KafkaBroker | RemoteBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    frames = (frame_message(f"camera-{seq % 5}", seq, "jpeg") for seq in range(1000))
+    frames = (frame_message(f"camera-{seq % 5}", seq) for seq in range(1000))
     bad = strange(frames)
     good = 10 * (len(bad) + 1)
     for number, data in enumerate(bad):
@@ -74,11 +69,11 @@ async def test_good_frames_amid_unreadable_batches_are_answered_and_each_of_thes
     assert "starting again" not in caplog.text
 
 
-async def test_a_batch_that_the_disk_has_damaged_is_skipped(wire: KafkaWire, kafka_broker: KafkaBroker) -> None:
+async def test_a_batch_that_the_disk_has_damaged_is_skipped(wire: Wire, kafka_broker: KafkaBroker) -> None:
     if isinstance(kafka_broker, RemoteBroker):
         pytest.skip("the disk of this broker is out of reach")
     for seq in range(3):
-        data = batch([frame_record(0, frame_message("camera", seq, "jpeg"))])
+        data = batch([frame_record(0, frame_message("camera", seq))])
         assert await produce(kafka_broker.bootstrap, wire.topics.frames, 0, data) == 0
     [log] = kafka_broker.directory.glob(f"**/{wire.topics.frames}-0/*.log")
     damage(log, 1)
@@ -101,7 +96,7 @@ def damage(log: Path, number: int) -> None:
 
 
 async def test_a_topic_that_is_read_as_a_whole_gives_what_can_be_read(
-    wire: KafkaWire, kafka_broker: KafkaBroker | RemoteBroker, caplog: pytest.LogCaptureFixture
+    wire: Wire, kafka_broker: KafkaBroker | RemoteBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = wire.topics.results
     for data in (

@@ -1,4 +1,4 @@
-"""The worker over both transports, with the same expectations."""
+"""A worker at a real broker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from serving.errors import Unavailable
 from tests.integration.worker_parts import (
     CountingAnalyser,
-    KafkaWire,
     OneEvent,
     Received,
     Sent,
@@ -35,6 +34,8 @@ from tests.integration.worker_parts import (
     plain,
 )
 from tests.real.kafka import KafkaBroker, RemoteBroker
+
+pytestmark = pytest.mark.kafka
 
 
 @asynccontextmanager
@@ -69,7 +70,7 @@ async def messages_of(wire: Wire, topic: str, count: int, timeout_s: float = 120
 
 async def test_every_frame_gets_one_result_in_order(wire: Wire) -> None:
     streams = [f"camera-{number}" for number in range(5)]
-    await wire.send(frame_message(stream, seq, wire.encoding) for seq in range(40) for stream in streams)
+    await wire.send(frame_message(stream, seq) for seq in range(40) for stream in streams)
     async with working(wire, CountingAnalyser(wire.query, work_s=0.002)):
         results = await results_of(wire, 200)
 
@@ -81,9 +82,9 @@ async def test_every_frame_gets_one_result_in_order(wire: Wire) -> None:
 
 
 async def test_poison_goes_to_the_dead_letters_and_its_neighbours_go_on(wire: Wire) -> None:
-    good = [frame_message("camera", seq, wire.encoding) for seq in range(10)]
-    header = from_json(frame_message("camera", 99, "jpeg").headers[0][1], FrameHeader)
-    jpeg = frame_message("camera", 99, "jpeg").value or b""
+    good = [frame_message("camera", seq) for seq in range(10)]
+    header = from_json(frame_message("camera", 99).headers[0][1], FrameHeader)
+    jpeg = frame_message("camera", 99).value or b""
 
     def poisoned(value: bytes, **changes: object) -> Sent:
         changed = msgspec.structs.replace(header, **changes)  # type: ignore[arg-type]
@@ -129,7 +130,7 @@ async def test_poison_goes_to_the_dead_letters_and_its_neighbours_go_on(wire: Wi
 
 
 async def test_events_follow_from_results(wire: Wire) -> None:
-    await wire.send([frame_message("camera", 0, wire.encoding)])
+    await wire.send([frame_message("camera", 0)])
     async with working(wire, CountingAnalyser(wire.query), derive=OneEvent()):
         [message] = await messages_of(wire, wire.topics.events, 1)
 
@@ -138,7 +139,7 @@ async def test_events_follow_from_results(wire: Wire) -> None:
 
 
 async def test_a_worker_that_was_stopped_goes_on_where_it_was(wire: Wire) -> None:
-    await wire.send(frame_message("camera", seq, wire.encoding) for seq in range(300))
+    await wire.send(frame_message("camera", seq) for seq in range(300))
     analyser = CountingAnalyser(wire.query, work_s=0.02)
     async with working(wire, analyser):
         await results_of(wire, 40)
@@ -152,16 +153,15 @@ async def test_a_worker_that_was_stopped_goes_on_where_it_was(wire: Wire) -> Non
     assert begun_twice <= WINDOW, "what was in work when its time was up"
 
 
-@pytest.mark.kafka
 async def test_workers_share_the_partitions_and_hand_them_over_without_repeating(
     kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str
 ) -> None:
-    wire = KafkaWire(plain(kafka_broker), topic_prefix)
+    wire = Wire(plain(kafka_broker), topic_prefix)
     streams = [f"camera-{number}" for number in range(12)]
     first, second = CountingAnalyser(wire.query, work_s=0.05), CountingAnalyser(wire.query, work_s=0.05)
 
     async def send(seqs: range) -> None:
-        await wire.send(frame_message(stream, seq, "jpeg") for seq in seqs for stream in streams)
+        await wire.send(frame_message(stream, seq) for seq in seqs for stream in streams)
 
     await send(range(50))
     async with working(wire, first):
@@ -181,7 +181,6 @@ async def test_workers_share_the_partitions_and_hand_them_over_without_repeating
     assert first.forgotten, "the first dropped the state of what moved away"
 
 
-@pytest.mark.kafka
 async def test_a_rebalance_that_begins_before_the_last_is_over_loses_nothing(
     kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,9 +205,9 @@ async def test_a_rebalance_that_begins_before_the_last_is_over_loses_nothing(
 
     monkeypatch.setattr(Consumer, "seek_to_committed", look_slowly)
     monkeypatch.setattr(FrameAgent, "_revoked", revoke_slowly)
-    wire = KafkaWire(plain(kafka_broker), topic_prefix)
+    wire = Wire(plain(kafka_broker), topic_prefix)
     streams = [f"camera-{number}" for number in range(12)]
-    await wire.send(frame_message(stream, seq, "jpeg") for seq in range(20) for stream in streams)
+    await wire.send(frame_message(stream, seq) for seq in range(20) for stream in streams)
     async with working(wire, CountingAnalyser(wire.query)):
         await looking.wait()
         async with working(wire, CountingAnalyser(wire.query)):
@@ -219,12 +218,11 @@ async def test_a_rebalance_that_begins_before_the_last_is_over_loses_nothing(
     )
 
 
-@pytest.mark.kafka
 async def test_a_seek_goes_back_to_the_beginning_where_nothing_was_committed(
     kafka_broker: KafkaBroker | RemoteBroker, topic_prefix: str
 ) -> None:
-    wire = KafkaWire(plain(kafka_broker), topic_prefix)
-    await wire.send(frame_message("camera", seq, "jpeg") for seq in range(5))
+    wire = Wire(plain(kafka_broker), topic_prefix)
+    await wire.send(frame_message("camera", seq) for seq in range(5))
     where = {"group_id": wire.query, "auto_offset_reset": "earliest", "enable_auto_commit": False}
     consumer = AIOKafkaConsumer(wire.topics.frames, bootstrap_servers=kafka_broker.bootstrap, **where)
     await consumer.start()
@@ -237,7 +235,6 @@ async def test_a_seek_goes_back_to_the_beginning_where_nothing_was_committed(
         await consumer.stop()
 
 
-@pytest.mark.kafka
 async def test_missing_topics_are_named(kafka_broker: KafkaBroker | RemoteBroker) -> None:
     config = WorkerConfig(KafkaTransport(plain(kafka_broker)), "none", names("absent."), give_up_s=1)
     with pytest.raises(Unavailable, match=r"has no topic absent.dlq.v1, .*sluice topics create"):

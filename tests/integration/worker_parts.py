@@ -1,22 +1,19 @@
-"""What the worker's tests share: an analyser that only counts, frames, and both transports behind one face."""
+"""The worker's tests share: an analyser that only counts, frames, and a broker with topics of a test's own."""
 
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol
 
 import numpy as np
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from kafka.admin import KafkaAdminClient
 
-from operators.frames.codec import Form, encode_frame
+from operators.frames.codec import encode_frame
 from operators.frames.frame import Frame, frame_of
-from operators.transports.local_broker import LocalBroker
 from operators.wire.schema import (
     FRAME_HEADER_KEY,
     BoundingBox,
@@ -33,8 +30,6 @@ from pipelines.kafka.options import client_options
 from pipelines.partition.dispatch import TopicNames
 from pipelines.settings import BrokerSettings
 from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.local_transport import LocalTransport
-from pipelines.worker.transport import Transport
 from pipelines.worker.worker import NoEvents
 from tests.real.kafka import KafkaBroker, RemoteBroker
 
@@ -82,6 +77,22 @@ class CountingAnalyser:
         self.forgotten.append(stream)
 
 
+class NothingToResume:
+    """No worker has answered before."""
+
+    def reset(self) -> None:
+        pass
+
+    async def cover(self, since_s: float) -> None:
+        pass
+
+    def answered(self, header: FrameHeader) -> bool:
+        return False
+
+    def recent(self, stream: str) -> list[Result]:
+        return []
+
+
 class OneEvent(NoEvents):
     """Every result causes the same event."""
 
@@ -104,13 +115,13 @@ class Sent:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-def frame_message(stream: str, seq: int, form: Form, run: str = "run", size: tuple[int, int] = (64, 48)) -> Sent:
+def frame_message(stream: str, seq: int, run: str = "run", size: tuple[int, int] = (64, 48)) -> Sent:
     """A good frame with some content."""
     width, height = size
     image = np.full((height, width, 3), seq % 256, np.uint8)
     image[: height // 2] = np.arange(width, dtype=np.uint8)[None, :, None]
     frame = frame_of(FrameId(stream, run, seq), image, seq / 25, datetime.now(UTC))
-    header, data = encode_frame(frame, form)
+    header, data = encode_frame(frame)
     return Sent(stream.encode(), data, ((FRAME_HEADER_KEY, to_json(header)),))
 
 
@@ -123,48 +134,8 @@ class Received:
     value: bytes
 
 
-class Wire(Protocol):
-    """A transport as the tests use it."""
-
-    encoding: Form
-    transport: Transport
-    topics: TopicNames
-    query: str
-
-    async def send(self, messages: Iterable[Sent]) -> None: ...
-
-    async def all_of(self, topic: str) -> list[Received]: ...
-
-
-class LocalWire:
-    """``local://`` under a name of its own."""
-
-    encoding: Form = "raw"
-
-    def __init__(self) -> None:
-        self.transport = LocalTransport(uuid.uuid4().hex)
-        self.query = "local"
-        self.topics = names("")
-        self.logs = LocalBroker.named(self.transport.name)
-        for topic in vars(self.topics).values():
-            self.logs.create_topic(topic, PARTITIONS)
-
-    async def send(self, messages: Iterable[Sent]) -> None:
-        for message in messages:
-            self.logs.append(self.topics.frames, message.key, message.value, message.headers)
-
-    async def all_of(self, topic: str) -> list[Received]:
-        return [
-            Received(number, record.key, record.value or b"")
-            for number in self.logs.partitions_for_topic(topic)
-            for record in self.logs.read("test-reader", (topic, number), 0, 1_000_000)
-        ]
-
-
-class KafkaWire:
+class Wire:
     """A real broker, with topics of its own."""
-
-    encoding: Form = "jpeg"
 
     def __init__(self, broker: BrokerSettings, prefix: str) -> None:
         self.broker = broker

@@ -54,9 +54,6 @@ def command(
     """
     manifest = read_manifest(directory)
     wanted = open_query(query, catalogue(models))
-    from operators.transports.faust_import import import_faust
-
-    import_faust()
     from pipelines.run.replay import pictures, words  # the engines, which a wrong query need not wait for
     from pipelines.run.replay.replaying import replay
 

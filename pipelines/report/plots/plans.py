@@ -57,7 +57,7 @@ class PlanHistory:
         self.nodes: dict[tuple[str, str], Series] = {}
         """By stream and node."""
 
-    def write(self, result: Result, encoded: bytes) -> None:
+    def write(self, result: Result) -> None:
         """Take the next result."""
         for name, node in result.plan.nodes.items():
             took_ms = result.plan.stages_ms.get(name)

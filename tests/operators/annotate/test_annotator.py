@@ -104,11 +104,11 @@ def test_a_full_disk_ends_in_one_line_while_frames_go_on(tmp_path: Path) -> None
     with pytest.raises(SluiceError, match=r"cannot write .*out.mkv: No space left on device"):
         annotator.close()
     with pytest.raises(SluiceError, match="No space left on device"):
-        annotator.write(result(200), b"")
+        annotator.write(result(200))
 
 
 def test_results_without_pictures_add_nothing(tmp_path: Path) -> None:
     annotator = Annotator(tmp_path / "out.mp4", ["yard"])
-    annotator.write(result(0, outcome="dropped", cause="queue_full"), b"")
+    annotator.write(result(0, outcome="dropped", cause="queue_full"))
     annotator.close()
     assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from operators.publish.jsonl import JsonLines
-from operators.wire.schema import Result, from_json, to_json
+from operators.wire.schema import Result, from_json
 from serving.errors import BadInput, SluiceError
 from tests.operators.publish.messages import result, thing
 
@@ -16,7 +16,7 @@ def test_every_line_is_a_message_and_there_at_once(tmp_path: Path) -> None:
     written = [result(0), result(1, thing(7))]
     sink = JsonLines(str(tmp_path / "r.jsonl"))
     for count, message in enumerate(written, start=1):
-        sink.write(message, to_json(message))
+        sink.write(message)
         lines = (tmp_path / "r.jsonl").read_bytes().splitlines()
         assert [from_json(line, Result) for line in lines] == written[:count]
     sink.close()
@@ -30,9 +30,9 @@ def test_an_old_file_is_replaced(tmp_path: Path) -> None:
 
 def test_a_dash_is_stdout_which_stays_open(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     sink = JsonLines("-")
-    sink.write(result(3), to_json(result(3)))
+    sink.write(result(3))
     sink.close()
-    JsonLines("-").write(result(4), to_json(result(4)))
+    JsonLines("-").write(result(4))
     assert [from_json(line, Result).seq for line in capfdbinary.readouterr().out.splitlines()] == [3, 4]
 
 
@@ -45,5 +45,5 @@ def test_what_cannot_be_opened_is_bad_input(tmp_path: Path, name: str, why: str)
 def test_a_full_disk_is_one_clear_line_and_close_does_not_repeat_it() -> None:
     sink = JsonLines("/dev/full")
     with pytest.raises(SluiceError, match="cannot write results to /dev/full: No space left on device"):
-        sink.write(result(0), to_json(result(0)))
+        sink.write(result(0))
     sink.close()

@@ -61,7 +61,7 @@ def query(tmp_path: Path) -> Query:
 
 def jpeg(stream: str, width: int = WIDTH, height: int = HEIGHT) -> tuple[FrameHeader, bytes]:
     image = np.zeros((height, width, 3), np.uint8)
-    return encode_frame(frame_of(FrameId(stream, "run", 0), image, 0.0, datetime.now(UTC)), "jpeg")
+    return encode_frame(frame_of(FrameId(stream, "run", 0), image, 0.0, datetime.now(UTC)))
 
 
 async def analyse(query: Query, counts: Counts, room: FrameRoom, streams: int) -> list[Result]:

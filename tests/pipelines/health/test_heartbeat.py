@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -14,9 +13,7 @@ from click.testing import CliRunner
 
 from pipelines.commands.health import command
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat, ailment
-from pipelines.worker.worker import Duties, WorkerConfig, run_worker
 from serving.errors import BadInput, Unavailable
-from tests.integration.worker_parts import CountingAnalyser, LocalWire
 
 HOUR_AGO_S = -3600.0
 
@@ -156,28 +153,3 @@ def test_health_imports_nothing_heavy() -> None:
     script = "import sys, pipelines.cli, pipelines.commands.health as h; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "asyncio", "pydantic", "av", "cv2", "faust", "onnxruntime", "torch", "kafka"} & set(modules)
-
-
-async def test_the_worker_beats_only_while_its_loop_turns_and_its_app_runs(tmp_path: Path) -> None:
-    path, stop = tmp_path / "alive", asyncio.Event()
-    wire = LocalWire()
-    config = WorkerConfig(wire.transport, "test", wire.topics, alive=path)
-    worker = asyncio.create_task(run_worker(config, Duties(CountingAnalyser("test")), stop=stop))
-    await _exists(path)
-
-    path.unlink()
-    time.sleep(2 * INTERVAL_S)  # noqa: ASYNC251  what hangs the loop
-    assert not path.exists()
-    await _exists(path)
-
-    stop.set()
-    await worker
-    path.unlink()
-    await asyncio.sleep(2 * INTERVAL_S)
-    assert not path.exists()
-
-
-async def _exists(path: Path) -> None:
-    async with asyncio.timeout(60):
-        while not path.exists():  # noqa: ASYNC110, ASYNC240
-            await asyncio.sleep(0.05)

@@ -19,11 +19,11 @@ from pipelines.partition.message import Message
 from pipelines.partition.missing import MissingFrames
 from pipelines.partition.partition import WINDOW, WINDOW_BYTES, Partition, SharedParts, Valve
 from pipelines.partition.publisher import Outgoing, Publisher
-from pipelines.partition.resume import NothingToResume, Tail
+from pipelines.partition.resume import Tail
 from pipelines.worker.worker import NoEvents
 from serving.errors import Unavailable
 from tests.at_once import AT_ONCE
-from tests.integration.worker_parts import CountingAnalyser, OneEvent, frame_message
+from tests.integration.worker_parts import CountingAnalyser, NothingToResume, OneEvent, frame_message
 from tests.turns import turns, until
 
 TOPICS = TopicNames("frames", "results", "events", "dlq")
@@ -76,7 +76,7 @@ class Bench:
 
 
 def message(offset: int, stream: str = "camera") -> Message:
-    sent = frame_message(stream, offset, "raw")
+    sent = frame_message(stream, offset)
     return Message("frames", 0, offset, 1000.0 + offset, sent.key, sent.value, sent.headers)
 
 
@@ -251,7 +251,7 @@ class Remembering(NothingToResume):
 
     def recent(self, stream: str) -> list[Result]:
         tail = Tail("query")
-        header = from_json(frame_message(stream, 2, "raw").headers[0][1], FrameHeader)
+        header = from_json(frame_message(stream, 2).headers[0][1], FrameHeader)
         tail.add(to_json(CountingAnalyser("query").unanalysed(header, "analysed", None)))
         return tail.recent(stream)
 

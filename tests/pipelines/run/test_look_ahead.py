@@ -10,8 +10,6 @@ import pytest
 
 from operators.base import Call
 from operators.frames.frame import Frame, Region
-from operators.transports.local_broker import LocalBroker
-from operators.wire.schema import Result
 from pipelines.execute import ahead
 from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import Limits, Surroundings
@@ -25,8 +23,6 @@ from pipelines.run.embedded import EmbeddedRun
 from serving.common.clock import SYSTEM
 
 SEEDS, FRAMES, WINDOW = (0, 1, 2, 4), 20, 12
-ONE_PARTITION = [f"gate-{seed}" for seed in SEEDS]
-"""Streams whose names share a partition of four."""
 STREET = "synthetic:street?seed={seed}&duration_s=2&fps=10&width=160&height=90"
 
 
@@ -50,12 +46,12 @@ class Looks:
         """Nothing is kept."""
 
 
-class Collected:
-    def __init__(self) -> None:
-        self.order: list[tuple[str, int]] = []
+Order = list[tuple[str, int]]
+"""Stream and number of frames, as their results came."""
 
-    def write(self, result: Result, encoded: bytes) -> None:
-        self.order.append((result.stream, result.seq))
+
+async def collected(run: EmbeddedRun, executor: Executor, stop: asyncio.Event) -> Order:
+    return [(found.result.stream, found.result.seq) async for found in run.results(executor, stop)]
 
 
 def query(count: int) -> Query:
@@ -64,36 +60,31 @@ def query(count: int) -> Query:
     return Query.model_validate({"version": 1, "name": "test", "slo_ms": 60_000, "streams": streams, "nodes": nodes})
 
 
-async def played(count: int) -> tuple[Looks, Collected]:
-    wanted, looks, sink = query(count), Looks(), Collected()
+async def played(count: int) -> tuple[Looks, Order]:
+    wanted, looks = query(count), Looks()
     streams = streams_ahead(wanted)
     assert len(streams) == count
     executor = Executor(
         compile_dag(wanted), {"find": looks}, FirstListed(), Limits(ahead=streams), Surroundings(clock=SYSTEM)
     )
-    run = EmbeddedRun("test", capture_specs(wanted), [sink], ahead=streams)
     async with asyncio.timeout(120):
-        await run.run(executor, asyncio.Event())
-    return looks, sink
+        return looks, await collected(EmbeddedRun(capture_specs(wanted), ahead=streams), executor, asyncio.Event())
 
 
-def in_order(sink: Collected, count: int) -> bool:
-    seqs = {stream: [seq for each, seq in sink.order if each == stream] for stream, _ in sink.order}
+def in_order(order: Order, count: int) -> bool:
+    seqs = {stream: [seq for each, seq in order if each == stream] for stream, _ in order}
     return len(seqs) == count and all(each == list(range(FRAMES)) for each in seqs.values())
 
 
-async def test_streams_that_share_partitions_are_shown_whole_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_several_streams_are_shown_whole_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "PATIENCE_S", 20.0)  # a wait in vain would be noticed
     monkeypatch.setattr(ahead, "VAIN", 0)
-    broker = LocalBroker()
-    broker.create_topic("frames", len(SEEDS))
-    assert len({broker.place("frames", stream.encode()) for stream in ONE_PARTITION}) == 1
-    looks, sink = await played_but_for_the_end(len(SEEDS))
-    assert in_order(sink, len(SEEDS))
+    looks, order = await played_but_for_the_end(len(SEEDS))
+    assert in_order(order, len(SEEDS))
     assert set(looks.shown) == {0}
 
 
-async def played_but_for_the_end(count: int) -> tuple[Looks, Collected]:
+async def played_but_for_the_end(count: int) -> tuple[Looks, Order]:
     """Nothing is waited for at the end, where nothing comes."""
     until = ahead.Waiting.until
 
@@ -111,21 +102,21 @@ async def test_where_memory_is_short_windows_are_shorter_and_everything_is_answe
 ) -> None:
     monkeypatch.setattr(embedded, "decoded_memory", lambda: 0)
     monkeypatch.setattr(embedded, "MAX_BYTES", 8 * 160 * 90 * 3)
-    looks, sink = await played(3)
-    assert in_order(sink, 3)
+    looks, order = await played(3)
+    assert in_order(order, 3)
     assert Counter(shown < 0 for shown in looks.shown)[True]
 
 
 async def test_a_run_that_is_stopped_in_the_midst_of_a_window_ends() -> None:
-    wanted, looks, sink = query(1), Looks(), Collected()
+    wanted, looks = query(1), Looks()
     stop = asyncio.Event()
     executor = Executor(
         compile_dag(wanted), {"find": looks}, FirstListed(), Limits(ahead=streams_ahead(wanted)), Surroundings()
     )
-    run = EmbeddedRun("test", capture_specs(wanted), [sink], ahead=streams_ahead(wanted))
-    running = asyncio.ensure_future(run.run(executor, stop))
+    run = EmbeddedRun(capture_specs(wanted), ahead=streams_ahead(wanted))
+    running = asyncio.ensure_future(collected(run, executor, stop))
     await looks.began.wait()
     stop.set()
     async with asyncio.timeout(60):
-        await running
-    assert [seq for _, seq in sink.order] == list(range(len(sink.order)))
+        order = await running
+    assert [seq for _, seq in order] == list(range(len(order)))

@@ -109,7 +109,15 @@ def test_a_run_is_heard_of_and_observers_that_raise_cost_it_only_lines_in_the_lo
         for hook in sorted(calls)
     ]
     assert set(HOOKS) - set(calls) - {"model_unloaded", "audit_disagreed"} == {
-        *("frame_dropped", "frame_replaced", "frames_missing", "head_trained", "notification_ended", "sink_checked"),
+        *(
+            "frame_dropped",
+            "frame_replaced",
+            "frames_missing",
+            "head_trained",
+            "notification_ended",
+            "sink_checked",
+            "worker_waits",
+        ),
     }
     threads = {hook: heard.threads[hook] for hook in calls}
     assert threads.pop("network_ran") == {"device"}
@@ -127,9 +135,9 @@ async def test_frames_that_nobody_had_time_for_are_heard_of(caplog: pytest.LogCa
     engine = Backend(catalogue([]))
     await engine.start()
     executor = await build_executor(compiled(wanted, catalogue([])), engine, surroundings=Surroundings([waits]))
-    run = EmbeddedRun("test", capture_specs(wanted, realtime=True), [], Observers([heard, behind]))
+    run = EmbeddedRun(capture_specs(wanted, realtime=True), Observers([heard, behind]))
     async with asyncio.timeout(60):
-        await run.run(executor, asyncio.Event())
+        assert len([found async for found in run.results(executor, asyncio.Event())]) == 20
     await engine.stop()
     lost = [header.seq for (header,) in heard.calls["frame_replaced"]]
     assert lost

@@ -111,7 +111,9 @@ def test_shortcuts_answer_under_audit_and_the_report_tells_how_far_they_agree(tm
     assert (audit["stream"], audit["node"], audit["oracle"]) == ("s0", "kind", "vehicle-type")
     assert audit["answers"] == len(answers) > 0
     assert audit["shortcut_share"] == pytest.approx(len(by_shortcut) / len(answers), abs=1e-4)
-    assert (audit["phase"], audit["agreement"]["disagreements"] < audit["audits"]) == ("trusted", True)
+    # How many audits there is time for decides whether the last of them have put it on probation once more.
+    assert audit["phase"] in ("trusted", "probation")
+    assert audit["agreement"]["disagreements"] < audit["audits"]
     assert {each["provenance"] for each in answers[:5]} == {"oracle"}
 
 
@@ -218,17 +220,13 @@ async def test_stop_ends_an_endless_source_and_every_frame_sampled_has_its_resul
     (spec,) = capture_specs(wanted, loop=True)
     seen: list[int] = []
     stop, states = asyncio.Event(), States()
-
-    class Stopping:
-        def write(self, result, encoded):  # type: ignore[no-untyped-def]
-            seen.append(result.seq)
-            if result.seq == 50:
-                stop.set()
-
     engine = Backend(catalogue([]))
     await engine.start()
-    run = EmbeddedRun("test", [spec], [Stopping()], Observers([states]))
-    await run.run(await build_executor(compiled(wanted, catalogue([])), engine), stop)
+    executor = await build_executor(compiled(wanted, catalogue([])), engine)
+    async for found in EmbeddedRun([spec], Observers([states])).results(executor, stop):
+        seen.append(found.result.seq)
+        if found.result.seq == 50:
+            stop.set()
     await engine.stop()
     assert seen == list(range(states.seen[-1].frames))
     assert states.seen[-1].state == "ended"

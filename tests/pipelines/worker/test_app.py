@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from faust.types.auth import AuthProtocol
 
-from operators.transports import kafka, local
+from operators.transports import kafka
 from pipelines.kafka.options import client_options
 from pipelines.settings import BrokerSettings
 from pipelines.worker.app import make_app, quiet
 from pipelines.worker.kafka_transport import KafkaTransport
-from pipelines.worker.local_transport import LocalTransport
 from serving.errors import BadInput
 
 SECRET = "it-is-a-secret"
@@ -31,11 +30,6 @@ def test_small_buffers_large_messages_and_nothing_hidden(tmp_path: Path) -> None
     assert conf.consumer_auto_offset_reset == "earliest"
     assert isinstance(app.transport, kafka.Transport)
     assert issubclass(app.transport.Consumer, kafka.Consumer)
-
-
-def test_local_addresses_find_the_transport_by_its_entry_point(tmp_path: Path) -> None:
-    app = make_app("worker", LocalTransport("here"), datadir=tmp_path)
-    assert isinstance(app.transport, local.Transport)
 
 
 def test_the_password_reaches_faust_and_no_text(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_unknown_fields_are_left_out_and_what_is_no_event_is_refused() -> None:
 
 
 def message(seq: int, stream: str = "yard", run: str = "r1", **header: Any) -> Any:
-    frame_header, jpeg = encode_frame(picture(result(seq, stream=stream, run=run)), "jpeg")
+    frame_header, jpeg = encode_frame(picture(result(seq, stream=stream, run=run)))
     data = to_json(frame_header).replace(b'"jpeg"', b'"none"') if header.get("bare") else to_json(frame_header)
     return SimpleNamespace(key=stream.encode(), headers=[(FRAME_HEADER_KEY, data)], value=jpeg)
 

@@ -248,12 +248,12 @@ async def test_a_slow_viewer_gets_the_newest_of_a_kind_and_holds_little() -> Non
 
 @pytest.fixture
 def frames() -> list[tuple[Result, bytes]]:
-    return [(result(number), encode_frame(picture(result(number)), "jpeg")[1]) for number in range(4)]
+    return [(result(number), encode_frame(picture(result(number)))[1]) for number in range(4)]
 
 
 def test_frames_and_results_find_each_other_in_either_order(frames: list[tuple[Result, bytes]]) -> None:
     pairs = Pairs()
-    headers = [encode_frame(picture(of), "jpeg")[0] for of, _ in frames]
+    headers = [encode_frame(picture(of))[0] for of, _ in frames]
     (first, jpeg), (second, _) = frames[:2]
     assert pairs.frame(headers[0], jpeg) is None
     assert pairs.result(first) == (first, (headers[0], jpeg))
@@ -264,7 +264,7 @@ def test_frames_and_results_find_each_other_in_either_order(frames: list[tuple[R
 
 def test_what_waits_for_its_other_half_is_bounded(frames: list[tuple[Result, bytes]]) -> None:
     pairs, size = Pairs(most_bytes=1000, most_waiting=3), 400
-    headers = [encode_frame(picture(of), "jpeg")[0] for of, _ in frames]
+    headers = [encode_frame(picture(of))[0] for of, _ in frames]
     for header in headers:
         pairs.frame(header, b"x" * size)
         pairs.frame(header, b"x" * size)

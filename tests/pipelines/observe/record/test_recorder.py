@@ -36,7 +36,7 @@ def kept(directory: Path) -> dict[int, list[int]]:
 
 async def test_a_frame_that_came_as_a_jpeg_is_kept_as_it_came(tmp_path: Path) -> None:
     found = result(0)
-    header, jpeg = encode_frame(picture(found, grey=77), "jpeg")
+    header, jpeg = encode_frame(picture(found, grey=77))
     with recorders(recording(tmp_path / "kept")) as (recorder,):
         await recorder.take(decode_frame(header, jpeg), found)
         recorder.event_found(event(seq=0, media_time_s=0.0))

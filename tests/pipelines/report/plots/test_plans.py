@@ -25,10 +25,10 @@ def a_result(seq: int, stream: str = "cam", **changes: object) -> Result:
 
 def test_nodes_with_a_choice_are_kept_where_they_had_something_to_do() -> None:
     history = PlanHistory()
-    history.write(a_result(1), b"")
-    history.write(a_result(2, cause=None, variant="vehicle-type"), b"")
-    history.write(a_result(3, objects=0), b"")
-    history.write(a_result(4, objects=None), b"")
+    history.write(a_result(1))
+    history.write(a_result(2, cause=None, variant="vehicle-type"))
+    history.write(a_result(3, objects=0))
+    history.write(a_result(4, objects=None))
     assert list(history.nodes) == [("cam", "type")]
     assert history.nodes["cam", "type"].points == [
         Point(1.0, "vehicle-type-compact", 4.5, 17.0, False),
@@ -38,7 +38,7 @@ def test_nodes_with_a_choice_are_kept_where_they_had_something_to_do() -> None:
 
 def test_a_frame_that_was_dropped_has_no_point() -> None:
     history = PlanHistory()
-    history.write(msgspec.structs.replace(RESULT, plan=msgspec.structs.replace(RESULT.plan, stages_ms={})), b"")
+    history.write(msgspec.structs.replace(RESULT, plan=msgspec.structs.replace(RESULT.plan, stages_ms={})))
     assert history.nodes == {}
 
 
@@ -56,15 +56,15 @@ def test_long_runs_are_thinned_out_evenly() -> None:
 def test_only_so_many_nodes_are_kept() -> None:
     history = PlanHistory()
     for number in range(MOST_NODES + 5):
-        history.write(a_result(0, f"cam{number}"), b"")
+        history.write(a_result(0, f"cam{number}"))
     assert len(history.nodes) == MOST_NODES
 
 
 def test_a_picture_for_each_stream(tmp_path: Path) -> None:
     history = PlanHistory()
     for seq in range(5):
-        history.write(a_result(seq), b"")
-        history.write(a_result(seq, "yard", cause=None), b"")
+        history.write(a_result(seq))
+        history.write(a_result(seq, "yard", cause=None))
     assert history.save_all(tmp_path) == [tmp_path / "cam-plans.png", tmp_path / "yard-plans.png"]
     assert (tmp_path / "cam-plans.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(BadInput, match="--plots"):

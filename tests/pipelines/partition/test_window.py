@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.transports.window import OrderedWindow
+from pipelines.partition.window import OrderedWindow
 from tests.turns import turns
 
 Batch = list[tuple[int, str]]
