@@ -46,9 +46,18 @@ from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka.topics import FramesTopic
 from pipelines.measure import cache_places, labelled_crops
-from pipelines.observe.forward import attempts, delivery, direct, forwarder, frame_finder, reader, sinks_file, webhook
-from pipelines.observe.forward.mqtt import mqtt_sink
-from pipelines.observe.forward.signature import LEAST_SECRET
+from pipelines.observe.forward import (
+    delivery,
+    direct,
+    forwarder,
+    frame_finder,
+    in_order,
+    mqtt_sink,
+    reader,
+    sinks_file,
+    webhook,
+)
+from pipelines.observe.forward.opening import LEAST_SECRET
 from pipelines.observe.live import board, pairs, pictures, sightings, stream_figures, viewers
 from pipelines.observe.record import crops, layout, preroll, recorder
 from pipelines.observe.record import window as record_window
@@ -145,10 +154,10 @@ SAID = {
         f"| intervals of audits that are kept between reports | *{confidence.REMEMBERED}* |",
         f"| grids of detectors' cells | *{decoding.GRIDS}* |",
         f"| sinks of `sluice forward` | *{sinks_file.MOST_SINKS}* |",
-        f"worked on for one sink | *{reader.MOST_TAKEN}*, of *{delivery.AT_ONCE}* streams at the same time |",
+        f"worked on for one sink | *{reader.MOST_TAKEN}*, of *{in_order.AT_ONCE}* streams at the same time |",
         f"| age of a notification | {sinks_file.HOUR_S:.0f} s |",
         f"wait for one sink | *{direct.MOST_WAITING}, with {mib(direct.MOST_BYTES)} of frames for snapshots* |",
-        f"| attempts at a notification with which its sink fails | *{attempts.MOST_FAILURES}* |",
+        f"| attempts at a notification with which its sink fails | *{delivery.MOST_FAILURES}* |",
         f"| snapshot | *{kib(bounds.SNAPSHOT_BYTES)}* of JPEG |",
         f"| frames that are read in search of one | *{mib(frame_finder.LOOK_BYTES)}, {frame_finder.LOOK_S:.0f} s* |",
         f"| frames that are kept, since several events are about them | *{frame_finder.KEPT}* |",
@@ -313,8 +322,8 @@ SAID = {
         f"waits {COUNTS[int(made_elsewhere.PATIENCE_S) // 60]} minutes for a head",
     ],
     "how-to/forward-events.md": [
-        f"up to {COUNTS[delivery.AT_ONCE]} streams at the same time",
-        f"| `failed` | {attempts.MOST_FAILURES} attempts failed",
+        f"up to {COUNTS[in_order.AT_ONCE]} streams at the same time",
+        f"| `failed` | {delivery.MOST_FAILURES} attempts failed",
         f"at most {direct.MOST_WAITING} notifications of each",
         f"sinks have {direct.CLOSE_S:.0f} s to take the rest",
         f"A sink that has taken nothing for {forwarder.PATIENCE_S:.0f} s",

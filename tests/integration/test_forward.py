@@ -14,7 +14,7 @@ from kafka import KafkaProducer
 
 from operators.frames.codec import encode_frame
 from operators.wire.schema import FRAME_HEADER_KEY, Notification, from_json, to_json
-from pipelines.observe.forward.signature import signature
+from pipelines.observe.forward.webhook import signature
 from tests.integration.kafka_side import create_topic, send
 from tests.operators.publish.messages import picture, result
 from tests.pipelines.observe.forward.notes import HOSTILE, event, event_note, status

@@ -1,30 +1,24 @@
-"""What happens in a run goes to sinks without a broker: each sink has a queue with bounds in place of a topic."""
+"""What happens in this process goes to sinks at once: each has a queue with bounds in place of a topic."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from msgspec.structs import replace
-
 from operators.frames.frame import Frame
 from operators.observer import Observer, Observers
-from operators.wire.schema import Counts, Event, Notification, Result, StreamStatus, to_json
-from pipelines.observe.forward.delivery import AT_ONCE, Delivery
-from pipelines.observe.forward.filters import wants
-from pipelines.observe.forward.notices import event_notice, state_notice
-from pipelines.observe.forward.sink import Picture, Sinks
-from pipelines.observe.forward.sinks_file import SinkSpec
-from pipelines.observe.forward.snapshots import scaled
+from operators.wire.schema import Counts, Event, Notification, Result, StreamStatus
+from pipelines.observe.forward.delivery import Delivery, Load, deliveries
+from pipelines.observe.forward.in_order import InOrder
+from pipelines.observe.forward.notices import notice_of
+from pipelines.observe.forward.sink import Missing, Sinks
 from pipelines.observe.record.preroll import Preroll, Shot
-from pipelines.process.tasks import meanwhile
-from serving.common.threads import in_thread
+from serving.common.tensors import Image
 
 log = logging.getLogger(__name__)
 
@@ -48,73 +42,50 @@ class _Waiting:
     def bytes(self) -> int:
         return 0 if self.frame is None else self.frame.pixels.nbytes
 
+    async def find(self, event: Event) -> Load | Missing:
+        return "gone" if self.frame is None else partial(_image, self.frame)
+
+
+def _image(frame: Frame) -> Image:
+    return frame.image
+
 
 class Queue:
-    """What waits for one sink: that of a stream in order, some streams at a time."""
+    """What waits for one sink."""
 
-    def __init__(self, spec: SinkSpec, way: Delivery) -> None:
-        self.spec, self._way = spec, way
-        self._lines: dict[str, deque[_Waiting]] = {}
-        self._room = asyncio.Semaphore(AT_ONCE)
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._waiting = self._bytes = 0
+    def __init__(self, way: Delivery) -> None:
+        self._way, self._lines = way, InOrder()
+        self._waiting: dict[_Waiting, None] = {}
 
-    def put(self, notice: Notification, frame: Frame | None) -> None:
-        """Take a notification, with the frame of which a snapshot is to be made; one too many is given up."""
-        if self._waiting >= MOST_WAITING:
-            self._way.ended("expired", f"{notice.kind} of stream {notice.stream}", f"{MOST_WAITING} wait already")
+    def put(self, notice: Notification, held: Preroll) -> None:
+        """Take what the sink wants, with the frame of which a snapshot is to be made; one too many is given up."""
+        if not self._way.spec.wants(notice):
             return
-        if frame is not None and self._bytes + frame.pixels.nbytes > MOST_BYTES:
-            notice, frame = replace(notice, snapshot_missing="gone"), None
+        if len(self._waiting) >= MOST_WAITING:
+            self._way.ended("expired", notice, f"{MOST_WAITING} wait already")
+            return
+        event, frame = notice.event, None
+        if event is not None and self._way.spec.snapshot is not None:
+            frame = held.find(event.stream, event.run, event.seq)
+            if frame is not None and sum(each.bytes for each in self._waiting) + frame.pixels.nbytes > MOST_BYTES:
+                frame = None
         waiting = _Waiting(notice, frame, time.monotonic())
-        self._waiting += 1
-        self._bytes += waiting.bytes
-        self._way.waits(self._waiting)
-        line = self._lines.setdefault(notice.stream, deque())
-        line.append(waiting)
-        if len(line) == 1:
-            task = asyncio.get_running_loop().create_task(self._work(notice.stream, line))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        self._waiting[waiting] = None
+        self._way.waits(len(self._waiting))
+        self._lines.put(notice.stream, partial(self._deliver, waiting))
 
     async def close(self, within_s: float) -> None:
         """Deliver what waits, within the time, and give up the rest."""
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=within_s)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late)
-        for line in self._lines.values():
-            for each in line:
-                self._way.ended("expired", f"{each.notice.kind} of stream {each.notice.stream}", "the run is over")
-        self._lines.clear()
-
-    async def _work(self, stream: str, line: deque[_Waiting]) -> None:
-        async with self._room:
-            while line:
-                await self._deliver(line[0])
-                gone = line.popleft()
-                self._waiting -= 1
-                self._bytes -= gone.bytes
-                self._way.waits(self._waiting)
-        del self._lines[stream]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._lines.done()
+        for each in self._waiting:
+            self._way.ended("expired", each.notice, "the run is over")
 
     async def _deliver(self, each: _Waiting) -> None:
-        notice, picture = each.notice, None
-        if each.frame is not None and self.spec.snapshot is not None:
-            try:
-                picture = await in_thread(partial(_scaled, each.frame, self.spec.snapshot.max_width))
-            except ValueError:
-                notice = replace(notice, snapshot_missing="unreadable")
-            else:
-                notice = notice if picture is not None else replace(notice, snapshot_missing="too_large")
-        await self._way.deliver(notice, picture, time.monotonic() - each.since_s)
-
-
-def _scaled(frame: Frame, max_width: int) -> Picture | None:
-    """The frame's image as a snapshot: made here, in a thread."""
-    return scaled(frame.image, max_width)
+        await self._way.deliver(each.notice, time.monotonic() - each.since_s, each.find)
+        del self._waiting[each]
+        self._way.waits(len(self._waiting))
 
 
 class Direct(Observer):
@@ -134,12 +105,12 @@ class Direct(Observer):
 
     def event_found(self, event: Event | Counts) -> None:
         """See ``Observer``."""
-        self._tell(event_notice(to_json(event)))
+        self._tell(event)
 
     def stream_state_changed(self, status: StreamStatus) -> None:
         """See ``Observer``; called by capture threads."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._tell, state_notice(to_json(status)))
+            self._loop.call_soon_threadsafe(self._tell, status)
 
     def stream_dropped(self, stream: str) -> None:
         """See ``Observer``."""
@@ -149,11 +120,9 @@ class Direct(Observer):
     async def running(self, observers: Observers) -> AsyncIterator[None]:
         """Connect to the sinks and tell them while the block runs, and some seconds more where they are slow."""
         self._loop = asyncio.get_running_loop()
-        self._queues = [Queue(spec, Delivery(spec, sink, observers)) for spec, sink in self._sinks]
-        async with AsyncExitStack() as stack:
-            for _, sink in self._sinks:
-                await stack.enter_async_context(meanwhile(sink.run()))
-            log.info("forwarding to %s", ", ".join(spec.name for spec, _ in self._sinks))
+        async with deliveries(self._sinks, observers) as ways:
+            self._queues = [Queue(way) for way in ways]
+            log.info("forwarding to %s", ", ".join(way.spec.name for way in ways))
             try:
                 yield
             finally:
@@ -161,13 +130,8 @@ class Direct(Observer):
                 await asyncio.gather(*(each.close(CLOSE_S) for each in self._queues))
                 self._loop, self._queues = None, ()
 
-    def _tell(self, notice: Notification) -> None:
-        for each in self._queues:
-            if not wants(each.spec, notice):
-                continue
-            frame = None
-            told, event = notice, notice.event
-            if event is not None and each.spec.snapshot is not None:
-                frame = self._held.find(event.stream, event.run, event.seq)
-                told = notice if frame is not None else replace(notice, snapshot_missing="gone")
-            each.put(told, frame)
+    def _tell(self, message: Event | Counts | StreamStatus) -> None:
+        if self._queues:
+            notice = notice_of(message)
+            for each in self._queues:
+                each.put(notice, self._held)

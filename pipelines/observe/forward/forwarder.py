@@ -1,37 +1,34 @@
-"""``sluice forward`` at work: a reader, a way and a sink for each entry of the file."""
+"""``sluice forward`` at work: messages of topics go to sinks, to each by a reader of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from aiokafka import ConsumerRecord
 from aiokafka.errors import KafkaError
-from msgspec.structs import replace
 
 from operators.observer import UNOBSERVED, Observers
-from operators.wire.schema import Event, Notification
+from operators.wire.schema import Notification, StreamStatus, from_json
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
 from pipelines.kafka.async_clients import quiet, wait_for_broker
 from pipelines.kafka.rights import needs
 from pipelines.kafka.topic_reader import records
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.observe.forward.delivery import Delivery
-from pipelines.observe.forward.filters import wants
+from pipelines.observe.forward.delivery import Delivery, deliveries
 from pipelines.observe.forward.frame_finder import FrameFinder
-from pipelines.observe.forward.notices import event_notice, state_notice
+from pipelines.observe.forward.notices import notice_of, read_event
 from pipelines.observe.forward.reader import Reader
-from pipelines.observe.forward.sink import Picture, Sinks
+from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.forward.sinks_file import SinkSpec
-from pipelines.observe.forward.snapshots import snapshot
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
-from serving.common.redaction import redact
 from serving.errors import Malformed, Unavailable
 
 log = logging.getLogger(__name__)
@@ -60,11 +57,6 @@ class Forwarder:
         self._config, self._sinks = config, sinks
         self._events, self._states, frames = (config.topics.name(kind) for kind in ("events", "streams", "frames"))
         self._finder = FrameFinder(config.settings, frames)
-        self._ways = [Delivery(spec, sink, config.observers) for spec, sink in sinks]
-        self._readers = [
-            Reader(config.settings, [self._events, self._states], self._group(spec), partial(self._take, spec, way))
-            for (spec, _), way in zip(sinks, self._ways, strict=True)
-        ]
 
     async def run(self, stop: asyncio.Event) -> None:
         """Forward until ``stop``; raises Unavailable or BadInput where the broker or a topic is not there at first."""
@@ -92,17 +84,18 @@ class Forwarder:
         wanted = needs(read=[self._events, self._states, *pictures], group=self._group(self._sinks[0][0]))
         await wait_for_broker(config.settings, wanted, config.give_up_s)
         await self._restore()
-        async with AsyncExitStack() as stack:
-            for _, sink in self._sinks:
-                await stack.enter_async_context(meanwhile(sink.run()))
-            for reader in self._readers:
+        topics = [self._events, self._states]
+        async with deliveries(self._sinks, config.observers) as ways, AsyncExitStack() as stack:
+            readers = [Reader(config.settings, topics, self._group(way.spec), partial(self._take, way)) for way in ways]
+            pairs = [*zip(ways, readers, strict=True)]
+            for reader in readers:
                 await stack.enter_async_context(meanwhile(reader.run()))
-            for reader in self._readers:
+            for reader in readers:
                 await reader.begun.wait()
-            names = ", ".join(spec.name for spec, _ in self._sinks)
-            log.info("forwarding %s and %s at %s to %s", self._events, self._states, config.settings.url, names)
+            names = ", ".join(way.spec.name for way in ways)
+            log.info("forwarding %s and %s at %s to %s", *topics, config.settings.url, names)
             while True:
-                self._beat(heart)
+                self._beat(heart, pairs)
                 await asyncio.sleep(INTERVAL_S)
 
     async def _restore(self) -> None:
@@ -112,63 +105,45 @@ class Forwarder:
             return
         try:
             async for record in records(self._config.settings, self._states, "the states of streams"):
-                notice = self._read(record)
-                for spec, sink in keepers:
-                    if notice is not None and wants(spec, notice):
-                        sink.restore(notice)
+                with suppress(Malformed):  # the reader of each sink will log it
+                    notice = self._notice(record)
+                    for spec, sink in keepers:
+                        if notice is not None and spec.wants(notice):
+                            sink.restore(notice)
         except (KafkaError, OSError) as error:
             raise Unavailable(f"topic {self._states} cannot be read: {error}") from None
 
-    async def _take(self, spec: SinkSpec, way: Delivery, record: ConsumerRecord) -> None:
-        if record.value is None:
-            return  # a stream that was deleted from a compacted topic
+    async def _take(self, way: Delivery, record: ConsumerRecord) -> None:
         try:
-            await self._tell(spec, way, record)
+            notice = self._notice(record)
         except Malformed as error:
-            way.ended("malformed", _place(record), str(error))
-        except Exception as error:  # what nobody foresaw costs this message alone
-            way.ended("failed", _place(record), redact(f"{type(error).__name__}: {error}"))
-
-    async def _tell(self, spec: SinkSpec, way: Delivery, record: ConsumerRecord) -> None:
-        notice = self._notice(record)
-        if not wants(spec, notice):
+            way.ended(
+                "malformed", f"topic {record.topic} partition {record.partition} offset {record.offset}", str(error)
+            )
             return
-        picture: Picture | None = None
-        if notice.event is not None and spec.snapshot is not None:
-            notice, picture = await self._with_picture(notice, notice.event, spec.snapshot.max_width)
-        await way.deliver(notice, picture, time.time() - record.timestamp / 1000)
+        if notice is not None and way.spec.wants(notice):
+            await way.deliver(notice, time.time() - record.timestamp / 1000, self._finder.find)
 
-    async def _with_picture(
-        self, notice: Notification, event: Event, max_width: int
-    ) -> tuple[Notification, Picture | None]:
-        found = await snapshot(self._finder, event, max_width)
-        return (notice, found) if isinstance(found, Picture) else (replace(notice, snapshot_missing=found), None)
+    def _notice(self, record: ConsumerRecord) -> Notification | None:
+        """None of a stream that was deleted from a compacted topic; raises ``Malformed``."""
+        if record.value is None:
+            return None
+        if record.topic == self._events:
+            return notice_of(read_event(record.value))
+        return notice_of(from_json(record.value, StreamStatus))
 
-    def _read(self, record: ConsumerRecord) -> Notification | None:
-        try:
-            return self._notice(record) if record.value is not None else None
-        except Malformed:
-            return None  # the reader of each sink will log it
-
-    def _notice(self, record: ConsumerRecord) -> Notification:
-        return (event_notice if record.topic == self._events else state_notice)(record.value)
-
-    def _beat(self, heart: Heartbeat) -> None:
-        silent_s = max(reader.silent_s for reader in self._readers)
+    def _beat(self, heart: Heartbeat, pairs: Sequence[tuple[Delivery, Reader]]) -> None:
+        silent_s = max(reader.silent_s for _, reader in pairs)
         away = f"the broker has not answered for {silent_s:.0f} s" if silent_s >= PATIENCE_S else None
-        problem = away or next(filter(None, (way.trouble(PATIENCE_S) for way in self._ways)), None)
+        problem = away or next(filter(None, (way.trouble(PATIENCE_S) for way, _ in pairs)), None)
         if problem is None:
             heart.beat()
         else:
             heart.ail(problem)
         self._config.observers.worker_checked({}, 0.0, problem)
-        for reader, way in zip(self._readers, self._ways, strict=True):
+        for way, reader in pairs:
             if reader.waiting is not None:
                 way.waits(reader.waiting)
 
     def _group(self, spec: SinkSpec) -> str:
         return f"{self._config.topics.prefix}forward.{spec.name}"
-
-
-def _place(record: ConsumerRecord) -> str:
-    return f"topic {record.topic} partition {record.partition} offset {record.offset}"

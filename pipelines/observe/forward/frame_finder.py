@@ -6,17 +6,20 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Literal
+from functools import partial
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
 
-from operators.frames.codec import FrameError, read_header
+from operators.frames.codec import FrameError, decode_frame, read_header
 from operators.transports.fetches import FetchLog, watch_fetches
 from operators.wire.schema import Event, FrameHeader
 from pipelines.kafka.options import client_options
+from pipelines.observe.forward.delivery import Load
+from pipelines.observe.forward.sink import Missing
 from pipelines.settings import BrokerSettings
 from serving.common.redaction import redact
+from serving.common.tensors import Image
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +34,6 @@ FETCH_BYTES = 1 << 20
 KEPT = 4
 """Frames that are kept, since several events and sinks may ask for the same one."""
 
-Missing = Literal["gone", "no_image", "no_time", "not_found", "unreadable", "too_large"]
-"""Why there is no picture. ``gone``: the topic has only later frames; ``no_image``: capture sent the frame without its
-image; ``no_time``: the event does not say when its frame was captured; ``not_found``: it was not among the frames that
-may be looked at, or the broker did not answer; ``unreadable``: the image is damaged; ``too_large``: the picture is."""
-
 Found = tuple[FrameHeader, bytes]
 
 
@@ -49,8 +47,12 @@ class FrameFinder:
         self._kept: OrderedDict[tuple[str, str, int], Found] = OrderedDict()
         self._warned = False
 
-    async def find(self, event: Event) -> Found | Missing:
-        """The header and JPEG of the frame that caused the event."""
+    async def find(self, event: Event) -> Load | Missing:
+        """The frame that caused the event."""
+        found = await self._find(event)
+        return found if isinstance(found, str) else partial(_image, *found)
+
+    async def _find(self, event: Event) -> Found | Missing:
         if event.captured_at is None:
             return "no_time"
         key = event.stream, event.run, event.seq
@@ -129,6 +131,10 @@ def among(records: Sequence[ConsumerRecord], event: Event) -> Found | Missing | 
             return "gone"
         return (header, record.value or b"") if header.encoding == "jpeg" else "no_image"
     return None
+
+
+def _image(header: FrameHeader, data: bytes) -> Image:
+    return decode_frame(header, data).image
 
 
 def _said(error: Exception) -> str:

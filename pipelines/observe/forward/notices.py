@@ -1,4 +1,4 @@
-"""Messages of the topics become notifications. Pure."""
+"""What happened becomes a notification. Pure."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class _Typed(msgspec.Struct):
     type: Label
 
 
-def event_notice(value: bytes) -> Notification:
-    """The notification of a message of the topic of events; raises ``Malformed``."""
+def read_event(value: bytes) -> Event | Counts:
+    """A message of the topic of events; raises ``Malformed``."""
     if from_json(value, _Typed).type == "count":
-        counts = from_json(value, Counts)
-        return Notification(id=_id(counts), kind=counts.type, stream=counts.stream, count=counts)
-    event = from_json(value, Event)
-    return Notification(id=_id(event), kind=event.type, stream=event.stream, event=event)
+        return from_json(value, Counts)
+    return from_json(value, Event)
 
 
-def state_notice(value: bytes) -> Notification:
-    """The notification of a change of a stream's state; raises ``Malformed``."""
-    status = from_json(value, StreamStatus)
-    return Notification(id=_id(status), kind=STATE, stream=status.stream, state=status)
+def notice_of(message: Event | Counts | StreamStatus) -> Notification:
+    """The notification of an event, of counts, or of a change of a stream's state.
 
-
-def _id(message: Event | Counts | StreamStatus) -> str:
-    """From the content alone: a worker that repeats an event after a crash repeats its id too."""
-    return hashlib.sha256(to_json(message)).hexdigest()[:ID_DIGITS]
+    Its id is of the content alone: a worker that repeats an event after a crash repeats its id too.
+    """
+    digest = hashlib.sha256(to_json(message)).hexdigest()[:ID_DIGITS]
+    if isinstance(message, StreamStatus):
+        return Notification(id=digest, kind=STATE, stream=message.stream, state=message)
+    if isinstance(message, Counts):
+        return Notification(id=digest, kind=message.type, stream=message.stream, count=message)
+    return Notification(id=digest, kind=message.type, stream=message.stream, event=message)

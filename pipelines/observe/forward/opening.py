@@ -7,11 +7,9 @@ import ssl
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipelines.observe.forward.mqtt.connection import MqttBroker
-from pipelines.observe.forward.mqtt.home_assistant import Announced
-from pipelines.observe.forward.mqtt.mqtt_sink import MqttSink
-from pipelines.observe.forward.mqtt.topics import Topics
-from pipelines.observe.forward.signature import LEAST_SECRET
+from pipelines.observe.forward.mqtt_connection import MqttBroker
+from pipelines.observe.forward.mqtt_sink import MqttSink
+from pipelines.observe.forward.mqtt_topics import Announced, Topics
 from pipelines.observe.forward.sink import Sink
 from pipelines.observe.forward.sinks_file import (
     KINDS,
@@ -28,6 +26,8 @@ from serving.errors import BadInput
 
 log = logging.getLogger(__name__)
 
+LEAST_SECRET = 16
+"""Characters of a secret: nobody can try them all."""
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 

@@ -7,6 +7,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
@@ -14,8 +15,7 @@ from aiokafka.errors import KafkaError, NoOffsetForPartitionError, OffsetOutOfRa
 from operators.transports.fetches import FetchLog, watch_fetches
 from operators.transports.record_sets import unreadable
 from pipelines.kafka.options import client_options
-from pipelines.observe.forward.delivery import AT_ONCE
-from pipelines.observe.forward.offsets import Offsets
+from pipelines.observe.forward.in_order import InOrder
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import BROKER_BACKOFF
@@ -47,7 +47,8 @@ class Reader:
         self._clock = clock
         self._answered_s = clock.monotonic_s()
         self._is_dealing = False
-        self._offsets = Offsets[TopicPartition]()
+        self._left: dict[TopicPartition, set[int]] = {}
+        """Offsets that are taken and not done."""
         self.waiting: int | None = None
         """Messages that were not dealt with yet, as of some seconds ago; None: nobody knows yet."""
         self.begun = asyncio.Event()
@@ -110,7 +111,7 @@ class Reader:
         """Find out how much waits: what is taken and not done does, too; raises what the client raises."""
         mine = consumer.assignment()
         ends = await consumer.end_offsets(mine) if mine else {}
-        nexts = {place: await consumer.position(place) for place in mine} | self._offsets.next()
+        nexts = {place: min(self._left.get(place) or [await consumer.position(place)]) for place in mine}
         self.waiting = sum(max(0, end - nexts.get(place, end)) for place, end in ends.items())
 
     async def _poll(self, consumer: AIOKafkaConsumer) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
@@ -131,32 +132,24 @@ class Reader:
         self, consumer: AIOKafkaConsumer, taken: Mapping[TopicPartition, Sequence[ConsumerRecord]]
     ) -> None:
         """Have all messages taken, those of a key in order, and commit what is done; also where it is cancelled."""
-        offsets = self._offsets = Offsets[TopicPartition]()
-        by_key: dict[tuple[str, bytes | None], list[tuple[TopicPartition, ConsumerRecord]]] = {}
+        left = {place: {record.offset for record in records} for place, records in taken.items()}
+        lines, self._left, self._is_dealing = InOrder(), left, True
         for place, records in taken.items():
             for record in records:
-                offsets.take(place, record.offset)
-                by_key.setdefault((record.topic, record.key), []).append((place, record))
-        room = asyncio.Semaphore(AT_ONCE)
-
-        async def in_order(several: Sequence[tuple[TopicPartition, ConsumerRecord]]) -> None:
-            async with room:
-                for place, record in several:
-                    if unreadable(record.headers) is None:  # else it was logged
-                        await self._take(record)
-                    offsets.done(place, record.offset)
-
-        self._is_dealing = True
+                lines.put((record.topic, record.key), partial(self._deal, record, left[place]))
         try:
-            async with asyncio.TaskGroup() as group:
-                for several in by_key.values():
-                    group.create_task(in_order(several))
+            await lines.done()
         finally:
-            self._is_dealing, self._answered_s = False, self._clock.monotonic_s()
-            self._offsets = Offsets()
+            self._left, self._is_dealing, self._answered_s = {}, False, self._clock.monotonic_s()
+            nexts = {place: min(left[place], default=records[-1].offset + 1) for place, records in taken.items()}
             with suppress(TimeoutError):
                 async with asyncio.timeout(COMMIT_S):
-                    await self._commit(consumer, offsets.next())
+                    await self._commit(consumer, nexts)
+
+    async def _deal(self, record: ConsumerRecord, left: set[int]) -> None:
+        if unreadable(record.headers) is None:  # else it was logged
+            await self._take(record)
+        left.discard(record.offset)
 
     async def _commit(self, consumer: AIOKafkaConsumer, places: Mapping[TopicPartition, int]) -> None:
         """What is not committed now is committed with the next messages, or told again after a restart."""

@@ -1,10 +1,10 @@
-"""What a sink is, and how it says that a notification was not delivered."""
+"""What a sink is, how it says that a notification was not delivered, and why there is no picture with one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from operators.wire.schema import Notification
 from pipelines.observe.forward.sinks_file import SinkSpec
@@ -25,6 +25,12 @@ class Away(Exception):
         """``not_before_s``: for how long the sink has asked not to be asked again."""
         super().__init__(why)
         self.not_before_s = not_before_s
+
+
+Missing = Literal["gone", "no_image", "no_time", "not_found", "unreadable", "too_large"]
+"""Why there is no picture. ``gone``: there are only later frames; ``no_image``: capture sent the frame without its
+image; ``no_time``: the event does not say when its frame was captured; ``not_found``: it was not among the frames that
+may be looked at, or the broker did not answer; ``unreadable``: the image is damaged; ``too_large``: the picture is."""
 
 
 @dataclass(frozen=True, slots=True)

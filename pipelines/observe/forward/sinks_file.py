@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 from urllib.parse import SplitResult, urlsplit
@@ -12,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from operators.wire.notification import STATE
-from operators.wire.schema import Counts, Event
+from operators.wire.schema import Counts, Event, Notification
 from pipelines.query.nodes import Names
 from pipelines.query.points import Patterns
 from pipelines.query.secret_places import SecretPlace
@@ -74,6 +75,21 @@ class SinkSpec(Strict):
     """What could not be delivered for so long is given up."""
     cafile: Path | None = None
     """Certificates to trust (PEM) in place of the system's."""
+
+    def wants(self, notice: Notification) -> bool:
+        """Whether the sink wants this one: the right kind, stream and, of an event, label and zone."""
+        event = notice.event
+        return (
+            (self.kinds is None or notice.kind in self.kinds)
+            and (self.streams is None or any(fnmatchcase(notice.stream, pattern) for pattern in self.streams))
+            and (event is None or self.labels is None or not set(self.labels).isdisjoint(_words(event)))
+            and (event is None or self.zones is None or not {event.zone, event.line}.isdisjoint(self.zones))
+        )
+
+
+def _words(event: Event) -> list[str]:
+    """What an object is called: its label, and the answers of recognisers."""
+    return [event.label, *(answer.label for answer in event.attributes)]
 
 
 def split_url(text: str, schemes: tuple[str, ...]) -> SplitResult:

@@ -1,26 +1,35 @@
-"""Posts notifications as JSON to a web server."""
+"""Posts notifications as JSON to a web server, signed so that it can tell that they are ours and new."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
+import hmac
 import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from importlib.metadata import version
+from typing import Literal
 
 import aiohttp
 from msgspec.structs import replace
 
 from operators.wire.schema import Notification, Snapshot, to_json
-from pipelines.observe.forward.attempts import asked_for_s, meaning
-from pipelines.observe.forward.delivery import AT_ONCE
-from pipelines.observe.forward.signature import HEADER, signature
+from pipelines.observe.forward.in_order import AT_ONCE
 from pipelines.observe.forward.sink import Away, Failed, Picture, Refused
 
 ANSWER_BYTES = 16 << 10
 """Read of an answer, so that its connection can be used again; one that is longer is closed."""
+MOST_PATIENCE_S = 3600.0
+"""A sink that asks for more time than that is asked again nevertheless."""
+SIGNATURE = "Sluice-Signature"
+AWAY = {429, 503}
+"""Not now."""
+PASSING = {408, 425}
+"""Refusals that another attempt may overcome."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ class WebhookSink:
         body = to_json(_with(notice, picture))
         headers = {"Content-Type": "application/json", "Sluice-Notification": notice.id}
         if self._endpoint.secret is not None:
-            headers[HEADER] = signature(self._endpoint.secret, int(self._now_s()), body)
+            headers[SIGNATURE] = signature(self._endpoint.secret, int(self._now_s()), body)
         try:
             async with self._session.post(
                 self._endpoint.url, data=body, headers=headers, allow_redirects=False
@@ -103,3 +112,44 @@ def _cause(error: aiohttp.ClientConnectorError) -> str:
         why = getattr(error.certificate_error, "verify_message", "") or "it names another host"
         return f"the server's certificate is not trusted: {why}"
     return f"no connection: {error.os_error.strerror or type(error.os_error).__name__}"
+
+
+def meaning(status: int) -> Literal["delivered", "refused", "failed", "away"]:
+    """What a web server's status says of a notification; redirects are not followed.
+
+    >>> [meaning(status) for status in (204, 301, 400, 408, 500, 503)]
+    ['delivered', 'refused', 'refused', 'failed', 'failed', 'away']
+    """
+    if 200 <= status < 300:
+        return "delivered"
+    if status in AWAY:
+        return "away"
+    return "failed" if status >= 500 or status in PASSING else "refused"
+
+
+def asked_for_s(retry_after: str | None, now_s: float) -> float:
+    """For how long a web server asks to be left alone, by its header ``Retry-After``: seconds, or a date.
+
+    ``now_s``: since the epoch. What is neither asks for nothing (RFC 9110, 10.2.3).
+
+    >>> [asked_for_s(said, now_s=0.0) for said in ("120", "Thu, 01 Jan 1970 00:01:00 GMT", "-1", "soon", None)]
+    [120.0, 60.0, 0.0, 0.0, 0.0]
+    """
+    said = (retry_after or "").strip()
+    if said.isascii() and said.isdigit():
+        return min(float(said[:9]), MOST_PATIENCE_S)
+    try:
+        at_s = parsedate_to_datetime(said).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(max(0.0, at_s - now_s), MOST_PATIENCE_S)
+
+
+def signature(secret: str, at_s: int, body: bytes) -> str:
+    """The header's value: the time, seconds since 1970, and HMAC-SHA-256 of time, dot and body.
+
+    >>> signature("It's a secret to everybody", 1700000000, b"{}")[:30]
+    't=1700000000,v1=5fb57297c4a0ff'
+    """
+    digest = hmac.new(secret.encode(), f"{at_s}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={at_s},v1={digest}"

@@ -21,7 +21,7 @@ from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Event, FrameHeader, Result, StreamPlan, StreamStatus, from_json
-from pipelines.observe.forward.notices import event_notice
+from pipelines.observe.forward.notices import read_event
 from pipelines.observe.live.page import Page
 from pipelines.observe.live.pairs import Pair, Pairs
 from serving.common.tensors import Image
@@ -152,7 +152,8 @@ class BrokerFeed:
         if record.topic == topics.results:
             return from_json(value, Result)
         if record.topic == topics.events:
-            return event_notice(value).event  # None for counts
+            event = read_event(value)
+            return event if isinstance(event, Event) else None
         return from_json(value, StreamStatus) if record.topic == topics.streams else from_json(value, StreamPlan)
 
     async def _deliver(self, news: Sequence[News]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from operators.wire.schema import Counts, Event, Notification, StreamStatus, to_json
-from pipelines.observe.forward.notices import event_notice, state_notice
+from operators.wire.schema import Counts, Event, Notification, StreamStatus
+from pipelines.observe.forward.notices import notice_of
 from tests.operators.publish.messages import AT, BOX, attribute
 
 HOSTILE = "../+/#/$SYS/{{ 7*7 }}\"'</script>é"
@@ -24,7 +24,7 @@ def event(stream: str = "yard", seq: int = 7, **changes: Any) -> Event:
 
 def event_note(stream: str = "yard", seq: int = 7, **changes: Any) -> Notification:
     """The notification of ``event``."""
-    return event_notice(to_json(event(stream, seq, **changes)))
+    return notice_of(event(stream, seq, **changes))
 
 
 def count_note(stream: str = "yard") -> Notification:
@@ -38,7 +38,7 @@ def count_note(stream: str = "yard") -> Notification:
         media_time_s=60,
         zones={"ramp": {"car": 2}},
     )
-    return event_notice(to_json(counts))
+    return notice_of(counts)
 
 
 def status(stream: str = "yard", state: Any = "running", **changes: Any) -> StreamStatus:
@@ -48,4 +48,4 @@ def status(stream: str = "yard", state: Any = "running", **changes: Any) -> Stre
 
 def state_note(stream: str = "yard", state: Any = "running") -> Notification:
     """The notification of ``status``."""
-    return state_notice(to_json(status(stream, state)))
+    return notice_of(status(stream, state))

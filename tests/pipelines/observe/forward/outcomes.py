@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from operators.observer import Observer, Observers
+from operators.wire.schema import Event
 from pipelines.observe.forward.delivery import Delivery
-from pipelines.observe.forward.sink import Sink
+from pipelines.observe.forward.sink import Missing, Sink
 from pipelines.observe.forward.sinks_file import SinkSpec
 from serving.common.fake_clock import FakeClock
 
@@ -24,6 +25,11 @@ class Outcomes(Observer):
 
     def sink_checked(self, sink: str, waiting: int) -> None:
         self.waiting.append(waiting)
+
+
+async def no_frame(event: Event) -> Missing:
+    """Finds none."""
+    return "gone"
 
 
 def way(sink: Sink, clock: FakeClock, outcomes: Outcomes, max_age_s: float = 3600.0) -> Delivery:

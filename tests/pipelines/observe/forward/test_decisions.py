@@ -1,4 +1,4 @@
-"""What a sink wants, how far a partition has been dealt with, ids, and which message is an event's frame."""
+"""What a sink wants, ids, and which message is an event's frame."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from operators.frames.codec import encode_frame
 from operators.wire.schema import FRAME_HEADER_KEY, to_json
-from pipelines.observe.forward.filters import wants
 from pipelines.observe.forward.frame_finder import among
-from pipelines.observe.forward.notices import event_notice
-from pipelines.observe.forward.offsets import Offsets
+from pipelines.observe.forward.notices import notice_of, read_event
 from pipelines.observe.forward.sinks_file import WebhookSpec
 from serving.errors import Malformed
 from tests.operators.publish.messages import picture, result
@@ -40,7 +36,7 @@ def sink(**said: Any) -> WebhookSpec:
     ],
 )
 def test_a_sink_wants_what_passes_all_its_filters(said: dict[str, Any], wanted: bool) -> None:
-    assert wants(sink(**said), event_note("yard")) is wanted
+    assert sink(**said).wants(event_note("yard")) is wanted
 
 
 @pytest.mark.parametrize(
@@ -48,33 +44,18 @@ def test_a_sink_wants_what_passes_all_its_filters(said: dict[str, Any], wanted: 
     [({"zone": "ramp"}, True), ({"line": "gate"}, True), ({"zone": "yard"}, False), ({}, False)],
 )
 def test_a_sink_of_zones_wants_what_happens_there(where: dict[str, str], wanted: bool) -> None:
-    assert wants(sink(zones=["ramp", "gate"]), event_note(**where)) is wanted
+    assert sink(zones=["ramp", "gate"]).wants(event_note(**where)) is wanted
 
 
 def test_labels_and_zones_do_not_keep_states_and_counts_back() -> None:
     for note in (state_note(), count_note()):
-        assert wants(sink(labels=["bus"], zones=["ramp"]), note)
-    assert not wants(sink(kinds=["new"]), state_note())
+        assert sink(labels=["bus"], zones=["ramp"]).wants(note)
+    assert not sink(kinds=["new"]).wants(state_note())
 
 
 def test_a_pattern_is_no_regular_expression() -> None:
-    assert not wants(sink(streams=["y.rd"]), event_note("yard"))
-    assert wants(sink(streams=["*"]), event_note(HOSTILE))
-
-
-@given(st.lists(st.integers(0, 30), unique=True, min_size=1).map(sorted), st.data())
-def test_what_is_committed_is_behind_everything_that_is_done_and_before_all_that_is_not(
-    taken: list[int], data: st.DataObject
-) -> None:
-    offsets, done = Offsets[str](), set[int]()
-    for offset in taken:
-        offsets.take("p", offset)
-    for offset in data.draw(st.permutations(taken)):
-        still = [each for each in taken if each not in done]
-        assert offsets.next() == {"p": still[0]}
-        offsets.done("p", offset)
-        done.add(offset)
-    assert offsets.next() == {"p": taken[-1] + 1}
+    assert not sink(streams=["y.rd"]).wants(event_note("yard"))
+    assert sink(streams=["*"]).wants(event_note(HOSTILE))
 
 
 def test_an_id_is_of_the_content_alone() -> None:
@@ -91,10 +72,10 @@ def test_an_id_is_of_the_content_alone() -> None:
 
 def test_unknown_fields_are_left_out_and_what_is_no_event_is_refused() -> None:
     with_more = to_json(event())[:-1] + b',"more":{"a":1}}'
-    assert b"more" not in to_json(event_notice(with_more))
-    assert event_notice(with_more).id == event_note().id
+    assert b"more" not in to_json(read_event(with_more))
+    assert notice_of(read_event(with_more)).id == event_note().id
     with pytest.raises(Malformed):
-        event_notice(to_json(event()).replace(b'"new"', b'"no such type"'))
+        read_event(to_json(event()).replace(b'"new"', b'"no such type"'))
 
 
 def message(seq: int, stream: str = "yard", run: str = "r1", **header: Any) -> Any:

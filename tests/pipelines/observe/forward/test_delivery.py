@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from email.utils import format_datetime
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from operators.wire.schema import Notification
-from pipelines.observe.forward.attempts import MOST_FAILURES, MOST_PATIENCE_S, asked_for_s, end_of, meaning
+from pipelines.observe.forward.delivery import MOST_FAILURES, end_of
 from pipelines.observe.forward.sink import Away, Failed, Picture, Refused
 from serving.common.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import event_note
-from tests.pipelines.observe.forward.outcomes import Outcomes, way
+from tests.pipelines.observe.forward.outcomes import Outcomes, no_frame, way
 
 SHOWN_S = 60.0
 
@@ -48,14 +43,14 @@ class Scripted:
 )
 async def test_how_it_ends(script: list[Exception | None], outcome: str, tried: int) -> None:
     sink, outcomes = Scripted(*script), Outcomes()
-    await way(sink, FakeClock(), outcomes).deliver(event_note(), None, 0.0)
+    await way(sink, FakeClock(), outcomes).deliver(event_note(), 0.0, no_frame)
     assert (outcomes.ended, sink.tried) == ([outcome], tried)
 
 
 async def test_a_sink_that_is_away_is_waited_for_until_the_notification_is_too_old() -> None:
     sink, outcomes, clock = Scripted(Away("gone")), Outcomes(), FakeClock()
     began_s = clock.monotonic_s()
-    await way(sink, clock, outcomes).deliver(event_note(), None, age_s=600.0)
+    await way(sink, clock, outcomes).deliver(event_note(), 600.0, no_frame)
     assert outcomes.ended == ["expired"]
     assert 3000.0 <= clock.monotonic_s() - began_s <= 3060.0
 
@@ -64,34 +59,19 @@ async def test_a_sink_that_asks_for_time_gets_it_and_not_more_than_the_notificat
     for asked_s, tried in ((600.0, 2), (0.0, 2), (3600.0, 2)):
         sink, clock = Scripted(Away("the server answers 503", asked_s), None), FakeClock()
         began_s = clock.monotonic_s()
-        await way(sink, clock, Outcomes()).deliver(event_note(), None, 0.0)
+        await way(sink, clock, Outcomes()).deliver(event_note(), 0.0, no_frame)
         assert sink.tried == tried
         assert asked_s <= clock.monotonic_s() - began_s <= max(asked_s, 1.0)
     sink, outcomes = Scripted(Away("the server answers 503", 3600.0)), Outcomes()
-    await way(sink, FakeClock(), outcomes).deliver(event_note(), None, 0.0)
+    await way(sink, FakeClock(), outcomes).deliver(event_note(), 0.0, no_frame)
     assert (outcomes.ended, sink.tried) == (["expired"], 2)
-
-
-def test_what_a_server_asks_for_is_seconds_or_a_date_and_has_a_bound() -> None:
-    now_s = 1_700_000_000.0
-    date = format_datetime(datetime.fromtimestamp(now_s + 90, UTC), usegmt=True)
-    assert asked_for_s(date, now_s) == 90.0
-    assert asked_for_s("Tue, 01 Jan 1980 00:00:00 GMT", now_s) == 0.0
-    assert [asked_for_s(said, now_s) for said in ("9" * 5000, "Fri, 31 Dec 9999 23:59:59 GMT")] == [MOST_PATIENCE_S] * 2
-    for odd in ("", "1e9", "inf", "nan", "\u0663", "-5", "0x10", "Mon, 99 Foo 2026", "Thu, 01 Jan 0000 00:00:00 GMT"):
-        assert asked_for_s(odd, now_s) == 0.0
-
-
-@given(st.text(max_size=40))
-def test_whatever_a_server_says_asks_for_a_time_within_the_bound(said: str) -> None:
-    assert 0.0 <= asked_for_s(said, 1_700_000_000.0) <= MOST_PATIENCE_S
 
 
 async def test_what_is_too_old_is_not_sent_and_a_time_to_come_counts_as_now() -> None:
     sink, outcomes = Scripted(None), Outcomes()
     delivery = way(sink, FakeClock(), outcomes)
-    await delivery.deliver(event_note(), None, age_s=3600.0)
-    await delivery.deliver(event_note(), None, age_s=-1e12)
+    await delivery.deliver(event_note(), 3600.0, no_frame)
+    await delivery.deliver(event_note(), -1e12, no_frame)
     assert (outcomes.ended, sink.tried) == (["expired", "delivered"], 1)
 
 
@@ -100,7 +80,7 @@ async def test_trouble_is_told_once_and_once_when_it_is_over(caplog: pytest.LogC
     clock = FakeClock()
     delivery = way(Scripted(Away("no connection"), Away("no connection"), None), clock, Outcomes())
     for _ in range(3):
-        await delivery.deliver(event_note(), None, 0.0)
+        await delivery.deliver(event_note(), 0.0, no_frame)
     lines = [record.getMessage() for record in caplog.records if record.name == "pipelines.observe.forward.delivery"]
     assert lines == ["sink hook: no connection; trying again", "sink hook takes notifications again"]
 
@@ -115,7 +95,7 @@ async def test_a_sink_in_trouble_makes_the_process_unhealthy_only_after_a_while(
             await super().deliver(notice, picture)
 
     delivery = way(Watched(Failed("the server answers 500")), clock, Outcomes())
-    await delivery.deliver(event_note(), None, 0.0)
+    await delivery.deliver(event_note(), 0.0, no_frame)
     assert said[:3] == [None, None, None]
     assert said[-1] is not None
     assert said[-1].startswith("sink hook has taken nothing for ")
@@ -128,18 +108,13 @@ async def test_those_that_are_given_up_are_counted_and_logged_now_and_then(caplo
     outcomes = Outcomes()
     delivery = way(Scripted(Refused("the server answers 400; password=hunter22")), FakeClock(), outcomes)
     for _ in range(25):
-        await delivery.deliver(event_note(), None, 0.0)
+        await delivery.deliver(event_note(), 0.0, no_frame)
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2  # the 1st and the 10th
     assert lines[0] == (
         "sink hook: a notification is given up (refused): new of stream yard: the server answers 400; password=***"
     )
     assert outcomes.ended == ["refused"] * 25
-
-
-def test_every_status_has_a_meaning_and_only_success_delivers() -> None:
-    assert [status for status in range(100, 600) if meaning(status) == "delivered"] == list(range(200, 300))
-    assert all(meaning(status) == "refused" for status in range(300, 400))
 
 
 def test_both_bounds_end_a_delivery() -> None:

@@ -13,6 +13,7 @@ from operators.observer import Observers
 from operators.wire.schema import Notification
 from pipelines.observe.forward import direct
 from pipelines.observe.forward.direct import Direct
+from pipelines.observe.forward.in_order import AT_ONCE
 from pipelines.observe.forward.sink import Away, Picture
 from pipelines.observe.forward.sinks_file import WebhookSpec
 from tests.operators.publish.messages import picture, result
@@ -133,7 +134,7 @@ async def test_streams_do_not_wait_for_each_other_and_no_more_than_some_are_told
     sink = Slow()
     async with telling((spec(), sink)) as (teller, _):
         for seq in range(3):
-            for stream in range(2 * direct.AT_ONCE):
+            for stream in range(2 * AT_ONCE):
                 teller.event_found(event(f"cam{stream}", seq))
-    assert sink.most == direct.AT_ONCE
-    assert len(sink.taken) == 6 * direct.AT_ONCE
+    assert sink.most == AT_ONCE
+    assert len(sink.taken) == 6 * AT_ONCE

@@ -12,9 +12,9 @@ import pytest
 from operators.observer import Observers
 from operators.wire.schema import Notification, to_json
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.observe.forward import forwarder
 from pipelines.observe.forward.delivery import Delivery
 from pipelines.observe.forward.forwarder import ForwardConfig, Forwarder
+from pipelines.observe.forward.frame_finder import Found, FrameFinder
 from pipelines.observe.forward.sink import Picture
 from pipelines.observe.forward.sinks_file import WebhookSpec
 from pipelines.settings import BrokerSettings
@@ -50,7 +50,7 @@ def record(value: bytes | None, topic: str = "events") -> Any:
     )
 
 
-async def broken(*_: object) -> Picture:
+async def broken(*_: object) -> Found:
     raise RuntimeError("nobody foresaw this; password=hunter22")
 
 
@@ -58,17 +58,18 @@ async def test_each_message_ends_in_one_way(monkeypatch: pytest.MonkeyPatch, cap
     sink, outcomes = Taking(), Outcomes()
     config = ForwardConfig(BrokerSettings(("127.0.0.1:1",)), TopicsConfig())
     way = Delivery(SPEC, sink, Observers([outcomes]))
-    take = partial(Forwarder(config, [(SPEC, sink)])._take, SPEC, way)
+    take = partial(Forwarder(config, [(SPEC, sink)])._take, way)
     for value in (b"{", to_json(event(captured_at=None)), to_json(event(type="end"))):
         await take(record(value))
     for state in (None, to_json(status())):
         await take(record(state, "streams"))
-    monkeypatch.setattr(forwarder, "snapshot", broken)
+    monkeypatch.setattr(FrameFinder, "_find", broken)
     await take(record(to_json(event())))
     assert outcomes.ended == ["malformed", "delivered", "delivered", "failed"]
     (told, picture), (state_told, _) = sink.taken
     assert (told.snapshot_missing, picture) == ("no_time", None)
     assert state_told.kind == "state"
     text = "\n".join(line.getMessage() for line in caplog.records)
-    assert "topic sluice.events.v1 partition 0 offset 3: RuntimeError: nobody foresaw this" in text
+    assert "topic sluice.events.v1 partition 0 offset 3: " in text
+    assert "new of stream yard: RuntimeError: nobody foresaw this" in text
     assert "hunter22" not in text

@@ -10,7 +10,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import NoOffsetForPartitionError
 
 from operators.transports.record_sets import UNREADABLE
-from pipelines.observe.forward.delivery import AT_ONCE
+from pipelines.observe.forward.in_order import AT_ONCE
 from pipelines.observe.forward.reader import Reader, Take
 from pipelines.settings import BrokerSettings
 from serving.common.fake_clock import FakeClock

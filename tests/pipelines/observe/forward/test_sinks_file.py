@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.observe.forward.opening import open_sinks
-from pipelines.observe.forward.signature import signature
 from pipelines.observe.forward.sinks_file import KINDS, MOST_SINKS, load_sinks
+from pipelines.observe.forward.webhook import signature
 from serving.common.redaction import redact
 from serving.errors import BadInput
 from tests.doc_pages import ROOT, blocks

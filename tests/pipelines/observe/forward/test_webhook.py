@@ -12,18 +12,22 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
 from operators.wire.schema import Notification, from_json
-from pipelines.observe.forward.attempts import MOST_FAILURES
+from pipelines.observe.forward.delivery import MOST_FAILURES
 from pipelines.observe.forward.sink import Away, Failed, Picture, Refused, Sink
-from pipelines.observe.forward.webhook import Endpoint, WebhookSink
+from pipelines.observe.forward.webhook import MOST_PATIENCE_S, Endpoint, WebhookSink, asked_for_s, meaning
 from serving.common.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import HOSTILE, event_note, state_note
-from tests.pipelines.observe.forward.outcomes import Outcomes, way
+from tests.pipelines.observe.forward.outcomes import Outcomes, no_frame, way
 from tests.real.mosquitto import make_certificate
 from tests.real.ports import free_port
 
@@ -163,7 +167,7 @@ async def test_a_server_that_comes_back_is_told_what_waited() -> None:
     clock, receiver, port = FakeClock(), Receiver(), free_port()
 
     async def deliver(sink: Sink, outcomes: Outcomes) -> None:
-        await way(sink, clock, outcomes).deliver(event_note(), None, 0.0)
+        await way(sink, clock, outcomes).deliver(event_note(), 0.0, no_frame)
 
     outcomes = Outcomes()
     async with sink_for(Endpoint(f"http://127.0.0.1:{port}")) as sink:
@@ -181,7 +185,7 @@ async def test_the_worst_notification_costs_itself_alone() -> None:
     async with served(Receiver(poison="poison")) as receiver, sink_for(Endpoint(receiver.url)) as sink:
         delivery = way(sink, FakeClock(), outcomes)
         for stream in ("poison", "yard"):
-            await delivery.deliver(event_note(stream), None, 0.0)
+            await delivery.deliver(event_note(stream), 0.0, no_frame)
     assert outcomes.ended == ["failed", "delivered"]
     assert len(receiver.bodies) == MOST_FAILURES + 1
     assert len({headers["Sluice-Notification"] for headers in receiver.headers}) == 2
@@ -191,8 +195,28 @@ async def test_no_secret_is_logged_at_any_level(caplog: pytest.LogCaptureFixture
     endpoint = Endpoint(f"http://127.0.0.1:{free_port()}/address-secret", SECRET)
     with caplog.at_level(logging.DEBUG):
         async with sink_for(endpoint) as sink:
-            await way(sink, FakeClock(), Outcomes(), max_age_s=5.0).deliver(event_note(), None, 0.0)
+            await way(sink, FakeClock(), Outcomes(), max_age_s=5.0).deliver(event_note(), 0.0, no_frame)
     text = "\n".join(record.getMessage() for record in caplog.records) + repr(endpoint)
     assert "no connection" in text
     assert SECRET not in text
     assert "address-secret" not in text
+
+
+def test_what_a_server_asks_for_is_seconds_or_a_date_and_has_a_bound() -> None:
+    now_s = 1_700_000_000.0
+    date = format_datetime(datetime.fromtimestamp(now_s + 90, UTC), usegmt=True)
+    assert asked_for_s(date, now_s) == 90.0
+    assert asked_for_s("Tue, 01 Jan 1980 00:00:00 GMT", now_s) == 0.0
+    assert [asked_for_s(said, now_s) for said in ("9" * 5000, "Fri, 31 Dec 9999 23:59:59 GMT")] == [MOST_PATIENCE_S] * 2
+    for odd in ("", "1e9", "inf", "nan", "\u0663", "-5", "0x10", "Mon, 99 Foo 2026", "Thu, 01 Jan 0000 00:00:00 GMT"):
+        assert asked_for_s(odd, now_s) == 0.0
+
+
+@given(st.text(max_size=40))
+def test_whatever_a_server_says_asks_for_a_time_within_the_bound(said: str) -> None:
+    assert 0.0 <= asked_for_s(said, 1_700_000_000.0) <= MOST_PATIENCE_S
+
+
+def test_every_status_has_a_meaning_and_only_success_delivers() -> None:
+    assert [status for status in range(100, 600) if meaning(status) == "delivered"] == list(range(200, 300))
+    assert all(meaning(status) == "refused" for status in range(300, 400))

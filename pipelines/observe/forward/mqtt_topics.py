@@ -1,6 +1,8 @@
-"""Announces streams to Home Assistant by its discovery messages. Pure.
+"""The MQTT topics of streams, and what announces them to Home Assistant. Pure.
 
-Names from outside stand only where Home Assistant shows text: never in a template, and never in an id.
+Names of streams may come from anybody: in topics whatever is special is percent-encoded, so that each stream has one
+level of its own and no two streams share it. Home Assistant is given them only where it shows text: never in a
+template, and never in an id.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from operators.wire.notification import STATE
-from pipelines.observe.forward.mqtt.topics import Topics
 
 STATE_TEMPLATE = "{{ value_json.state.state }}"
 EVENT_TEMPLATE = (
@@ -20,6 +22,41 @@ EVENT_TEMPLATE = (
     "'track_id': value_json.event.track_id} | to_json }}"
 )
 NAME_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The topics under one prefix.
+
+    >>> Topics("sluice").events("yard/#")
+    'sluice/streams/yard%2F%23/events'
+    """
+
+    prefix: str
+
+    @property
+    def status(self) -> str:
+        """Retained: ``online``, or ``offline`` once ``sluice forward`` is gone."""
+        return f"{self.prefix}/status"
+
+    def events(self, stream: str) -> str:
+        """Notifications of events."""
+        return f"{self._of(stream)}/events"
+
+    def state(self, stream: str) -> str:
+        """Retained: the last notification of the stream's state."""
+        return f"{self._of(stream)}/state"
+
+    def counts(self, stream: str) -> str:
+        """Retained: the last notification of what zones and lines have counted."""
+        return f"{self._of(stream)}/counts"
+
+    def snapshot(self, stream: str) -> str:
+        """JPEGs, each before the event that it belongs to."""
+        return f"{self._of(stream)}/snapshot"
+
+    def _of(self, stream: str) -> str:
+        return f"{self.prefix}/streams/{quote(stream, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)

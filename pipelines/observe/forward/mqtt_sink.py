@@ -10,10 +10,9 @@ from collections import OrderedDict
 from msgspec.structs import replace
 
 from operators.wire.schema import Notification, Snapshot, to_json
-from pipelines.observe.forward.attempts import BACKOFF
-from pipelines.observe.forward.mqtt.connection import MqttBroker, MqttConnection
-from pipelines.observe.forward.mqtt.home_assistant import Announced, announcements
-from pipelines.observe.forward.mqtt.topics import Topics
+from pipelines.observe.forward.delivery import BACKOFF
+from pipelines.observe.forward.mqtt_connection import MqttBroker, MqttConnection
+from pipelines.observe.forward.mqtt_topics import Announced, Topics, announcements
 from pipelines.observe.forward.sink import Away, Picture
 from serving.common.printable import printable
 from serving.common.redaction import redact

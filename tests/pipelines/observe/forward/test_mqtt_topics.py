@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.wire.bounds import is_id
-from pipelines.observe.forward.mqtt.home_assistant import Announced, announcements
-from pipelines.observe.forward.mqtt.topics import Topics
+from pipelines.observe.forward.mqtt_topics import Announced, Topics, announcements
 from tests.pipelines.observe.forward.notes import HOSTILE
 
 ALL = Announced("homeassistant", ("new", "end", "state"), pictures=True)

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from operators.wire.schema import Notification, from_json
-from pipelines.observe.forward.mqtt import mqtt_sink
-from pipelines.observe.forward.mqtt.connection import MqttBroker, MqttConnection
-from pipelines.observe.forward.mqtt.home_assistant import Announced
-from pipelines.observe.forward.mqtt.mqtt_sink import MqttSink
-from pipelines.observe.forward.mqtt.topics import Topics
+from pipelines.observe.forward import mqtt_sink
+from pipelines.observe.forward.mqtt_connection import MqttBroker, MqttConnection
+from pipelines.observe.forward.mqtt_sink import MqttSink
+from pipelines.observe.forward.mqtt_topics import Announced, Topics
 from pipelines.observe.forward.sink import Away, Picture
 from serving.common.backoff import Backoff
 from tests.pipelines.observe.forward.notes import HOSTILE, count_note, event_note, state_note
