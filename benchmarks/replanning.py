@@ -20,6 +20,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from statistics import fmean, median
@@ -27,11 +28,9 @@ from typing import Any, NamedTuple
 
 from benchmarks import harness
 from benchmarks.replanning_parts.plan import FramePlan, Split, Terms, paths, plan, replan
-from operators.base import Call
 from pipelines.planning.options import Option, Table
 from pipelines.planning.planner import Start, Step
 from pipelines.planning.replanning import Replanning
-from serving.scheduling.urgency import Urgency
 
 GRAPH = {"objects": ("faces", "vehicles"), "faces": (), "vehicles": ()}
 TABLE_5 = {
@@ -212,17 +211,14 @@ def by_the_worker(slo_ms: int, frames: Sequence[Drawn]) -> list[Ran]:
         idle = [node for node in SHARES if node != frame.node]
         for node in GRAPH:
             after = [each for each in idle if each != node] if networks else []  # known once detection has ended
-            call = Call(
-                plans.plan(Step("cam", node, known[node].variants, now_s, began_s + slo_s, 0.0, after)),
-                Urgency(began_s + slo_s),
-            )
+            plan = plans.plan(Step("cam", node, known[node].variants, now_s, began_s + slo_s, 0.0, after))
             took_s = 0.0
             if node not in idle:
-                call.settle(1, lambda model: True)
-                took_s = frame.slower * takes_s[node, str(call.model)] * (1.0 if networks else frame.depth)
-                networks.append((str(call.model), 1000 * took_s))
+                plan = plan.settled(1, lambda model: True)
+                took_s = frame.slower * takes_s[node, str(plan.variant)] * (1.0 if networks else frame.depth)
+                networks.append((str(plan.variant), 1000 * took_s))
             now_s += took_s
-            plans.ended("cam", node, took_s, call)
+            plans.ended("cam", node, took_s, plan)
         (detector, detected_ms), (recogniser, recognised_ms) = [*networks, ("", 0.0)][:2]
         found.append(Ran(detector, detected_ms, recogniser, recognised_ms))
     return found
@@ -243,9 +239,8 @@ def _executor_us(frames: int) -> list[float]:
         plans.arrived("cam", now_s)
         plans.begins(Start("cam", now_s, now_s + 0.2, False, (), False))
         for node in ("objects", "track", "faces"):
-            decision = plans.plan(Step("cam", node, [table.options[0].variant], now_s, now_s + 0.2, 0.0))
-            call = Call(decision, Urgency(now_s + 0.2), objects=None if node == "track" else 3)
-            plans.ended("cam", node, 0.01, call)
+            plan = plans.plan(Step("cam", node, [table.options[0].variant], now_s, now_s + 0.2, 0.0))
+            plans.ended("cam", node, 0.01, replace(plan, objects=None if node == "track" else 3))
         times_us.append(1e6 * (time.thread_time() - started) / 3)
     return times_us
 

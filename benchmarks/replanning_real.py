@@ -28,12 +28,11 @@ from benchmarks.replanning_parts.frames import Seen, images, seen
 from benchmarks.replanning_parts.networks import Network
 from benchmarks.replanning_parts.plan import Terms, plan
 from benchmarks.tracking_parts.recordings import models
-from operators.base import Call
+from operators.plan import Decision
 from pipelines.planning.options import Option, Table
 from pipelines.planning.planner import Start, Step
 from pipelines.planning.replanning import Replanning
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from serving.scheduling.urgency import Urgency
 
 CLIP = Path(os.environ.get("SLUICE_DATA", "../shared/data")) / "videos" / "street-level.mp4"
 DETECTORS = tuple(f"yolox-nano{size}" for size in ("", "@onnxruntime-fp32-size320", "@onnxruntime-fp32-size256"))
@@ -128,20 +127,19 @@ def _replanned(known: dict[str, Table], slo_s: float, frames: Sequence[Seen]) ->
     """The pair that each frame gets: the recogniser is chosen when it is known what detection took and found."""
     plans, found = Replanning(PATH, known, {}), list[tuple[str, str]]()
 
-    def asked(node: str, now_s: float, deadline_s: float, objects: int) -> Call:
-        call = Call(plans.plan(Step("cam", node, known[node].variants, now_s, deadline_s, 0.0)), Urgency(deadline_s))
-        call.settle(objects, lambda model: True)
-        return call
+    def asked(node: str, now_s: float, deadline_s: float, objects: int) -> Decision:
+        plan = plans.plan(Step("cam", node, known[node].variants, now_s, deadline_s, 0.0))
+        return plan.settled(objects, lambda model: True)
 
     for number, frame in enumerate(frames):
         began_s = float(number)
         plans.begins(Start("cam", began_s, began_s + slo_s, False, (), False))
         detect = asked("detect", began_s, began_s + slo_s, 1)
-        detector = str(detect.model)
+        detector = str(detect.variant)
         detected_s, objects = frame.detected_s[detector], frame.objects[detector]
         plans.ended("cam", "detect", detected_s, detect)
         recognise = asked("type", began_s + detected_s, began_s + slo_s, objects)
-        recogniser = str(recognise.model)
+        recogniser = str(recognise.variant)
         plans.ended("cam", "type", frame.recognised_s[detector, recogniser], recognise)
         found.append((detector, recogniser))
     return found

@@ -14,6 +14,7 @@ import random
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -58,7 +59,8 @@ class Node(NamedTuple):
         """Answer for all; the head, where there is one, passes on the last of them."""
         call, rest = Call(Decision(self.oracle.name), Urgency(math.inf)), regions
         if self.features is not None:
-            _, call.halfway = await self.features.of_regions(self.template, frame, regions, call.urgency)
+            _, halfway = await self.features.of_regions(self.template, frame, regions, call.urgency)
+            call = replace(call, halfway=halfway)
             rest = regions[len(regions) - passed :]
         await self.oracle.answer(frame, rest, call)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -23,45 +23,41 @@ class Ahead(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Call:
     """A node's task for one frame."""
 
     plan: Decision
-    """The planner's decision: operators obey it, or ``decline`` the part that they cannot obey."""
+    """The planner's decision: operators obey it, or say in their answer which part they have ``declined``."""
     urgency: Urgency
     """The urgency of the frame, which operators hand to the engine."""
-    declined: dict[str, str] = field(default_factory=dict)
-    """Parts of the plan that were not obeyed, and why; part of the result."""
-    objects: int | None = None
-    """How many objects the decision was settled for; None: it did not depend on that."""
-    expected_s: Mapping[str, float] = field(default_factory=dict)
-    """What each model that there was to choose from seldom exceeds for so many objects; set by the planner."""
-    halfway: Halfway | None = None
-    """What the node's model has computed of regions that a shortcut has passed on; None where it begins with them."""
     ahead: Ahead | None = None
     """The frames that wait behind this one; None where the stream is analysed frame by frame as it comes."""
-    skipped: bool | None = None
-    """Set by a detector that may skip frames: whether it did not run on this one."""
-    window: int | None = None
-    """Set by it where it looked ahead: the first frame, by ``seq``, of those that it planned together."""
-
-    reason: str = ""
-    """Set by it: why it ran on this frame, or did not, in words."""
+    halfway: Halfway | None = None
+    """What the node's model has computed of regions that a shortcut has passed on; None where it begins with them."""
 
     @property
     def model(self) -> str | None:
         """The model chosen for this frame; None for operators without a network."""
         return self.plan.variant
 
-    def settle(self, objects: int, may_answer: Callable[[str], bool]) -> None:
-        """Decide between several models, once it is known how many objects are left to look at."""
-        if self.plan.ladder and objects != self.objects:
-            self.plan, self.objects = self.plan.settled(objects, may_answer), objects
 
-    def decline(self, part: str, why: str) -> None:
-        """Note why the operator does not obey a part of the plan: a kind of shortcut, or the ``variant``."""
-        self.declined[part] = why
+@dataclass(frozen=True, slots=True)
+class NodeAnswer:
+    """What a node answers for one frame, and how far it obeyed the plan; part of the result."""
+
+    regions: Sequence[Region] = ()
+    """*New* regions."""
+    plan: Decision | None = None
+    """The plan as it was carried out, settled for the objects that there were; None: as it was given."""
+    declined: Mapping[str, str] = field(default_factory=dict)
+    """Parts of the plan that were not obeyed, a kind of shortcut or the ``variant``, and why."""
+    skipped: bool | None = None
+    """Whether a detector that may skip frames did not run on this one."""
+    window: int | None = None
+    """The first frame, by ``seq``, of those that a detector planned together, where it looked ahead."""
+    reason: str = ""
+    """Why such a detector ran on this frame, or did not, in words."""
 
 
 class Operator(Protocol):
@@ -73,8 +69,11 @@ class Operator(Protocol):
     engine. An exception fails this frame only.
     """
 
-    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
-        """Return *new* regions (ids are set by the executor); change ``track_id`` and ``attributes`` in place."""
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region] | NodeAnswer:
+        """Return *new* regions (ids are set by the executor); change ``track_id`` and ``attributes`` in place.
+
+        Regions alone are the answer of a node that has obeyed the plan.
+        """
         ...
 
     def forget(self, stream: str) -> None:
@@ -99,6 +98,12 @@ class Handles(Protocol):
     def handling_s(self) -> float:
         """Processor seconds of that for one frame, on average."""
         ...
+
+
+async def ask(operator: Operator, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
+    """What an operator answers, in the one form whatever it returns."""
+    found = await operator.process(frame, regions, call)
+    return found if isinstance(found, NodeAnswer) else NodeAnswer(found)
 
 
 async def make_ready(operator: Operator) -> None:

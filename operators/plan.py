@@ -71,6 +71,8 @@ class Decision:
     """Models that may not answer yet, and are to be compared with the oracle, unseen."""
     past: Past | None = None
     """What was done on the frame before, where it is replayed; None: the node decides."""
+    objects: int | None = None
+    """How many objects it was settled for; None: it did not depend on that."""
 
     def allows(self, kind: AuditedKind) -> bool:
         """Whether shortcuts of this kind may answer."""
@@ -81,18 +83,23 @@ class Decision:
         return any(rung.most >= objects and may_answer(rung.model) for rung in self.ladder)
 
     def settled(self, objects: int, may_answer: Callable[[str], bool]) -> Decision:
-        """The decision for so many objects: the first model that may answer and has the time, else the fastest."""
+        """The decision for so many objects: the first model that may answer and has the time, else the fastest.
+
+        Itself where there is nothing to choose, or it was settled for as many.
+        """
+        if not self.ladder or objects == self.objects:
+            return self
         allowed = [rung for rung in self.ladder if may_answer(rung.model)]
         if not allowed:
-            return self
+            return replace(self, objects=objects)
         barred = frozenset(rung.model for rung in self.ladder if rung not in allowed)
         for rung in allowed:
             if rung.most >= objects:
                 why = self._because(self._fit(rung, objects))
-                return replace(self, variant=rung.model, why=why, cause=None, proving=barred)
+                return replace(self, variant=rung.model, why=why, cause=None, proving=barred, objects=objects)
         fastest = max(allowed, key=lambda rung: (rung.most, -rung.takes_s))
         why = self._because(f"no model has time for {objects}: {WORDS[self.fallback]}")
-        return replace(self, variant=fastest.model, why=why, cause=self.fallback, proving=barred)
+        return replace(self, variant=fastest.model, why=why, cause=self.fallback, proving=barred, objects=objects)
 
     def _because(self, reason: str) -> str:
         return f"{HURRIED}; {reason}" if self.hurried else reason

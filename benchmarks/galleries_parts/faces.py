@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.base import Operator
+from operators.base import Operator, ask
 from operators.detect.detections import overlaps
 from operators.frames.crops import cut
 from operators.frames.frame import Box, Frame, Region
@@ -58,7 +58,7 @@ async def faces(pictures: Sequence[Path], detectors: Mapping[str, Operator]) -> 
     found = list[Face]()
     for path in pictures:
         frame = make_frame(image=read(path))
-        seen = [await detector.process(frame, [], call(name)) for name, detector in detectors.items()]
+        seen = [(await ask(detector, frame, [], call(name))).regions for name, detector in detectors.items()]
         boxes = [_mean(first, best) for first in seen[0] if (best := nearest(first.box, seen[1])) is not None]
         large = [box for box in boxes if (box.y_max - box.y_min) * frame.height >= LEAST_PIXELS]
         found += [Face(f"{path.stem}-{number}", path, box) for number, box in enumerate(large)]

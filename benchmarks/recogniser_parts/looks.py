@@ -21,7 +21,7 @@ import av
 import cv2
 import numpy as np
 
-from operators.base import Operator
+from operators.base import Operator, ask
 from operators.detect.motion import MotionDetector
 from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Box, frame_of
@@ -122,7 +122,7 @@ async def _tracked(clip: str, name: str, detector: Operator) -> list[Look]:
     taken: dict[int, list[Look]] = defaultdict(list)
     for number, media_time_s, image in pictures(clip):
         frame = frame_of(FrameId(clip, "run", number), image, media_time_s, datetime.now(UTC))
-        regions = await detector.process(frame, [], call(name))
+        regions = (await ask(detector, frame, [], call(name))).regions
         await tracker.process(frame, regions, call())
         for region in regions:
             track = region.track_id

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
-from operators.base import Call, Operator, make_ready
+from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.frames.frame import Frame, Region
 from operators.frames.mask import Mask, kept, masks_of
 from serving.common.threads import in_thread
@@ -26,15 +27,16 @@ class Masked:
         """Make the detector ready."""
         await make_ready(self._detector)
 
-    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Return the regions that count."""
-        found = await self._detector.process(frame, regions, call)
+        answer = await ask(self._detector, frame, regions, call)
         if frame.stream not in self._of:
             self._of[frame.stream] = masks_of(self._masks, frame.stream)
         masks = self._of[frame.stream]
-        if len(found) * sum(len(mask.polygon) for mask in masks) <= FEW:
-            return kept(masks, found)[: self._max_objects]
-        return (await in_thread(partial(kept, masks, found)))[: self._max_objects]
+        keep = partial(kept, masks, answer.regions)
+        few = len(answer.regions) * sum(len(mask.polygon) for mask in masks) <= FEW
+        left = keep() if few else await in_thread(keep)
+        return replace(answer, regions=left[: self._max_objects])
 
     def forget(self, stream: str) -> None:
         """Drop what is known of a stream."""

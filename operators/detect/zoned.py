@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from operators.base import Call, Operator, make_ready
+from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.frames.frame import Frame, Region
 from operators.zones.layout import Zone, zones_at
 
@@ -20,15 +20,15 @@ class Zoned:
         """Make the detector ready."""
         await make_ready(self._detector)
 
-    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Return the regions; they say nothing where the stream has no zones."""
-        found = await self._detector.process(frame, regions, call)
+        answer = await ask(self._detector, frame, regions, call)
         if frame.stream not in self._of:
             self._of[frame.stream] = tuple(zone for zone in self._zones if zone.is_for(frame.stream))
         if zones := self._of[frame.stream]:
-            for region in found:
+            for region in answer.regions:
                 region.zones = zones_at(zones, region.box, region.label)
-        return found
+        return answer
 
     def forget(self, stream: str) -> None:
         """Drop what is known of a stream."""

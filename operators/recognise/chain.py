@@ -15,7 +15,7 @@ from operators.audits.audit_report import Audited, node_plan
 from operators.audits.snapshot import Snapshot, from_json
 from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.audits.streams import Streams
-from operators.base import Call
+from operators.base import Call, NodeAnswer
 from operators.frames.frame import Frame, Region, make_image
 from operators.recognise.account.books import Books
 from operators.recognise.audits.auditor import Auditor
@@ -64,38 +64,44 @@ class Chain:
         for link in self.links:
             await link.prepare()
 
-    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Append one attribute to every region; makes no regions."""
         self._auditor.discard(frame.stream)
         if self._objects is None:
-            await self._look(frame, regions, call)
+            answer = await self._look(frame, regions, call)
             self._oracle.accept(regions)
-            return []
-        looked, gone = self._objects.due(frame, regions)
+            return answer
+        due, gone = self._objects.due(frame, regions)
         stream = self._entered(frame)
-        looked = self._settling.urgent(stream, looked, call, self._objects)
+        looked, plan = self._settling.urgent(stream, due, call.plan, self._objects)
+        declined = self._settling.declined(stream, plan)
         self._conclude(stream, gone)
         self._auditor.begin(stream, frame)
-        await self._look(frame, looked, call)
-        self._auditor.watch(stream, frame, regions, self.links, call)
+        answer = await self._look(frame, looked, replace(call, plan=plan))
+        self._auditor.watch(stream, frame, regions, self.links, replace(call, plan=answer.plan or plan))
         if self.links and len(looked) < len(regions):
             self._note(stream, {"reused": len(regions) - len(looked)})
         self._conclude(stream, self._objects.answer(frame, regions, looked))
-        return []
+        return replace(answer, declined={**declined, **answer.declined}) if declined else answer
 
-    async def _look(self, frame: Frame, regions: Sequence[Region], call: Call) -> None:
+    async def _look(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Append a look to every region."""
         if not regions:
-            return
+            return NodeAnswer((), call.plan)
         await make_image(frame)
-        stream, rest = self._entered(frame), regions
-        turns: list[Turn] = []
+        stream, rest, begun = self._entered(frame), regions, call.halfway
+        turns, declined = list[Turn](), dict[str, str]()
         for link in self.links:
-            self._settling.settle(stream, len(rest), call)
-            turns.append(await self._turn(link, stream, frame, rest, call))
-            rest, call.halfway = _unfinished(turns[-1]), turns[-1].halfway or call.halfway
-        await self._oracle.answer(frame, rest, call)
-        call.halfway = None
+            plan = self._settling.settle(stream, len(rest), call.plan)
+            if plan is not call.plan:
+                call = replace(call, plan=plan)
+                declined |= self._settling.declined(stream, plan)
+            turn = await self._turn(link, stream, frame, rest, replace(call, halfway=begun))
+            if turn.declined:
+                declined[link.kind] = turn.declined
+            turns.append(turn)
+            rest, begun = _unfinished(turn), turn.halfway or begun
+        declined |= await self._oracle.answer(frame, rest, replace(call, halfway=begun))
         self._book(stream.name, turns, len(rest))
         for link, turn in zip(self.links, turns, strict=True):
             link.learned(frame, turn)
@@ -106,6 +112,7 @@ class Chain:
             if turn.answered:
                 self._observer.shortcut_answered(stream.name, self.node, link.kind, len(turn.answered))
         self._note(stream, tally(regions, {link.kind: turn for link, turn in asked}))
+        return NodeAnswer((), call.plan, declined)
 
     def _entered(self, frame: Frame) -> NodeStream:
         stream = self._streams.enter(frame.stream)
@@ -184,17 +191,16 @@ class Chain:
         if edition is not None:
             audit.stands_for(edition)
         planned = link.is_planned(call) and stream.trusts(link.within)
-        if planned and audit.phase in DECLINED and edition is not None:
-            call.decline(link.kind, DECLINED[audit.phase])
         if not (planned and audit.uses_shortcut):
-            silent = Turn((), regions, allowed=planned and audit.phase != "off")
+            why = DECLINED.get(audit.phase, "") if planned and edition is not None else ""
+            silent = Turn((), regions, allowed=planned and audit.phase != "off", declined=why)
             if not regions or not self._hears(link, stream, regions, call, silent.allowed):
                 return silent
-            return await link.listen(frame, regions, call) or silent
+            heard = await link.listen(frame, regions, call)
+            return silent if heard is None else replace(heard, declined=why)
         audited_free = link.releases and self._objects is None
         if not audited_free and not self.books.purse.may_spend(self.books.oracle_s):
-            call.decline(link.kind, UNPAID)
-            return Turn((), regions)
+            return Turn((), regions, declined=UNPAID)
         return await link.answer(frame, regions, call) if regions else Turn((), ())
 
     def _hears(self, link: Shortcut, stream: NodeStream, regions: Sequence[Region], call: Call, allowed: bool) -> bool:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import cv2
 
-from operators.base import Call, Operator
+from operators.base import Call, Operator, ask
 from operators.frames.frame import WHOLE, Box, Landmarks, Region, frame_of
 from operators.plan import Decision
 from operators.wire.schema import FrameId
@@ -121,8 +121,8 @@ class Detected:
         """The objects of the picture, as shares of it."""
         shown = picture if border == 0 else await in_thread(partial(bordered, shrunk(picture, LONGEST), border))
         frame = frame_of(FrameId("gallery", "enrolment", 0), shown)
-        regions = await self.detector.process(frame, [], Call(Decision(self.model), Urgency(math.inf)))
-        seen = [_without_border(region, border) for region in regions if self.wanted(region)]
+        answer = await ask(self.detector, frame, [], Call(Decision(self.model), Urgency(math.inf)))
+        seen = [_without_border(region, border) for region in answer.regions if self.wanted(region)]
         return [each for each in seen if each.box.area > 0]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from operators.base import Call, Operator, make_ready
+from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.frames.frame import WHOLE, Frame, Region
 from operators.wire.labels import FRAME
 
@@ -20,11 +21,10 @@ class WholeFrame:
         """Make the models ready."""
         await make_ready(self._recogniser)
 
-    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Return the frame as a region that has been recognised."""
         whole = Region(0, self._node, WHOLE, FRAME, 1.0, class_agnostic=True)
-        await self._recogniser.process(frame, [whole], call)
-        return [whole]
+        return replace(await ask(self._recogniser, frame, [whole], call), regions=[whole])
 
     def forget(self, stream: str) -> None:
         """Drop what the recogniser knows of a stream."""

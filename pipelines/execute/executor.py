@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from operators.base import Call, Operator
+from operators.base import Operator
 from operators.frames.frame import Frame, Region
-from operators.wire.schema import FrameHeader, Outcome, Plan, Result
+from operators.wire.schema import FrameHeader, NodeDecision, Outcome, Plan, Result
 from pipelines.execute.ahead import Waiting
-from pipelines.execute.fresh_starts import FreshStarts
 from pipelines.execute.lane import Dropped, Lane
 from pipelines.execute.moments import Moment, Moments
 from pipelines.execute.objects import objects_of
-from pipelines.execute.overload import LATE, POLICIES, WaitingFrame
-from pipelines.execute.plan_echo import decisions
+from pipelines.execute.overload import POLICIES, WaitingFrame
+from pipelines.execute.stopwatch import Stopwatch
 from pipelines.execute.surroundings import Limits, Surroundings
-from pipelines.planning.least_times import Downstream
-from pipelines.planning.planner import Planner, Start, Step
-from pipelines.query.dag import Dag, DagNode
+from pipelines.execute.walk import Walk
+from pipelines.planning.planner import Planner, Start
+from pipelines.query.dag import Dag
 from serving.common.redaction import redact
 from serving.common.threads import in_thread
-from serving.errors import TooLate
-from serving.scheduling.urgency import Urgency
-
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 LoadFrame = Callable[[], Frame]
 """Gives the decoded frame; called only for frames that are not dropped, in a thread where there is much to decode."""
@@ -53,16 +43,13 @@ class Executor:
         """Capture in the same process uses it too."""
         self._moments = Moments(self.clock)
         self._dag = dag
-        self._operators = operators
         self._planner = planner
         self._policies, self._room, self._unhurried = limits.policies, limits.room, limits.unhurried
         self._waiting = {stream: Waiting(self.clock) for stream in limits.ahead}
         self._final_steps = surroundings.final_steps
         self._observer = surroundings.observer
-        self._downstream = Downstream([node.name for node in dag.nodes])
+        self._walk = Walk(dag, operators, planner, surroundings.observer, surroundings.clock)
         self._lanes: dict[str, Lane[Result]] = {}
-        self._logged: dict[str, str] = {}
-        self._fresh_starts = FreshStarts()
 
     async def submit(self, header: FrameHeader, load: LoadFrame) -> Result:
         """Analyse one frame; raises only what ``load`` raises, and ``FrameError`` for one that is too large."""
@@ -108,12 +95,8 @@ class Executor:
     def forget(self, stream: str) -> None:
         """Drop what the operators know of a stream: its partition moved away."""
         self._lanes.pop(stream, None)
-        self._logged.pop(stream, None)
-        self._fresh_starts.forget(stream)
         self._moments.forget(stream)
-        self._planner.forget(stream)
-        for operator in self._operators.values():
-            operator.forget(stream)
+        self._walk.forget(stream)
         self._observer.stream_dropped(stream)
 
     def _lane(self, stream: str) -> Lane[Result]:
@@ -143,61 +126,15 @@ class Executor:
             return await self._analysed(frame, moment, queue_ms, watch)
 
     async def _analysed(self, frame: Frame, moment: Moment, queue_ms: float, watch: Stopwatch) -> Result:
-        cause, calls = None, dict[str, Call]()
-        try:
-            regions = await self._walk(frame, self._deadline(moment), watch, calls)
-        except NodeFailed as failure:
-            cause, regions = redact(str(failure)), []
+        start, ahead = self._start(frame, self._deadline(moment)), self._waiting.get(frame.stream)
+        walked = await self._walk.through(frame, start, ahead, watch)
+        cause = None if walked.failure is None else redact(walked.failure)
         stages_ms = {"capture": frame.header.decode_ms, "queue": queue_ms, **watch.finish()}
-        if cause is None:
-            self._downstream.observe(stages_ms)
-        plan = self._plan(frame.stream, moment, stages_ms, calls)
-        result = self._result(frame.header, "failed" if cause else "analysed", cause, plan, regions)
+        plan = self._plan(frame.stream, moment, stages_ms, walked.nodes)
+        result = self._result(frame.header, "failed" if cause else "analysed", cause, plan, walked.regions)
         for step in self._final_steps:
             await step(frame, result)
         return result
-
-    async def _walk(self, frame: Frame, deadline: float, watch: Stopwatch, calls: dict[str, Call]) -> list[Region]:
-        """Run every node in order; returns all regions found, and notes in ``calls`` what nodes were asked to do."""
-        seen: dict[str, list[Region]] = {}
-        found: list[Region] = []
-        self._planner.begins(self._start(frame, deadline))
-        for node in self._dag.nodes:
-            regions = node.select(seen)
-            call = calls[node.name] = self._call(frame, node, deadline, seen)
-            try:
-                with watch.stage(node.name):
-                    new = await self._operators[node.name].process(frame, regions, call)
-            except TooLate as late:
-                raise Dropped(LATE) from late
-            except Exception as error:
-                failure = f"{node.name}: {type(error).__name__}: {error}"
-                self._failed(frame.stream, node.name, failure, error)
-                raise NodeFailed(failure) from error
-            self._fresh_starts.went_well(frame.stream, node.name)
-            for region in new:
-                region.id = len(found)
-                found.append(region)
-            seen[node.name] = new if node.makes_regions else regions
-            self._planner.ended(frame.stream, node.name, watch.took_ms(node.name) / 1000, call)
-            self._observer.node_ran(frame.stream, node.name, watch.took_ms(node.name), len(seen[node.name]))
-        return found
-
-    def _failed(self, stream: str, node: str, failure: str, error: Exception) -> None:
-        """Log a failure once, since the result of every failed frame says it; drop what may have caused several."""
-        if stream not in self._lanes:
-            return  # it was forgotten while the frame was at the node, which failed for want of it
-        if self._logged.get(stream) != failure:
-            self._logged[stream] = failure
-            log.warning("stream %s: node %s", stream, failure)
-        if self._fresh_starts.failed(stream, node, error):
-            self._operators[node].forget(stream)
-
-    def _call(self, frame: Frame, node: DagNode, deadline: float, seen: Mapping[str, Sequence[Region]]) -> Call:
-        after_s, idle = self._downstream.after(node.name), self._dag.idle_after(node, seen)
-        step = Step(frame.stream, node.name, node.models, self.clock.monotonic_s(), deadline, after_s, idle)
-        urgency = Urgency(deadline, self._droppable(frame.stream), after_s)
-        return Call(self._planner.plan(step), urgency, ahead=self._waiting.get(frame.stream))
 
     def _start(self, frame: Frame, deadline: float) -> Start:
         lane = self._lane(frame.stream)
@@ -210,7 +147,9 @@ class Executor:
     def _waits(self, stream: str) -> bool | UnsetType:
         return True if stream in self._unhurried else UNSET
 
-    def _plan(self, stream: str, moment: Moment, stages_ms: Mapping[str, float], calls: Mapping[str, Call]) -> Plan:
+    def _plan(
+        self, stream: str, moment: Moment, stages_ms: Mapping[str, float], nodes: Mapping[str, NodeDecision]
+    ) -> Plan:
         latency_ms = self._ms_since(moment)
         return Plan(
             slo_ms=self._dag.slo_ms,
@@ -219,7 +158,7 @@ class Executor:
             latency_known=moment.known,
             waits=self._waits(stream),
             stages_ms={name: round(ms, 3) for name, ms in stages_ms.items()},
-            nodes=decisions(calls),
+            nodes=dict(nodes),
         )
 
     def _result(
@@ -236,48 +175,3 @@ class Executor:
             plan=plan,
             objects=objects_of(regions),
         )
-
-
-class NodeFailed(Exception):
-    """An operator raised; the message names the node."""
-
-
-class Stage:
-    """Notes how long its block took, however that ends."""
-
-    __slots__ = ("_name", "_stages_ms", "_started")
-
-    def __init__(self, name: str, stages_ms: dict[str, float]) -> None:
-        self._name, self._stages_ms = name, stages_ms
-
-    def __enter__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self._stages_ms[self._name] = (time.perf_counter() - self._started) * 1000
-
-
-class Stopwatch:
-    """Milliseconds per stage of one frame; ``framework`` is what no stage accounts for."""
-
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
-        self._stages_ms: dict[str, float] = {}
-
-    def stage(self, name: str) -> Stage:
-        """What happens inside counts for the stage."""
-        return Stage(name, self._stages_ms)
-
-    def timed(self, name: str, work: Callable[[], T]) -> T:
-        """Do the work as a stage."""
-        with self.stage(name):
-            return work()
-
-    def took_ms(self, name: str) -> float:
-        """How long a stage that has ended took."""
-        return self._stages_ms[name]
-
-    def finish(self) -> dict[str, float]:
-        """All stages in order."""
-        total_ms = (time.perf_counter() - self._started) * 1000
-        return {**self._stages_ms, "framework": max(0.0, total_ms - sum(self._stages_ms.values()))}

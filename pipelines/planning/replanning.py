@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from operators.base import Call
 from operators.plan import Decision, Rung
 from operators.wire.schema import Fallback
 from pipelines.planning.budgets import Times, fill
@@ -123,24 +122,24 @@ class Replanning:
             fallback=self._fallback(step.node, known),
         )
 
-    def ended(self, stream: str, node: str, took_s: float, call: Call) -> None:
+    def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
         """See ``Planner``."""
         table, known = self._measured.get(node), self._known(stream)
         known.ended += 1
-        if table is None or call.objects is not None:
+        if table is None or plan.objects is not None:
             known.busy |= 1 << self._place[node]
         if table is None:
             self._times[node].observe(took_s)
-            return
-        known.asked[node].observe(1, int(call.objects is not None))
-        if call.objects is None:
-            return
-        known.objects[node].observe(1, call.objects)
-        (extra_s, factor), seconds = self._models[node].tail_line, table.seconds(call.objects)
+            return {}
+        known.asked[node].observe(1, int(plan.objects is not None))
+        if plan.objects is None:
+            return {}
+        known.objects[node].observe(1, plan.objects)
+        (extra_s, factor), seconds = self._models[node].tail_line, table.seconds(plan.objects)
+        if plan.objects and plan.variant in table.variants:
+            self._models[node].observe(seconds[table.variants.index(plan.variant)], took_s)
         pairs = zip(table.variants, seconds, strict=True)
-        call.expected_s = {variant: extra_s + factor * measured_s for variant, measured_s in pairs}
-        if call.objects and call.model in table.variants:
-            self._models[node].observe(seconds[table.variants.index(call.model)], took_s)
+        return {variant: extra_s + factor * measured_s for variant, measured_s in pairs}
 
     def forget(self, stream: str) -> None:
         """See ``Planner``."""

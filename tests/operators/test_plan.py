@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from operators.base import Call
 from operators.plan import Decision, Rung
-from serving.scheduling.urgency import Urgency
 
 LADDER = (Rung("large", 3), Rung("middle", 8), Rung("small", 40))
 
@@ -36,21 +36,20 @@ def test_the_first_that_may_answer_and_has_the_time(
 
 
 def test_a_decision_is_settled_anew_when_fewer_are_left() -> None:
-    call = Call(Decision("large", ladder=LADDER, hurried=True), Urgency(0.0))
-    call.settle(9, every)
-    assert (call.model, call.objects) == ("small", 9)
-    call.settle(2, every)
-    assert (call.model, call.objects) == ("large", 2)
-    assert call.plan.why == "frames wait behind it; has time for 3 objects, 2 to look at"
+    plan = Decision("large", ladder=LADDER, hurried=True).settled(9, every)
+    assert (plan.variant, plan.objects) == ("small", 9)
+    assert plan.settled(9, every) is plan
+    plan = plan.settled(2, every)
+    assert (plan.variant, plan.objects) == ("large", 2)
+    assert plan.why == "frames wait behind it; has time for 3 objects, 2 to look at"
 
 
 def test_without_a_ladder_nothing_is_settled() -> None:
-    call = Call(Decision("only", why="first listed"), Urgency(0.0))
-    call.settle(100, every)
-    assert (call.plan, call.objects) == (Decision("only", why="first listed"), None)
+    plan = Decision("only", why="first listed")
+    assert plan.settled(100, every) is plan
 
 
 def test_where_nobody_may_answer_the_decision_stays() -> None:
     plan = Decision("large", ladder=LADDER)
-    assert plan.settled(1, lambda model: False) == plan
+    assert plan.settled(1, lambda model: False) == replace(plan, objects=1)
     assert not plan.fits(1, lambda model: False)

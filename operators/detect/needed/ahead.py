@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from operators.base import Ahead, Call, Operator
+from operators.base import Ahead, Call, NodeAnswer, Operator, ask
 from operators.detect.needed.account import Tally
 from operators.detect.needed.bisection import MOMENT_S, window_s
 from operators.detect.needed.stream import StreamView
@@ -29,25 +29,28 @@ class LookAhead:
         """``sure``: the confidence from which an object counts wherever it is missing."""
         self._detector, self._sure = detector, sure
 
-    async def plan(self, view: StreamView, frame: Frame, call: Call, every: int, tally: Tally) -> bool:
-        """Plan the frame that was looked at last and those that follow it; False where too few follow."""
+    async def plan(self, view: StreamView, frame: Frame, call: Call, every: int, tally: Tally) -> NodeAnswer | None:
+        """Plan the frame that was looked at last and those that follow it; None where too few follow.
+
+        Returns what the detector has answered for the last of them that it ran on.
+        """
         past, begun_s = call.plan.past, frame.media_time_s - view.step_s
         until_s = begun_s + window_s(every) - MOMENT_S if past is None else past.until_s
         frames = await self._gathered(frame, call.ahead, until_s)
         if len(frames) < FEWEST:
-            return False
+            return None
         window = view.window(frames, every, self._sure)
         try:
-            await self._detect(window, frames, call, tally)
+            answer = await self._detect(window, frames, call, tally)
         except TooLate:
             raise
         except Exception as error:  # perhaps on a frame far ahead, whose own turn comes
             log.debug("stream %s: a window is given up: %s", frame.stream, error)
-            return False
+            return None
         view.take(window, frames)
         tally.looks += len(frames) - 1
         tally.ahead += len(frames)
-        return True
+        return answer
 
     async def _gathered(self, frame: Frame, ahead: Ahead | None, until_s: float) -> Sequence[Frame]:
         """The frame and those behind it that are as large, to the end of a window."""
@@ -60,11 +63,13 @@ class LookAhead:
             frames.append(each)
         return frames
 
-    async def _detect(self, window: Window, frames: Sequence[Frame], call: Call, tally: Tally) -> None:
+    async def _detect(self, window: Window, frames: Sequence[Frame], call: Call, tally: Tally) -> NodeAnswer:
+        answer = NodeAnswer()
         while window.wanted is not None:
-            found = await self._detector.process(frames[window.wanted - 1], (), call)
-            took_s = await in_thread(partial(_timed, window, found))
+            answer = await ask(self._detector, frames[window.wanted - 1], (), call)
+            took_s = await in_thread(partial(_timed, window, answer.regions))
             tally.look_s += took_s
+        return answer
 
 
 def _timed(window: Window, found: Sequence[Region]) -> float:

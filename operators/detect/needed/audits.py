@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from operators.background import Backlog, PendingLook
-from operators.base import Call, Operator
+from operators.base import Call, Operator, ask
 from operators.detect.needed.matching import agreement, same_counts
 from operators.detect.opinions import opinion
 from operators.frames.frame import Frame, Region, frame_of
@@ -111,9 +111,9 @@ class Audits:
             earlier, runs = await self._detect(earlier), 2
         return FrameAudit(now, max(0.0, same_counts(earlier, now, self._sure) - agreed), runs)
 
-    async def _detect(self, picture: Pixels) -> list[Region]:
+    async def _detect(self, picture: Pixels) -> Sequence[Region]:
         frame = frame_of(AUDIT, picture)
-        return await self._detector.process(frame, (), Call(Decision(self._model), BACKGROUND))
+        return (await ask(self._detector, frame, (), Call(Decision(self._model), BACKGROUND))).regions
 
     def _tell(self, skipped: _Skipped, tell: Told, seen: FrameAudit) -> None:
         tell(seen)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from cache_adapt.audit.coin import coin
 from operators.audits.streams import Streams
-from operators.base import Call, Handles, Operator, make_ready
+from operators.base import Call, Handles, NodeAnswer, Operator, ask, make_ready
 from operators.detect.needed import snapshot
 from operators.detect.needed.account import Account, Tally
 from operators.detect.needed.ahead import LookAhead
@@ -28,6 +29,7 @@ from operators.detect.needed.window import Planned
 from operators.frames.frame import Frame, Region
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
+from operators.plan import Decision
 from operators.wire.schema import AuditedKind, NodePlan
 from serving.common.threads import in_thread
 from specialization.timeline import Timeline
@@ -54,6 +56,16 @@ class _Stream:
     """The frame before, where the present one would be audited."""
     ran: str | None = None
     """The model that ran last."""
+
+
+class _Looked(NamedTuple):
+    """What a look at a frame has brought."""
+
+    planned: Planned | None
+    """None: the detector has to run on the frame."""
+    answer: NodeAnswer = NodeAnswer()
+    """What the detector has answered, where frames ahead were planned with it."""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,26 +106,37 @@ class DetectWhenNeeded:
         """Make the detector ready."""
         await make_ready(self._detector)
 
-    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Return the regions of the frame, found by the detector or moved from where it found them."""
         self._audits.discard(frame.stream)
         stream = self._stream(frame)
         planned = stream.view.planned.pop(frame.seq, None)
         if planned is None and call.plan.past is None:
             self._settle(stream, frame)
-        looked = self._may_skip(stream, call)
-        if looked:
-            planned = planned or await self._look(stream, frame, call)
-        elif planned is not None and not planned.detected:
-            planned = Planned(await self._detector.process(frame, regions, call), True)
+        declined = self._declined(stream, call.plan)
+        looked = not declined and (call.plan.past is not None or call.plan.allows(KIND))
+        seen = _Looked(planned if looked or (planned is not None and planned.detected) else None)
+        if looked and planned is None:
+            seen = await self._look(stream, frame, call)
         stream.pace.frame()
+        planned, answer = seen.planned, seen.answer
         if planned is None:
-            planned = Planned(await self._detector.process(frame, regions, call), True)
+            answer = await ask(self._detector, frame, regions, call)
+            planned = Planned(list(answer.regions), True)
             if looked:
                 await in_thread(partial(_timed, stream.tally, partial(stream.view.found, planned.regions)))
-        call.skipped, call.window = not planned.detected, planned.window
-        if planned.window is not None:
-            call.reason = AHEAD[planned.detected]
+        published = self._detected(stream, frame, planned, looked, _ran(answer.plan or call.plan))
+        return replace(
+            answer,
+            regions=published,
+            declined={**answer.declined, **declined},
+            skipped=not planned.detected,
+            window=planned.window,
+            reason=seen.reason if planned.window is None else AHEAD[planned.detected],
+        )
+
+    def _detected(self, stream: _Stream, frame: Frame, planned: Planned, looked: bool, ran: str | None) -> list[Region]:
+        """Note what became of a frame, on which the model ``ran``; returns the regions to publish."""
         if not planned.detected:
             return self._skip(stream, frame, planned.regions)
         stream.tally.detected += 1
@@ -121,7 +144,6 @@ class DetectWhenNeeded:
             stream.gaps.detected(Detected(frame.media_time_s, planned.regions))
         else:
             stream.gaps = Gaps(stream.tally)
-        ran = _ran(call)
         stream.ran = ran or stream.ran
         self._keep(stream, frame, planned.regions if ran == self._model else None)
         return planned.regions
@@ -182,30 +204,24 @@ class DetectWhenNeeded:
             log.info("%s: the detector runs on every frame: %s", where, stream.account.why_not())
             stream.view = stream.view.anew()
 
-    def _may_skip(self, stream: _Stream, call: Call) -> bool:
-        if call.plan.past is not None:
-            return True
-        if not call.plan.allows(KIND):
-            return False
-        if (why := stream.account.why_not()) is not None:
-            call.decline(KIND, why)
-            return False
-        return True
+    def _declined(self, stream: _Stream, plan: Decision) -> Mapping[str, str]:
+        """Why no frame is skipped though the plan allows it."""
+        if plan.past is not None or not plan.allows(KIND) or (why := stream.account.why_not()) is None:
+            return {}
+        return {KIND: why}
 
-    async def _look(self, stream: _Stream, frame: Frame, call: Call) -> Planned | None:
+    async def _look(self, stream: _Stream, frame: Frame, call: Call) -> _Looked:
         """What is published of a frame, if it is known without that the detector runs on it now."""
         view, every, past = stream.view, stream.pace.every, call.plan.past
-        view.when.past = past
         patient = call.ahead is not None and (past is None or bool(past.window))
-        why = await in_thread(partial(_timed, stream.tally, partial(view.look, frame, every, patient)))
+        why = await in_thread(partial(_timed, stream.tally, partial(view.look, frame, every, patient, past)))
         if patient and view.undecided and why in ("motion", "pace"):
-            if await self._ahead.plan(view, frame, call, every, stream.tally):
-                return view.planned.pop(frame.seq)
+            answer = await self._ahead.plan(view, frame, call, every, stream.tally)
+            if answer is not None:
+                return _Looked(view.planned.pop(frame.seq), answer)
             why = await in_thread(partial(_timed, stream.tally, partial(view.look_on, every)))
-        call.reason = in_words(why, every)
-        if why is not None:
-            return None
-        return Planned([aged(region, view.when.age_s) for region in view.regions], False)
+        moved = [aged(region, view.when.age_s) for region in view.regions] if why is None else []
+        return _Looked(Planned(moved, False) if why is None else None, reason=in_words(why, every))
 
     def _skip(self, stream: _Stream, frame: Frame, published: list[Region]) -> list[Region]:
         stream.tally.skipped += 1
@@ -248,6 +264,6 @@ def _tell(stream: _Stream, every: int, weight: float, gap: Gap, media_time_s: fl
     stream.gaps.audited(gap, Detected(media_time_s, audited.now))
 
 
-def _ran(call: Call) -> str | None:
-    """The model that ran for a call; None where it chose none, since the frame was detected on ahead of its turn."""
-    return None if call.plan.ladder and call.objects is None else call.model
+def _ran(plan: Decision) -> str | None:
+    """The model that ran by a plan; None where it chose none, since the frame was detected on ahead of its turn."""
+    return None if plan.ladder and plan.objects is None else plan.variant

@@ -80,8 +80,6 @@ class When:
     """The rule and its memory for one run of a stream."""
 
     def __init__(self) -> None:
-        self.past: Past | None = None
-        """What is to be done with the frame at hand, where that is known; None: the rule decides."""
         self._now_s = 0.0
         self._detected_s: float | None = None
         self._skipped = 0
@@ -100,23 +98,26 @@ class When:
         """Cells whose movement is not asked about, or at the pace alone."""
         return np.asarray(self._nameless | (self._now_s < self._asked_again_s))
 
-    def due(self, now_s: float, every: int) -> Reason | None:
-        """Begin a frame; returns why the detector must run whatever the frame shows."""
+    def due(self, now_s: float, every: int, past: Past | None = None) -> Reason | None:
+        """Begin a frame; returns why the detector must run whatever the frame shows.
+
+        ``past``: what is to be done with it, where that is known; None: the rule decides.
+        """
         self._now_s = now_s
         if self._detected_s is None:
             return "first"
-        if self.past is not None:
-            return None if self.past.skipped or self.past.window else "pace"
+        if past is not None:
+            return None if past.skipped or past.window else "pace"
         if every <= 1:
             return "pace"
         if self._now_s < self._unsteady_until_s:
             return "unsteady"
         return "still" if self.age_s > LONGEST_STILL_S - MOMENT_S else None
 
-    def decide(self, seen: Seen, every: int) -> Reason | None:
-        """Why the detector must run on this frame; None where it need not."""
-        if self.past is not None:
-            return "motion" if self.past.window else None
+    def decide(self, seen: Seen, every: int, past: Past | None = None) -> Reason | None:
+        """Why the detector must run on this frame; None where it need not. ``past``: see ``due``."""
+        if past is not None:
+            return "motion" if past.window else None
         if not seen.changed.any():
             return None
         if seen.changed.mean() >= UNSTEADY_SHARE:

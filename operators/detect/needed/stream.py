@@ -14,6 +14,7 @@ from operators.detect.needed.thumbnail import thumbnail
 from operators.detect.needed.window import Known, Planned, Window
 from operators.frames.frame import Frame, Region
 from operators.frames.media_stopwatch import MediaStopwatch
+from operators.plan import Past
 from operators.track.settings import TrackSettings
 from operators.track.tracker import KalmanTracker
 from serving.common.tensors import Image
@@ -46,6 +47,8 @@ class StreamView:
     _before: Image | None = None
     _latest: Image | None = None
     _seen: Seen | None = None
+    _past: Past | None = None
+    """What was done on the latest frame before, where it is replayed."""
 
     def __post_init__(self, first: int) -> None:
         self._tracker = KalmanTracker(TrackSettings(), first)
@@ -54,16 +57,17 @@ class StreamView:
         """One that knows nothing of the stream, and gives no object a number that was given before."""
         return StreamView(self.run, self._tracker.next)
 
-    def look(self, frame: Frame, every: int, patient: bool = False) -> Reason | None:
+    def look(self, frame: Frame, every: int, patient: bool = False, past: Past | None = None) -> Reason | None:
         """Take a frame; returns why the detector must run on it. Where it need not, ``regions`` lie as they do now.
 
-        ``patient``: all movement is a reason, because frames ahead may explain it. Takes a millisecond: call it in a
-        thread.
+        ``patient``: all movement is a reason, because frames ahead may explain it. ``past``: see ``Decision``. Takes a
+        millisecond: call it in a thread.
         """
+        self._past = past
         self.step_s = self._clock.move(frame.media_time_s)
         small, before, reference = thumbnail(frame.pixels), self._latest, self._reference
         self._before, self._latest, self._seen = before, small, None
-        why = self.when.due(self._clock.now_s, every)
+        why = self.when.due(self._clock.now_s, every, past)
         if why is not None or before is None or reference is None or before.shape != small.shape:
             return why or "first"
         changed = changed_cells(reference, small)
@@ -80,7 +84,7 @@ class StreamView:
         assert self._seen is not None
         assert self._before is not None
         assert self._latest is not None
-        why = self.when.decide(self._seen, every)
+        why = self.when.decide(self._seen, every, self._past)
         if why is None:
             if self.regions and self._seen.changed.any():
                 self._move()
@@ -112,7 +116,7 @@ class StreamView:
             clock.move(frame.media_time_s)
             times_s.append(clock.now_s)
         known = Known(self._before, self.regions, self.when.age_s - self.step_s, self._tracker, self.when.resting)
-        detected = () if self.when.past is None else self.when.past.window
+        detected = () if self._past is None else self._past.window
         return Window(known, [frame.pixels for frame in frames], times_s, every, sure, detected)
 
     def take(self, window: Window, frames: Sequence[Frame]) -> None:

@@ -52,7 +52,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class FrameAnswer:
     """What was found on a frame, and by whom."""
 
     model: str
@@ -89,7 +89,7 @@ class Audits:
     on_outcome: Callable[[AuditedStream], None]
     """Called after each outcome."""
 
-    def account(self, stream: AuditedStream, frame: Frame, answer: Answer) -> None:
+    def account(self, stream: AuditedStream, frame: Frame, answer: FrameAnswer) -> None:
         """Count who answered for a frame, and draw some frames."""
         asked = self._in_turn(stream, answer) if answer.model == self.oracle else None
         for model, key in self.keys.items():
@@ -104,7 +104,7 @@ class Audits:
                 ticket = self._in_shadow(audit, frame, model)
                 self._hold(frame, answer, _Drawn(stream, audit, ticket, model, model, "shadow"))
 
-    def _in_turn(self, stream: AuditedStream, answer: Answer) -> str | None:
+    def _in_turn(self, stream: AuditedStream, answer: FrameAnswer) -> str | None:
         """The model that has looked least of those in the shadow: else the cheapest would take all that is paid."""
         audits = {model: stream.audits.of(self.keys[model]) for model in self.keys if model in answer.proving}
         shadows = [model for model, audit in audits.items() if audit.phase == "shadow"]
@@ -119,7 +119,7 @@ class Audits:
         drawn = self._coin(frame, KIND, model) < self.terms.rule.probation_rate
         return audit.in_shadow() if drawn and self._possible(model) else None
 
-    def _hold(self, frame: Frame, answer: Answer, drawn: _Drawn) -> None:
+    def _hold(self, frame: Frame, answer: FrameAnswer, drawn: _Drawn) -> None:
         if drawn.ticket is None:
             return
         published = [replace(each) for each in answer.regions]

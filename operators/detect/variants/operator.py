@@ -12,11 +12,12 @@ from operators.audits.roles import Roles
 from operators.audits.snapshot import Snapshot, from_json
 from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.audits.streams import Streams
-from operators.base import Call, Operator, make_ready
+from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.detect.variants.audited_stream import AuditedStream
-from operators.detect.variants.audits import KIND, Answer, Audits, Terms
+from operators.detect.variants.audits import KIND, Audits, FrameAnswer, Terms
 from operators.detect.variants.second_looks import SecondLooks
 from operators.frames.frame import Frame, Region
+from operators.plan import Decision
 from operators.wire.schema import NodePlan
 from serving.errors import ModelError, OutOfService
 from specialization.timeline import Timeline
@@ -44,18 +45,23 @@ class DetectVariants:
         """Make all models ready."""
         await make_ready(self._detector)
 
-    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Return the regions that the planned model finds, or the oracle in its place."""
         self._looks.discard(frame.stream)
         stream = self._streams.enter(frame.stream)
-        proving = self._settle(stream, call)
-        found = await self._found(frame, regions, call)
+        plan, barred = self._settled(stream, call.plan)
+        declined = dict[str, str]()
+        if barred:
+            declined[KIND] = "; ".join(f"{model}: {why}" for model, why in barred.items())
+        found = await self._found(frame, regions, replace(call, plan=plan))
         if found is None:
-            call.plan = replace(call.plan, variant=self._oracle)
-            found = await self._detector.process(frame, regions, call)
-        self._audits.account(stream, frame, Answer(call.model or self._oracle, found, proving))
+            declined[KIND] = f"{plan.variant}: {ABSENT}"
+            plan = replace(plan, variant=self._oracle)
+            found = (await ask(self._detector, frame, regions, replace(call, plan=plan))).regions
+        proving = frozenset(model for model, why in barred.items() if why != ABSENT)
+        self._audits.account(stream, frame, FrameAnswer(plan.variant or self._oracle, found, proving))
         self._announce(stream)
-        return found
+        return NodeAnswer(found, plan, declined)
 
     def result_sent(self, stream: str) -> None:
         """Let audits of the stream's latest frame begin: its result has been sent."""
@@ -95,32 +101,27 @@ class DetectVariants:
     def _fresh(self, stream: str) -> AuditedStream:
         return AuditedStream(stream, StreamAudits(self._terms.rule))
 
-    def _settle(self, stream: AuditedStream, call: Call) -> frozenset[str]:
-        """Decide which model runs; returns those that are to prove themselves."""
-        if not call.plan.allows(KIND):
-            call.plan = replace(call.plan, variant=self._oracle, ladder=())
-            return frozenset()
-        call.settle(1, partial(self._may_answer, stream))
-        barred = call.plan.proving
-        if call.model in self._keys and not self._may_answer(stream, call.model):
-            barred |= {call.model}
-            call.plan = replace(call.plan, variant=self._oracle)
-        if barred:
-            reasons = (f"{model}: {self._barred_by(stream, model)}" for model in sorted(barred))
-            call.decline(KIND, "; ".join(reasons))
-        return frozenset(model for model in barred if model not in self._absent)
+    def _settled(self, stream: AuditedStream, plan: Decision) -> tuple[Decision, Mapping[str, str]]:
+        """The plan with the model that runs, and why others may not, which would."""
+        if not plan.allows(KIND):
+            return replace(plan, variant=self._oracle, ladder=()), {}
+        plan = plan.settled(1, partial(self._may_answer, stream))
+        barred = plan.proving
+        if plan.variant in self._keys and not self._may_answer(stream, plan.variant):
+            barred |= {plan.variant}
+            plan = replace(plan, variant=self._oracle)
+        return plan, {model: self._barred_by(stream, model) for model in sorted(barred)}
 
-    async def _found(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region] | None:
+    async def _found(self, frame: Frame, regions: Sequence[Region], call: Call) -> Sequence[Region] | None:
         """Run the chosen model; None where it is not the oracle and cannot be opened any more."""
         try:
-            return await self._detector.process(frame, regions, call)
+            return (await ask(self._detector, frame, regions, call)).regions
         except ModelError as error:
             if call.model not in self._keys:
                 raise
             if not isinstance(error, OutOfService):  # such a one comes back
                 self._absent.add(call.model)
             log.warning("%s does not answer, %s does in its place: %s", call.model, self._oracle, error)
-            call.decline(KIND, f"{call.model}: {ABSENT}")
             return None
 
     def _may_answer(self, stream: AuditedStream, model: str) -> bool:

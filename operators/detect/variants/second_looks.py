@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from operators.background import Backlog, PendingLook
-from operators.base import Call, Operator
+from operators.base import Call, Operator, ask
 from operators.frames.frame import Frame, Region, frame_of
 from operators.frames.planes import Pixels
 from operators.plan import Decision
@@ -34,7 +34,7 @@ class SecondLooks:
 
     def __init__(self, detector: Operator, models: Sequence[str]) -> None:
         self._detector = detector
-        self._backlogs: dict[str, Backlog[Pixels, list[Region]]] = {
+        self._backlogs: dict[str, Backlog[Pixels, Sequence[Region]]] = {
             model: Backlog(partial(self._find, model), f"{model} cannot look at frames for an audit")
             for model in models
         }
@@ -61,6 +61,6 @@ class SecondLooks:
         """Finish the looks that wait, within the time, and give up the rest."""
         await asyncio.gather(*(backlog.close(within_s) for backlog in self._backlogs.values()))
 
-    async def _find(self, model: str, picture: Pixels) -> list[Region]:
+    async def _find(self, model: str, picture: Pixels) -> Sequence[Region]:
         frame = frame_of(AUDITED, picture)
-        return await self._detector.process(frame, (), Call(Decision(model), BACKGROUND))
+        return (await ask(self._detector, frame, (), Call(Decision(model), BACKGROUND))).regions

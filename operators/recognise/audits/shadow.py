@@ -62,7 +62,7 @@ class Shadow:
 
     def hold(self, link: Shortcut, frame: Frame, questions: Sequence[Question], call: Call) -> None:
         """Ask about objects of a stream's latest frame after its ``result_sent``."""
-        asked = _Asked(link, frame, questions, replace(call, urgency=BACKGROUND, declined={}))
+        asked = _Asked(link, frame, questions, replace(call, urgency=BACKGROUND))
         self._held.setdefault(frame.stream, []).append(asked)
         self._frames += 1
         self._bytes += _size(frame)

@@ -61,8 +61,7 @@ class Caches(Shortcut):
         found = await self._found(network, frame, regions, call)
         if found is None:
             who = "the oracle" if self.within is None else self._model
-            call.decline(self.kind, f"{who} does not run with its caches")
-            return Turn((), regions)
+            return Turn((), regions, declined=f"{who} does not run with its caches")
         if not found.version.any() and all(tap.shape[1] for tap in found.taps):
             self._supply.sampled(found)
         through = found.place == len(network.cuts)

@@ -41,8 +41,7 @@ class ReleasedCaches(Caches):
             return Turn((), regions)
         run = await self._run(network, frame, regions, call)
         if run is None:
-            call.decline(self.kind, "the oracle does not run with its caches")
-            return Turn((), regions)
+            return Turn((), regions, declined="the oracle does not run with its caches")
         version = int(run.outputs.version[0])
         if run.rest is None:
             own = self._ended(frame.stream, run.outputs)

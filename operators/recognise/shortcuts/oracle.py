@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from operators.base import Call
@@ -29,14 +29,18 @@ class Oracle:
         """Make the node's models ready."""
         await self._recogniser.prepare()
 
-    async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> None:
-        """Append to every region what the oracle says, sure or not; it goes on where a shortcut has begun with it."""
+    async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Mapping[str, str]:
+        """Append to every region what the oracle says, sure or not; it goes on where a shortcut has begun with it.
+
+        Returns what was declined of the plan.
+        """
         if not regions:
-            return
-        model, halfway = self._model(call), call.halfway
+            return {}
+        (model, declined), halfway = self._model(call), call.halfway
         if halfway is None or not await self._go_on(halfway, model, regions, call.urgency):
             plan = replace(call.plan, variant=model)
             await self._recogniser.look(frame, regions, replace(call, plan=plan))
+        return declined
 
     async def _go_on(self, halfway: Halfway, model: str, regions: Sequence[Region], urgency: Urgency) -> bool:
         """Answer from where the first layers have ended; False where they were not run, or the rest does not answer."""
@@ -77,12 +81,11 @@ class Oracle:
         """Return the probability that a look is right, 0…1."""
         return self._recogniser.certainty(look)
 
-    def _model(self, call: Call) -> str:
-        """Return the oracle by the name in the plan, if the plan names the oracle."""
+    def _model(self, call: Call) -> tuple[str, Mapping[str, str]]:
+        """Return the oracle by the name in the plan, if the plan names the oracle; and what is declined."""
         roles, model = self._recogniser.roles, call.model
         if model is None or model in roles.shortcuts:
-            return self.name
+            return self.name, {}
         if model not in roles.models:
-            call.decline("variant", f"{model} is not a model of this node")
-            return self.name
-        return model
+            return self.name, {"variant": f"{model} is not a model of this node"}
+        return model, {}

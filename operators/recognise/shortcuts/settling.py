@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from operators.audits.stream_audits import DECLINED
-from operators.base import Call
 from operators.frames.frame import Region
+from operators.plan import Decision
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.shortcut import Shortcut
@@ -21,26 +21,27 @@ class Settling:
     def __init__(self, links: Sequence[Shortcut]) -> None:
         self._variants = {link.model: link for link in links if isinstance(link, Variant)}
 
-    def settle(self, stream: NodeStream, objects: int, call: Call) -> None:
+    def settle(self, stream: NodeStream, objects: int, plan: Decision) -> Decision:
         """Decide for so many objects; without objects or several models there is nothing to decide."""
-        if not objects or not call.plan.ladder or objects == call.objects:
-            return
-        call.settle(objects, partial(self._may_answer, stream))
-        reasons = {model: self._barred_by(stream, model) for model in sorted(call.plan.proving)}
-        if reasons:
-            call.decline("variant", "; ".join(f"{model}: {reason}" for model, reason in reasons.items()))
+        return plan.settled(objects, partial(self._may_answer, stream)) if objects else plan
 
-    def urgent(self, stream: NodeStream, due: Sequence[Region], call: Call, objects: Objects) -> list[Region]:
+    def urgent(
+        self, stream: NodeStream, due: Sequence[Region], plan: Decision, objects: Objects
+    ) -> tuple[list[Region], Decision]:
         """Return those of the regions that are due which cannot wait, where no model has time for all of them."""
-        plan = call.plan
         if plan.fallback != "reuse" or not plan.ladder or plan.fits(len(due), partial(self._may_answer, stream)):
-            return list(due)
+            return list(due), plan
         kept = [region for region in due if not objects.can_wait(stream.name, region)]
-        self.settle(stream, len(due), call)
+        plan = self.settle(stream, len(due), plan)
         wait = len(due) - len(kept)
-        call.plan = replace(call.plan, why=f"{call.plan.why}: {wait} of {len(due)} wait", ladder=())
-        call.objects = len(kept)
-        return kept
+        return kept, replace(plan, why=f"{plan.why}: {wait} of {len(due)} wait", ladder=(), objects=len(kept))
+
+    def declined(self, stream: NodeStream, plan: Decision) -> Mapping[str, str]:
+        """Why models that the plan would rather have run do not."""
+        if not plan.proving:
+            return {}
+        reasons = (f"{model}: {self._barred_by(stream, model)}" for model in sorted(plan.proving))
+        return {"variant": "; ".join(reasons)}
 
     def _barred_by(self, stream: NodeStream, model: str) -> str:
         link = self._variants[model]

@@ -52,6 +52,8 @@ class Turn:
     """All regions, where the shortcut only listened; what is ``finished`` has cost what it costs by itself then."""
     own: asyncio.Future[Sequence[Attribute]] | None = None
     """What the oracle itself says of each region of ``answered``, where it runs on for them; fails if that run does."""
+    declined: str = ""
+    """Why it did not answer, where the plan asked it to; part of the result."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

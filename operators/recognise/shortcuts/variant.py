@@ -59,8 +59,7 @@ class Variant(Shortcut):
         except ModelError as error:
             self._is_there = isinstance(error, OutOfService)  # such a one comes back
             log.warning("%s does not answer, others do in its place: %s", self.model, error)
-            call.decline(self.kind, f"{self.model} is not there")
-            return Turn((), regions)
+            return Turn((), regions, declined=f"{self.model} is not there")
         return Turn(regions, ())
 
     def cost_s(self, turn: Turn) -> float:

@@ -6,10 +6,9 @@ in the results. What they were taken from, the frames and the hurry of that mome
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from operators.base import Call
 from operators.plan import Decision, Past
 from operators.wire.schema import FrameId, Result
 from pipelines.execute.ahead import BYTES_AHEAD, FRAMES_AHEAD
@@ -78,9 +77,9 @@ class AsThen:
         """See ``Planner``."""
         return replace(self._planner.plan(step), past=self._at_hand[step.stream].get(step.node))
 
-    def ended(self, stream: str, node: str, took_s: float, call: Call) -> None:
+    def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
         """See ``Planner``."""
-        self._planner.ended(stream, node, took_s, call)
+        return self._planner.ended(stream, node, took_s, plan)
 
     def forget(self, stream: str) -> None:
         """See ``Planner``."""

@@ -14,7 +14,7 @@ LOW = Zone("low", ((0.0, 0.6), (1.0, 0.6), (1.0, 1.0), (0.0, 1.0)), ("yard", "ga
 async def test_objects_are_in_the_zones_of_their_stream() -> None:
     near, far = make_region(0.1, 0.5), make_region(0.7, 0.1)
     zoned = Zoned(Finds(near, far), [LEFT, LOW])
-    assert await zoned.process(make_frame(stream="yard"), [], CALL) == [near, far]
+    assert (await zoned.process(make_frame(stream="yard"), [], CALL)).regions == [near, far]
     assert (near.zones, far.zones) == (("left", "low"), ())
     await zoned.process(make_frame(stream="gate"), [], CALL)
     assert (near.zones, far.zones) == (("low",), ())

@@ -302,16 +302,16 @@ async def test_a_damaged_snapshot_of_a_shortcut_is_logged_and_ignored(caplog: py
 
 async def test_the_plan_decides_whether_the_shortcut_may_answer() -> None:
     scene = Scene()
-    region, wanted = make_region(), call("small", shortcuts=frozenset())
-    await scene.node.process(make_frame(), [region], wanted)
-    assert (region.attributes[0].provenance, wanted.declined) == ("oracle", {})
+    region = make_region()
+    answer = await scene.node.process(make_frame(), [region], call("small", shortcuts=frozenset()))
+    assert (region.attributes[0].provenance, answer.declined) == ("oracle", {})
 
 
 async def test_a_plan_that_the_audit_forbids_is_declined_and_says_why() -> None:
     scene = Scene(Rule(1.0), in_service=())  # no shortcut may ever answer
-    region, wanted, obeyed = make_region(), call("small"), call("big")
-    await scene.node.process(make_frame(0), [region], wanted)
-    await scene.node.process(make_frame(1), [make_region()], obeyed)
+    region = make_region()
+    wanted = await scene.node.process(make_frame(0), [region], call("small"))
+    obeyed = await scene.node.process(make_frame(1), [make_region()], call("big"))
     assert region.attributes[0].provenance == "oracle"
     assert wanted.declined == {"variant": "its audit has switched it off"}
     assert obeyed.declined == {}

@@ -58,10 +58,15 @@ class Scene:
     async def frame(self, seq: int, objects: int, ladder: Any = ROOMY, fallback: Fallback = "cheapest") -> list[Region]:
         regions = [make_region(0.01 + 0.1 * n, 0.2, 0.08, id=n, track_id=n) for n in range(objects)]
         plan = Decision("big", ladder=ladder, fallback=fallback)
-        self.call = Call(plan, Urgency(7.0))
         self.engine.asked.clear()
-        await self.node.process(make_frame(seq, seq / 10), regions, self.call)
+        self.answer = await self.node.process(make_frame(seq, seq / 10), regions, Call(plan, Urgency(7.0)))
         return regions
+
+    @property
+    def plan(self) -> Decision:
+        """The plan of the latest frame, as it was carried out."""
+        assert self.answer.plan is not None
+        return self.answer.plan
 
     def asked(self) -> dict[str, int]:
         return {model: len(batch) for model, batch, _ in self.engine.asked}
@@ -73,15 +78,15 @@ async def test_the_planned_model_answers_for_all_regions() -> None:
         regions = await scene.frame(objects, objects)
         assert scene.asked() == {model: objects}
         assert {region.attributes[0].model.name for region in regions} == {model}
-        assert scene.call.model == model
-    assert scene.call.plan.cause == "cheapest"
+        assert scene.plan.variant == model
+    assert scene.plan.cause == "cheapest"
 
 
 async def test_what_has_not_proven_itself_does_not_answer_and_is_compared_unseen() -> None:
     scene = Scene(small="probation")
     await scene.frame(0, 4)
-    assert scene.call.model == "small"
-    assert scene.call.declined == {"variant": "middle: it has yet to prove itself on this stream"}
+    assert scene.plan.variant == "small"
+    assert scene.answer.declined == {"variant": "middle: it has yet to prove itself on this stream"}
     await scene.frame(1, 2)
     scene.node.result_sent("cam")
     await scene.node.close(10)
@@ -101,8 +106,8 @@ async def test_a_variant_that_disagrees_leaves_the_table_of_its_stream_alone() -
     phases = {plan.shortcuts[0]: plan.phase for plan in scene.node.plans()["cam"]}
     assert phases == {"middle": "off", "small": "trusted"}
     await scene.frame(40, 4)
-    assert scene.call.model == "small"
-    assert scene.call.declined == {"variant": "middle: its audit has switched it off"}
+    assert scene.plan.variant == "small"
+    assert scene.answer.declined == {"variant": "middle: its audit has switched it off"}
 
 
 async def test_a_variant_that_vanishes_is_passed_over() -> None:
@@ -110,10 +115,10 @@ async def test_a_variant_that_vanishes_is_passed_over() -> None:
     scene.gone.add("middle")
     regions = await scene.frame(0, 4)
     assert {region.attributes[0].model.name for region in regions} == {"big"}
-    assert scene.call.declined == {"variant": "middle is not there"}
+    assert scene.answer.declined == {"variant": "middle is not there"}
     await scene.frame(1, 4)
-    assert scene.call.model == "small"
-    assert scene.call.declined == {"variant": "middle: it is not there"}
+    assert scene.plan.variant == "small"
+    assert scene.answer.declined == {"variant": "middle: it is not there"}
 
 
 async def test_known_answers_leave_time_for_the_better_model() -> None:
@@ -132,8 +137,8 @@ async def test_where_nothing_fits_known_answers_are_kept_and_new_objects_are_loo
     regions = await scene.frame(22, 4, nothing, "reuse")
     assert scene.asked() == {"small": 1}
     assert [region.attributes[0].label for region in regions] == ["blue"] * 4
-    assert (scene.call.plan.cause, scene.call.objects) == ("reuse", 1)
-    assert scene.call.plan.why.endswith("3 of 4 wait")
+    assert (scene.plan.cause, scene.plan.objects) == ("reuse", 1)
+    assert scene.plan.why.endswith("3 of 4 wait")
     await scene.frame(60, 4, nothing, "reuse")  # a check waits, but not for ever
     assert scene.asked() == {"small": 4}
 
@@ -145,5 +150,5 @@ async def test_every_model_keeps_its_own_audit_over_a_restart() -> None:
     assert data is not None
     other.node.restore("cam", data)
     await other.frame(1, 9)
-    assert other.call.model == "middle"
-    assert other.call.declined == {"variant": "small: its audit has switched it off"}
+    assert other.plan.variant == "middle"
+    assert other.answer.declined == {"variant": "small: its audit has switched it off"}

@@ -21,7 +21,7 @@ async def test_the_frame_is_one_object_with_the_recogniser_s_word() -> None:
     known = engine("red")
     node = WholeFrame("paint", Classifier(known, Roles.of(["colour"], known.card), "paint"))
     await node.prepare()
-    regions = await node.process(make_frame(image=np.full((60, 90, 3), 7, np.uint8)), [], call("colour"))
+    regions = (await node.process(make_frame(image=np.full((60, 90, 3), 7, np.uint8)), [], call("colour"))).regions
     (found,) = objects_of(regions)
     assert (found.label, found.detection.label, found.detection.confidence) == ("red", "frame", 1.0)
     assert (regions[0].box, regions[0].node, found.track_id, found.parent_id) == (WHOLE, "paint", None, None)

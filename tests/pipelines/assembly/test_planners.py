@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from operators.testing import call, card_of
+from operators.plan import Decision
+from operators.testing import card_of
 from pipelines.assembly.planners import CHECKED_S, planner
 from pipelines.assembly.tables import Tables
 from pipelines.planning.planner import FirstListed, Planner, Start, Step
@@ -205,11 +206,9 @@ async def test_a_profile_that_service_contradicts_for_long_is_measured_again(cap
     async with planner(dag("large", "small"), engine, clock) as plans:
         assert isinstance(plans, Replanning)
         for _ in range(100):
-            given = call("small")
-            given.objects = 1
             plans.arrived("cam", 0.0)
             plans.begins(Start("cam", 0.0, 9.0, False, (), False))
-            plans.ended("cam", TYPE["name"], 0.013, given)
+            plans.ended("cam", TYPE["name"], 0.013, Decision("small", objects=1))
         await pass_until(clock, lambda: len(engine.kept) == 2, 10_000)
         assert set(engine.kept) == {"large", "small"}
         assert first_s(plans) == pytest.approx(0.013), "what was learnt against the old times is forgotten"

@@ -7,6 +7,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
+from operators.base import NodeAnswer
 from operators.frames.frame import Frame
 from operators.testing import make_region
 from operators.wire.schema import Attribute, FrameHeader, Model
@@ -146,8 +147,7 @@ async def test_walks_the_dag_and_reports_every_stage():
 async def test_a_node_that_cannot_obey_says_so_in_the_result():
     class Stubborn(Found):
         async def process(self, frame, regions, call):
-            call.decline("variant", "has no weights yet")
-            return await super().process(frame, regions, call)
+            return NodeAnswer(await super().process(frame, regions, call), declined={"variant": "has no weights yet"})
 
     result = await submit(executor(Stubborn()), header())
     assert result.plan.nodes["detect"].declined == {"variant": "has no weights yet"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from operators.base import Call
@@ -38,9 +38,9 @@ class Recorder:
         self.told.append(step)
         return Decision("motion", budget_ms=step.budget_ms, why="as told")
 
-    def ended(self, stream: str, node: str, took_s: float, call: Call) -> None:
-        self.told.append(("ended", stream, node, took_s >= 0, call.model))
-        call.expected_s = {"motion": 0.0125}
+    def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
+        self.told.append(("ended", stream, node, took_s >= 0, plan.variant))
+        return {"motion": 0.0125}
 
     def forget(self, stream: str) -> None:
         self.told.append(("forget", stream))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from operators.base import Call
+from operators.base import NodeAnswer
 from operators.plan import Decision
-from operators.testing import call
 from operators.wire.schema import NodeDecision
-from pipelines.execute.plan_echo import decisions
+from pipelines.execute.plan_echo import decision
 from pipelines.planning.planner import FirstListed, Step
-from serving.scheduling.urgency import Urgency
 
 
 def test_the_first_listed_model_runs_with_every_shortcut() -> None:
@@ -30,15 +28,17 @@ def test_a_plan_names_the_shortcuts_that_may_answer() -> None:
 
 
 def test_the_result_repeats_what_nodes_with_a_model_were_to_do_and_did_not() -> None:
-    obeyed = Call(Decision("small", frozenset({"variant", "cached"}), 12.3456, "fits"), Urgency(0.0))
-    refused = call("big")
-    refused.decline("cached", "nothing was learnt yet")
-    found = decisions({"track": call(None), "type": obeyed, "kind": refused})
-    assert found == {
-        "type": NodeDecision(variant="small", shortcuts=["cached", "variant"], budget_ms=12.3, why="fits"),
-        "kind": NodeDecision(variant="big", declined={"cached": "nothing was learnt yet"}),
-    }
-    assert msgspec.json.decode(msgspec.json.encode(found["kind"])) == {
+    obeyed = Decision("small", frozenset({"variant", "cached"}), 12.3456, "fits")
+    assert decision(Decision(None), NodeAnswer(), {}) is None
+    assert decision(obeyed, NodeAnswer(), {"small": 0.0123}) == NodeDecision(
+        variant="small",
+        shortcuts=["cached", "variant"],
+        budget_ms=12.3,
+        why="fits",
+        expected_ms={"small": 12.3},
+    )
+    refused = decision(Decision("big"), NodeAnswer(declined={"cached": "nothing was learnt yet"}), {})
+    assert msgspec.json.decode(msgspec.json.encode(refused)) == {
         "variant": "big",
         "declined": {"cached": "nothing was learnt yet"},
     }

@@ -9,12 +9,10 @@ from operator import mul
 import pytest
 
 from benchmarks.replanning import tables as table_5
-from operators.base import Call
 from operators.plan import Decision
 from pipelines.planning.options import Option, Table
 from pipelines.planning.planner import Start, Step
 from pipelines.planning.replanning import TOGETHER, Replanning
-from serving.scheduling.urgency import Urgency
 
 NODES = ("detect", "track", "type")
 TABLE = Table((Option.of("large", 0.97, lambda n: 0.010 * n), Option.of("small", 0.9, lambda n: 0.002 * n)))
@@ -33,8 +31,8 @@ def step(node: str, now_s: float, deadline_s: float = 0.1) -> Step:
     return Step("cam", node, ["large", "small"] if node == "type" else [], now_s, deadline_s, 0.0)
 
 
-def ran(model: str | None, objects: int | None) -> Call:
-    return Call(Decision(model), Urgency(0.0), objects=objects)
+def ran(model: str | None, objects: int | None) -> Decision:
+    return Decision(model, objects=objects)
 
 
 def most(plan: Decision) -> dict[str, int]:

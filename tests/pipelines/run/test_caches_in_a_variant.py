@@ -11,7 +11,7 @@ import pytest
 
 from cache_adapt.audit.state import Rule
 from learning.purse import unlimited
-from operators.base import Call, Operator
+from operators.base import Call, Operator, ask
 from operators.frames.frame import Region
 from operators.inference import Inference
 from operators.plan import Decision
@@ -73,7 +73,7 @@ def links_of(album: Path, model: Sequence[str]) -> list[type]:
     return [type(link) for link in chain.links]
 
 
-async def shown(album: Path, model: Sequence[str], frames: int) -> AsyncIterator[list[Region]]:
+async def shown(album: Path, model: Sequence[str], frames: int) -> AsyncIterator[Sequence[Region]]:
     """What a node says of picture after picture."""
     engine = backend(KNOWN)
     operator, chain = node_chain(album, model, engine)
@@ -83,7 +83,7 @@ async def shown(album: Path, model: Sequence[str], frames: int) -> AsyncIterator
         for seq in range(frames):
             call = Call(Decision(model[0]), Urgency(1e9))
             picture = cv2.imread(str(album / f"{seq % 120}.png"))
-            yield await operator.process(make_frame(seq, seq / 10, picture, "cam"), (), call)
+            yield (await ask(operator, make_frame(seq, seq / 10, picture, "cam"), (), call)).regions
             chain.result_sent("cam")
             await asyncio.sleep(0.01)  # audits and the opening have their turn
     finally:

@@ -11,7 +11,7 @@ import pytest
 from cache_adapt.audit.state import AuditState, Rule
 from learning.purse import unlimited
 from operators.audits.snapshot import Snapshot
-from operators.base import Call
+from operators.base import Call, ask
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
@@ -73,8 +73,9 @@ async def test_who_finds_what_the_oracle_finds_answers_and_who_finds_nothing_is_
         source = open_source(SourceUri(str(data_dir / "videos" / CLIP)), Sampling("fps", 5.0), None)
         for seq, picture in zip(range(40), source.pictures(), strict=False):
             call = Call(Decision(LARGE, ladder=ladder, budget_ms=800.0), Urgency(1e9))
-            await detector.process(make_frame(seq, seq / 5, picture.image, "park"), (), call)
-            models_used.append(call.model)
+            answer = await ask(detector, make_frame(seq, seq / 5, picture.image, "park"), (), call)
+            assert answer.plan is not None
+            models_used.append(answer.plan.variant)
             shortcuts.nodes["detect"].result_sent("park")
             await shortcuts.nodes["detect"].close(10.0)
         source.close()
@@ -107,12 +108,13 @@ async def test_a_variant_whose_file_vanishes_while_frames_come_gives_way_to_the_
             call = Call(Decision(LARGE, ladder=ladder, budget_ms=800.0), Urgency(1e9))
             if seq == 2:  # the network is not in memory when it is wanted
                 file.unlink()
-            await detector.process(make_frame(seq, seq / 5, stream="park"), (), call)
-            answered.append(call.model)
+            answer = await ask(detector, make_frame(seq, seq / 5, stream="park"), (), call)
+            assert answer.plan is not None
+            answered.append(answer.plan.variant)
     finally:
         await engine.stop()
     assert answered == [LARGE] * 4
-    assert call.declined == {"variant": f"{gone}: it is not there"}
+    assert answer.declined == {"variant": f"{gone}: it is not there"}
     assert caplog.text.count(f"{gone} does not answer, {LARGE} does in its place") == 1
 
 

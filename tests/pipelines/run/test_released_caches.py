@@ -8,7 +8,7 @@ import cv2
 
 from cache_adapt.audit.state import Rule
 from learning.purse import unlimited
-from operators.base import Call
+from operators.base import Call, ask
 from operators.plan import Decision
 from operators.testing import make_frame
 from pipelines.assembly.build import build_operators, prepare
@@ -61,7 +61,7 @@ async def test_early_answers_are_compared_with_what_the_oracle_itself_says_in_th
         for seq in range(MOST):
             call = Call(Decision(ENTRY.card.name), Urgency(1e9))
             picture = cv2.imread(str(album / f"{seq % 120}.png"))
-            (region,) = await operator.process(make_frame(seq, seq / 10, picture, "cam"), (), call)
+            (region,) = (await ask(operator, make_frame(seq, seq / 10, picture, "cam"), (), call)).regions
             chain.result_sent("cam")
             await asyncio.sleep(0)
             (said,) = region.attributes

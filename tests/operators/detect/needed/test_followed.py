@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from datasets.street import StreetFrame, open_street
-from operators.base import Call, Operator
+from operators.base import Call, Operator, ask
 from operators.detect.needed.operator import DetectWhenNeeded, Terms
 from operators.detect.needed.stream import StreamView
 from operators.frames.frame import Box, Frame, Region
@@ -56,7 +56,7 @@ async def switches(detector: Operator, most: int) -> int:
     behind, track, changed = Behind(frames()), Track(), 0
     behind.most, before = most, dict[int, int]()
     for frame, given in behind.calls():
-        regions = await detector.process(frame, (), given)
+        regions = (await ask(detector, frame, (), given)).regions
         if isinstance(detector, DetectWhenNeeded):
             detector.result_sent(frame.stream)
         await track.process(frame, regions, call())

@@ -34,9 +34,8 @@ class Behind:
     def calls(self) -> Iterator[tuple[Frame, Call]]:
         """Each frame with its call, in order."""
         for at, frame in enumerate(self.frames):
-            self.at, given = at, call("finder")
-            given.ahead = self
-            yield frame, given
+            self.at = at
+            yield frame, replace(call("finder"), ahead=self)
 
 
 def clip(places: Sequence[int | None], run: str = "run-1") -> list[Frame]:
@@ -46,7 +45,7 @@ def clip(places: Sequence[int | None], run: str = "run-1") -> list[Frame]:
 async def play(operator: DetectWhenNeeded, behind: Behind) -> list[list[Region]]:
     found = []
     for frame, given in behind.calls():
-        found.append(await operator.process(frame, (), given))
+        found.append(list((await operator.process(frame, (), given)).regions))
         operator.result_sent(frame.stream)
     return found
 
@@ -73,7 +72,7 @@ async def test_without_frames_behind_it_decides_as_it_does_live() -> None:
     found = await play(needed(waits), behind)
     operator = needed(alone)
     for frame, regions in zip(behind.frames, found, strict=True):
-        assert await operator.process(frame, (), call("finder")) == regions
+        assert (await operator.process(frame, (), call("finder"))).regions == regions
     assert waits.asked == alone.asked
     assert behind.asked
 
@@ -106,7 +105,7 @@ async def test_a_detector_that_fails_on_a_frame_ahead_does_not_fail_the_one_at_h
     operator = needed(finder)
     for frame, given in Behind(clip(MOVING[:20])).calls():
         try:
-            assert len(await operator.process(frame, (), given)) == 1
+            assert len((await operator.process(frame, (), given)).regions) == 1
         except ModelError:
             failed.append(frame.seq)
     assert failed == [0]
@@ -119,7 +118,7 @@ async def test_a_new_run_forgets_what_was_planned_for_the_old_one() -> None:
     for frame, given in islice(behind.calls(), 3):
         await operator.process(frame, (), given)
     assert max(finder.asked) > 2
-    other = [await operator.process(frame, (), call("finder")) for frame in clip([None] * 6, run="run-2")]
+    other = [(await operator.process(frame, (), call("finder"))).regions for frame in clip([None] * 6, run="run-2")]
     assert other == [[]] * 6
 
 
@@ -136,9 +135,8 @@ async def test_a_plan_that_does_not_allow_it_detects_on_frames_that_were_to_be_f
     finder = Finder()
     operator = needed(finder)
     for frame, given in Behind(clip(MOVING[:12])).calls():
-        if frame.seq >= 3:
-            given.plan = replace(given.plan, shortcuts=frozenset())
-        (region,) = await operator.process(frame, (), given)
+        asked = call("finder", shortcuts=frozenset()) if frame.seq >= 3 else given
+        (region,) = (await operator.process(frame, (), asked)).regions
         assert region.age_s is None or frame.seq < 3
     assert set(range(3, 12)) <= set(finder.asked)
 
@@ -177,7 +175,7 @@ async def test_frames_of_a_window_say_that_they_were_looked_at_ahead() -> None:
     behind, operator = Behind(clip(MOVING)), needed(Finder())
     said: set[tuple[bool | None, str]] = set()
     for frame, given in behind.calls():
-        await operator.process(frame, (), given)
-        if given.window is not None:
-            said.add((given.skipped, given.reason))
+        answer = await operator.process(frame, (), given)
+        if answer.window is not None:
+            said.add((answer.skipped, answer.reason))
     assert said == {(False, AHEAD[True]), (True, AHEAD[False])}

@@ -68,7 +68,7 @@ async def play(
     found = []
     for number, x in enumerate(places, begin):
         frame = make_frame(number, number / FPS, picture(x), stream, run)
-        found.append(await operator.process(frame, (), call("finder")))
+        found.append(list((await operator.process(frame, (), call("finder"))).regions))
         operator.result_sent(stream)
     return found
 
@@ -134,9 +134,8 @@ async def reasons(operator: DetectWhenNeeded, places: Sequence[int | None]) -> l
     """By frame, whether the detector was skipped, and why or why not."""
     found = []
     for number, x in enumerate(places):
-        given = call("finder")
-        await operator.process(make_frame(number, number / FPS, picture(x)), (), given)
-        found.append((given.skipped, given.reason))
+        answer = await operator.process(make_frame(number, number / FPS, picture(x)), (), call("finder"))
+        found.append((answer.skipped, answer.reason))
     return found
 
 
@@ -163,8 +162,8 @@ async def test_where_looks_cost_more_than_they_save_the_detector_runs_on_every_f
     finder = Finder()
     operator = needed(finder, cost_s=1e-9)
     await play(operator, [100] * 20)
-    before, given = len(finder.asked), call("finder")
-    await operator.process(make_frame(20, 2.0, picture(100)), (), given)
+    before = len(finder.asked)
+    given = await operator.process(make_frame(20, 2.0, picture(100)), (), call("finder"))
     assert len(finder.asked) == before + 1 == 21
     assert given.declined["propagated"].startswith("skipping does not pay: it has saved 0.00 s of processor time, ")
     (plan,) = operator.plans()["cam"]
@@ -250,7 +249,8 @@ async def test_a_detector_that_fails_is_asked_again_on_the_next_frame() -> None:
         with pytest.raises(ModelError):
             await operator.process(make_frame(number, number / FPS, picture(100)), (), call("finder"))
     finder.fails = False
-    assert len(await operator.process(make_frame(2, 0.2, picture(100)), (), call("finder"))) == 1
+    answer = await operator.process(make_frame(2, 0.2, picture(100)), (), call("finder"))
+    assert len(answer.regions) == 1
     assert finder.asked == [0, 1, 2]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from operators.base import Call
+from operators.base import NodeAnswer
 from operators.detect.needed.operator import DetectWhenNeeded
 from operators.frames.frame import Region
 from operators.plan import Past
@@ -19,66 +19,66 @@ COMES_AND_GOES = (
 )
 
 
-async def once(finder: Finder, most: int) -> tuple[list[list[Region]], list[Call]]:
-    behind, found, calls = Behind(clip(COMES_AND_GOES)), list[list[Region]](), list[Call]()
+async def once(finder: Finder, most: int) -> list[NodeAnswer]:
+    behind = Behind(clip(COMES_AND_GOES))
     behind.most = most
     operator = needed(finder)
-    for frame, given in behind.calls():
-        found.append(await operator.process(frame, (), given))
-        calls.append(given)
-    return found, calls
+    return [await operator.process(frame, (), given) for frame, given in behind.calls()]
 
 
-def past_of(calls: Sequence[Call], seq: int) -> Past:
-    given = calls[seq]
+def found(answers: Sequence[NodeAnswer]) -> list[Sequence[Region]]:
+    return [each.regions for each in answers]
+
+
+def past_of(then: Sequence[NodeAnswer], seq: int) -> Past:
+    given = then[seq]
     if given.window != seq:
         return Past(given.skipped is True)
-    of = [at for at, each in enumerate(calls) if each.window == seq]
-    return Past(given.skipped is True, [not calls[at].skipped for at in of], of[-1] / FPS)
+    of = [at for at, each in enumerate(then) if each.window == seq]
+    return Past(given.skipped is True, [not then[at].skipped for at in of], of[-1] / FPS)
 
 
-async def again(operator: DetectWhenNeeded, calls: Sequence[Call], begin: int = 0) -> list[list[Region]]:
-    behind, found = Behind(clip(COMES_AND_GOES)), list[list[Region]]()
+async def again(operator: DetectWhenNeeded, then: Sequence[NodeAnswer], begin: int = 0) -> list[NodeAnswer]:
+    behind, answers = Behind(clip(COMES_AND_GOES)), list[NodeAnswer]()
     for frame, given in list(behind.calls())[begin:]:
         behind.at = frame.seq
-        given.plan = replace(given.plan, past=past_of(calls, frame.seq))
-        found.append(await operator.process(frame, (), given))
-    return found
+        asked = replace(given, plan=replace(given.plan, past=past_of(then, frame.seq)))
+        answers.append(await operator.process(frame, (), asked))
+    return answers
 
 
 @pytest.mark.parametrize("most", [0, 3, 100])
 async def test_what_was_skipped_is_skipped_again(most: int) -> None:
     then, now = Finder(), Finder()
-    found, calls = await once(then, most)
-    assert {each.skipped for each in calls} == {True, False}
-    assert any(each.window is not None for each in calls) == (most > 0)
+    before = await once(then, most)
+    assert {each.skipped for each in before} == {True, False}
+    assert any(each.window is not None for each in before) == (most > 0)
     operator = needed(now, accuracy=0.0 if most else 0.95)  # by itself it would decide otherwise
-    assert await again(operator, calls) == found
+    assert found(await again(operator, before)) == found(before)
     assert now.asked == then.asked
 
 
 async def test_one_that_is_too_dear_by_now_skips_what_it_skipped() -> None:
     then, now = Finder(), Finder()
-    found, calls = await once(then, 100)
-    assert await again(needed(now, cost_s=1e-9), calls) == found
+    before = await once(then, 100)
+    assert found(await again(needed(now, cost_s=1e-9), before)) == found(before)
 
 
 async def test_a_recording_that_begins_within_a_window_is_followed_as_far_as_it_goes() -> None:
     then, now = Finder(), Finder()
-    found, calls = await once(then, 100)
-    begin = next(seq for seq, each in enumerate(calls) if each.window is not None and each.window < seq and seq > 8)
-    assert (await again(needed(now), calls, begin))[-12:] == found[-12:]
+    before = await once(then, 100)
+    begin = next(seq for seq, each in enumerate(before) if each.window is not None and each.window < seq and seq > 8)
+    assert found(await again(needed(now), before, begin))[-12:] == found(before)[-12:]
 
 
 async def test_a_window_that_was_divided_otherwise_is_planned_anew() -> None:
-    _, calls = await once(Finder(), 100)
-    begins = next(seq for seq, each in enumerate(calls) if each.window == seq)
+    before = await once(Finder(), 100)
+    begins = next(seq for seq, each in enumerate(before) if each.window == seq)
     behind, finder = Behind(clip(COMES_AND_GOES)), Finder()
     operator = needed(finder)
     for frame, given in behind.calls():
-        past = past_of(calls, frame.seq)
+        past = past_of(before, frame.seq)
         if frame.seq == begins:  # somebody has cut it
             past = past._replace(window=past.window[:-1])
-        given.plan = replace(given.plan, past=past)
-        await operator.process(frame, (), given)
+        await operator.process(frame, (), replace(given, plan=replace(given.plan, past=past)))
     assert finder.asked

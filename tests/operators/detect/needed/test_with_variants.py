@@ -59,10 +59,9 @@ async def test_a_look_that_costs_more_than_the_model_that_runs_is_not_made() -> 
     engine = FakeEngine()
     engine.costs_s.update({"finder": 10.0, "another": 1e-9})
     operator = DetectWhenNeeded("find", Finder(), "finder", Terms(0.95, 0.3, engine), Finder())
-    declined = {}
+    declined = dict[str, list[str]]()
     for model in ("finder", "another"):
         for number in range(50):
-            given = call(model)
-            await operator.process(make_frame(number, number / FPS, picture(100), model), (), given)
-        declined[model] = list(given.declined)
+            frame = make_frame(number, number / FPS, picture(100), model)
+            declined[model] = list((await operator.process(frame, (), call(model))).declined)
     assert declined == {"finder": [], "another": ["propagated"]}

@@ -13,7 +13,7 @@ from learning.purse import SHARE, Purse, unlimited
 from operators.audits.roles import Roles
 from operators.audits.snapshot import Snapshot
 from operators.audits.unit_costs import HANDLING_S, UnitCosts
-from operators.base import Call
+from operators.base import Call, NodeAnswer
 from operators.detect.variants.audits import Terms
 from operators.detect.variants.operator import DetectVariants
 from operators.frames.frame import Frame, Region
@@ -62,11 +62,18 @@ class Scene:
         audits = {f"variant {model}": AuditState(phase=phase, rest=1000) for model, phase in phases.items()}  # type: ignore[arg-type]
         if audits:
             self.node.restore("cam", Snapshot(audits=audits).to_json())
-        self.call = call()
+        self.answer = NodeAnswer()
 
-    async def frame(self, seq: int, ladder: Sequence[Rung] = ROOMY, plan: Decision | None = None) -> list[Region]:
-        self.call = Call(plan or Decision("big", ladder=ladder, budget_ms=40.0), Urgency(7.0))
-        return await self.node.process(make_frame(seq, seq / 10), (), self.call)
+    @property
+    def plan(self) -> Decision:
+        """The plan of the latest frame, as it was carried out."""
+        assert self.answer.plan is not None
+        return self.answer.plan
+
+    async def frame(self, seq: int, ladder: Sequence[Rung] = ROOMY, plan: Decision | None = None) -> Sequence[Region]:
+        call = Call(plan or Decision("big", ladder=ladder, budget_ms=40.0), Urgency(7.0))
+        self.answer = await self.node.process(make_frame(seq, seq / 10), (), call)
+        return self.answer.regions
 
     async def play(self, frames: int, ladder: Sequence[Rung] = ROOMY, begin: int = 0) -> None:
         for seq in range(begin, begin + frames):
@@ -85,13 +92,13 @@ class Scene:
 async def test_the_first_that_has_the_time_runs_where_all_have_proven_themselves() -> None:
     scene = Scene(middle="probation", small="probation")
     await scene.frame(0)
-    assert (scene.ran(), scene.call.model) == ({"big"}, "big")
+    assert (scene.ran(), scene.plan.variant) == ({"big"}, "big")
     await scene.frame(1, TIGHT)
-    assert scene.call.model == "middle"
+    assert scene.plan.variant == "middle"
     assert scene.finder.asked[-1] == ("middle", "frame")
-    assert scene.call.plan.why == "takes 0 of 40 ms; big 0"
+    assert scene.plan.why == "takes 0 of 40 ms; big 0"
     await scene.frame(2, tuple(Rung(name, 0, 0.01 / place) for place, name in enumerate(NAMES, 1)))
-    assert (scene.call.model, scene.call.plan.cause) == ("small", "cheapest")
+    assert (scene.plan.variant, scene.plan.cause) == ("small", "cheapest")
 
 
 async def test_models_prove_themselves_unseen_and_then_answer() -> None:
@@ -110,11 +117,11 @@ async def test_a_model_that_disagrees_leaves_the_table_of_its_stream(caplog: pyt
     with caplog.at_level(logging.INFO):
         await scene.play(120, TIGHT)
     assert scene.phases() == {"middle": "off", "small": "trusted"}
-    assert scene.call.model == "small"
-    assert scene.call.declined == {"variant": "middle: its audit has switched it off"}
+    assert scene.plan.variant == "small"
+    assert scene.answer.declined == {"variant": "middle: its audit has switched it off"}
     assert "stream cam, node find: the oracle answers: variant middle agrees too seldom" in caplog.text
     other = await scene.node.process(make_frame(0, stream="cam-2"), (), call("middle"))
-    assert len(other) == 10  # another stream has audits of its own; there the oracle answers still
+    assert len(other.regions) == 10  # another stream has audits of its own; there the oracle answers still
 
 
 async def test_the_audit_measures_the_share_of_objects_on_which_both_agree() -> None:
@@ -147,7 +154,7 @@ async def test_nothing_is_looked_at_twice_that_the_purse_does_not_pay() -> None:
     await scene.play(20, TIGHT)
     assert {why for _, why in scene.finder.asked} == {"frame"}
     assert scene.ran() == {"big"}  # who cannot be audited does not answer either
-    assert "middle: its audits cannot be paid yet" in scene.call.declined["variant"]
+    assert "middle: its audits cannot be paid yet" in scene.answer.declined["variant"]
     used_s = 1000.0
     await scene.play(20, TIGHT, begin=20)
     assert purse.spent["audits"] == pytest.approx(20 * (0.1 + HANDLING_S))
@@ -186,10 +193,10 @@ async def test_a_model_that_vanishes_gives_way_to_the_oracle(error: Exception, c
     scene = Scene(middle="probation", small="probation")
     scene.finder.errors["middle"] = error
     assert len(await scene.frame(0, TIGHT)) == 10
-    assert (scene.call.model, scene.call.declined) == ("big", {"variant": "middle: it is not there"})
+    assert (scene.plan.variant, scene.answer.declined) == ("big", {"variant": "middle: it is not there"})
     scene.finder.errors.clear()
     await scene.frame(1, TIGHT)
-    assert scene.call.model == ("middle" if comes_back else "small")
+    assert scene.plan.variant == ("middle" if comes_back else "small")
 
 
 async def test_an_oracle_that_fails_fails_the_frame() -> None:
@@ -202,12 +209,12 @@ async def test_an_oracle_that_fails_fails_the_frame() -> None:
 async def test_a_plan_without_a_ladder_or_without_shortcuts_is_obeyed() -> None:
     scene = Scene(small="probation")
     await scene.frame(0, plan=Decision("small", why="first listed"))
-    assert scene.call.model == "small"
+    assert scene.plan.variant == "small"
     await scene.frame(1, plan=Decision("middle", why="first listed"))
-    assert scene.call.model == "big"
-    assert scene.call.declined == {"variant": "middle: it has yet to prove itself on this stream"}
+    assert scene.plan.variant == "big"
+    assert scene.answer.declined == {"variant": "middle: it has yet to prove itself on this stream"}
     await scene.frame(2, plan=Decision("small", shortcuts=frozenset(), ladder=TIGHT))
-    assert (scene.call.model, scene.call.declined) == ("big", {})
+    assert (scene.plan.variant, scene.answer.declined) == ("big", {})
 
 
 async def test_audits_of_dropped_frames_and_of_streams_that_went_are_given_up() -> None:

@@ -158,9 +158,8 @@ async def test_where_the_oracle_does_not_run_with_its_caches_it_answers_without_
     world = await ready(World(tmp_path, built()))
     broken(world)
     frame, regions = scene(BLUE, RED)
-    asked = call("oracle")
-    assert (await world.caches.answer(frame, regions, asked)).rest == regions
-    assert asked.declined == {"cached": "the oracle does not run with its caches"}
+    turn = await world.caches.answer(frame, regions, call("oracle"))
+    assert (turn.rest, turn.declined) == (regions, "the oracle does not run with its caches")
     assert caplog.text.count("a kernel is missing") == 1
     assert world.caches.edition("cam") is None
     assert (await world.caches.answer(frame, regions, call("oracle"))).rest == regions

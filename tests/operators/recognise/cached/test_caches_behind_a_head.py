@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,9 +64,7 @@ class Begins(Shortcut):
 def begun(world: World, *colours: tuple[int, int, int]) -> tuple[Frame, list[Region], Call]:
     """A frame whose regions all have passed the first half."""
     frame, regions = scene(*colours)
-    asked = call("oracle")
-    asked.halfway = Begins(world).begun(frame, regions)
-    return frame, regions, asked
+    return frame, regions, replace(call("oracle"), halfway=Begins(world).begun(frame, regions))
 
 
 def asked(world: World) -> list[tuple[str, int]]:

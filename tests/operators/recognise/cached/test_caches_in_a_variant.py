@@ -334,8 +334,7 @@ async def test_where_the_opened_variant_fails_the_variant_answers_by_itself(tmp_
 
     node.engine.infer = refused
     frame, regions = scene(BLUE)
-    asked = call(INT8)
-    await node.chain.process(frame, regions, asked)
+    answer = await node.chain.process(frame, regions, call(INT8))
     assert word(regions[0]) == ("blue", "variant")
-    assert asked.declined == {"cached": f"{INT8} does not run with its caches"}
+    assert answer.declined == {"cached": f"{INT8} does not run with its caches"}
     await node.chain.close(10)

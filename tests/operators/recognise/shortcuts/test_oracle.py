@@ -30,11 +30,11 @@ def oracle() -> tuple[Oracle, FakeEngine]:
 )
 async def test_it_answers_for_all_that_is_left(planned: str | None, asked: str, declined: dict[str, str]) -> None:
     last, engine = oracle()
-    regions, wanted = [make_region(id=0), make_region(0.5, id=1)], call(planned)
-    await last.answer(make_frame(), regions, wanted)
+    regions = [make_region(id=0), make_region(0.5, id=1)]
+    found = await last.answer(make_frame(), regions, call(planned))
     assert [[each.label for each in region.attributes] for region in regions] == [["red"], ["red"]]
     assert [model for model, _, _ in engine.asked] == [asked]
-    assert wanted.declined == declined
+    assert found == declined
 
 
 async def test_with_nothing_left_nothing_is_asked() -> None:

@@ -1,0 +1,132 @@
+"""The walk of a frame through the nodes of its query: each is planned for, asked, and what it answers is taken in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from operators.base import Ahead, Call, NodeAnswer, Operator, ask
+from operators.frames.frame import Frame, Region
+from operators.observer import Observer
+from operators.wire.schema import NodeDecision
+from pipelines.execute.fresh_starts import FreshStarts
+from pipelines.execute.lane import Dropped
+from pipelines.execute.overload import LATE
+from pipelines.execute.plan_echo import decision
+from pipelines.execute.stopwatch import Stopwatch
+from pipelines.planning.least_times import Downstream
+from pipelines.planning.planner import Planner, Start, Step
+from pipelines.query.dag import Dag, DagNode
+from serving.common.clock import Clock
+from serving.errors import TooLate
+from serving.scheduling.urgency import Urgency
+
+log = logging.getLogger(__name__)
+
+
+class Walked(NamedTuple):
+    """What the nodes have made of a frame."""
+
+    regions: Sequence[Region]
+    """All that were found, in the order of the nodes; none where one has failed."""
+    nodes: Mapping[str, NodeDecision]
+    """What each node with a model had to do."""
+    failure: str | None = None
+    """Which node has failed, and how."""
+
+
+class _Progress:
+    """How far a frame has come."""
+
+    def __init__(self, frame: Frame, start: Start, ahead: Ahead | None, watch: Stopwatch) -> None:
+        self.frame, self.start, self.ahead, self.watch = frame, start, ahead, watch
+        self.found: list[Region] = []
+        self.seen: dict[str, Sequence[Region]] = {}
+        """What each node puts out."""
+        self.nodes: dict[str, NodeDecision] = {}
+
+    def echo(self, node: DagNode, call: Call, answer: NodeAnswer, expected_s: Mapping[str, float]) -> None:
+        """Note for the result what a node had to do, and did."""
+        if (said := decision(answer.plan or call.plan, answer, expected_s)) is not None:
+            self.nodes[node.name] = said
+
+
+class Walk:
+    """Leads the frames of all streams; one of each stream at a time."""
+
+    def __init__(
+        self, dag: Dag, operators: Mapping[str, Operator], planner: Planner, observer: Observer, clock: Clock
+    ) -> None:
+        self._dag, self._operators, self._planner = dag, operators, planner
+        self._observer, self._clock = observer, clock
+        self._downstream = Downstream([node.name for node in dag.nodes])
+        self._fresh_starts = FreshStarts()
+        self._here: dict[str, str] = {}
+        """The streams that are here, and the failure of each that was logged last."""
+
+    async def through(self, frame: Frame, start: Start, ahead: Ahead | None, watch: Stopwatch) -> Walked:
+        """Run every node; raises ``Dropped`` where one finds the frame too late."""
+        self._here.setdefault(frame.stream, "")
+        self._planner.begins(start)
+        progress = _Progress(frame, start, ahead, watch)
+        for node in self._dag.nodes:
+            try:
+                await self._run(node, progress)
+            except TooLate as late:
+                raise Dropped(LATE) from late
+            except Exception as error:
+                failure = f"{node.name}: {type(error).__name__}: {error}"
+                self._failed(frame.stream, node.name, failure, error)
+                return Walked((), progress.nodes, failure)
+        self._downstream.observe(watch.stages_ms)
+        return Walked(progress.found, progress.nodes)
+
+    def forget(self, stream: str) -> None:
+        """Drop what is known of a stream, and what the operators know of it."""
+        self._here.pop(stream, None)
+        self._fresh_starts.forget(stream)
+        self._planner.forget(stream)
+        for operator in self._operators.values():
+            operator.forget(stream)
+
+    async def _run(self, node: DagNode, progress: _Progress) -> None:
+        regions, call = node.select(progress.seen), self._call(node, progress)
+        try:
+            with progress.watch.stage(node.name):
+                answer = await ask(self._operators[node.name], progress.frame, regions, call)
+        except Exception:
+            progress.echo(node, call, NodeAnswer(), {})
+            raise
+        self._take(node, progress, regions, call, answer)
+
+    def _call(self, node: DagNode, progress: _Progress) -> Call:
+        start, after_s = progress.start, self._downstream.after(node.name)
+        idle, now_s = self._dag.idle_after(node, progress.seen), self._clock.monotonic_s()
+        step = Step(start.stream, node.name, node.models, now_s, start.deadline_s, after_s, idle)
+        urgency = Urgency(start.deadline_s, start.droppable, after_s)
+        return Call(self._planner.plan(step), urgency, progress.ahead)
+
+    def _take(
+        self, node: DagNode, progress: _Progress, regions: Sequence[Region], call: Call, answer: NodeAnswer
+    ) -> None:
+        """Take in what a node has answered: regions get their ids, the planner and observers hear of it."""
+        stream, took_ms = progress.frame.stream, progress.watch.stages_ms[node.name]
+        self._fresh_starts.went_well(stream, node.name)
+        for region in answer.regions:
+            region.id = len(progress.found)
+            progress.found.append(region)
+        seen = progress.seen[node.name] = answer.regions if node.makes_regions else regions
+        expected_s = self._planner.ended(stream, node.name, took_ms / 1000, answer.plan or call.plan)
+        progress.echo(node, call, answer, expected_s)
+        self._observer.node_ran(stream, node.name, took_ms, len(seen))
+
+    def _failed(self, stream: str, node: str, failure: str, error: Exception) -> None:
+        """Log a failure once, since the result of every failed frame says it; drop what may have caused several."""
+        if stream not in self._here:
+            return  # it was forgotten while the frame was at the node, which failed for want of it
+        if self._here[stream] != failure:
+            self._here[stream] = failure
+            log.warning("stream %s: node %s", stream, failure)
+        if self._fresh_starts.failed(stream, node, error):
+            self._operators[node].forget(stream)
