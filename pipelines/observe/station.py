@@ -32,8 +32,7 @@ class Station:
     @property
     def observers(self) -> list[Observer]:
         """Who must hear what happens in the process."""
-        kept = [self.page.board, self.page.states] if self.page else []
-        return [self._scrape.recorder, self.condition, *kept]
+        return [self._scrape.recorder, self.condition, *([self.page.board] if self.page else [])]
 
     def knows(self, find_plans: FindPlans) -> None:
         """How streams stand with their shortcuts can be found out from now on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
@@ -18,7 +19,7 @@ MOST_STREAMS = 256
 
 
 class Board(Observer):
-    """Keeps the streams that were heard of last. Only for the event loop: see ``page.States``."""
+    """Keeps the streams that were heard of last; hooks are called here, messages of topics come as what they hold."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic, most_streams: int = MOST_STREAMS) -> None:
         self._now, self._most = now, most_streams
@@ -26,6 +27,8 @@ class Board(Observer):
         """Streams whose frames wait for the analysis, so that none is late."""
         self.layout = NOTHING
         """Zones and lines of the query, where it is known."""
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """Where the board lives, once there is a page; states come from threads."""
         self._figures: OrderedDict[str, StreamFigures] = OrderedDict()
         self._states: dict[str, StreamStatus] = {}
         self._plans: dict[str, StreamPlan] = {}
@@ -35,26 +38,21 @@ class Board(Observer):
         """How many are shown."""
         return len(self._figures)
 
-    def frame_analysed(self, result: Result) -> None:
-        """See ``Observer``."""
-        self.came(result)
+    def came(self, result: Result) -> None:
+        """Take a result of any outcome."""
+        self._of(result.stream).add(result, self._now())
 
-    def frame_dropped(self, result: Result) -> None:
-        """See ``Observer``."""
-        self.came(result)
+    frame_analysed = frame_dropped = frame_failed = came
 
-    def frame_failed(self, result: Result) -> None:
-        """See ``Observer``."""
-        self.came(result)
+    def stream_state_changed(self, status: StreamStatus) -> None:
+        """See ``Observer``; called by capture threads."""
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self.in_state, status)
 
     def event_found(self, event: Event | Counts) -> None:
         """See ``Observer``."""
         if isinstance(event, Event) and event.stream in self._figures:
             self._figures[event.stream].sightings.passed(event)
-
-    def came(self, result: Result) -> None:
-        """Take a result of any outcome."""
-        self._of(result.stream).add(result, self._now())
 
     def in_state(self, status: StreamStatus) -> None:
         """A stream's state has changed."""

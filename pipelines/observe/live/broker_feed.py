@@ -20,11 +20,10 @@ from operators.frames.codec import FrameError, decode_frame, read_header
 from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
-from operators.wire.schema import Event, FrameHeader, Result, StreamPlan, StreamStatus, from_json
+from operators.wire.schema import FrameHeader, Result, StreamPlan, StreamStatus, from_json
 from pipelines.observe.forward.notices import read_event
 from pipelines.observe.live.page import Page
 from pipelines.observe.live.pairs import Pair, Pairs
-from serving.common.tensors import Image
 from serving.errors import Malformed
 
 log = logging.getLogger(__name__)
@@ -35,7 +34,8 @@ POLL_MS = 200
 AT_ONCE = 200
 """Messages that are decoded before the page takes them."""
 
-News = Result | StreamStatus | StreamPlan | Event | tuple[FrameHeader, bytes]
+Show = Callable[[], None]
+"""Shows what a message holds; called on the page's loop."""
 
 
 @dataclass(frozen=True)
@@ -131,58 +131,48 @@ class BrokerFeed:
             self._client.pause(*places)
             self._pairs.clear()
 
-    def _decoded(self, batches: Mapping[TopicPartition, Sequence[Any]]) -> Iterator[News]:
+    def _decoded(self, batches: Mapping[TopicPartition, Sequence[Any]]) -> Iterator[Show]:
         for record in (record for records in batches.values() for record in records):
             if unreadable(record.headers) is not None:
                 continue  # it was logged
             try:
-                if (news := self._read(record)) is not None:
-                    yield news
+                if (show := self._read(record)) is not None:
+                    yield show
             except (Malformed, FrameError) as error:
                 place = f"partition {record.partition} offset {record.offset}"
                 self._mishaps.note(f"topic {record.topic} has a message that cannot be shown", f"{place}: {error}")
 
-    def _read(self, record: Any) -> News | None:
-        topics, value = self._topics, record.value or b""
+    def _read(self, record: Any) -> Show | None:
+        topics, board, value = self._topics, self._page.board, record.value or b""
         if record.topic == topics.frames:
             header = read_header(record.headers)
-            return (header, value) if header.encoding == "jpeg" else None
+            return partial(self._show_frame, header, value) if header.encoding == "jpeg" else None
         if not value:
             return None  # a stream that was deleted from a compacted topic
         if record.topic == topics.results:
-            return from_json(value, Result)
+            return partial(self._show_result, from_json(value, Result))
         if record.topic == topics.events:
-            event = read_event(value)
-            return event if isinstance(event, Event) else None
-        return from_json(value, StreamStatus) if record.topic == topics.streams else from_json(value, StreamPlan)
+            return partial(board.event_found, read_event(value))
+        if record.topic == topics.streams:
+            return partial(board.in_state, from_json(value, StreamStatus))
+        return partial(board.planned, [from_json(value, StreamPlan)])
 
-    async def _deliver(self, news: Sequence[News]) -> None:
-        for each in news:
+    async def _deliver(self, news: Sequence[Show]) -> None:
+        for show in news:
             try:
-                self._take(each)
+                show()
             except Exception as error:  # the next message may be a good one
                 self._mishaps.note("a message cannot be shown", f"{type(error).__name__}: {error}")
 
-    def _take(self, news: News) -> None:
-        board = self._page.board
-        if isinstance(news, StreamStatus):
-            board.in_state(news)
-        elif isinstance(news, StreamPlan):
-            board.planned([news])
-        elif isinstance(news, Event):
-            board.event_found(news)
-        elif isinstance(news, Result):
-            board.came(news)
-            if self._shown and news.outcome == "analysed":
-                self._show(self._pairs.result(news))
-        else:
-            self._show(self._pairs.frame(*news))
+    def _show_result(self, result: Result) -> None:
+        self._page.board.came(result)
+        if self._shown and result.outcome == "analysed":
+            self._show_pair(self._pairs.result(result))
 
-    def _show(self, pair: Pair | None) -> None:
+    def _show_frame(self, header: FrameHeader, data: bytes) -> None:
+        self._show_pair(self._pairs.frame(header, data))
+
+    def _show_pair(self, pair: Pair | None) -> None:
         if pair is not None:
             result, jpeg = pair
-            self._page.pictures.offer(result, partial(_image, *jpeg))
-
-
-def _image(header: FrameHeader, data: bytes) -> Image:
-    return decode_frame(header, data).image
+            self._page.pictures.offer(result, lambda: decode_frame(*jpeg).image)

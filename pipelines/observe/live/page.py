@@ -7,13 +7,12 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from importlib.resources import files
 
 from aiohttp import web
 
-from operators.observer import Observer
-from operators.wire.schema import StreamPlan, StreamStatus
+from operators.wire.schema import StreamPlan
 from pipelines.observe.live.board import Board
-from pipelines.observe.live.files import file_routes
 from pipelines.observe.live.pictures import Pictures
 from pipelines.observe.live.viewers import MOST_VIEWERS, TooManyViewers, Viewer, Viewers
 from pipelines.observe.live.views import encoded
@@ -25,6 +24,12 @@ SEND_S = 30.0
 """A reader that takes nothing for so long is let go."""
 QUIET_S = 15.0
 """Without news for so long a blank line goes out, by which both sides notice that the other is gone."""
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
 
 FindPlans = Callable[[datetime], Iterable[StreamPlan]]
 
@@ -38,18 +43,17 @@ class Page:
         self.pictures = Pictures(self.viewers, self.board)
         self.find_plans: FindPlans = lambda now: ()
         """How streams stand with their shortcuts; called while somebody looks."""
-        self.states = States(self.board)
         self._title = title
 
     @property
     def routes(self) -> list[web.RouteDef]:
         """The files, ``/live``, and pictures of events."""
-        return [*file_routes(), web.get("/live", self._live), web.get("/thumbnail", self._thumbnail)]
+        return [*_file_routes(), web.get("/live", self._live), web.get("/thumbnail", self._thumbnail)]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Tell those who look what has changed, every second, while the block runs."""
-        self.states.loop = asyncio.get_running_loop()
+        self.board.loop = asyncio.get_running_loop()
         async with meanwhile(self._tell()):
             yield
 
@@ -105,14 +109,22 @@ async def _events(request: web.Request, viewer: Viewer) -> web.StreamResponse:
     return response
 
 
-class States(Observer):
-    """Hands states, which capture threads report, to the loop's board."""
+def _file_routes() -> list[web.RouteDef]:
+    """``/`` and ``/static/…``: a fixed list, read once; no path of a request ever reaches the disk."""
+    folder = files("pipelines.observe.live") / "static"
+    known = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.split(".")[-1] in TYPES}
 
-    def __init__(self, board: Board) -> None:
-        self._board = board
-        self.loop: asyncio.AbstractEventLoop | None = None
+    async def index(request: web.Request) -> web.Response:
+        return _answer("index.html", known["index.html"])
 
-    def stream_state_changed(self, status: StreamStatus) -> None:
-        """See ``Observer``."""
-        if self.loop is not None:
-            self.loop.call_soon_threadsafe(self._board.in_state, status)
+    async def static(request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if name not in known:
+            raise web.HTTPNotFound
+        return _answer(name, known[name])
+
+    return [web.get("/", index), web.get("/static/{name}", static)]
+
+
+def _answer(name: str, content: bytes) -> web.Response:
+    return web.Response(body=content, headers={"Content-Type": TYPES[name.rpartition(".")[2]]})

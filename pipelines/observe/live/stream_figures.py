@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from operators.wire.schema import Result
 from pipelines.observe.live.sightings import Sightings
-from pipelines.observe.live.who import who
+from pipelines.observe.live.words import who
 from pipelines.observe.metrics.causes import cause_word
 
 SLOT_S = 5.0

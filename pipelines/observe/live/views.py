@@ -9,17 +9,19 @@ from typing import Any
 
 import msgspec
 
-from operators.wire.schema import NodePlan, Object, Result, StreamPlan, StreamStatus
+from operators.wire.schema import NodePlan, Object, Result, StreamPlan, StreamStatus, VariantSwitch
 from operators.zones.layout import Layout
 from pipelines.observe.live.sightings import Sighting, called
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
-from pipelines.observe.live.variants import MOST_SWITCHES, switch, variants
-from pipelines.observe.live.who import WHO, who
-from pipelines.observe.live.words import CAUSES, explained, standing
+from pipelines.observe.live.words import CAUSES, WHO, explained, standing, who
 from serving.common.printable import shortened
 
 MOST_NODES = 20
 MOST_LABELS = 5
+MOST_CHOOSING = 8
+MOST_MODELS = 6
+"""So many models of a node are drawn, those that ran for most frames; others are left out."""
+MOST_SWITCHES = 5
 
 
 def tile(stream: str, figures: StreamFigures, status: StreamStatus | None, now_s: float) -> dict[str, Any]:
@@ -56,8 +58,8 @@ def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float, hurrie
             for slot in slots
         ],
         "models": [[shortened("@".join(filter(None, name)), 120), count] for name, count in models.most_common(6)],
-        "variants": variants(slots, number),
-        "switches": [switch(each) for each in plan.switches[-MOST_SWITCHES:]] if plan else [],
+        "variants": _variants(slots, number),
+        "switches": [_switch(each) for each in plan.switches[-MOST_SWITCHES:]] if plan else [],
         "nodes": [_node(node) for node in plan.nodes[:MOST_NODES]] if plan else [],
         "events": [_event(event) for event in figures.sightings.latest],
         "explained": explained(figures.latest, hurried) if figures.latest else [],
@@ -106,6 +108,35 @@ def _node(node: NodePlan) -> dict[str, Any]:
         "audits": agreement.audits,
         "saved_s": account.saved if account else None,
         "reason": special.reason if special else node.reason,
+    }
+
+
+def _variants(slots: Sequence[Slot], number: int) -> list[dict[str, Any]]:
+    """For each node its models, and for how many frames each ran in each slot; ``number``: of the present slot."""
+    total = Counter[tuple[str, str]]()
+    for slot in slots:
+        total.update(slot.variants)
+    nodes = sorted({node for node, _ in total})[:MOST_CHOOSING]
+    return [_ran(node, slots, number, [of for of, _ in total.most_common() if of[0] == node]) for node in nodes]
+
+
+def _ran(node: str, slots: Sequence[Slot], number: int, chosen: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    drawn = chosen[:MOST_MODELS]
+    ran = [(number - slot.number, [slot.variants[each] for each in drawn]) for slot in slots]
+    return {
+        "node": shortened(node, 60),
+        "models": [shortened(model, 120) for _, model in drawn],
+        "slots": [{"ago": ago, "frames": frames} for ago, frames in ran if any(frames)],
+    }
+
+
+def _switch(of: VariantSwitch) -> dict[str, Any]:
+    """One switch of a stream's plan."""
+    return {
+        "node": shortened(of.node, 60),
+        "variant": shortened(of.variant, 120),
+        "at": of.at.timestamp(),
+        "why": shortened(of.why, 200),
     }
 
 

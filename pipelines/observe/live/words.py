@@ -1,17 +1,27 @@
-"""What the page says in words: how a stream stands, a dropped frame's cause, and one frame explained. Pure."""
+"""What the page says in words: who answered, how a stream stands, a lost frame's cause, one frame explained. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from operators.wire.bounds import TEXT_CHARS
-from operators.wire.schema import Result, StreamStatus
-from pipelines.observe.live.who import Who, who
+from operators.wire.schema import Object, Provenance, Result, StreamStatus
 from serving.common.printable import shortened
 
+Who = Literal["oracle", "variant", "specialised", "cached", "track", "detector", "propagated"]
+WHO: tuple[Who, ...] = get_args(Who)
+"""Who answered for an object, by which the page colours it, in the order of its legend."""
+_OF: dict[Provenance, Who] = {
+    "oracle": "oracle",
+    "variant": "variant",
+    "specialised": "specialised",
+    "cached": "cached",
+    "track": "track",
+    "reused": "track",
+}
 LONGEST = 300
 """Characters of a sentence that quotes a message."""
 SILENT_S = 10.0
@@ -44,6 +54,14 @@ ANSWERED: Mapping[Who, str] = {
     "detector": "the detector",
     "propagated": "motion, which moved the boxes on without the detector",
 }
+
+
+def who(found: Object) -> Who:
+    """Who looked at the object in this frame for its last answer; without answers, where its box comes from."""
+    if not found.attributes:
+        return found.detection.provenance
+    said = found.attributes[-1]
+    return _OF[said.looked if said.provenance == "track" and said.looked is not None else said.provenance]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,8 @@ from pipelines.observe.live import board as boards
 from pipelines.observe.live.board import Board
 from pipelines.observe.live.sightings import MOST_EVENTS, MOST_TRACKS, Sightings
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SAMPLES, SLOTS, StreamFigures
-from pipelines.observe.live.variants import MOST_MODELS
-from pipelines.observe.live.views import detail, picture, tile
-from pipelines.observe.live.who import WHO, who
-from pipelines.observe.live.words import CAUSES, STATES, explained, standing
+from pipelines.observe.live.views import MOST_MODELS, detail, picture, tile
+from pipelines.observe.live.words import CAUSES, STATES, WHO, explained, standing, who
 from pipelines.observe.metrics.causes import CAUSES as CODES
 from pipelines.observe.metrics.causes import NODE_FAILED
 from tests.operators.publish.messages import AT, MODEL, result, thing

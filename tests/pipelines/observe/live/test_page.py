@@ -19,8 +19,7 @@ from operators.zones.layout import Layout, Line, Zone
 from pipelines.observe.live import page as pages
 from pipelines.observe.live.page import Page
 from pipelines.observe.live.viewers import Viewer
-from pipelines.observe.live.who import WHO
-from pipelines.observe.live.words import Look
+from pipelines.observe.live.words import WHO, Look
 from pipelines.observe.web.listen import Listen
 from pipelines.observe.web.server import serving
 from tests.operators.publish.messages import AT, result, thing
@@ -164,9 +163,9 @@ async def test_too_many_viewers_are_refused_in_one_line(monkeypatch: pytest.Monk
 async def test_states_come_from_threads() -> None:
     page = Page("street")
     status = StreamStatus(stream="gate", run="r", state="stalled", uri="", at=AT)
-    page.states.stream_state_changed(status)  # nobody can look yet
+    page.board.stream_state_changed(status)  # nobody can look yet
     async with page.running():
-        await asyncio.to_thread(page.states.stream_state_changed, status)
+        await asyncio.to_thread(page.board.stream_state_changed, status)
         await asyncio.sleep(0)
         assert [tile["word"] for tile in page.board.wall()["tiles"]] == ["not come yet"]
 
