@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -29,13 +30,13 @@ def command(ctx: click.Context, broker: str | None, models: tuple[Path, ...], as
     settings: BrokerSettings | None = broker_settings(broker) if broker or is_broker_set() else None
     known = catalogue(models)
     # The libraries that are looked at.
-    from pipelines.kafka.probe import knock
+    from pipelines.kafka.async_clients import knock
     from pipelines.measure.findings import findings
     from pipelines.measure.machine import this_machine
 
     url = refusal = None
     if settings is not None:
-        refused, url = knock(settings), settings.url
+        refused, url = asyncio.run(knock(settings)), settings.url
         refusal = refused.text if refused is not None else None
     found = findings(this_machine(known, url, refusal))
     if as_json:

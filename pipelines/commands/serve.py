@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from contextlib import closing
 from functools import partial
@@ -84,7 +85,7 @@ def _serve(
 
 
 def _why_away(settings: BrokerSettings) -> str | None:
-    from pipelines.kafka.probe import knock
+    from pipelines.kafka.async_clients import knock
 
-    found = knock(settings, KNOCK_S)
+    found = asyncio.run(knock(settings, KNOCK_S))
     return None if found is None else f"no broker answers at {settings.url} ({found.text})"

@@ -1,6 +1,6 @@
 """The broker: its addresses and clients, the topics of an installation, rights, and reading topics outside a group.
 Decisions (``topics``, ``verdict``, ``letters``) are pure; the other files talk to Kafka.
 
-Read in this order: ``options``, ``topics``, ``topic_admin``, ``verdict``, ``probe``, ``rights``, ``sync_clients``,
+Read in this order: ``options``, ``topics``, ``topic_admin``, ``verdict``, ``rights``, ``sync_clients``,
 ``async_clients``, ``first_start``, ``topic_reader``, ``recorded``, ``letters``, ``letter_topic``.
 """

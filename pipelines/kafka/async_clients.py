@@ -1,51 +1,91 @@
-"""The broker as the event loop's clients see it: addresses, their options, and waiting until it is there."""
+"""The broker as the event loop's clients see it: whether it lets us in, and waiting until it has all that is needed."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.conn import create_conn
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
+from aiokafka.protocol.fetch import FetchRequest
+from aiokafka.protocol.metadata import MetadataRequest
+from aiokafka.protocol.produce import ProduceRequest
 
 from pipelines.kafka.options import client_options
-from pipelines.kafka.rights import Needs
-from pipelines.kafka.verdict import Verdict
+from pipelines.kafka.rights import HIDDEN_TOPIC, Needs, lacking_rights, refused
+from pipelines.kafka.verdict import Verdict, verdict
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import Backoff, Persistence
 from serving.common.retrying import retrying
 from serving.errors import BadInput, Unavailable
 
-if TYPE_CHECKING:
-    from kafka.admin import KafkaAdminClient
-
 log = logging.getLogger(__name__)
 
 BACKOFF = Backoff(first_s=1.0, max_s=5.0)
+ATTEMPT_S = 3.0
 CONNECT_TIMEOUT_S = 10.0
 
 
 async def wait_for_broker(
-    settings: BrokerSettings, wanted: Needs, give_up_s: float, then: Callable[[KafkaAdminClient], None] | None = None
+    settings: BrokerSettings, wanted: Needs, give_up_s: float, then: Callable[[], Awaitable[None]] | None = None
 ) -> None:
     """Return once the broker answers and has the topics, telling the user every few seconds that it does not.
 
-    ``then`` is done with a client of it, in a thread; where that raises ``KafkaError`` all is tried again. Raises
-    ``Unavailable`` after ``give_up_s``, and ``BadInput`` at once where the broker refuses us.
+    ``then`` is done afterwards; where that raises ``KafkaError`` all is tried again. Raises ``Unavailable`` after
+    ``give_up_s``, and ``BadInput`` at once where the broker refuses us.
     """
 
     async def once() -> None:
-        if (reason := await asyncio.to_thread(_missing, settings, wanted, then)) is not None:
-            raise Unavailable(reason)
+        try:
+            if absent := await _absent(settings, wanted):
+                reason = f"{settings.url} has no topic {', '.join(absent)}: make them with `sluice topics create`"
+                raise Unavailable(reason)
+            if then is not None:
+                await then()
+        except (KafkaError, OSError) as error:
+            found = await knock(settings) or Verdict(type(error).__name__, final=False)
+            if found.final:
+                raise BadInput(found.text) from None
+            raise Unavailable(f"no broker answers at {settings.url} ({found.text})") from None
 
     def log_retry(error: Unavailable, remaining_s: float) -> None:
         log.warning("%s; trying again for %.0f s", error, remaining_s)
 
+    quiet()
     try:
         await retrying(once, Unavailable, Persistence(BACKOFF, within_s=give_up_s), log_retry)
     except Unavailable as error:
         raise Unavailable(f"{error}: gave up after {give_up_s:.0f} s") from None
+
+
+async def knock(settings: BrokerSettings, timeout_s: float = ATTEMPT_S) -> Verdict | None:
+    """Why no server lets us in; None where one does. A refusal outweighs the absence of other servers.
+
+    Clients try one server after the other and hide what each says behind a time-out. Takes ``timeout_s`` per server at
+    the worst.
+    """
+    quiet()
+    options = client_options(settings)
+    del options["bootstrap_servers"]
+    found = []
+    for server in settings.servers:
+        host, _, port = server.rpartition(":")
+        try:
+            async with asyncio.timeout(timeout_s):
+                connection = await create_conn(host.strip("[]"), int(port), client_id="sluice", **options)
+                try:
+                    await connection.send(MetadataRequest([]))  # which a server that wants a user does not answer
+                finally:
+                    connection.close()
+        except Exception as error:
+            found.append(verdict(settings, server, error))
+        else:
+            return None
+    return next((each for each in found if each.final), found[0])
 
 
 def quiet() -> None:
@@ -65,26 +105,49 @@ async def topics_at(settings: BrokerSettings) -> set[str]:
         await client.close()
 
 
-def _missing(settings: BrokerSettings, wanted: Needs, then: Callable[[KafkaAdminClient], None] | None) -> str | None:
-    """What keeps us from the broker for now, None if nothing does; raises ``BadInput`` where waiting cannot help."""
-    from kafka.admin import KafkaAdminClient  # a second client: runs without a broker need none
-    from kafka.errors import KafkaError
-
-    from pipelines.kafka.sync_clients import ATTEMPT_S, attempt, demand
-
-    client = attempt(KafkaAdminClient, settings, ATTEMPT_S)
-    if isinstance(client, Verdict):
-        if client.final:
-            raise BadInput(client.text)
-        return f"no broker answers at {settings.url} ({client.text})"
+async def _absent(settings: BrokerSettings, wanted: Needs) -> list[str]:
+    """The topics that are missing; raises ``BadInput`` where a right is, ``KafkaError`` where the broker is away."""
+    client = AIOKafkaAdminClient(**client_options(settings), request_timeout_ms=round(ATTEMPT_S * 1000))
     try:
-        absent = sorted(demand(client, settings, wanted))
-        if then is not None and not absent:
-            then(client)
-    except (KafkaError, OSError) as error:
-        return f"no broker answers at {settings.url} ({type(error).__name__})"
+        await client.start()
+        described = [topic async for topic in _described(client, wanted.topics)]
+        lacking = lacking_rights(described, wanted.topics)
+        if wanted.group is not None and not await _may_join(client, wanted.group):
+            lacking.append(f"read group {wanted.group}")
     finally:
-        client.close()
-    if absent:
-        return f"{settings.url} has no topic {', '.join(absent)}: make them with `sluice topics create`"
-    return None
+        await client.close()
+    if lacking:
+        raise refused(settings, lacking)
+    return sorted(topic["name"] for topic in described if topic["error_code"] != 0)
+
+
+async def _described(
+    client: AIOKafkaAdminClient, wanted: Mapping[str, frozenset[str]]
+) -> AsyncIterator[Mapping[str, Any]]:
+    """What kafka-python's ``describe_topics`` says of topics, as far as it is looked at."""
+    answer = await client._send_request(MetadataRequest(list(wanted), allow_auto_topic_creation=False))
+    for topic in answer.to_object()["topics"]:
+        name, code = topic["topic"], topic["error_code"]
+        rights = wanted[name] if code == 0 else ()
+        allowed = [right for right in rights if await _may(client, right, name)]
+        yield {"name": name, "error_code": code, "authorized_operations": ["DESCRIBE", *allowed]}
+
+
+async def _may(client: AIOKafkaAdminClient, right: str, topic: str) -> bool:
+    """Ask for nothing: the broker looks at the right first."""
+    if right == "READ":
+        answer = await client._send_request(FetchRequest(0, 0, 1, 0, [(topic, [(0, 0, 1)])]))
+    else:
+        answer = await client._send_request(ProduceRequest(None, 1, 1000, [(topic, [(0, b"")])]))
+    [(_, [(_, code, *_)])] = answer.topics
+    return bool(code != HIDDEN_TOPIC)
+
+
+async def _may_join(client: AIOKafkaAdminClient, group: str) -> bool:
+    """False where the broker says no; a coordinator that is not there yet says nothing."""
+    with suppress(KafkaError):
+        try:
+            await client.find_coordinator(group)
+        except GroupAuthorizationFailedError:
+            return False
+    return True

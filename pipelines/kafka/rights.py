@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipelines.settings import BrokerSettings
+from serving.errors import BadInput
+
 HIDDEN_TOPIC = 29
 """What the broker says of a topic that the user may not see, whether it exists or not."""
 
@@ -36,3 +39,9 @@ def lacking_rights(described: Iterable[Mapping[str, Any]], wanted: Mapping[str, 
         if lacking:
             found.append(f"{' and '.join(sorted(right.lower() for right in lacking))} topic {topic['name']}")
     return found
+
+
+def refused(settings: BrokerSettings, lacking: Iterable[str]) -> BadInput:
+    """The error that names the rights, in the words of ``lacking_rights``."""
+    user = "this client" if settings.username is None else f"the user {settings.username!r}"
+    return BadInput(f"the broker at {settings.url} does not let {user} {', '.join(lacking)}: grant these rights")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import threading
@@ -14,9 +15,8 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import GroupAuthorizationFailedError, KafkaError
 
 from pipelines.kafka.options import client_options
-from pipelines.kafka.probe import knock
-from pipelines.kafka.rights import Needs, lacking_rights
-from pipelines.kafka.verdict import Verdict
+from pipelines.kafka.rights import Needs, lacking_rights, refused
+from pipelines.kafka.verdict import Verdict, verdict
 from pipelines.process.early_stop import Stopped
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import Backoff, Persistence
@@ -97,12 +97,15 @@ def attempt(
     """Try once, for a few seconds and about as long as ``patience_s``: a client, or why there is none."""
     logging.getLogger("kafka").propagate = log.isEnabledFor(logging.DEBUG)  # what users need to know is said here
     patience_s = min(max(patience_s, LEAST_S), ATTEMPT_S)
-    if (why_not := knock(settings, patience_s)) is not None:
-        return why_not
     try:
         return kind(**client_options(settings), bootstrap_timeout_ms=round(patience_s * 1000), **arguments)
     except (KafkaError, OSError) as error:
-        return Verdict(str(error), final=False)
+        said, words = verdict(settings, settings.url, error), str(error)
+    if said.final:
+        return said
+    from pipelines.kafka.async_clients import knock  # the other client library tells what this one hides
+
+    return asyncio.run(knock(settings, patience_s)) or Verdict(words, final=False)
 
 
 def _span(timeout_s: float) -> str:
@@ -121,8 +124,7 @@ def demand(client: KafkaAdminClient, settings: BrokerSettings, wanted: Needs) ->
     if wanted.group is not None and not _may_join(client, wanted.group):
         lacking.append(f"read group {wanted.group}")
     if lacking:
-        user = "this client" if settings.username is None else f"the user {settings.username!r}"
-        raise BadInput(f"the broker at {settings.url} does not let {user} {', '.join(lacking)}: grant these rights")
+        raise refused(settings, lacking)
     return {topic["name"] for topic in described if topic["error_code"] != 0}
 
 

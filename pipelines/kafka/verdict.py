@@ -1,40 +1,20 @@
-"""Decides what is final and what is worth waiting for: a refusal will come again, an absent server may come back.
+"""Why a server does not let us in, by the error of the client that tried: one line, and whether it is final.
 
-Only what a server shows of itself counts as a refusal. A closed connection alone does not: the proxy of a container
-whose broker still starts closes connections too.
+What a server says is final: it would say it again. A closed connection says nothing: the proxy of a container whose
+broker still starts closes connections too. Pure.
 """
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
 
 from pipelines.settings import BrokerSettings
 
-Fact = Literal[
-    "ready",
-    "absent",  # nothing listens, or it says nothing that can be understood
-    "no_tls",  # we speak TLS, the listener does not
-    "wants_tls",
-    "certificate",  # the server's certificate is not accepted here
-    "tls",  # the two do not agree on anything else of TLS
-    "no_user",  # we give a user, the listener wants none
-    "wants_user",
-    "mechanism",
-    "credentials",
-]
-
 CREDENTIALS = "SLUICE_KAFKA_USERNAME and SLUICE_KAFKA_PASSWORD"
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a server showed of itself when we tried to enter."""
-
-    fact: Fact
-    detail: str = ""
+PROTOCOL = "SLUICE_KAFKA_SECURITY_PROTOCOL"
+CLOSED = {"UNEXPECTED_EOF_WHILE_READING", "APPLICATION_DATA_AFTER_CLOSE_NOTIFY"}
+"""OpenSSL's words for a connection that ends."""
 
 
 @dataclass(frozen=True)
@@ -45,51 +25,49 @@ class Verdict:
     final: bool
 
 
-def verdict(settings: BrokerSettings, seen: Collection[Seen]) -> Verdict | None:
-    """What the answers mean together: None where one server lets us in; a refusal outweighs the absence of others."""
-    if any(each.fact == "ready" for each in seen):
-        return None
-    for each in seen:
-        if each.fact != "absent":
-            return Verdict(_refusal(settings, each), final=True)
-    return Verdict(next((each.detail for each in seen), "no server given"), final=False)
+def verdict(settings: BrokerSettings, server: str, error: Exception) -> Verdict:
+    """What the error of an attempt to enter one server, ``host:port``, means."""
+    refusal = _refusal(settings, error)
+    if refusal is not None:
+        return Verdict(f"the broker at {settings.url} {refusal}", final=True)
+    return Verdict(f"{server}: {_absence(settings, error)}", final=False)
 
 
-def tls_trouble(error: Exception) -> Seen | None:
-    """What a failed TLS handshake says for sure; None where it may just as well be a server that is not up yet."""
+def _refusal(settings: BrokerSettings, error: Exception) -> str | None:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return Seen("certificate", error.verify_message)
-    if isinstance(error, ssl.SSLEOFError) or not isinstance(error, ssl.SSLError):
-        return None
-    reason = error.reason or str(error)
-    if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE"):
-        return Seen("no_tls")
-    if reason in ("UNEXPECTED_EOF_WHILE_READING", "APPLICATION_DATA_AFTER_CLOSE_NOTIFY"):
-        return None
-    return Seen("tls", reason.replace("_", " ").lower())
+        said = error.verify_message.rstrip(".")
+        return f"is not trusted: {said}: {_certificate_remedy(settings, said)}"
+    if isinstance(error, ssl.SSLError) and not _is_closed(error):
+        said = (error.reason or str(error)).replace("_", " ").lower()
+        hint = "check SLUICE_KAFKA_CERTFILE and SLUICE_KAFKA_KEYFILE" if "certificate" in said else _other(settings)
+        return f"and this client do not agree on TLS ({said}): {hint}"
+    match type(error).__name__.removesuffix("Error"):  # kafka-python's and aiokafka's names
+        case "IllegalSaslState":
+            return f"wants no user here: {_other(settings)}"
+        case "UnsupportedSaslMechanism":
+            mechanism = settings.sasl_mechanism
+            return f"does not know the mechanism {mechanism}: set SLUICE_KAFKA_SASL_MECHANISM to one that it knows"
+        case "SaslAuthenticationFailed":
+            return f"refuses the user {settings.username!r} by {settings.sasl_mechanism}: check {CREDENTIALS}"
+    return None
 
 
-def _refusal(settings: BrokerSettings, seen: Seen) -> str:
-    where, sasl = f"the broker at {settings.url}", settings.sasl_mechanism is not None
-    if seen.fact == "certificate":
-        return f"{where} is not trusted: {seen.detail.rstrip('.')}: {_certificate_remedy(settings, seen.detail)}"
-    if seen.fact == "tls":
-        hint = "check SLUICE_KAFKA_CERTFILE and SLUICE_KAFKA_KEYFILE" if "certificate" in seen.detail else "check both"
-        return f"{where} and this client do not agree on TLS ({seen.detail}): {hint}"
-    if seen.fact == "no_tls":
-        return f"{where} does not speak TLS: name its TLS port, or {_protocol(sasl, tls=False)}"
-    if seen.fact == "wants_tls":
-        return f"{where} speaks TLS only: {_protocol(sasl, tls=True)}, or name its port without TLS"
-    if seen.fact == "wants_user":
-        return f"{where} wants a user: {_protocol(True, tls=settings.uses_tls)}, {CREDENTIALS}"
-    if seen.fact == "no_user":
-        return f"{where} wants no user here: {_protocol(False, tls=settings.uses_tls)}, or name its SASL port"
-    if seen.fact == "mechanism":
-        return (
-            f"{where} does not know the mechanism {settings.sasl_mechanism}: "
-            f"set SLUICE_KAFKA_SASL_MECHANISM to one that it knows ({seen.detail})"
-        )
-    return f"{where} refuses the user {settings.username!r} by {settings.sasl_mechanism}: check {CREDENTIALS}"
+def _absence(settings: BrokerSettings, error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "it does not answer in time"
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
+    if isinstance(error, OSError) and not isinstance(error, ConnectionResetError) and not _is_closed(error):
+        return error.strerror or str(error)
+    return f"it closes the connection: it may still be starting; else {_other(settings)}"
+
+
+def _is_closed(error: Exception) -> bool:
+    return isinstance(error, ssl.SSLEOFError) or (isinstance(error, ssl.SSLError) and error.reason in CLOSED)
+
+
+def _other(settings: BrokerSettings) -> str:
+    return f"name a port that speaks {settings.security_protocol}, or set {PROTOCOL} to what this one speaks"
 
 
 def _certificate_remedy(settings: BrokerSettings, detail: str) -> str:
@@ -100,13 +78,3 @@ def _certificate_remedy(settings: BrokerSettings, detail: str) -> str:
     if settings.cafile is None:
         return "name the certificate of its authority in SLUICE_KAFKA_CAFILE"
     return f"{settings.cafile} (SLUICE_KAFKA_CAFILE) does not hold its authority"
-
-
-def _protocol(sasl: bool, *, tls: bool) -> str:
-    name = {
-        (False, False): "PLAINTEXT",
-        (False, True): "SSL",
-        (True, False): "SASL_PLAINTEXT",
-        (True, True): "SASL_SSL",
-    }
-    return f"set SLUICE_KAFKA_SECURITY_PROTOCOL to {name[sasl, tls]}"

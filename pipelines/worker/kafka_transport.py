@@ -12,6 +12,7 @@ import faust
 
 from operators.transports import kafka
 from pipelines.kafka.async_clients import wait_for_broker
+from pipelines.kafka.first_start import begin_at_the_ends
 from pipelines.kafka.options import tls_context
 from pipelines.kafka.rights import Needs
 from pipelines.partition.publisher import Publisher
@@ -63,10 +64,8 @@ class KafkaTransport:
 
     async def begin_at_the_end(self, needs: Needs, topic: str, give_up_s: float) -> None:
         """Have the group of ``needs``, if it has never begun, begin with what comes next; raises as ``wait``."""
-        from pipelines.kafka.first_start import begin_at_the_ends  # a second client library, for few starts
-
         assert needs.group is not None
-        begin = partial(begin_at_the_ends, group=needs.group, topic=topic)
+        begin = partial(begin_at_the_ends, self.settings, needs.group, topic)
         await wait_for_broker(self.settings, needs, give_up_s, begin)
 
     def begun(self, topic: str) -> None:

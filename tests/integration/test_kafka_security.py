@@ -6,16 +6,20 @@ import socket
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipelines.kafka.probe import knock
+from pipelines.kafka.async_clients import knock, wait_for_broker
+from pipelines.kafka.rights import needs
 from pipelines.settings import BrokerSettings, broker_settings
-from tests.integration.kafka_side import write_query
+from serving.errors import BadInput
+from tests.integration.kafka_side import create_topic, write_query
 from tests.integration.test_worker import results_of, working
 from tests.integration.worker_parts import CountingAnalyser, Wire, frame_message
 from tests.real.command import sluice
+from tests.real.ports import free_port
 from tests.real.secured import PASSWORD, SecuredBroker, allow
 
 pytestmark = pytest.mark.kafka
@@ -87,48 +91,106 @@ def test_every_command_names_the_right_that_is_missing(
     assert "grant" in line
 
 
+CLOSES = "it closes the connection: it may still be starting; else name a port that speaks"
+
+
 @pytest.mark.parametrize(
     ("listener", "changes", "told"),
     [
         ("sasl_ssl", {"USERNAME": "eve"}, "refuses the user 'eve'"),
         ("sasl_ssl", {"SASL_MECHANISM": "PLAIN", "PASSWORD": "gue55ed"}, "refuses the user 'alice' by PLAIN"),
-        ("sasl_plaintext", {"SECURITY_PROTOCOL": "SASL_PLAINTEXT", "CAFILE": ""}, "one that it knows (PLAIN)"),
+        ("sasl_plaintext", {"SECURITY_PROTOCOL": "SASL_PLAINTEXT", "CAFILE": ""}, "to one that it knows"),
         ("sasl_ssl", {"CAFILE": ""}, "name the certificate of its authority in SLUICE_KAFKA_CAFILE"),
         ("expired", {"SASL_MECHANISM": "PLAIN"}, "certificate has expired"),
         ("by_name", {}, "give the broker's address as its certificate has it"),
-        ("plaintext", {}, "does not speak TLS"),
-        ("sasl_plaintext", {}, "does not speak TLS"),
-        ("sasl_ssl", {"SECURITY_PROTOCOL": "SASL_PLAINTEXT", "CAFILE": ""}, "speaks TLS only"),
         ("plaintext", {"SECURITY_PROTOCOL": "SASL_PLAINTEXT", "CAFILE": ""}, "wants no user here"),
-        ("sasl_ssl", {"SECURITY_PROTOCOL": "PLAINTEXT"}, "speaks TLS only"),
-        ("sasl_ssl", {"SECURITY_PROTOCOL": "SSL"}, "wants a user"),
-        ("sasl_plaintext", {"SECURITY_PROTOCOL": "PLAINTEXT"}, "wants a user"),
     ],
 )
-def test_what_is_wrong_is_told_apart(
+async def test_what_is_wrong_is_told_apart(
     secured_broker: SecuredBroker, listener: str, changes: dict[str, str], told: str
 ) -> None:
-    env = secured_broker.environment() | {f"SLUICE_KAFKA_{name}": value for name, value in changes.items()}
-    if not env["SLUICE_KAFKA_SECURITY_PROTOCOL"].startswith("SASL"):
-        env |= {"SLUICE_KAFKA_USERNAME": "", "SLUICE_KAFKA_PASSWORD": ""}
-    if env["SLUICE_KAFKA_SECURITY_PROTOCOL"] == "PLAINTEXT":
-        env["SLUICE_KAFKA_CAFILE"] = ""
-    address = secured_broker.sasl_ssl.replace("127.0.0.1", "localhost") if listener == "by_name" else None
-    found = knock(broker_settings(address or getattr(secured_broker, listener), env))
+    found = await knock(settings(secured_broker, listener, changes))
     assert found is not None
     assert found.final
     assert told in found.text
 
 
-def test_a_server_that_closes_every_connection_may_still_be_starting(secured_broker: SecuredBroker) -> None:
+@pytest.mark.parametrize(
+    ("listener", "changes"),
+    [
+        ("plaintext", {}),
+        ("sasl_plaintext", {}),
+        ("sasl_ssl", {"SECURITY_PROTOCOL": "SASL_PLAINTEXT", "CAFILE": ""}),
+        ("sasl_ssl", {"SECURITY_PROTOCOL": "PLAINTEXT"}),
+        ("sasl_ssl", {"SECURITY_PROTOCOL": "SSL"}),
+        ("sasl_plaintext", {"SECURITY_PROTOCOL": "PLAINTEXT"}),
+    ],
+)
+async def test_a_listener_of_another_protocol_closes_and_the_line_names_the_setting(
+    secured_broker: SecuredBroker, listener: str, changes: dict[str, str]
+) -> None:
+    wrong = settings(secured_broker, listener, changes)
+    found = await knock(wrong)
+    assert found is not None
+    assert not found.final
+    assert f"{CLOSES} {wrong.security_protocol}, or set SLUICE_KAFKA_SECURITY_PROTOCOL to what" in found.text
+
+
+def settings(broker: SecuredBroker, listener: str, changes: dict[str, str]) -> BrokerSettings:
+    env = broker.environment() | {f"SLUICE_KAFKA_{name}": value for name, value in changes.items()}
+    if not env["SLUICE_KAFKA_SECURITY_PROTOCOL"].startswith("SASL"):
+        env |= {"SLUICE_KAFKA_USERNAME": "", "SLUICE_KAFKA_PASSWORD": ""}
+    if env["SLUICE_KAFKA_SECURITY_PROTOCOL"] == "PLAINTEXT":
+        env["SLUICE_KAFKA_CAFILE"] = ""
+    address = broker.sasl_ssl.replace("127.0.0.1", "localhost") if listener == "by_name" else None
+    return broker_settings(address or getattr(broker, listener), env)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_names_a_protocol_that_the_listener_does_not_speak(
+    secured_broker: SecuredBroker, tmp_path: Path, name: str
+) -> None:
+    query = write_query(tmp_path)
+    words = [query if word == "QUERY" else 1 if word == 600 else word for word in COMMANDS[name]]
+    patience = ("--timeout", 1) if name == "watch" else ()
+    done = sluice(*words, *patience, "--broker", secured_broker.sasl_ssl, env={})
+    assert done.returncode == 1, done.stderr
+    assert CLOSES in done.stderr.splitlines()[-1]
+
+
+async def test_a_server_that_closes_every_connection_may_still_be_starting(secured_broker: SecuredBroker) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=_close_what_comes, args=(server,), daemon=True).start()
         address = f"127.0.0.1:{server.getsockname()[1]}"
         for protocol in ("SASL_SSL", "SASL_PLAINTEXT"):
             env = secured_broker.environment(SECURITY_PROTOCOL=protocol, CAFILE="")
-            found = knock(broker_settings(address, env))
+            found = await knock(broker_settings(address, env))
             assert found is not None
             assert not found.final
+            assert CLOSES in found.text
+
+
+async def test_a_port_that_is_silent_or_closed_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"127.0.0.1:{mute.getsockname()[1]}"
+        silent = await knock(BrokerSettings((address,)), timeout_s=0.2)
+    closed = await knock(BrokerSettings((address,)))
+    for found, told in ((silent, "it does not answer in time"), (closed, "refused")):
+        assert found is not None
+        assert not found.final
+        assert found.text.startswith(f"{address}: ")
+        assert told in found.text
+
+
+async def test_one_server_that_lets_us_in_is_enough_and_a_refusal_outweighs_an_absence(
+    secured_broker: SecuredBroker,
+) -> None:
+    nobody = f"127.0.0.1:{free_port()}"
+    right, wrong = (settings(secured_broker, "sasl_ssl", more) for more in ({}, {"PASSWORD": "gue55ed"}))
+    assert await knock(replace(right, servers=(nobody, *right.servers))) is None
+    found = await knock(replace(wrong, servers=(nobody, *wrong.servers)))
+    assert found is not None
+    assert found.final
 
 
 def _close_what_comes(server: socket.socket) -> None:
@@ -146,6 +208,32 @@ def test_rights_that_suffice_are_enough(secured_broker: SecuredBroker, topic_pre
     where = ("--source", STREET, "--limit", 3, *topics)
     done = sluice("capture", write_query(tmp_path), *where, env=secured_broker.environment(user="bob"))
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("granted", "lacks"),
+    [
+        ({"frames": "READ", "results": "WRITE"}, "read topic results"),
+        ({"frames": "READ", "results": "READ"}, "write topic results"),
+        ({"frames": "DESCRIBE", "results": "DESCRIBE"}, "read topic frames, read and write topic results"),
+    ],
+)
+async def test_a_worker_asks_for_every_right_before_it_begins(
+    secured_broker: SecuredBroker, topic_prefix: str, granted: dict[str, str], lacks: str
+) -> None:
+    names = {kind: f"{topic_prefix}{kind}" for kind in granted}
+    for kind, operation in granted.items():
+        create_topic(secured_broker.plaintext, names[kind])
+        allow(secured_broker, {"kind": "TOPIC", "name": names[kind], "operation": operation})
+    allow(secured_broker, {"kind": "GROUP", "name": topic_prefix, "operation": "READ"})
+    bob = settings(secured_broker, "sasl_ssl", {"USERNAME": "bob"})
+    wanted = needs(read=names.values(), write=[names["results"]], group=topic_prefix)
+    with pytest.raises(BadInput, match=f"let the user 'bob' {lacks.replace('topic ', f'topic {topic_prefix}')}: grant"):
+        await wait_for_broker(bob, wanted, 60.0)
+    for operation in ("READ", "WRITE"):
+        for name in names.values():
+            allow(secured_broker, {"kind": "TOPIC", "name": name, "operation": operation})
+    await wait_for_broker(bob, wanted, 60.0)
 
 
 async def test_a_worker_speaks_sasl_and_tls_too(secured_broker: SecuredBroker, topic_prefix: str) -> None:
