@@ -72,14 +72,14 @@ def command(
     topics = wanted.publish.topics.with_prefix(prefix)
     heart = Heartbeat(alive)
     specs = capture_specs(wanted, limit=limit, loop=loop, realtime=realtime, give_up_s=give_up_s, hwaccel=decoder)
-    droppable = [realtime or stream.overload_policy != "block" for stream in wanted.streams]
+    droppable = {stream.id for stream in wanted.streams if realtime or stream.overload_policy != "block"}
     # Decoders and the broker's client, which a wrong query need not wait for.
     from operators.observer import Observers
     from operators.publish.kafka_frames import KafkaFrames
     from operators.publish.producer import CaptureTopics
     from pipelines.kafka.sync_clients import frames_producer
     from pipelines.process.garbage import collect_often
-    from pipelines.run.capture_all import Capturing
+    from pipelines.run.capture_all import captured, deliver
     from pipelines.run.state_lines import StateLines
 
     with stop_on_signals() as stop, _serving(listening) as watching:
@@ -88,17 +88,17 @@ def command(
         names = CaptureTopics(topics.name("frames"), topics.name("streams"))
         sink = KafkaFrames(producer, names, buffer_mb * 1_000_000)
         observers = Observers([StateLines(), *watching])
-        capturing = Capturing(specs, droppable, sink, observers)
+        captures = captured(specs, sink, droppable, observers)
         collect_often()
         try:
-            capturing.run(stop, partial(_feel, heart, sink, observers), broker_timeout_s)
+            errors = deliver(captures, sink, stop, partial(_feel, heart, sink, observers), broker_timeout_s)
         finally:
             lost = sink.close()
     if sink.images_dropped:
         log.warning("%d frames went without image (capture_buffer_full)", sink.images_dropped)
     if lost:
         raise Unavailable(f"{lost} frames could not be delivered to {settings.url}")
-    _raise(capturing.errors)
+    _raise(errors)
 
 
 @contextmanager

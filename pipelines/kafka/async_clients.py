@@ -128,9 +128,11 @@ async def _described(
     answer = await client._send_request(MetadataRequest(list(wanted), allow_auto_topic_creation=False))
     for topic in answer.to_object()["topics"]:
         name, code = topic["topic"], topic["error_code"]
-        rights = wanted[name] if code == 0 else ()
-        allowed = [right for right in rights if await _may(client, right, name)]
-        yield {"name": name, "error_code": code, "authorized_operations": ["DESCRIBE", *allowed]}
+        found: dict[str, Any] = {"name": name, "error_code": code}
+        if code == 0:  # else it is absent, hidden, or has no leader yet, which says nothing of rights
+            allowed = [right for right in wanted[name] if await _may(client, right, name)]
+            found["authorized_operations"] = ["DESCRIBE", *allowed]
+        yield found
 
 
 async def _may(client: AIOKafkaAdminClient, right: str, topic: str) -> bool:

@@ -2,6 +2,6 @@
 that analyses them in this process.
 
 Read in this order: ``given``, ``run_query``, ``audience``, ``outputs``, ``capture_specs``, ``source_trial``,
-``capture_all``, ``embedded``, ``feed``, ``credits``, ``event_log``, ``progress``, ``state_lines``, ``first_look``,
-``replay``.
+``captures``, ``capture_all``, ``embedded``, ``feed``, ``credits``, ``event_log``, ``progress``, ``state_lines``,
+``first_look``, ``replay``.
 """

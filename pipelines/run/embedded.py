@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from operators.capture.service import Capture, Consumer
+from operators.capture.consumer import Consumer
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
 from operators.observer import UNOBSERVED, Observers, frame_answered
@@ -16,7 +16,8 @@ from pipelines.execute.executor import Executor
 from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.partition.answer import cause_of
 from pipelines.partition.window import OrderedWindow
-from pipelines.process.tasks import in_own_thread, meanwhile
+from pipelines.process.tasks import meanwhile
+from pipelines.run.captures import Captures
 from pipelines.run.feed import MAX_BYTES, Feed, Sampled
 from pipelines.settings import decoded_memory
 from serving.errors import SourceError
@@ -100,22 +101,22 @@ class EmbeddedRun:
     async def _capture(self, feed: Feed, executor: Executor, stop: asyncio.Event) -> None:
         """Capture in threads until all sources have ended and their frames have results."""
         consumer = Consumer(feed.emit, drop=feed.drop)
-        captures = [Capture(spec, consumer, clock=executor.clock, observer=self._observers) for spec in self._specs]
-        stopping = asyncio.create_task(_stop_all(captures, stop))
+        captures = Captures(self._specs, lambda spec: consumer, executor.clock, self._observers)
+        stopping = asyncio.create_task(_stopped(captures, stop))
         try:
-            threads = [in_own_thread(capture.run) for capture in captures]
-            outcomes = await asyncio.gather(*threads, return_exceptions=True)
+            running = captures.start()
+            await asyncio.gather(*map(asyncio.wrap_future, running.values()), return_exceptions=True)
             await feed.emptied()
         finally:
             stopping.cancel()
-            for capture in captures:
-                capture.stop()
+            captures.stop()
             self._answers.put_nowait(None)
-        for spec, outcome in zip(self._specs, outcomes, strict=True):
-            if isinstance(outcome, SourceError):
-                raise SourceError(f"stream {spec.stream}: {outcome}", outcome.reason)
-            if isinstance(outcome, BaseException):
-                raise outcome
+        for stream, ended in running.items():
+            error = ended.exception()
+            if isinstance(error, SourceError):
+                raise SourceError(f"stream {stream}: {error}", error.reason)
+            if error is not None:
+                raise error
 
     async def _end(self, executor: Executor) -> None:
         """Give up what is in work, if anything is, and forget the streams."""
@@ -137,7 +138,6 @@ async def _analysed(executor: Executor, sampled: Sampled) -> Result:
         return executor.unanalysed(header, "failed", cause_of(error))
 
 
-async def _stop_all(captures: Sequence[Capture], stop: asyncio.Event) -> None:
+async def _stopped(captures: Captures, stop: asyncio.Event) -> None:
     await stop.wait()
-    for capture in captures:
-        capture.stop()
+    captures.stop()

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from pipelines.kafka.async_clients import _described
 from pipelines.kafka.rights import lacking_rights, needs
 
 
@@ -33,3 +35,13 @@ def test_what_is_to_be_read_and_written_comes_together() -> None:
 )
 def test_lacking_rights_are_named(described: list[dict[str, Any]], lacking: list[str]) -> None:
     assert lacking_rights(described, WANTED) == lacking
+
+
+async def test_a_topic_that_has_no_leader_yet_says_nothing_of_rights() -> None:
+    class Asked:
+        async def _send_request(self, request: object) -> SimpleNamespace:
+            return SimpleNamespace(to_object=lambda: {"topics": [{"topic": "new", "error_code": 5}]})
+
+    wanted = needs(write=["new"]).topics
+    described = [topic async for topic in _described(Asked(), wanted)]  # type: ignore[arg-type]
+    assert lacking_rights(described, wanted) == []
