@@ -13,7 +13,6 @@ RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))
     > requirements.txt && pip install -r requirements.txt
 COPY LICENSE README.md ./
 COPY cache_adapt cache_adapt
-COPY datasets datasets
 COPY learning learning
 COPY operators operators
 COPY pipelines pipelines

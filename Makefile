@@ -15,7 +15,7 @@ help: ## show this list
 
 setup: $(VENV)/.installed-dev ## create .venv with Sluice and everything to develop it
 
-demo: $(VENV)/.installed ## set up, then analyse a generated street: no broker, no camera, no downloads of models
+demo: $(VENV)/.installed ## set up, then analyse a clip of a street: no broker, no camera, no downloads of models
 	$(BIN)/sluice demo
 
 test: $(VENV)/.installed-dev ## set up, then run all tests; starts a real Kafka broker and a real RTSP camera

@@ -3,4 +3,3 @@ agree with the oracle. Adaptation trains anew what shortcuts have learnt, on wha
 
 Read in this order: ``caches``, ``exits``, ``compose``, ``audit``, ``adaptation``, ``bisection``.
 """
-# A part of Sluice.

@@ -3,4 +3,3 @@
 Read in this order: ``archive``, ``vehicle6``, ``camera_crops``, ``plates``, ``streams``, ``requests``,
 ``request_times``, ``video``, ``street``.
 """
-# A part of Sluice.

@@ -6,4 +6,3 @@ Read in this order: ``purse``, ``account``, ``retry_gap``, ``ring``, ``array_fil
 ``softmax_regression``, ``confidence_threshold``, ``calibration``, ``cusum``, ``binomial``, ``job_runner``,
 ``job_child``.
 """
-# A part of Sluice.

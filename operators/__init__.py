@@ -4,4 +4,3 @@ two transports, what observers can hear, and what tests of operators need.
 Read in this order: ``base``, ``plan``, ``inference``, ``background``, ``observer``, ``wire``, ``frames``, ``zones``,
 ``capture``, ``audits``, ``detect``, ``track``, ``recognise``, ``annotate``, ``publish``, ``transports``, ``testing``.
 """
-# A part of Sluice.

@@ -5,4 +5,3 @@ Read in this order: ``cli``, ``settings``, ``environment``, ``query``, ``plannin
 ``partition``, ``worker``, ``run``, ``commands``, ``report``, ``health``, ``observe``, ``kafka``, ``measure``,
 ``process``, ``schemas``.
 """
-# A part of Sluice.

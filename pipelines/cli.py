@@ -9,11 +9,6 @@ from typing import TextIO, cast
 
 import click
 
-from pipelines.process import shadowed
-
-if complaint := shadowed.complaint():  # before the first import from a package that may be another's
-    sys.exit(f"sluice: error: {complaint}")
-
 from pipelines.process.early_stop import Stopped, end_on_signals
 from pipelines.process.garbage import collect_seldom
 from pipelines.process.leaving import leave
@@ -39,10 +34,13 @@ COMMANDS = {
     "models": "List, pull and verify models.",
     "specialize": "Make and list the templates that recognisers are specialised with.",
     "caches": "Build learned caches, which answer for easy inputs before a model's last layer.",
-    "demo": "Analyse a generated street and leave an annotated video.",
+    "demo": "Analyse the clip of a street that ships, and leave an annotated video.",
     "doctor": "Say what this machine has for Sluice, and what is missing.",
     "health": "Exit 0 while a capture or worker process is alive and making progress.",
 }
+
+PACKAGES = ("pipelines", "operators", "specialization", "cache_adapt", "learning", "serving")
+"""Ours: what goes well in them is shown too."""
 
 ELSEWHERE = {"caches": "models.caches", "explain": "recorded.explain", "replay": "recorded.replay"}
 """Subcommands whose module is not called like them."""
@@ -117,7 +115,7 @@ def _set_up_logging(debug: bool) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(SafeFormatter("sluice: %(message)s"))
     logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, handlers=[handler])
-    for package in shadowed.PACKAGES if not debug else ():
+    for package in PACKAGES if not debug else ():
         logging.getLogger(package).setLevel(logging.INFO)
 
 

@@ -4,7 +4,6 @@ the memory allowed, batches requests under deadlines, and runs them in an engine
 Read in this order: ``errors``, ``backend``, ``preprocess``, ``weights``, ``catalogue``, ``engines``, ``scheduling``,
 ``loading``, ``watchdog``, ``variants``, ``selection``, ``profiling``, ``graphs``, ``common``.
 """
-# A part of Sluice.
 
 import os
 

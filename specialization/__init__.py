@@ -5,4 +5,3 @@ recognisers of a user's crops.
 Read in this order: ``rates``, ``weg``, ``heads``, ``templates``, ``trainer``, ``timeline_state``, ``timeline``,
 ``kit``.
 """
-# A part of Sluice.

@@ -1,4 +1,4 @@
-"""``sluice demo``: a generated street, analysed, to look at."""
+"""``sluice demo``: a clip of a generated street, analysed, to look at."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUERY = Path(__file__).parents[1] / "run" / "demo.yaml"
 )
 @click.option("--limit", type=click.IntRange(min=1), help="End after this many frames.")
 def command(out: Path, limit: int | None) -> None:
-    """Analyse a generated street: no broker, no camera, no download.
+    """Analyse the clip that ships: no broker, no camera, no download.
 
     It finds and follows what moves, says whether it is a person, a vehicle or something else, and names the type of
     each vehicle, by networks that see only the pixels.

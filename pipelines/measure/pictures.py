@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -13,10 +13,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from datasets.street import TYPES, VEHICLES, open_street, street_crops
 from operators.capture.sources.images import is_image, natural_order
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.street import drawing
 from operators.capture.sources.uri import SourceUri
 from operators.detect.agreement import same_objects
 from serving.catalogue.cards import ModelCard
@@ -35,6 +35,13 @@ MOST, MOST_DRAWN, MOST_FRAMES = 800, 480, 120
 LEAST = 4
 CROP_SIZE_PX = 96
 FRAMES_PER_S = 1.0
+VEHICLES = ("bike", "car", "juggernaut", "minibus", "pickup", "truck")
+TYPES: Mapping[str, Sequence[str]] = {
+    "bike": ("motorcycle", "bicycle"),
+    "juggernaut": ("truck",),
+    "minibus": ("van",),
+}
+"""What recognisers of vehicle types call those that have another word in drawings and in data sets."""
 
 Named = tuple[Image, str | None]
 """A picture and the folder it lies in, or the label it was drawn for."""
@@ -115,7 +122,7 @@ def _number(card: ModelCard, names: Sequence[str], name: str | None) -> int | No
 def _drawn(card: ModelCard) -> tuple[str, Iterator[Named]]:
     if card.task == "detect":
         options = {"seed": str(SEED), "fps": str(FRAMES_PER_S), "duration_s": str(MOST_FRAMES / FRAMES_PER_S)}
-        return f"drawn street, seed {SEED}", ((frame.image, None) for frame in open_street(options))
+        return f"drawn street, seed {SEED}", ((frame.image, None) for frame in drawing().open_street(options))
     images, labels = _crops()
     return f"drawn street crops, seed {SEED}", zip(images, labels, strict=True)
 
@@ -123,7 +130,8 @@ def _drawn(card: ModelCard) -> tuple[str, Iterator[Named]]:
 @cache
 def _crops() -> tuple[Array, list[str]]:
     """Draw crops, once for all models of a command."""
-    return street_crops(SEED, MOST_DRAWN, CROP_SIZE_PX)
+    images, labels = drawing().street_crops(SEED, MOST_DRAWN, CROP_SIZE_PX)
+    return images, labels
 
 
 def _read(card: ModelCard, data: Path) -> tuple[str, Iterator[Named]]:

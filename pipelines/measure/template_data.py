@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.street import street_crops
 from operators.capture.sources.images import is_image, natural_order
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
+from operators.capture.sources.street import drawing
 from operators.capture.sources.uri import SourceUri
 from pipelines.measure.pictures import CROP_SIZE_PX, SEED
 from serving.common.tensors import Image
@@ -58,7 +58,7 @@ class Shown:
 
     def __iter__(self) -> Iterator[Image]:
         if not self.paths:
-            yield from street_crops(SEED, DRAWN, CROP_SIZE_PX)[0]
+            yield from drawing().street_crops(SEED, DRAWN, CROP_SIZE_PX)[0]
         for path in self.paths:
             try:
                 (picture,) = open_source(SourceUri(str(path)), Sampling(), None).pictures()

@@ -110,8 +110,8 @@ def test_events_are_forwarded(tmp_path: Path, own_kafka_broker: KafkaBroker) -> 
         until(lambda: alarms.of("gate") and heard.on("sluice/streams/gate/events"), "the notifications", process)
         assert process.terminate() == 0
 
-        yard = ROOT / "examples" / "vehicles.yaml"
-        (reader.folder / "yard.yaml").write_text(yard.read_text().replace("id: carpark", "id: yard-1"))
+        yard = (ROOT / "examples" / "vehicles.yaml").read_text().replace("id: carpark", "id: yard-1")
+        (reader.folder / "yard.yaml").write_text(yard.replace("uri: ", f"uri: {ROOT}/examples/"))
         reader.run("sluice run yard.yaml --forward sinks.yaml --limit 200")
         assert alarms.of("yard-1")
 

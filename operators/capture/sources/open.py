@@ -15,6 +15,7 @@ from operators.capture.sources.hardware import Hardware
 from operators.capture.sources.images import ImageReader, is_image
 from operators.capture.sources.resumed import ResumedVideo
 from operators.capture.sources.sampling import Sampler, Sampling
+from operators.capture.sources.street import drawing
 from operators.capture.sources.uri import SourceUri
 from serving.errors import SourceError
 
@@ -55,16 +56,14 @@ def open_source(uri: SourceUri, sampling: Sampling, max_width: int | None, hardw
 
 
 class GeneratedSource:
-    """Frames drawn by a generator of ``datasets``. Every frame counts as a key frame."""
+    """Frames that are drawn. Every frame counts as a key frame."""
 
     def __init__(self, uri: SourceUri, sampling: Sampling, max_width: int | None) -> None:
         name, options = uri.generator
         if name != "street":
             raise SourceError(f"{uri}: unknown generator {name!r}, allowed: street", "invalid_uri")
-        from datasets.street import open_street  # only this kind of source needs drawing
-
         try:
-            self._frames = iter(open_street(options))
+            self._frames = iter(drawing().open_street(options))
         except ValueError as error:
             raise SourceError(f"{uri}: {error}", "invalid_uri") from None
         self._sampling = sampling

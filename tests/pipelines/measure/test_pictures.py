@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 import pytest
 
+from datasets import street
 from datasets.video import write_mp4
 from pipelines.measure import pictures as profile_data
 from pipelines.measure.pictures import PreparedPictures, gather
@@ -77,6 +78,10 @@ def test_types_of_vehicles_are_vehicles(tmp_path: Path) -> None:
     data = gather(card(classes=["person", "vehicle"]), tmp_path)
     assert data.pictures.right is not None
     assert data.pictures.right([np.tile([0.0, 1.0], (4, 1))]).tolist() == [1.0] * 4
+
+
+def test_the_words_of_drawn_streets_are_known() -> None:
+    assert (profile_data.VEHICLES, profile_data.TYPES) == (street.VEHICLES, street.TYPES)
 
 
 def test_pictures_without_folders_and_folders_that_are_no_class_have_no_labels(tmp_path: Path) -> None:
