@@ -29,8 +29,8 @@ from benchmarks.batching_parts.baselines import EarliestFirst, MaximalWindow, Sl
 from benchmarks.batching_parts.simulation import Ask, Run, simulate
 from datasets.request_times import poisson, uniform
 from serving.scheduling.arrivals import Arrivals
-from serving.scheduling.batching import Decision, Policy
-from serving.scheduling.look_ahead import LookAhead
+from serving.scheduling.batching import BatchDecision, Policy
+from serving.scheduling.look_ahead import LookAheadPolicy
 from serving.scheduling.waiting_line import Latency, R
 
 SLO_S = 0.1
@@ -127,9 +127,9 @@ class Learning:
 
     seen: Arrivals
 
-    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> Decision[R]:
+    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> BatchDecision[R]:
         """See ``Policy``."""
-        policy = LookAhead(self.seen.rate, self.seen.time_s, self.seen.short_s, self.seen.lost)
+        policy = LookAheadPolicy(self.seen.rate, self.seen.time_s, self.seen.short_s, self.seen.lost)
         decision = policy(queue, now, latency, max_batch)
         self.seen.settled(len(decision.run), len(decision.drop))
         return decision

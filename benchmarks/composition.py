@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Outcome, Row, run
-from cache_adapt.compose.problem import Cache, Choice, Problem, allowed, expected
+from cache_adapt.compose.problem import Cache, Choice, CompositionProblem, allowed, expected
 
 CUTS, POINTS, AGREEMENT = 19, (1.0, 0.5, 0.25), 0.97
 FORMS_MB = (268.0, 33.0, 8.0, 2.0)
@@ -33,7 +33,7 @@ FORMS, MEMORIES_MB, SEEDS = (1, 2, 4), (inf, 100.0), range(2)
 WAYS = ("search", "program", "relaxation")
 
 
-def instance(seed: int, forms: int, memory_mb: float, cuts: int = CUTS) -> Problem:
+def instance(seed: int, forms: int, memory_mb: float, cuts: int = CUTS) -> CompositionProblem:
     """A network and its caches; each cache uses up some of what the agreement allows, by its point."""
     rng = np.random.default_rng(seed)
     layers, rates = rng.uniform(0.5, 2, cuts + 1), np.sort(rng.uniform(0.02, 0.95, cuts))
@@ -45,7 +45,7 @@ def instance(seed: int, forms: int, memory_mb: float, cuts: int = CUTS) -> Probl
             hits = rate * (1 - 0.15 * point) * rng.uniform(0.95, 1)
             wrong = min(allowed_ * (1 - AGREEMENT) * rng.uniform(0.6, 1), hits)
             caches.append(Cache(cut + 1, f"{form}.{point}", hits, 1 - wrong / hits, lookup, memory))
-    return Problem(layers.tolist(), caches, AGREEMENT, memory_mb)
+    return CompositionProblem(layers.tolist(), caches, AGREEMENT, memory_mb)
 
 
 def measure(quick: bool) -> Outcome:
@@ -86,7 +86,7 @@ def solved(way: str, seed: int, forms: int, memory_mb: float) -> dict[str, Any]:
     }
 
 
-def _solver(way: str) -> Callable[[Problem], Choice | None]:
+def _solver(way: str) -> Callable[[CompositionProblem], Choice | None]:
     # Not at the top: what the other ways import would count as memory of a process that does not need it.
     if way == "search":
         from cache_adapt.compose.compose import compose

@@ -25,14 +25,14 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from cache_adapt.audit.state import AuditState, Rule
 from operators.audits.roles import Roles
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Terms
+from operators.recognise.shortcuts.variant import VariantShortcut
+from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
 from operators.wire.schema import FrameHeader, Result
 from pipelines.execute.executor import Executor
@@ -160,8 +160,8 @@ async def _submit(executor: Executor, seq: int, late_s: float) -> Result:
 def _executor(way: str) -> Executor:
     engine = Sleeping()
     recogniser = Classifier(engine, Roles.of(["large", "small"], engine.card), "type")
-    chain = Chain("type", [Variant(recogniser, "small")], Oracle(recogniser), Terms(Rule(0.9)))
-    chain.restore("cam", Snapshot(audits={"variant": AuditState(phase="probation")}).to_json())
+    chain = Chain("type", [VariantShortcut(recogniser, "small")], Oracle(recogniser), ChainTerms(Rule(0.9)))
+    chain.restore("cam", NodeSnapshot(audits={"variant": AuditState(phase="probation")}).to_json())
     planner: Planner = FirstListed()
     if way == PLANNED:
         table = Table(tuple(Option.of(model, None, TABLES[model]) for model in ("large", "small")))

@@ -25,7 +25,7 @@ from benchmarks.harness import Outcome, Row, run
 from benchmarks.released_parts.learnt import Learnt
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.caches.newest import NewestLooks, heard
-from cache_adapt.caches.retune import Due, retuned
+from cache_adapt.caches.retune import RetuneTrigger, retuned
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.tune import Costs
 from cache_adapt.exits.certify import Constraint
@@ -120,7 +120,7 @@ def _shown(learnt: Learnt, built: BuiltCaches, stream: Array) -> Shown:
 def _gone(learnt: Learnt, shown: Shown, target: float, follows: bool) -> Went:
     """Show the images in their order."""
     thresholds: Mapping[int, float] = {place: cache.threshold for place, cache in enumerate(shown.built.caches)}
-    due, newest, costs = Due(target), NewestLooks(shown.built.caches, _words), _costs(learnt, shown.built)
+    due, newest, costs = RetuneTrigger(target), NewestLooks(shown.built.caches, _words), _costs(learnt, shown.built)
     answered, right = np.zeros(len(shown.answers), np.bool_), np.ones(len(shown.answers), np.bool_)
     tunings, spent_s = 0, 0.0
     for at in range(len(shown.answers)):

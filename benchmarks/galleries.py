@@ -35,7 +35,7 @@ from operators.detect.onnx import OnnxDetector
 from operators.frames.frame import Region
 from operators.inference import Inference
 from operators.recognise.gallery import GalleryRecogniser
-from operators.recognise.portraits import Detected, FromAfar, Portrait
+from operators.recognise.portraits import DetectedObject, FromAfar, Portrait
 from operators.testing import call
 from pipelines.environment import catalogue
 from serving.backend import Backend
@@ -76,17 +76,17 @@ MISSED = Known(-1.0, -1.0)
 class Remembered:
     """A finder that looks at each picture once, however often it is enrolled."""
 
-    def __init__(self, finder: Detected) -> None:
+    def __init__(self, finder: DetectedObject) -> None:
         self._finder, self._found = finder, dict[Path, Portrait]()
 
     async def find(self, path: Path, picture: Image) -> Portrait:
-        """See ``Finder``."""
+        """See ``PortraitFinder``."""
         if path not in self._found:
             self._found[path] = await self._finder.find(path, picture)
         return self._found[path]
 
     def farther(self, portrait: Portrait, picture: Image) -> FromAfar | None:
-        """See ``Finder``."""
+        """See ``PortraitFinder``."""
         return self._finder.farther(portrait, picture)
 
 
@@ -144,7 +144,7 @@ async def _rows(
     seen = [(face, kind, view, await _found(name, detector, view)) for face in people for kind, view in views(face)]
     rows = list[harness.Row]()
     for enrolled, surroundings in ENROLLED.items():
-        finder = Remembered(Detected(detector, name, lambda region: True))
+        finder = Remembered(DetectedObject(detector, name, lambda region: True))
         gallery = await _gallery(folder / enrolled, people, surroundings, finder)
         for way in [crop for found_by, crop in WAYS if found_by == name]:
             roles = Roles.of([way], engine.card)

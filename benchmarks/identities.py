@@ -32,8 +32,7 @@ from operators.track.tracker import KalmanTracker
 from operators.wire.schema import FrameId
 from operators.zones.layout import Layout, Line
 from operators.zones.presence import Hysteresis
-from operators.zones.sighting import Moment as Instant
-from operators.zones.sighting import Sighting
+from operators.zones.sighting import Sighting, SightingMoment
 from operators.zones.visits import Visits
 
 DETECTOR = "yolox-nano"
@@ -90,7 +89,7 @@ def crossings(seen: Sequence[tuple[float, Sequence[tuple[int, Region]]]]) -> int
     for media_time_s, tracked in seen:
         visits.move()
         for track, region in tracked:
-            instant = Instant(media_time_s, media_time_s)
+            instant = SightingMoment(media_time_s, media_time_s)
             count += len(visits.see(Sighting(track, region.box, region.label, instant)))
             last_s[track] = media_time_s
         for track in [track for track, then_s in last_s.items() if media_time_s - then_s > ENDED_S]:

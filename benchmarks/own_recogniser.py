@@ -31,8 +31,8 @@ from serving.engines.network import run_in_steps
 from serving.loading.opening import open_model
 from serving.preprocess import batch
 from specialization.kit import recogniser
-from specialization.kit.crops import DecodedCrops, Place
-from specialization.kit.recogniser import Wanted, make
+from specialization.kit.crops import CropOrigin, DecodedCrops
+from specialization.kit.recogniser import RecogniserRequest, make
 from specialization.kit.report import HeldOut
 
 DATA = Path(os.environ.get("SLUICE_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -84,7 +84,7 @@ def some(crops: Sequence[camera_crops.Crop], size: int) -> DecodedCrops:
         ranked.sort(key=lambda each: each[:2])
         chosen += sorted((crop for _, _, crop in ranked[:size]), key=lambda crop: crop.name)
     labels = [CLASSES.index(crop.label) for crop in chosen]
-    return DecodedCrops(CLASSES, labels, [Place.of(crop.name) for crop in chosen], [crop.image for crop in chosen])
+    return DecodedCrops(CLASSES, labels, [CropOrigin.of(crop.name) for crop in chosen], [crop.image for crop in chosen])
 
 
 def measured(base: Entry, crops: DecodedCrops) -> list[dict[str, Any]]:
@@ -94,7 +94,7 @@ def measured(base: Entry, crops: DecodedCrops) -> list[dict[str, Any]]:
         before, least = time.process_time(), recogniser.LEAST_GAIN
         recogniser.LEAST_GAIN = ALWAYS
         try:
-            made = make(base, crops, Wanted("own", tune=tune), lambda step, share: None)
+            made = make(base, crops, RecogniserRequest("own", tune=tune), lambda step, share: None)
         finally:
             recogniser.LEAST_GAIN = least
         rows.append(_row(base, way, crops, made.held_out, time.process_time() - before))

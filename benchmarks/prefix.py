@@ -23,7 +23,7 @@ from onnx import numpy_helper
 from benchmarks.harness import Outcome, interleaved, run
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
-from serving.engines.groups import Asked, Group
+from serving.engines.groups import Group, GroupRequest
 from serving.loading.opening import open_group, partners
 from serving.variants.artefacts import ResolvedModel
 from serving.variants.variant import reference
@@ -57,7 +57,7 @@ def _row(name: str, count: int, items: int, folder: Path, rounds: int) -> dict[s
     apart: Sequence[Group] = [open_group([source], threads) for source in sources]
     together = open_group(sources, threads)
     batch = np.random.default_rng(0).random((items, *_shape(sources[0])), np.float32)
-    asked = [Asked(source.name, batch) for source in sources]
+    asked = [GroupRequest(source.name, batch) for source in sources]
     _check_equal(apart, together, asked)
     seconds = interleaved(
         {"apart": partial(_time, apart, asked), "together": partial(_time, [together], asked)}, rounds
@@ -96,19 +96,19 @@ def relatives(name: str, count: int, folder: Path) -> list[ResolvedModel]:
     return sources
 
 
-def _time(groups: Sequence[Group], asked: Sequence[Asked]) -> float:
+def _time(groups: Sequence[Group], asked: Sequence[GroupRequest]) -> float:
     started = time.perf_counter()
     _answers(groups, asked)
     return time.perf_counter() - started
 
 
-def _answers(groups: Sequence[Group], asked: Sequence[Asked]) -> list[list[Array]]:
+def _answers(groups: Sequence[Group], asked: Sequence[GroupRequest]) -> list[list[Array]]:
     if len(groups) == 1:
         return groups[0].run(asked, MAX_BATCH)
     return [group.run([request], MAX_BATCH)[0] for group, request in zip(groups, asked, strict=True)]
 
 
-def _check_equal(apart: Sequence[Group], together: Group, asked: Sequence[Asked]) -> None:
+def _check_equal(apart: Sequence[Group], together: Group, asked: Sequence[GroupRequest]) -> None:
     for (mine, *_), (theirs, *_) in zip(_answers(apart, asked), _answers([together], asked), strict=True):
         np.testing.assert_allclose(theirs, mine, atol=1e-4)
 

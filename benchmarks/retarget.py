@@ -24,7 +24,7 @@ from learning.store import FeatureStore, write_store
 from serving.engines.network import Network, run_in_steps
 from serving.errors import SluiceError
 from serving.loading.opening import open_model
-from specialization.heads.train import Samples, training_rows
+from specialization.heads.train import HeadSamples, training_rows
 from specialization.templates.stored import SHIPPED, feature_entry
 from specialization.trainer.trainer import Job, ProcessSpecializer
 
@@ -51,7 +51,7 @@ class Case:
     def rows(self) -> int:
         """That a head is trained on."""
         store, job = FeatureStore.open(self.directory), self.job(0)
-        drawn = training_rows(Samples(store.features, store.labels), job.classes, SKEW, np.random.default_rng(0))
+        drawn = training_rows(HeadSamples(store.features, store.labels), job.classes, SKEW, np.random.default_rng(0))
         return len(drawn.targets)
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from benchmarks.harness import Outcome, interleaved, run
 from learning.job_runner import JobRunner
 from learning.store import FeatureStore, write_store
-from operators.recognise.cached.building import CutPlan, Network, answer_of
+from operators.recognise.cached.building import CutNetwork, CutPlan, answer_of
 from operators.recognise.cached.building import job as caches_job
 from operators.recognise.cached.cache_kind import LOOK_S, WEIGHT_BYTES
 from pipelines.assembly.cache_source import CHILD, NAME
@@ -77,7 +77,7 @@ class CachesCase:
 
     samples: int
     directory: Path
-    network: Network
+    network: CutNetwork
 
     name = "caches"
 
@@ -131,7 +131,7 @@ def caches_windows(folder: Path, sizes: Sequence[int]) -> list[CachesCase]:
     """Windows of simulated activations; later places tell the classes apart better."""
     entry = Catalogue([NETWORKS]).find(ORACLE)
     plan, classes = cut_plan(entry), len(entry.card.classes)
-    network = Network(ORACLE, entry.card.identity, classes, plan)
+    network = CutNetwork(ORACLE, entry.card.identity, classes, plan)
     cases = []
     for size in sizes:
         rng = np.random.default_rng(size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from learning.confidence_threshold import Held, least_confidence
+from learning.confidence_threshold import HeldOutAnswers, least_confidence
 from serving.common.softmax import softmax
 
 TEMPERATURES = np.geomspace(0.25, 8, 61)
@@ -28,7 +28,7 @@ def temperature(scores: Rows, labels: Labels) -> float:
 
 def least(shares: Rows, labels: Labels, right: float) -> float:
     """The confidence from which a share ``right`` of what is named is right, on crops that were not learnt from."""
-    held = Held(
+    held = HeldOutAnswers(
         said=shares.argmax(axis=1),
         confidence=shares.max(axis=1),
         truth=labels,

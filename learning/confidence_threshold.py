@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldOutAnswers:
     """The true classes of N rows, and the answers of heads that were not trained on them."""
 
     said: NDArray[np.intp]
@@ -34,7 +34,7 @@ class Held:
     """n."""
 
 
-def least_confidence(held: Held, tolerance: float) -> float | None:
+def least_confidence(held: HeldOutAnswers, tolerance: float) -> float | None:
     """The lowest threshold at which at most ``tolerance`` of the answers should be wrong; None where there is none."""
     order = np.argsort(-held.confidence, kind="stable")
     confidence, weights = held.confidence[order], held.weights[order] / held.weights.sum()

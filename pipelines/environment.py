@@ -12,7 +12,7 @@ from serving.common.engine_observer import UNOBSERVED, EngineObserver
 
 if TYPE_CHECKING:
     from serving.backend import Backend
-    from serving.variants.timings import Measured
+    from serving.variants.timings import VariantFigures
 
 
 def catalogue(given: Sequence[Path]) -> Catalogue:
@@ -29,13 +29,13 @@ def template_dirs() -> list[Path]:
     return [(cache_dir() or user_cache()) / "templates", SHIPPED]
 
 
-def measured(known: Catalogue) -> Callable[[str], Measured | None]:
+def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
     """What was measured of a model on this machine, by its name; it raises ModelError for what cannot be used."""
     from serving.variants.artefacts import user_cache
     from serving.variants.timings import measured as of
     from serving.variants.variant import parse
 
-    def found(model: str) -> Measured | None:
+    def found(model: str) -> VariantFigures | None:
         variant = parse(model)
         return of(known.find(variant.model), variant, cache_dir() or user_cache())
 

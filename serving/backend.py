@@ -35,7 +35,7 @@ from serving.variants import profiles
 from serving.variants.artefacts import ResolvedModel, folder, resolve, user_cache
 from serving.variants.fingerprint import fingerprint
 from serving.variants.sizes import sized
-from serving.variants.timings import Measured, measured, store
+from serving.variants.timings import VariantFigures, measured, store
 from serving.variants.variant import parse
 
 log = logging.getLogger(__name__)
@@ -146,12 +146,12 @@ class Backend:
             self._device.submit(session, request)
             return await request.answer
 
-    def measured(self, model: str) -> Measured | None:
+    def measured(self, model: str) -> VariantFigures | None:
         """What was measured of a model on this machine, None for nothing; ModelError for what cannot be used."""
         variant = parse(model)
         return measured(self._catalogue.find(variant.model), variant, self._artefacts_dir)
 
-    def keep(self, model: str, tail_s: Mapping[int, float]) -> Measured:
+    def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
         """Keep times of a model that were measured in passing; BadInput where they cannot be written.
 
         Returns what is known of the model with them.
@@ -159,7 +159,7 @@ class Backend:
         variant = parse(model)
         entry = self._catalogue.find(variant.model)
         store(tail_s, entry, variant, self._artefacts_dir)
-        return measured(entry, variant, self._artefacts_dir) or Measured(tail_s, None)
+        return measured(entry, variant, self._artefacts_dir) or VariantFigures(tail_s, None)
 
     def health(self, model: str) -> Health:
         """A model's health, looked at every 2 s at most; ``UNLOADED`` where it is not loaded."""

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from learning.confidence_threshold import Held
+from learning.confidence_threshold import HeldOutAnswers
 
 
 class Rates(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ NEVER = {1: Rates(a_in=0.0, e_in_out=1.0, a_out=1.0)}
 """Rates to assume below the smallest measured tolerance: the head always says "other"."""
 
 
-class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MeasuredRates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rates of heads that may be wrong in at most ``tolerance`` of their answers."""
 
     tolerance: float
@@ -98,7 +98,7 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """By the number n of dominant classes."""
 
 
-def rates(held: Held, threshold: float) -> Rates:
+def rates(held: HeldOutAnswers, threshold: float) -> Rates:
     """The rates of a head with this threshold, for eq. 5.1 (Shen, 2019, §5.3.2)."""
     answers = held.confidence >= threshold
     inside = held.truth < held.dominant

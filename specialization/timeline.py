@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specialization.timeline_state import Counts, Slice, Span, Statistics, TimelineState
+from specialization.timeline_state import AnswerCounts, PhaseSpan, Slice, Statistics, TimelineState
 from specialization.weg.state import PhaseName
 
 MOST_SPANS = 2000
@@ -28,7 +28,7 @@ class Timeline:
         self, at_s: float, *, oracle: int = 0, head: int = 0, fallback: int = 0, reused: int = 0, audits: int = 0
     ) -> None:
         """Count answers by source; ``fallback``: a head said "other", the oracle answered. Audits are no answers."""
-        counts = Counts(oracle, head, fallback, reused, audits)
+        counts = AnswerCounts(oracle, head, fallback, reused, audits)
         self._move(at_s)
         self.state.total.add(counts)
         self._slice().counts.add(counts)
@@ -41,7 +41,7 @@ class Timeline:
             return
         if phase == "specialised":
             self._specialised(len(kept), window, again=last is not None and last.phase == phase)
-        self._append(Span(self.state.now_s, self.state.now_s, phase, kept))
+        self._append(PhaseSpan(self.state.now_s, self.state.now_s, phase, kept))
 
     def agreed(self, at_s: float, low: float, high: float) -> None:
         """Record the interval of the agreement with the oracle that audits show now."""
@@ -53,7 +53,7 @@ class Timeline:
         state, total = self.state, self.state.total
         asked = total.answers - total.reused
         return Statistics(
-            counts=Counts(total.oracle, total.head, total.fallback, total.reused, total.audits),
+            counts=AnswerCounts(total.oracle, total.head, total.fallback, total.reused, total.audits),
             special_rate=total.cascaded / asked if asked else 0.0,
             cascade_rate=_ratio(total.fallback, total.cascaded),
             transitions=state.transitions,
@@ -76,7 +76,7 @@ class Timeline:
         state.dominant += classes
         state.windows += window
 
-    def _append(self, span: Span) -> None:
+    def _append(self, span: PhaseSpan) -> None:
         spans = self.state.spans
         if spans and spans[-1].from_s == span.from_s:
             spans.pop()  # what lasted no time is not seen

@@ -7,7 +7,7 @@ import msgspec
 from specialization.weg.state import PhaseName
 
 
-class Counts(msgspec.Struct):
+class AnswerCounts(msgspec.Struct):
     """Answers by who gave them, and audits."""
 
     oracle: int = 0
@@ -30,7 +30,7 @@ class Counts(msgspec.Struct):
         """Answers of a head, or of the oracle after it."""
         return self.head + self.fallback
 
-    def add(self, more: Counts) -> None:
+    def add(self, more: AnswerCounts) -> None:
         """Add other counts."""
         self.oracle += more.oracle
         self.head += more.head
@@ -39,7 +39,7 @@ class Counts(msgspec.Struct):
         self.audits += more.audits
 
 
-class Span(msgspec.Struct):
+class PhaseSpan(msgspec.Struct):
     """A time of one phase and the same dominant classes."""
 
     from_s: float
@@ -52,7 +52,7 @@ class Slice(msgspec.Struct):
     """The counts of one slice, which is ``TimelineState.slice_s`` long."""
 
     from_s: float
-    counts: Counts = msgspec.field(default_factory=Counts)
+    counts: AnswerCounts = msgspec.field(default_factory=AnswerCounts)
     agreement: tuple[float, float] | None = None
     """The interval at its end."""
 
@@ -63,10 +63,10 @@ class TimelineState(msgspec.Struct):
     now_s: float = 0.0
     ahead_s: float = 0.0
     """How far the stream's time is ahead of the source's clock, which begins anew when it is started again."""
-    total: Counts = msgspec.field(default_factory=Counts)
+    total: AnswerCounts = msgspec.field(default_factory=AnswerCounts)
     slices: list[Slice] = []
     slice_s: float = 1.0
-    spans: list[Span] = []
+    spans: list[PhaseSpan] = []
     forgotten: int = 0
     """Spans before the oldest that is kept."""
     transitions: int = 0
@@ -81,7 +81,7 @@ class TimelineState(msgspec.Struct):
 class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     """The columns of table 5.4 (Shen, 2019)."""
 
-    counts: Counts
+    counts: AnswerCounts
     special_rate: float
     """Share of the answers given by a cascade, without reused ones."""
     cascade_rate: float | None

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.caches_images_parts.ways import STEP, Base, Runs
 from cache_adapt.caches.build import latencies
 from cache_adapt.caches.calibrate import calibrated
-from cache_adapt.caches.explore import Cut, Explored, Wanted, held_at
+from cache_adapt.caches.explore import BuildGoal, Cut, Explored, held_at
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.selector import largest
 from cache_adapt.caches.store import BuiltCaches
@@ -78,7 +78,7 @@ class Part:
         return self.base.opened if self.built is None else self.base.with_caches(self.built)
 
 
-def cascade(small: Part, large: Part, wanted: Wanted) -> Cascade:
+def cascade(small: Part, large: Part, wanted: BuildGoal) -> Cascade:
     """Open a cascade whose thresholds are tuned and certified together, as those of caches are."""
     target = Constraint(wanted.constraint.agreement)
     said = _answers(small.base.opened, small.base.case.learnt)
@@ -102,7 +102,7 @@ def cascade(small: Part, large: Part, wanted: Wanted) -> Cascade:
         large = large.only(thresholds[at + 1 :], answered[at + 1 :])
 
 
-def _held(part: Part, wanted: Wanted) -> list[tuple[Array, Array]]:
+def _held(part: Part, wanted: BuildGoal) -> list[tuple[Array, Array]]:
     """By cache, its error scores for inputs that it had not seen, and whether it is right."""
     found = []
     for (cut, explored), cache in zip(part.chosen(), part.caches, strict=True):

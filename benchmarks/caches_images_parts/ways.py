@@ -14,13 +14,12 @@ import numpy as np
 import onnx
 
 from benchmarks.caches_images_parts.cases import Case
-from cache_adapt.caches.build import Network as Identified
-from cache_adapt.caches.build import build
-from cache_adapt.caches.explore import Cut, Explored, Wanted, explore, problem
+from cache_adapt.caches.build import WholeNetwork, build
+from cache_adapt.caches.explore import BuildGoal, Cut, Explored, explore, problem
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.training import Lessons
-from cache_adapt.compose.rivals import Variant
+from cache_adapt.compose.rivals import Rival
 from cache_adapt.exits.certify import Constraint, upper_bound
 from pipelines.measure.tapped_pictures import cut_costs, forward_tapped
 from serving.common.precision import Precision
@@ -67,22 +66,22 @@ class Base:
     whole_s: float
     name: str = "the large network"
 
-    def wanted(self, target: float, forms: Sequence[str]) -> Wanted:
+    def wanted(self, target: float, forms: Sequence[str]) -> BuildGoal:
         """What its caches must keep, so that with its own disagreement the target is kept."""
-        return Wanted(Constraint(min(target + 1 - self.least, 1.0)), forms)
+        return BuildGoal(Constraint(min(target + 1 - self.least, 1.0)), forms)
 
-    def explored(self, wanted: Wanted) -> list[Explored]:
+    def explored(self, wanted: BuildGoal) -> list[Explored]:
         """Every form at every cut."""
         return list(explore(self.cuts, wanted, lookup_s))
 
-    def variant(self, explored: Sequence[Explored], wanted: Wanted, target: float) -> Variant:
+    def variant(self, explored: Sequence[Explored], wanted: BuildGoal, target: float) -> Rival:
         """The same for composition."""
         known = problem(self.cuts, self.whole_s, explored, wanted)
-        return Variant(self.precision, self.least, replace(known, agreement=target))
+        return Rival(self.precision, self.least, replace(known, agreement=target))
 
-    def caches(self, explored: Sequence[Explored], wanted: Wanted) -> BuiltCaches | None:
+    def caches(self, explored: Sequence[Explored], wanted: BuildGoal) -> BuiltCaches | None:
         """Build them; None where they do not pay."""
-        return build(Identified(self.case.name, "0" * 64, self.whole_s), self.cuts, explored, wanted).caches
+        return build(WholeNetwork(self.case.name, "0" * 64, self.whole_s), self.cuts, explored, wanted).caches
 
     def with_caches(self, built: BuiltCaches) -> ExitNetwork:
         """Open the network with caches that answer."""

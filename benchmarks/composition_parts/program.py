@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from cache_adapt.compose.problem import Choice, Problem, in_time
+from cache_adapt.compose.problem import Choice, CompositionProblem, in_time
 
 LONGEST_S = 300.0
 """The solver is given up after so long."""
@@ -20,12 +20,12 @@ Edge = tuple[int, int]
 Cost = Callable[[Edge], float]
 
 
-def programmed(problem: Problem, longest_s: float = LONGEST_S) -> Choice | None:
+def programmed(problem: CompositionProblem, longest_s: float = LONGEST_S) -> Choice | None:
     """The choice with the least expected latency; None where the solver has found none in time."""
     return shortest(problem, edges(problem), lambda edge: _latency(problem, edge), True, longest_s)
 
 
-def edges(problem: Problem, nested: bool = True) -> list[Edge]:
+def edges(problem: CompositionProblem, nested: bool = True) -> list[Edge]:
     """From each cache, or the input, to each that may follow, or to the output.
 
     ``nested``: a cache follows only one that answers fewer inputs; one that answers no others brings nothing.
@@ -46,7 +46,9 @@ def edges(problem: Problem, nested: bool = True) -> list[Edge]:
     return found
 
 
-def shortest(problem: Problem, ways: Sequence[Edge], cost: Cost, wrong: bool, longest_s: float) -> Choice | None:
+def shortest(
+    problem: CompositionProblem, ways: Sequence[Edge], cost: Cost, wrong: bool, longest_s: float
+) -> Choice | None:
     """The path of least cost within memory and, if ``wrong`` answers count, within what the agreement allows."""
     caches = problem.caches
     count = len(caches)
@@ -80,7 +82,7 @@ def _path(following: dict[int, int]) -> Choice:
     return tuple(choice)
 
 
-def _share(problem: Problem, edge: Edge) -> tuple[float, float]:
+def _share(problem: CompositionProblem, edge: Edge) -> tuple[float, float]:
     """Share of the inputs that come along an edge, and that leave at its end."""
     tail, head = edge
     before = problem.caches[tail].hit_rate if tail >= 0 else 0.0
@@ -88,7 +90,7 @@ def _share(problem: Problem, edge: Edge) -> tuple[float, float]:
     return 1 - before, hits
 
 
-def _latency(problem: Problem, edge: Edge) -> float:
+def _latency(problem: CompositionProblem, edge: Edge) -> float:
     """What the cache at the end of an edge adds to the expected latency."""
     coming, hits = _share(problem, edge)
     if edge[1] == END:
@@ -97,6 +99,6 @@ def _latency(problem: Problem, edge: Edge) -> float:
     return hits * problem.until(cache) + cache.lookup * (hits if problem.overlapping else coming)
 
 
-def _wrong(problem: Problem, edge: Edge) -> float:
+def _wrong(problem: CompositionProblem, edge: Edge) -> float:
     head = edge[1]
     return _share(problem, edge)[1] * (1 - problem.caches[head].accuracy) if head >= 0 else 0.0

@@ -10,23 +10,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.composition_parts.program import LONGEST_S, Edge, edges, shortest
-from cache_adapt.compose.problem import Cache, Choice, Problem, expected
+from cache_adapt.compose.problem import Cache, Choice, CompositionProblem, expected
 
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Values of α that are tried; .2 was the paper's best."""
 
 
-def latency_gain(problem: Problem, cache: Cache) -> float:
+def latency_gain(problem: CompositionProblem, cache: Cache) -> float:
     """LG (equation 12): how many times faster a hit is than the whole network."""
     return problem.whole / (problem.until(cache) + cache.lookup)
 
 
-def score(problem: Problem, cache: Cache, alpha: float) -> float:
+def score(problem: CompositionProblem, cache: Cache, alpha: float) -> float:
     """S (equation 13)."""
     return alpha * cache.hit_rate + (1 - alpha) * latency_gain(problem, cache)
 
 
-def relaxed(problem: Problem, alpha: float, longest_s: float = LONGEST_S) -> Choice | None:
+def relaxed(problem: CompositionProblem, alpha: float, longest_s: float = LONGEST_S) -> Choice | None:
     """The choice with the highest sum of scores among accurate caches; None where the solver has found none in time."""
     kept = [index for index, cache in enumerate(problem.caches) if cache.accuracy >= problem.agreement]
     filtered = replace(problem, caches=[problem.caches[index] for index in kept])
@@ -38,7 +38,7 @@ def relaxed(problem: Problem, alpha: float, longest_s: float = LONGEST_S) -> Cho
     return None if found is None else tuple(kept[index] for index in found)
 
 
-def best_relaxed(problem: Problem) -> Choice | None:
+def best_relaxed(problem: CompositionProblem) -> Choice | None:
     """The relaxation with that α whose choice has the least expected latency."""
     found = [choice for alpha in ALPHAS if (choice := relaxed(problem, alpha)) is not None]
     return min(found, key=lambda choice: expected(problem, choice).latency, default=None)

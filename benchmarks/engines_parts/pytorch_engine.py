@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from serving.common.precision import Precision
 from serving.common.tensors import Array, TensorSpec
-from serving.engines.chain import Chain
+from serving.engines.chain import SegmentChain
 from serving.engines.memory import give_back
 from serving.errors import ModelError
 
 
-class PyTorchEngine(Chain[nn.Module]):
+class PyTorchEngine(SegmentChain[nn.Module]):
     """Segments as modules, which are copied: the ones given are not moved, nor is their mode changed.
 
     ``item`` is the shape of one item of the first segment's input, which is float32. On CUDA, what several threads

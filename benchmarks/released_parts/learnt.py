@@ -9,12 +9,12 @@ import onnx
 import yaml
 
 from benchmarks.caches_images_parts.cases import NAME, Case
-from cache_adapt.caches.build import Network, build
-from cache_adapt.caches.explore import Wanted, explore
+from cache_adapt.caches.build import WholeNetwork, build
+from cache_adapt.caches.explore import BuildGoal, explore
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.exits.certify import Constraint
-from pipelines.measure.tapped_pictures import Tapped, Whole, built_whole, tapped_pictures
+from pipelines.measure.tapped_pictures import CuttableNetwork, Tapped, built_whole, tapped_pictures
 from serving.catalogue.lookup import Catalogue, file_sha256
 
 FORMS = ("FC(64)",)
@@ -25,7 +25,7 @@ class Learnt:
     """What caches are built from."""
 
     known: Catalogue
-    whole: Whole
+    whole: CuttableNetwork
     tapped: Tapped
 
     @classmethod
@@ -38,9 +38,9 @@ class Learnt:
 
     def caches(self, constraint: Constraint) -> BuiltCaches | None:
         """Those that composition chooses; None where none pay."""
-        wanted, tapped = Wanted(constraint, FORMS), self.tapped
+        wanted, tapped = BuildGoal(constraint, FORMS), self.tapped
         explored = list(explore(tapped.cuts, wanted, lookup_s))
-        return build(Network(NAME, self.whole.card.identity, tapped.whole_s), tapped.cuts, explored, wanted).caches
+        return build(WholeNetwork(NAME, self.whole.card.identity, tapped.whole_s), tapped.cuts, explored, wanted).caches
 
 
 def _catalogue(case: Case, folder: Path) -> Catalogue:

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.weg_parts.image_sets import Image, ImageSet, Look
 from learning.store import FeatureStore
 from specialization.heads.head import SpecialisedHead
-from specialization.heads.train import Samples, train_head
+from specialization.heads.train import HeadSamples, train_head
 from specialization.heads.validate import profile
 from specialization.rates import Template
 from specialization.weg.config import WegConfig
@@ -36,14 +36,14 @@ class Measured:
     def train(self, head: Head) -> SpecialisedHead:
         """Raises SluiceError where there can be no such head."""
         rng = np.random.default_rng(head.number)
-        samples = Samples(self.store.features, self.store.labels)
+        samples = HeadSamples(self.store.features, self.store.labels)
         return train_head(samples, head.target.classes, head.training_skew, TOLERANCE, rng)
 
 
 def measure_template(images: ImageSet, seed: int, draws: int) -> Measured:
     """Time both networks, and see how heads do for classes drawn at random."""
     store, rng = images.stored, np.random.default_rng((seed, 2))
-    by_tolerance = profile(Samples(store.features, store.labels), rng, draws=draws)
+    by_tolerance = profile(HeadSamples(store.features, store.labels), rng, draws=draws)
     rates = max(
         (each for each in by_tolerance if each.tolerance <= TOLERANCE * (1 + 1e-9)), key=lambda each: each.tolerance
     )

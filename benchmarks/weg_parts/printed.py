@@ -10,7 +10,7 @@ from specialization.weg.algorithm import Evidence, Weg
 from specialization.weg.candidates import Templates, cheapest, rates_of
 from specialization.weg.config import WegConfig
 from specialization.weg.dominance import dominant_classes
-from specialization.weg.state import Head, Target, WegState
+from specialization.weg.state import Head, HeadTarget, WegState
 
 Exit = Literal["accuracy", "skew"]
 
@@ -34,7 +34,7 @@ class Printed:
         apart = max(len(before - now), len(now - before))
         return [*state.previous, *state.answers] if apart <= self.config.tau_r else state.answers
 
-    def target(self, state: WegState) -> Target | None:
+    def target(self, state: WegState) -> HeadTarget | None:
         """The cheapest template whose cascade is accurate enough for the window's classes."""
         window = state.answers[-state.window :]
         classes = self._dominant(window)
@@ -43,7 +43,7 @@ class Printed:
         possible = [self._candidate(template, classes, window) for template in self.templates.values()]
         return cheapest(possible)
 
-    def retarget(self, state: WegState) -> Target | None:
+    def retarget(self, state: WegState) -> HeadTarget | None:
         """No target: the epoch's classes are found anew after the head is left."""
         return None
 
@@ -58,7 +58,7 @@ class Printed:
             return "the skew fell" if skew < target.skew else None
         return None if self._accuracy(target, skew) >= self.config.least_accuracy else "the skew fell"
 
-    def wanted(self, state: WegState, target: Target, known: Head | None) -> None:
+    def wanted(self, state: WegState, target: HeadTarget, known: Head | None) -> None:
         """Nothing is learnt from it."""
 
     def carry(self, state: WegState) -> list[int]:
@@ -68,13 +68,13 @@ class Printed:
     def _dominant(self, answers: list[int]) -> frozenset[int]:
         return dominant_classes(answers, self.config.support(len(answers)))
 
-    def _candidate(self, template: Template, classes: frozenset[int], window: list[int]) -> Target | None:
+    def _candidate(self, template: Template, classes: frozenset[int], window: list[int]) -> HeadTarget | None:
         rates, skew = template.rates(len(classes)), share(window, classes)
         if rates is None or rates.accuracy(skew, self.config.oracle_accuracy) < self.config.least_accuracy:
             return None
-        return Target(template.name, tuple(sorted(classes)), skew, template.cascade_cost(rates, skew))
+        return HeadTarget(template.name, tuple(sorted(classes)), skew, template.cascade_cost(rates, skew))
 
-    def _accuracy(self, target: Target, skew: float) -> float:
+    def _accuracy(self, target: HeadTarget, skew: float) -> float:
         return rates_of(self.templates, target).accuracy(skew, self.config.oracle_accuracy)
 
 

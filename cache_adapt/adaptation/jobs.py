@@ -52,7 +52,7 @@ class _State:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueTraining:
     """What is to be trained now, and why."""
 
     target: Target
@@ -129,10 +129,10 @@ class Adaptation:
             if state.key == key and version > state.version:
                 self._take(target, state, version, data, now_s)
 
-    def next(self, now_s: float) -> Due | None:
+    def next(self, now_s: float) -> DueTraining | None:
         """What should be trained now, the one that waits longest; None where nothing should, or can be paid."""
         due = [
-            (state.history.tried_at_s or 0.0, Due(target, reason))
+            (state.history.tried_at_s or 0.0, DueTraining(target, reason))
             for target, state in self._states.items()
             if (reason := self._why(target, state, now_s))
         ]
@@ -142,7 +142,7 @@ class Adaptation:
         self._waits = waits
         return min(due, key=lambda each: each[0])[1] if due and not waits else None
 
-    async def train(self, due: Due, now_s: Callable[[], float]) -> Artefact | None:
+    async def train(self, due: DueTraining, now_s: Callable[[], float]) -> Artefact | None:
         """Train; what is to be published, None where nothing is better than what is there. Logs what became of it."""
         target, state = due.target, self._states[due.target]
         kind, window = self._kinds[target.kind], self._window(target.subject)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Report:
     stream: str
     version: int = 0
     """The version in use there; 0: none."""
-    seen: Seen = field(default_factory=Seen)
+    seen: VersionUse = field(default_factory=VersionUse)
     """What was seen of this version."""
 
 
@@ -56,7 +56,7 @@ def vars_of(subject: Subject) -> tuple[str, str, str, str]:
     return subject.node, subject.network, subject.network_identity, subject.labels
 
 
-def pooled(reports: Iterable[Report], version: int) -> Seen:
+def pooled(reports: Iterable[Report], version: int) -> VersionUse:
     """What all streams together have seen; figures of other versions than this one do not count, their classes do."""
     mix: Counter[int] = Counter()
     asked = answered = audits = agreed = 0
@@ -69,4 +69,4 @@ def pooled(reports: Iterable[Report], version: int) -> Seen:
             expected += report.seen.expected
             audits += report.seen.audits
             agreed += report.seen.agreed
-    return Seen(asked, answered, expected, audits, agreed, mix)
+    return VersionUse(asked, answered, expected, audits, agreed, mix)

@@ -14,7 +14,7 @@ Paid = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeArtefact:
     """A new artefact."""
 
     data: bytes
@@ -54,7 +54,7 @@ class Trainable(Protocol):
         """Why a target cannot be trained, which anybody may have asked for; None where it can."""
         ...
 
-    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> Made:
+    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
         """Train on samples, oldest first, perhaps none, and on the kind's validation set; SluiceError where it fails.
 
         Not in this process's threads. ``paid`` is called whether it succeeds or not.

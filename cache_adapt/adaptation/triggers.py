@@ -34,7 +34,7 @@ DRIFT = 0.2
 """Share of the objects that belong to other classes than before, from which the mix has drifted."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class VersionUse(msgspec.Struct, frozen=True):
     """What workers have seen of a version while it was in use, and of the classes."""
 
     asked: int = 0
@@ -81,7 +81,7 @@ class History(msgspec.Struct):
             self.gap.failed(int(now_s))
 
 
-def why_train(history: History, now_s: float, samples: int, seen: Seen, agreement: float) -> Reason | None:
+def why_train(history: History, now_s: float, samples: int, seen: VersionUse, agreement: float) -> Reason | None:
     """Why it should be trained now; None where it should not.
 
     ``samples``: those that have come so far; ``agreement``: the share of its answers that the oracle must agree with.

@@ -22,8 +22,8 @@ import msgspec
 
 from cache_adapt.audit.alarm import pressure, rings
 from cache_adapt.audit.periods import Period, Recent
-from cache_adapt.audit.state import KEPT, AuditState, Phase, Rule, SwitchOff
-from cache_adapt.audit.verdict import Estimate, estimate, is_worse, verdict
+from cache_adapt.audit.state import KEPT, AuditState, AuditSwitchOff, Phase, Rule
+from cache_adapt.audit.verdict import AgreementEstimate, estimate, is_worse, verdict
 
 
 class Ticket(msgspec.Struct, frozen=True):
@@ -129,7 +129,7 @@ class Audit:
         """Note that so many drawn objects will not be audited, for a reason that has nothing to do with the answers."""
         self.state.given_up += tickets
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> AgreementEstimate:
         """The estimate from recent audits; for a shortcut that is off, the estimate at the time."""
         return estimate(self.state.recent.elder, self.rule.error)
 
@@ -169,4 +169,4 @@ class Audit:
         state.phase, state.pressure, state.rest = "off", 0.0, self.rule.rest << min(state.failures, self.rule.doublings)
         state.failures += 1
         state.switched_off += 1
-        state.last_switch_offs = [*state.last_switch_offs, SwitchOff(state.answers, reason)][-KEPT:]
+        state.last_switch_offs = [*state.last_switch_offs, AuditSwitchOff(state.answers, reason)][-KEPT:]

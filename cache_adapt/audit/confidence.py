@@ -36,7 +36,7 @@ REMEMBERED = 1024
 """Number of intervals that are kept: reports are made again and again between two audits."""
 
 
-class Interval(msgspec.Struct, frozen=True):
+class ConfidenceInterval(msgspec.Struct, frozen=True):
     """From ``low`` to ``high``."""
 
     low: float
@@ -44,12 +44,12 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=REMEMBERED)
-def exact(disagreements: int, audits: int, error: float) -> Interval:
+def exact(disagreements: int, audits: int, error: float) -> ConfidenceInterval:
     """Clopper–Pearson interval of the agreement, 0…1; for one look it errs with probability ``error`` at most."""
     agreements, tail = audits - disagreements, error / 2
     low = 0.0 if agreements == 0 else _share(agreements, audits, tail)
     high = 1.0 if disagreements == 0 else _share(agreements + 1, audits, 1 - tail)
-    return Interval(low, high)
+    return ConfidenceInterval(low, high)
 
 
 def _share(successes: int, trials: int, tail: float) -> float:
@@ -57,12 +57,12 @@ def _share(successes: int, trials: int, tail: float) -> float:
     return crossing(lambda share: at_least(successes, trials, share) - tail, 0.0, 1.0)
 
 
-def sequential(disagreements: float, audits: float, error: float) -> Interval:
+def sequential(disagreements: float, audits: float, error: float) -> ConfidenceInterval:
     """Interval of the agreement, 0…1, all of whose looks together err with probability ``error`` at most."""
     if not audits:
-        return Interval(0.0, 1.0)
+        return ConfidenceInterval(0.0, 1.0)
     fewest, most = _expected(disagreements, error)
-    return Interval(max(0.0, 1 - most / audits), min(1.0, max(0.0, 1 - fewest / audits)))
+    return ConfidenceInterval(max(0.0, 1 - most / audits), min(1.0, max(0.0, 1 - fewest / audits)))
 
 
 def against(disagreements: float, expected: float, error: float) -> bool:

@@ -17,7 +17,7 @@ from msgspec import Meta
 Count = Annotated[int, Meta(ge=0)]
 
 
-class Limits(msgspec.Struct, frozen=True):
+class PeriodLimits(msgspec.Struct, frozen=True):
     """How far the elder may reach back."""
 
     audits: float
@@ -48,7 +48,7 @@ class Period(msgspec.Struct, frozen=True):
         wrong = self.disagreements + (not agrees)
         return msgspec.structs.replace(self, audits=self.audits + 1, disagreements=wrong)
 
-    def reaches(self, share: float, limits: Limits) -> bool:
+    def reaches(self, share: float, limits: PeriodLimits) -> bool:
         """Whether it has grown to a share of the limits."""
         return self.audits + self.unsure >= share * limits.audits or self.objects >= share * limits.objects
 
@@ -59,17 +59,17 @@ class Recent(msgspec.Struct, frozen=True):
     elder: Period = Period()
     younger: Period = Period()
 
-    def with_object(self, limits: Limits) -> Recent:
+    def with_object(self, limits: PeriodLimits) -> Recent:
         """One object more."""
         younger = self.younger.with_object() if self._two(limits) else self.younger
         return Recent(self.elder.with_object(), younger)
 
-    def with_audit(self, agrees: bool | None, limits: Limits) -> Recent:
+    def with_audit(self, agrees: bool | None, limits: PeriodLimits) -> Recent:
         """One audit more."""
         younger = self.younger.with_audit(agrees) if self._two(limits) else self.younger
         return Recent(self.elder.with_audit(agrees), younger)
 
-    def is_full(self, limits: Limits) -> bool:
+    def is_full(self, limits: PeriodLimits) -> bool:
         """Whether the elder has to go."""
         return self.younger.reaches(0.5, limits)
 
@@ -77,5 +77,5 @@ class Recent(msgspec.Struct, frozen=True):
         """The younger takes its place."""
         return Recent(self.younger)
 
-    def _two(self, limits: Limits) -> bool:
+    def _two(self, limits: PeriodLimits) -> bool:
         return self.elder.reaches(0.5, limits)

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import math
 
-from cache_adapt.audit.periods import Limits, Recent
-from cache_adapt.audit.verdict import Estimate, estimate
+from cache_adapt.audit.periods import PeriodLimits, Recent
+from cache_adapt.audit.verdict import AgreementEstimate, estimate
 
 ERROR = 0.05
-LIMITS = Limits(audits=1000, objects=math.inf)
+LIMITS = PeriodLimits(audits=1000, objects=math.inf)
 """When there are so many comparisons, the older half is forgotten."""
 STEP = 0.01
 """Targets are told in steps of this."""
 
 
-class SelfAgreement:
+class SelfAudit:
     """The oracle's agreement with itself, for one stream and node."""
 
     def __init__(self, state: Recent | None = None) -> None:
@@ -34,17 +34,17 @@ class SelfAgreement:
         if self.state.is_full(LIMITS):
             self.state = self.state.without_elder()
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> AgreementEstimate:
         """The estimate from recent comparisons."""
         return estimate(self.state.elder, ERROR)
 
 
-def out_of_reach(accuracy: float, found: Estimate) -> bool:
+def out_of_reach(accuracy: float, found: AgreementEstimate) -> bool:
     """Whether nothing can agree with such an oracle so often, at whatever time one looks."""
     return accuracy > math.sqrt(found.sequential.high)
 
 
-def reachable(found: Estimate) -> float | None:
+def reachable(found: AgreementEstimate) -> float | None:
     """The greatest target that a shortcut as good as the oracle itself can be shown to keep; None: there is none.
 
     A shortcut can be shown in reasonable time to be good enough if it disagrees half as often as it may.

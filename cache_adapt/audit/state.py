@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from cache_adapt.audit.periods import Count, Limits, Recent
+from cache_adapt.audit.periods import Count, PeriodLimits, Recent
 
 Phase = Literal["shadow", "trusted", "probation", "off"]
 KEPT = 10
@@ -40,12 +40,14 @@ class Rule(msgspec.Struct, frozen=True):
         return 1 - self.accuracy
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> PeriodLimits:
         """How far the memory reaches; without tolerance nothing is ever audited."""
-        return Limits(round(self.patience / self.tolerance), round(2 * self.renewal / (self.rate * self.tolerance)))
+        return PeriodLimits(
+            round(self.patience / self.tolerance), round(2 * self.renewal / (self.rate * self.tolerance))
+        )
 
 
-class SwitchOff(msgspec.Struct, frozen=True):
+class AuditSwitchOff(msgspec.Struct, frozen=True):
     """When a shortcut was switched off, and why."""
 
     answers: Count
@@ -79,7 +81,7 @@ class AuditState(msgspec.Struct):
     given_up: Count = 0
     """Objects that were drawn, but of which the oracle was not asked to the end."""
     switched_off: Count = 0
-    last_switch_offs: Annotated[list[SwitchOff], Meta(max_length=KEPT)] = []
+    last_switch_offs: Annotated[list[AuditSwitchOff], Meta(max_length=KEPT)] = []
 
     @property
     def has_begun(self) -> bool:

@@ -6,14 +6,14 @@ from typing import Literal
 
 import msgspec
 
-from cache_adapt.audit.confidence import Interval, against, exact, sequential
+from cache_adapt.audit.confidence import ConfidenceInterval, against, exact, sequential
 from cache_adapt.audit.periods import Period, Recent
 from cache_adapt.audit.state import Rule
 
 Verdict = Literal["worse", "open", "good"]
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class AgreementEstimate(msgspec.Struct, frozen=True):
     """Agreement in a period."""
 
     audits: int
@@ -22,19 +22,19 @@ class Estimate(msgspec.Struct, frozen=True):
     """Audits that say nothing, since the oracle was not sure; not part of ``audits``."""
     agreement: float | None
     """Share of the audits; None before the first."""
-    exact: Interval
+    exact: ConfidenceInterval
     """For one look."""
-    sequential: Interval
+    sequential: ConfidenceInterval
     """Valid at every look: what the verdict goes by."""
 
 
-def estimate(period: Period, error: float) -> Estimate:
+def estimate(period: Period, error: float) -> AgreementEstimate:
     """Agreement in a period, with both intervals."""
     audits, wrong = period.audits, period.disagreements
     if not audits:
-        return Estimate(0, 0, period.unsure, None, Interval(0.0, 1.0), Interval(0.0, 1.0))
+        return AgreementEstimate(0, 0, period.unsure, None, ConfidenceInterval(0.0, 1.0), ConfidenceInterval(0.0, 1.0))
     intervals = exact(wrong, audits, error), sequential(wrong, audits, error)
-    return Estimate(audits, wrong, period.unsure, 1 - wrong / audits, *intervals)
+    return AgreementEstimate(audits, wrong, period.unsure, 1 - wrong / audits, *intervals)
 
 
 def verdict(recent: Recent, rule: Rule) -> Verdict:

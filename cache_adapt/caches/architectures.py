@@ -67,7 +67,7 @@ class FullyConnected:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class Pooling:
     """Pool(h): pooled further to at most h values, which go straight to the output layer."""
 
     most: int
@@ -115,7 +115,7 @@ class Convolution:
         return windows.transpose(0, 2, 3, 1, 4, 5).reshape(count, rows * columns, channels * self.kernel**2)
 
 
-FORMS: dict[str, Callable[..., Form]] = {"FC": FullyConnected, "Pool": Pool, "Conv": Convolution}
+FORMS: dict[str, Callable[..., Form]] = {"FC": FullyConnected, "Pool": Pooling, "Conv": Convolution}
 """By name; another form is registered here, with as many numbers as it takes."""
 EXPLORED = ("FC(64)", "FC(256)", "Pool(512)", "Conv(3,1)")
 """What is tried at every cut point."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from cache_adapt.caches.calibrate import calibrated
-from cache_adapt.caches.explore import Cut, Explored, Wanted, held_at, problem, trained_at
-from cache_adapt.caches.held import Held
+from cache_adapt.caches.explore import BuildGoal, Cut, Explored, held_at, problem, trained_at
+from cache_adapt.caches.held import HeldOutPredictions
 from cache_adapt.caches.store import MOST_CACHES, BuiltCaches, CacheCard, Card, cards
 from cache_adapt.caches.training import Lessons
 from cache_adapt.compose.compose import compose
@@ -21,7 +21,7 @@ wrong answers that are allowed, and does not know that one cache may make up for
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class WholeNetwork:
     """What caches are built into."""
 
     model: str
@@ -49,7 +49,7 @@ class Built:
 class _Chosen:
     cut: Cut
     explored: Explored
-    held: Held
+    held: HeldOutPredictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class _Tuned:
 
 
 def build(
-    network: Network,
+    network: WholeNetwork,
     cuts: Sequence[Cut],
     explored: Sequence[Explored],
-    wanted: Wanted,
-    fits: dict[tuple[str, str], Held] | None = None,
+    wanted: BuildGoal,
+    fits: dict[tuple[str, str], HeldOutPredictions] | None = None,
 ) -> Built:
     """Choose caches, train them on everything, tune their thresholds together; ``fits``: of ``explore``."""
     known = {} if fits is None else fits
@@ -89,7 +89,7 @@ def build(
 
 
 def _candidates(
-    network: Network, cuts: Sequence[Cut], explored: Sequence[Explored], wanted: Wanted
+    network: WholeNetwork, cuts: Sequence[Cut], explored: Sequence[Explored], wanted: BuildGoal
 ) -> list[list[Explored]]:
     """Sets of caches that are tuned together: every set where there are few, else the one that composition chooses."""
     if len(explored) <= FEW and len({each.tensor for each in explored}) == len(explored):
@@ -101,7 +101,9 @@ def _candidates(
     return [[by_key[cuts[cache.layer - 1].tensor, cache.name] for cache in picked]]
 
 
-def _held(explored: Explored, cuts: Sequence[Cut], wanted: Wanted, known: dict[tuple[str, str], Held]) -> _Chosen:
+def _held(
+    explored: Explored, cuts: Sequence[Cut], wanted: BuildGoal, known: dict[tuple[str, str], HeldOutPredictions]
+) -> _Chosen:
     cut = next(each for each in cuts if each.tensor == explored.tensor)
     if explored.key not in known:
         known[explored.key] = held_at(cut, explored.architecture, wanted)
@@ -117,7 +119,7 @@ def latencies(chosen: Sequence[tuple[Cut, Explored]], whole_s: float) -> list[fl
     return [*found, whole_s + spent]
 
 
-def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -> _Tuned | None:
+def _without_idle(network: WholeNetwork, chosen: Sequence[_Chosen], wanted: BuildGoal) -> _Tuned | None:
     """Calibrate; a cache that answers nothing with the others there is left out, and the rest calibrated again."""
     if not chosen:
         return None
@@ -132,7 +134,7 @@ def _without_idle(network: Network, chosen: Sequence[_Chosen], wanted: Wanted) -
     return _Tuned(chosen, thresholds, found, leave_s)
 
 
-def _trained(network: Network, tuned: _Tuned, wanted: Wanted) -> Built:
+def _trained(network: WholeNetwork, tuned: _Tuned, wanted: BuildGoal) -> Built:
     chosen, found = tuned.chosen, tuned.certified
     trained = [
         replace(
@@ -146,7 +148,7 @@ def _trained(network: Network, tuned: _Tuned, wanted: Wanted) -> Built:
 
 
 def _card(
-    network: Network, constraint: Constraint, lessons: Lessons, caches: tuple[CacheCard, ...], latency_s: float
+    network: WholeNetwork, constraint: Constraint, lessons: Lessons, caches: tuple[CacheCard, ...], latency_s: float
 ) -> Card:
     return Card(
         schema="sluice.caches/1",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.caches.held import Held
+from cache_adapt.caches.held import HeldOutPredictions
 from cache_adapt.exits.certify import Certified, Constraint, certified
 from cache_adapt.exits.record import Record
 
@@ -41,14 +41,14 @@ def calibrated(
     return [_value(line, share) for line, share in zip(ordered, found.thresholds.tolist(), strict=True)], found
 
 
-def best_score(held: Held, constraint: Constraint) -> tuple[bool, Operating]:
+def best_score(held: HeldOutPredictions, constraint: Constraint) -> tuple[bool, Operating]:
     """Whether selectors or the largest probability answer more within the constraint, and how much."""
     found = {rival: operating(held, rival, constraint) for rival in (False, True)}
     best = max(found, key=lambda rival: found[rival].hit_rate)  # the simpler one where they are equal
     return best, found[best]
 
 
-def operating(held: Held, selector: bool, constraint: Constraint) -> Operating:
+def operating(held: HeldOutPredictions, selector: bool, constraint: Constraint) -> Operating:
     """What a cache by itself answers, and how well."""
     errors = held.errors[selector]
     _, found = calibrated([errors], [held.right], [1.0, 2.0], constraint)

@@ -13,10 +13,10 @@ from numpy.random import Generator, default_rng
 
 from cache_adapt.caches.architectures import EXPLORED, shape_read
 from cache_adapt.caches.calibrate import Operating, best_score, operating
-from cache_adapt.caches.held import Held, held
+from cache_adapt.caches.held import HeldOutPredictions, held
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.training import Lessons, train_predictor, train_selector
-from cache_adapt.compose.problem import Cache, Problem
+from cache_adapt.compose.problem import Cache, CompositionProblem
 from cache_adapt.exits.certify import Constraint
 
 BUDGETS = (1.0, 0.5, 0.25)
@@ -41,7 +41,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BuildGoal:
     """What caches are built for."""
 
     constraint: Constraint
@@ -75,10 +75,10 @@ class Explored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def explore(
     cuts: Sequence[Cut],
-    wanted: Wanted,
+    wanted: BuildGoal,
     timed: Timed,
     known: Collection[Explored] = (),
-    fits: dict[tuple[str, str], Held] | None = None,
+    fits: dict[tuple[str, str], HeldOutPredictions] | None = None,
 ) -> Iterator[Explored]:
     """Every form that fits, at every cut; what is ``known`` from before is not explored again.
 
@@ -91,7 +91,7 @@ def explore(
                 yield before.get((cut.tensor, name)) or _explored(cut, name, wanted, timed, fits)
 
 
-def problem(cuts: Sequence[Cut], whole_s: float, explored: Sequence[Explored], wanted: Wanted) -> Problem:
+def problem(cuts: Sequence[Cut], whole_s: float, explored: Sequence[Explored], wanted: BuildGoal) -> CompositionProblem:
     """What composition has to solve: each form at each of its points is a cache by itself."""
     order = {cut.tensor: number for number, cut in enumerate(cuts, 1)}
     until = [0.0, *(cut.until_s for cut in cuts), whole_s]
@@ -109,17 +109,17 @@ def problem(cuts: Sequence[Cut], whole_s: float, explored: Sequence[Explored], w
         for point in each.points
         if point.hit_rate > 0
     ]
-    return Problem(
+    return CompositionProblem(
         layers, sorted(caches, key=lambda cache: cache.layer), wanted.constraint.agreement, wanted.memory_bytes
     )
 
 
-def held_at(cut: Cut, name: str, wanted: Wanted) -> Held:
+def held_at(cut: Cut, name: str, wanted: BuildGoal) -> HeldOutPredictions:
     """Cross-fitted predictions, the same each time."""
     return held(name, cut.lessons, _rng(wanted, cut.tensor, name))
 
 
-def trained_at(cut: Cut, name: str, found: Held, selector: bool, wanted: Wanted) -> LearnedCache:
+def trained_at(cut: Cut, name: str, found: HeldOutPredictions, selector: bool, wanted: BuildGoal) -> LearnedCache:
     """A cache that is trained on everything; its threshold is closed."""
     rng = _rng(wanted, cut.tensor, name, "all")
     predictor = train_predictor(name, cut.lessons, rng)
@@ -127,7 +127,9 @@ def trained_at(cut: Cut, name: str, found: Held, selector: bool, wanted: Wanted)
     return LearnedCache(cut.tensor, predictor, chosen, 0.0)
 
 
-def _explored(cut: Cut, name: str, wanted: Wanted, timed: Timed, fits: dict[tuple[str, str], Held] | None) -> Explored:
+def _explored(
+    cut: Cut, name: str, wanted: BuildGoal, timed: Timed, fits: dict[tuple[str, str], HeldOutPredictions] | None
+) -> Explored:
     found = held_at(cut, name, wanted)
     if fits is not None:
         fits[cut.tensor, name] = found
@@ -143,5 +145,5 @@ def _explored(cut: Cut, name: str, wanted: Wanted, timed: Timed, fits: dict[tupl
     return Explored(cut.tensor, name, selector, points, timed(blank), blank.memory_bytes)
 
 
-def _rng(wanted: Wanted, *what: str) -> Generator:
+def _rng(wanted: BuildGoal, *what: str) -> Generator:
     return default_rng([wanted.seed, crc32("\0".join(what).encode())])

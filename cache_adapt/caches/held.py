@@ -16,7 +16,7 @@ FOLDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldOutPredictions:
     """N inputs."""
 
     distribution: Values
@@ -27,7 +27,7 @@ class Held:
     """N error scores of each rival: True: selectors that had not seen the input, False: the largest probability."""
 
 
-def held(name: str, lessons: Lessons, rng: Generator) -> Held:
+def held(name: str, lessons: Lessons, rng: Generator) -> HeldOutPredictions:
     """Cross-fit predictors of a form, then selectors on their predictions."""
     fold = folds(len(lessons.features))
     distribution = np.empty((len(fold), lessons.classes), np.float32)
@@ -39,7 +39,7 @@ def held(name: str, lessons: Lessons, rng: Generator) -> Held:
     for out in range(FOLDS):
         selector = train_selector(distribution[fold != out], right[fold != out], rng)
         selected[fold == out] = selector.errors(distribution[fold == out])
-    return Held(distribution, right, {True: selected, False: largest(distribution)})
+    return HeldOutPredictions(distribution, right, {True: selected, False: largest(distribution)})
 
 
 def folds(count: int) -> NDArray[np.intp]:

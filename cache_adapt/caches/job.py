@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import default_rng
 from threadpoolctl import threadpool_limits
 
-from cache_adapt.caches.held import Held
+from cache_adapt.caches.held import HeldOutPredictions
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.training import Lessons
@@ -132,8 +132,8 @@ def _untuned(job: CachesJob, lessons: Sequence[Lessons]) -> BuiltCaches:
 def _chosen(job: CachesJob, collected: _Collected) -> BuiltCaches:
     """The best choice of caches; SluiceError where none pay."""
     # Imported where it is wanted: a job that only trains needs none of it.
-    from cache_adapt.caches.build import Network, build
-    from cache_adapt.caches.explore import Cut, Wanted, explore
+    from cache_adapt.caches.build import WholeNetwork, build
+    from cache_adapt.caches.explore import BuildGoal, Cut, explore
     from cache_adapt.exits.certify import Constraint
 
     lessons = collected.lessons
@@ -142,10 +142,10 @@ def _chosen(job: CachesJob, collected: _Collected) -> BuiltCaches:
     ]
     most = float("inf") if job.memory_bytes is None else job.memory_bytes
     constraint = Constraint(job.agreement, "answers", collected.independent, proven_later=True)
-    wanted = Wanted(constraint, job.architectures, most, job.seed)
-    fits: dict[tuple[str, str], Held] = {}
+    wanted = BuildGoal(constraint, job.architectures, most, job.seed)
+    fits: dict[tuple[str, str], HeldOutPredictions] = {}
     explored = list(explore(cuts, wanted, lookup_s, fits=fits))
-    found = build(Network(job.model, job.model_identity, job.whole_s), cuts, explored, wanted, fits)
+    found = build(WholeNetwork(job.model, job.model_identity, job.whole_s), cuts, explored, wanted, fits)
     if found.caches is None:
         best = max((point.hit_rate for each in explored for point in each.points), default=0.0)
         raise SluiceError(f"no caches pay: of {len(lessons[0].answers)} samples the best would answer {best:.0%}")

@@ -26,7 +26,7 @@ Words = Callable[[Values], NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
-class Looks:
+class LookBatch:
     """Some looks, which came together."""
 
     caches: Sequence[LearnedCache]
@@ -49,23 +49,23 @@ class NewestLooks:
 
     def __init__(self, caches: Sequence[LearnedCache], words: Words, kept: int = KEPT) -> None:
         self._caches, self._words, self._kept = caches, words, kept
-        self._looks: deque[Looks] = deque()
+        self._looks: deque[LookBatch] = deque()
         self._count = 0
 
     def add(self, taps: Sequence[Values], answers: NDArray[np.intp]) -> None:
         """Take N looks: for each cache what it reads, and the network's own words."""
-        self._looks.append(Looks(self._caches, self._words, taps, answers))
+        self._looks.append(LookBatch(self._caches, self._words, taps, answers))
         self._count += len(answers)
         while self._count - len(self._looks[0].answers) >= self._kept:
             self._count -= len(self._looks.popleft().answers)
 
     @property
-    def now(self) -> Sequence[Looks]:
+    def now(self) -> Sequence[LookBatch]:
         """Those that are kept at present, in their order."""
         return tuple(self._looks)
 
 
-def heard(looks: Sequence[Looks]) -> Heard:
+def heard(looks: Sequence[LookBatch]) -> Heard:
     """What caches say of all of them, of which there is one at least."""
     found = [each.heard for each in looks]
     errors, right = ([getattr(each, name) for each in found] for name in ("errors", "right"))

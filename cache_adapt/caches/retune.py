@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cache_adapt.caches.newest import KEPT
-from cache_adapt.caches.tune import Costs, Heard, Tuned, aim, tuned_at
+from cache_adapt.caches.tune import Costs, Heard, TunedChoice, aim, tuned_at
 from cache_adapt.exits.ramps import EVERY, Places, utilities
 from cache_adapt.exits.thresholds import Trigger
 
@@ -20,7 +20,7 @@ DOUBT = 0.5
 """How often the bound on wrong answers may be below the truth: each answer is compared, so nothing must be certain."""
 
 
-class Due:
+class RetuneTrigger:
     """When to tune; not before there are ``KEPT`` inputs."""
 
     def __init__(self, agreement: float) -> None:
@@ -39,7 +39,7 @@ class Due:
         return True
 
 
-def retuned(heard: Heard, costs: Costs, agreement: float) -> Tuned:
+def retuned(heard: Heard, costs: Costs, agreement: float) -> TunedChoice:
     """All caches tuned together, but for those that then cost more latency than they save; none may be left."""
     places, inputs = Places(costs.until, costs.through, costs.lookup), heard.errors.shape[1]
     constraint = replace(aim(agreement), doubt=DOUBT)
@@ -51,4 +51,4 @@ def retuned(heard: Heard, costs: Costs, agreement: float) -> Tuned:
         if min(values.values()) >= 0:
             return found
         chosen = tuple(place for place in chosen if values[place] >= 0)
-    return Tuned((), (), (), costs.whole / costs.through)
+    return TunedChoice((), (), (), costs.whole / costs.through)

@@ -55,7 +55,7 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class TunedChoice:
     """The best choice."""
 
     chosen: tuple[int, ...]
@@ -67,7 +67,7 @@ class Tuned:
     """How many times as fast one input is, expected."""
 
 
-def tuned(heard: Heard, costs: Costs, agreement: float) -> Tuned | None:
+def tuned(heard: Heard, costs: Costs, agreement: float) -> TunedChoice | None:
     """The caches and thresholds that make the network fastest while this share of their answers is the network's.
 
     None where nothing makes it faster by ``WORTH``. Every set of caches is tried: there are a few.
@@ -81,16 +81,16 @@ def aim(agreement: float) -> Constraint:
     return Constraint(1 - SPARE * (1 - agreement), "answers", proven_later=True)
 
 
-def tuned_at(chosen: tuple[int, ...], heard: Heard, costs: Costs, constraint: Constraint) -> Tuned:
+def tuned_at(chosen: tuple[int, ...], heard: Heard, costs: Costs, constraint: Constraint) -> TunedChoice:
     """Thresholds for these caches, of which there is one at least; 0 where none is sure enough."""
     leaving = costs.leaving(chosen)
     errors, right = [heard.errors[place] for place in chosen], [heard.right[place] for place in chosen]
     thresholds, found = calibrated(errors, right, leaving, constraint)
     rates = tuple((found.effect.answered / max(heard.errors.shape[1], 1)).tolist())
-    return Tuned(chosen, tuple(thresholds), rates, costs.whole / (leaving[-1] * (1 - found.effect.saved)))
+    return TunedChoice(chosen, tuple(thresholds), rates, costs.whole / (leaving[-1] * (1 - found.effect.saved)))
 
 
-def _each(heard: Heard, costs: Costs, agreement: float) -> Iterator[Tuned]:
+def _each(heard: Heard, costs: Costs, agreement: float) -> Iterator[TunedChoice]:
     caches = len(heard.errors)
     for count in range(1, caches + 1):
         for chosen in combinations(range(caches), count):

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.compose.problem import ROUNDING, Cache, Choice, Problem
+from cache_adapt.compose.problem import ROUNDING, Cache, Choice, CompositionProblem
 
 MOST_LABELS = 200_000
 """After so many the best choice so far is taken; 228 caches make some thousands."""
@@ -57,7 +57,7 @@ class _Label(NamedTuple):
     before: _Label | None
 
 
-def compose(problem: Problem, most_labels: int = MOST_LABELS) -> Choice:
+def compose(problem: CompositionProblem, most_labels: int = MOST_LABELS) -> Choice:
     """The allowed choice with the least expected latency; empty where no cache brings anything."""
     order = sorted(range(len(problem.caches)), key=lambda index: problem.caches[index].layer)
     steps = _steps(problem, [INPUT, *(problem.caches[index] for index in order)])
@@ -68,7 +68,7 @@ def compose(problem: Problem, most_labels: int = MOST_LABELS) -> Choice:
     return tuple(reversed(choice))
 
 
-def _steps(problem: Problem, places: Sequence[Cache]) -> _Steps:
+def _steps(problem: CompositionProblem, places: Sequence[Cache]) -> _Steps:
     """All steps; a cache follows only one that answers fewer inputs, since one that answers no others is useless."""
     layer, hit_rate, until, lookup, wrong, memory = np.array(
         [(c.layer, c.hit_rate, problem.until(c), c.lookup, 1 - c.accuracy, c.memory) for c in places]
@@ -85,7 +85,7 @@ def _steps(problem: Problem, places: Sequence[Cache]) -> _Steps:
     return _Steps(may, hits * until + asked * lookup, spends, end)
 
 
-def _best(problem: Problem, steps: _Steps, most_labels: int) -> _Label:
+def _best(problem: CompositionProblem, steps: _Steps, most_labels: int) -> _Label:
     """The label at the last cache of the best path."""
     limits = np.array([1 - problem.agreement, problem.memory]) + ROUNDING
     prices, rest = _rest(problem, steps, limits)
@@ -118,7 +118,7 @@ def _no_worse(one: _Label, other: _Label) -> bool:
     return one.latency <= other.latency and one.spent[0] <= other.spent[0] and one.spent[1] <= other.spent[1]
 
 
-def _rest(problem: Problem, steps: _Steps, limits: Floats) -> tuple[Floats, Floats]:
+def _rest(problem: CompositionProblem, steps: _Steps, limits: Floats) -> tuple[Floats, Floats]:
     """All pairs of prices; by place and prices the least that the rest takes, less what the limits are worth."""
     limited = np.isfinite(limits)
     levels = [

@@ -39,7 +39,7 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class CompositionProblem:
     """What to choose from, and what must be kept."""
 
     layers: Sequence[float]
@@ -85,7 +85,7 @@ def effective_hits(rates: Sequence[float]) -> tuple[float, ...]:
     return tuple(found)
 
 
-def expected(problem: Problem, choice: Choice) -> Expected:
+def expected(problem: CompositionProblem, choice: Choice) -> Expected:
     """Latency (equation 10), agreement (7) and memory (8) of a choice."""
     caches = [problem.caches[index] for index in choice]
     hits = effective_hits([cache.hit_rate for cache in caches])
@@ -98,7 +98,7 @@ def expected(problem: Problem, choice: Choice) -> Expected:
     return Expected(latency + rest * problem.whole, 1 - wrong, hits, sum(cache.memory for cache in caches))
 
 
-def allowed(problem: Problem, choice: Choice) -> bool:
+def allowed(problem: CompositionProblem, choice: Choice) -> bool:
     """Whether a choice keeps agreement, memory, and one lookup at a time (equations 7 to 9)."""
     found = expected(problem, choice)
     if found.agreement < problem.agreement - ROUNDING or found.memory > problem.memory + ROUNDING:
@@ -108,6 +108,6 @@ def allowed(problem: Problem, choice: Choice) -> bool:
     return all(in_time(problem, cache, end) for cache, end in zip(caches, ends, strict=False))
 
 
-def in_time(problem: Problem, cache: Cache, end: float) -> bool:
+def in_time(problem: CompositionProblem, cache: Cache, end: float) -> bool:
     """Whether a lookup beside the network is over when the network has come so far (equation 9)."""
     return not problem.overlapping or cache.lookup <= end - problem.until(cache) + ROUNDING

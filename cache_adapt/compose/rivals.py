@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cache_adapt.compose.compose import compose
-from cache_adapt.compose.problem import WORTH, Choice, Problem, expected
+from cache_adapt.compose.problem import WORTH, Choice, CompositionProblem, expected
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class Rival:
     """A way to run the network, and the caches that were explored for it."""
 
     name: str
     agreement: float
     """With the oracle, at least; 1 for the oracle itself."""
-    problem: Problem
+    problem: CompositionProblem
     """Its own layers and caches; the agreement in it is the target's, with the oracle."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Composition:
     """What to run."""
 
     variant: str
@@ -39,7 +39,7 @@ class Plan:
     """Why, in one sentence."""
 
 
-def planned(variants: Sequence[Variant]) -> Plan:
+def planned(variants: Sequence[Rival]) -> Composition:
     """The fastest plan that keeps the target; the first variant is the oracle, which always does."""
     without = alone(variants)
     plans = [plan for each in _fit(variants) if (plan := _with_caches(each)) is not None]
@@ -53,17 +53,17 @@ def planned(variants: Sequence[Variant]) -> Plan:
     )
 
 
-def alone(variants: Sequence[Variant]) -> Plan:
+def alone(variants: Sequence[Rival]) -> Composition:
     """The fastest variant that keeps the target, without caches."""
     best = min(_fit(variants), key=lambda each: each.problem.whole)
-    return Plan(best.name, (), best.problem.whole, best.agreement, "")
+    return Composition(best.name, (), best.problem.whole, best.agreement, "")
 
 
-def _fit(variants: Sequence[Variant]) -> list[Variant]:
+def _fit(variants: Sequence[Rival]) -> list[Rival]:
     return [each for each in variants if each.agreement >= each.problem.agreement - 1e-9]
 
 
-def _with_caches(variant: Variant) -> Plan | None:
+def _with_caches(variant: Rival) -> Composition | None:
     """The variant with its best caches, within what its own disagreement leaves; None: none help."""
     problem = variant.problem
     left = replace(problem, agreement=min(problem.agreement + 1 - variant.agreement, 1.0))
@@ -71,4 +71,4 @@ def _with_caches(variant: Variant) -> Plan | None:
     if not choice:
         return None
     found = expected(problem, choice)
-    return Plan(variant.name, choice, found.latency, variant.agreement - (1 - found.agreement), "")
+    return Composition(variant.name, choice, found.latency, variant.agreement - (1 - found.agreement), "")

@@ -22,7 +22,7 @@ QUEUED_FRAMES = 8
 
 
 @dataclass(frozen=True)
-class Look:
+class Overlay:
     """What pictures show besides what was found."""
 
     masks: Sequence[Mask] = ()
@@ -32,7 +32,7 @@ class Look:
     """Zones and lines."""
 
 
-PLAIN = Look()
+PLAIN = Overlay()
 """Nothing else."""
 
 
@@ -43,7 +43,7 @@ class Annotator:
     disk shows: so a run ends with one clear line instead of a failure of every frame.
     """
 
-    def __init__(self, target: Path, streams: Sequence[str], look: Look = PLAIN) -> None:
+    def __init__(self, target: Path, streams: Sequence[str], look: Overlay = PLAIN) -> None:
         """``target``: a video (.mp4, .mkv, .mov), one for each stream if there are several, or a directory for
         snapshots of the frames in which something was found. Raises BadInput where it cannot be written."""
         self._target, self._streams, self._look = target, streams, look

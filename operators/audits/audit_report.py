@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cache_adapt.audit.audit import Audit
-from cache_adapt.audit.confidence import Interval
-from cache_adapt.audit.self_agreement import SelfAgreement, out_of_reach, reachable
+from cache_adapt.audit.confidence import ConfidenceInterval
+from cache_adapt.audit.self_agreement import SelfAudit, out_of_reach, reachable
 from operators.wire import schema
 
 
@@ -22,7 +22,7 @@ class Audited:
     """Models."""
 
 
-def node_plan(of: Audited, audit: Audit, by_itself: SelfAgreement | None = None) -> schema.NodePlan:
+def node_plan(of: Audited, audit: Audit, by_itself: SelfAudit | None = None) -> schema.NodePlan:
     """Describe what a node does for one stream, and what the audit has found; ``by_itself``: how the oracle agrees."""
     state = audit.state
     return schema.NodePlan(
@@ -56,7 +56,7 @@ def _agreement(audit: Audit) -> schema.Agreement:
     )
 
 
-def _self_agreement(accuracy: float, by_itself: SelfAgreement) -> schema.SelfAgreement | None:
+def _self_agreement(accuracy: float, by_itself: SelfAudit) -> schema.SelfAgreement | None:
     found = by_itself.estimate()
     if found.agreement is None:
         return None
@@ -70,5 +70,5 @@ def _self_agreement(accuracy: float, by_itself: SelfAgreement) -> schema.SelfAgr
     )
 
 
-def _interval(found: Interval) -> schema.Interval:
+def _interval(found: ConfidenceInterval) -> schema.Interval:
     return schema.Interval(low=round(found.low, 4), high=round(found.high, 4))

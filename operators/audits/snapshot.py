@@ -18,7 +18,7 @@ VERSION = 3
 """Audits of earlier versions counted looks, of which several were of one object: they prove too much."""
 
 
-class Snapshot(msgspec.Struct, kw_only=True):
+class NodeSnapshot(msgspec.Struct, kw_only=True):
     """The snapshot of a node; parts that the node does not have stay empty."""
 
     version: int = VERSION
@@ -35,20 +35,20 @@ class Snapshot(msgspec.Struct, kw_only=True):
         return msgspec.json.encode(self)
 
 
-class _Versioned(msgspec.Struct):
+class _NodeVersion(msgspec.Struct):
     version: int = 1
     """Snapshots of the first version do not have the field."""
 
 
-def from_json(data: bytes, where: str) -> Snapshot | None:
+def from_json(data: bytes, where: str) -> NodeSnapshot | None:
     """Decode what ``to_json`` wrote, in this version; anything else is logged, and None is returned.
 
     ``where``: the place that the log line names.
     """
     try:
-        version = decode(data, _Versioned).version
+        version = decode(data, _NodeVersion).version
         if version == VERSION:
-            return decode(data, Snapshot)
+            return decode(data, NodeSnapshot)
     except Malformed as error:
         log.warning("%s: the snapshot is damaged, the stream begins anew: %s", where, error)
         return None

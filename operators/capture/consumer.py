@@ -17,7 +17,7 @@ def _ignore(change: FrameHeader | StreamStatus) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Consumer:
+class CaptureCallbacks:
     """Callbacks of one capture run.
 
     ``emit`` takes the frames in order and may block. A file then waits; a live source goes on, and of the frames that

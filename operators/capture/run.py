@@ -6,7 +6,7 @@ import logging
 import threading
 from uuid import uuid4
 
-from operators.capture.consumer import Consumer
+from operators.capture.consumer import CaptureCallbacks
 from operators.capture.motion_gate import MotionGate
 from operators.capture.outlet import Blocking, Newest, Outlet
 from operators.capture.picture import Picture, thumbnail
@@ -27,7 +27,9 @@ log = logging.getLogger(__name__)
 class CaptureRun:
     """The run's counters. Used by one thread; only ``stopped`` may be set from another."""
 
-    def __init__(self, spec: CaptureSpec, consumer: Consumer, clock: Clock, observer: Observer = UNOBSERVED) -> None:
+    def __init__(
+        self, spec: CaptureSpec, consumer: CaptureCallbacks, clock: Clock, observer: Observer = UNOBSERVED
+    ) -> None:
         self.spec = spec
         self.id = uuid4().hex[:12]
         self.stopped = threading.Event()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import cast
 
-from operators.capture.consumer import Consumer
+from operators.capture.consumer import CaptureCallbacks
 from operators.capture.live.reader import LiveReader
 from operators.capture.local import read_local
 from operators.capture.reasons import Reason
@@ -19,7 +19,7 @@ from operators.observer import UNOBSERVED, Observer
 from serving.common.clock import SYSTEM, Clock
 from serving.errors import SourceError
 
-__all__ = ["Capture", "CaptureSpec", "Consumer"]
+__all__ = ["Capture", "CaptureCallbacks", "CaptureSpec"]
 
 
 class Capture:
@@ -28,7 +28,7 @@ class Capture:
     def __init__(
         self,
         spec: CaptureSpec,
-        consumer: Consumer,
+        consumer: CaptureCallbacks,
         rng: random.Random | None = None,
         clock: Clock = SYSTEM,
         observer: Observer = UNOBSERVED,

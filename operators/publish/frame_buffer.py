@@ -34,7 +34,7 @@ class FrameMessage:
 
 
 @dataclass(slots=True, eq=False)
-class _Entry:
+class _Buffered:
     message: FrameMessage
     droppable: bool
 
@@ -51,10 +51,10 @@ class FrameBuffer:
     max_bytes: int
     size_bytes: int = 0
     images_dropped: int = 0
-    _lanes: dict[str, deque[_Entry]] = field(default_factory=dict)
+    _lanes: dict[str, deque[_Buffered]] = field(default_factory=dict)
     _ready: deque[str] = field(default_factory=deque)
     """Streams whose first message may be taken."""
-    _images: OrderedDict[_Entry, None] = field(default_factory=OrderedDict)
+    _images: OrderedDict[_Buffered, None] = field(default_factory=OrderedDict)
     """Messages that may lose their image, oldest first; a message that is being sent is not among them."""
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class FrameBuffer:
 
     def put(self, message: FrameMessage, droppable: bool) -> bool:
         """Add a message, dropping images as needed and allowed; False if there is no room for it now."""
-        entry = _Entry(message, droppable)
+        entry = _Buffered(message, droppable)
         stream = message.header.stream
         if not self._make_room(entry):
             return False
@@ -107,7 +107,7 @@ class FrameBuffer:
         self._strip(entry, MESSAGE_TOO_LARGE)
         self.failed(stream)
 
-    def _make_room(self, new: _Entry) -> bool:
+    def _make_room(self, new: _Buffered) -> bool:
         """Drop images until ``new`` fits; its own image is dropped last."""
         while self.size_bytes + new.message.size_bytes > self.max_bytes and self._lanes:
             if self._images:
@@ -120,6 +120,6 @@ class FrameBuffer:
             self.images_dropped += 1
         return True
 
-    def _strip(self, entry: _Entry, cause: str) -> None:
+    def _strip(self, entry: _Buffered, cause: str) -> None:
         self.size_bytes -= len(entry.message.image)
         entry.message = entry.message.without_image(cause)

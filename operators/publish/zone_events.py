@@ -14,7 +14,7 @@ from operators.wire.schema import Counts, Event, LineCounts, Result
 from operators.zones.layout import NOTHING, Layout
 from operators.zones.passage import Crossed
 from operators.zones.presence import Entered, Hysteresis
-from operators.zones.sighting import Moment, Sighting, has_place
+from operators.zones.sighting import Sighting, SightingMoment, has_place
 from operators.zones.visits import Happening, Visits
 
 LONGEST_STEP_S = 600.0
@@ -43,18 +43,18 @@ class ZoneEvents:
         self._layout = rules.layout.of(stream)
         self._every_s = rules.count_every_s
         self._visits = Visits(self._layout, rules.hysteresis)
-        self._now: Moment | None = None
-        self._since: Moment | None = None
+        self._now: SightingMoment | None = None
+        self._since: SightingMoment | None = None
         """When the interval began that is being counted."""
         self._crossed: Counter[tuple[str, str, str]] = Counter()
         """Crossings of the interval by line, direction and label."""
 
     def move(self, media_time_s: float) -> None:
         """The next frame has this media time."""
-        before = self._now or Moment(0.0, media_time_s)
+        before = self._now or SightingMoment(0.0, media_time_s)
         elapsed_s = media_time_s - before.media_time_s
         passed_s = elapsed_s if 0 <= elapsed_s <= LONGEST_STEP_S else 0.0
-        self._now = Moment(before.now_s + passed_s, media_time_s)
+        self._now = SightingMoment(before.now_s + passed_s, media_time_s)
         self._since = self._since or self._now
         self._visits.move()
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 import msgspec
 
 from cache_adapt.audit.audit import Audit
-from cache_adapt.audit.self_agreement import SelfAgreement
+from cache_adapt.audit.self_agreement import SelfAudit
 from operators.audits.audit_report import Audited, node_plan
-from operators.audits.snapshot import Snapshot, from_json
+from operators.audits.snapshot import NodeSnapshot, from_json
 from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.audits.streams import Streams
 from operators.base import Call, NodeAnswer
@@ -26,9 +26,9 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.settling import Settling
-from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
+from operators.recognise.shortcuts.shortcut import AuditOutcome, Shortcut, Turn
 from operators.recognise.shortcuts.tally import tally
-from operators.recognise.terms import Terms
+from operators.recognise.terms import ChainTerms
 from operators.wire.schema import NodePlan
 from serving.errors import Malformed
 from specialization.timeline import Timeline
@@ -46,7 +46,7 @@ class Chain:
         node: str,
         links: Sequence[Shortcut],
         oracle: Oracle,
-        terms: Terms,
+        terms: ChainTerms,
         objects: Objects | None = None,
     ) -> None:
         """``objects``: the node answers for tracks; None: every look is an answer."""
@@ -168,7 +168,7 @@ class Chain:
         timeline = known.timeline.state if known.timeline else None
         by_itself = known.audits.self_agreement.state
         audits = known.audits.states()
-        return Snapshot(audits=audits, self_agreement=by_itself, shortcuts=raw, timeline=timeline).to_json()
+        return NodeSnapshot(audits=audits, self_agreement=by_itself, shortcuts=raw, timeline=timeline).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
         """Restore the state that another worker saved; an unusable snapshot is logged and ignored."""
@@ -177,7 +177,7 @@ class Chain:
             return
         known = self._streams.renew(stream)
         known.audits.restore({link.key: found.audits[link.key] for link in self.links if link.key in found.audits})
-        known.audits.self_agreement = SelfAgreement(found.self_agreement)
+        known.audits.self_agreement = SelfAudit(found.self_agreement)
         if known.timeline is not None and found.timeline is not None:
             known.timeline = Timeline(found.timeline)
         for link in self.links:
@@ -232,7 +232,7 @@ class Chain:
             self._conclude(stream, self._objects.forget(stream.name))
         self._auditor.end(stream)
 
-    def _on_outcome(self, stream: NodeStream, outcome: Outcome) -> None:
+    def _on_outcome(self, stream: NodeStream, outcome: AuditOutcome) -> None:
         """Report the outcome to the link that had answered, and to those before it, which may learn from it too."""
         self._observer.audit_done(stream.name, self.node, outcome.kind, outcome.agrees)
         if (evidence := outcome.evidence) is not None:

@@ -21,7 +21,7 @@ from operators.audits.roles import Roles
 from operators.inference import Inference, prepared
 from operators.recognise.enrolment import read_picture
 from operators.recognise.identities import identities
-from operators.recognise.portraits import Finder, FromAfar, Portrait, Whole
+from operators.recognise.portraits import FromAfar, Portrait, PortraitFinder, WholePicture
 from operators.recognise.recogniser import Recogniser
 from operators.wire.bounds import share
 from operators.wire.labels import UNKNOWN
@@ -64,7 +64,7 @@ class GalleryRecogniser(Recogniser):
         *,
         min_similarity: float | None = None,
         margin: float | None = None,
-        finder: Finder | None = None,
+        finder: PortraitFinder | None = None,
     ) -> None:
         """None: the card's; without ``finder`` pictures are enrolled whole.
 
@@ -73,7 +73,7 @@ class GalleryRecogniser(Recogniser):
         super().__init__(engine, roles, attribute, margin, "embed")
         self._min_similarity = min_similarity
         self._pictures = identities(gallery)
-        self._finder = finder or Whole()
+        self._finder = finder or WholePicture()
         self._portraits: dict[Path, Portrait] = {}
         self._galleries: dict[str, Gallery] = {}
 

@@ -60,7 +60,7 @@ class FromAfar:
     landmarks: Landmarks | None = None
 
 
-class Finder(Protocol):
+class PortraitFinder(Protocol):
     """Finds the object of a picture."""
 
     async def find(self, path: Path, picture: Image) -> Portrait:
@@ -72,7 +72,7 @@ class Finder(Protocol):
         ...
 
 
-class Whole:
+class WholePicture:
     """For nodes whose objects no network detects: the picture is the object."""
 
     async def find(self, path: Path, picture: Image) -> Portrait:
@@ -85,7 +85,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Detected:
+class DetectedObject:
     """The largest object that the query would recognise."""
 
     detector: Operator
@@ -96,7 +96,7 @@ class Detected:
     """The filters between the detector and the recogniser."""
 
     async def find(self, path: Path, picture: Image) -> Portrait:
-        """See ``Finder``."""
+        """See ``PortraitFinder``."""
         looks: list[list[Region]] = []
         for border in BORDERS:
             looks.append(await self._look(picture, border))

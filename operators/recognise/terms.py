@@ -24,7 +24,7 @@ class Listeners:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ChainTerms:
     """The terms of a chain."""
 
     rule: Rule

@@ -7,14 +7,14 @@ Read in this order: ``builders``, ``engine``, ``shortcut_checks``.
 
 from operators.testing.builders import CALL, call, make_frame, make_region
 from operators.testing.engine import FakeEngine, card_of, fake_oracle, scores
-from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Link
+from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, CheckedShortcut
 
 __all__ = [
     "CALL",
     "SHORTCUT_CHECKS",
     "Case",
+    "CheckedShortcut",
     "FakeEngine",
-    "Link",
     "call",
     "card_of",
     "fake_oracle",

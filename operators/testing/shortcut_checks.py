@@ -19,8 +19,8 @@ from cache_adapt.audit.state import Rule
 from operators.frames.frame import Frame, Region
 from operators.recognise.chain import Chain
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
-from operators.recognise.terms import Terms
+from operators.recognise.shortcuts.shortcut import AuditOutcome, Shortcut, Turn
+from operators.recognise.terms import ChainTerms
 from operators.testing.builders import call, make_frame, make_region
 from operators.wire.schema import ShortcutKind
 from serving.errors import Malformed
@@ -28,7 +28,7 @@ from serving.errors import Malformed
 STREAM = "cam"
 
 
-class Link(NamedTuple):
+class CheckedShortcut(NamedTuple):
     """A new shortcut, and the oracle that it stands in for."""
 
     shortcut: Shortcut
@@ -49,7 +49,7 @@ async def _breathe(shortcut: Shortcut) -> None:
 class Case:
     """What the checks need to know of a shortcut."""
 
-    make: Callable[[], Link]
+    make: Callable[[], CheckedShortcut]
     scene: Callable[[int], tuple[Frame, list[Region]]] = _tracked
     """A frame of the stream ``cam`` by its number, and its regions."""
     frames: int = 30
@@ -133,7 +133,7 @@ async def check_outcomes_may_be_late(case: Case) -> None:
     for kind in (link.shortcut.kind, *get_args(ShortcutKind)):
         for agrees in (True, False):
             token = turn.token if kind == link.shortcut.kind else object()
-            link.shortcut.audited(Outcome(STREAM, kind, agrees, said, crop, token))
+            link.shortcut.audited(AuditOutcome(STREAM, kind, agrees, said, crop, token))
     link.shortcut.barred(STREAM)
     link.shortcut.learned(frame, Turn((), regions, allowed=False))
     link.shortcut.result_sent("another")
@@ -142,7 +142,7 @@ async def check_outcomes_may_be_late(case: Case) -> None:
 async def check_it_is_audited_like_every_other(case: Case) -> None:
     """In a chain every region gets one answer; the audit looks again, and a shortcut that it bars does not answer."""
     link = case.make()
-    chain = Chain("node", [link.shortcut], link.oracle, Terms(Rule(0.5, probation_rate=1.0)))
+    chain = Chain("node", [link.shortcut], link.oracle, ChainTerms(Rule(0.5, probation_rate=1.0)))
     for seq in range(case.frames + 10):
         frame, regions = case.scene(seq)
         await chain.process(frame, regions, call(case.model or link.oracle.name))
@@ -176,7 +176,7 @@ SHORTCUT_CHECKS: Sequence[Check] = (
 )
 
 
-async def _taught(case: Case, link: Link) -> tuple[Frame, list[Region]]:
+async def _taught(case: Case, link: CheckedShortcut) -> tuple[Frame, list[Region]]:
     """The shortcut has seen the scene's frames; returns the next one."""
     for seq in range(case.frames):
         frame, regions = case.scene(seq)
@@ -191,7 +191,7 @@ async def _taught(case: Case, link: Link) -> tuple[Frame, list[Region]]:
 async def _provenances(case: Case, rule: Rule) -> set[str]:
     """Who answers for the scene under a rule."""
     link = case.make()
-    chain = Chain("node", [link.shortcut], link.oracle, Terms(rule))
+    chain = Chain("node", [link.shortcut], link.oracle, ChainTerms(rule))
     found: set[str] = set()
     for seq in range(case.frames):
         frame, regions = case.scene(seq)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.track.boxes import Array
-from operators.track.kalman import Motion
+from operators.track.kalman import TrackMotions
 from operators.track.least_cost import least_cost
 
 WIDENED = 0.5
@@ -24,7 +24,7 @@ as long as a hundred of the dearest of them."""
 Pairs = list[tuple[int, int]]
 
 
-def distances_and_costs(tracks: Motion, shapes: Array, other_label: NDArray[np.bool_]) -> tuple[Array, Array]:
+def distances_and_costs(tracks: TrackMotions, shapes: Array, other_label: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Tracks × boxes: 1 − intersection over union, and what the pair costs.
 
     Both boxes are widened by what is not known of the track's place, so a small fast object is found again between two

@@ -22,7 +22,7 @@ RESTLESS = np.array([1.0, 0.5, 0.3, 0.3])
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
+class TrackMotions:
     """Estimates of n tracks: ``values`` are 5 × n × 4, the last axis being the coordinates of a shape."""
 
     values: Array
@@ -59,30 +59,30 @@ class Motion:
         part: Array = self.values[place]
         return part
 
-    def kept(self, which: NDArray[np.intp]) -> Motion:
+    def kept(self, which: NDArray[np.intp]) -> TrackMotions:
         """The tracks at these places."""
-        return Motion(self.values[:, which])
+        return TrackMotions(self.values[:, which])
 
-    def joined(self, other: Motion) -> Motion:
+    def joined(self, other: TrackMotions) -> TrackMotions:
         """These tracks, followed by the others."""
-        return Motion(np.concatenate((self.values, other.values), axis=1))
+        return TrackMotions(np.concatenate((self.values, other.values), axis=1))
 
-    def with_changed(self, which: NDArray[np.intp], changed: Motion) -> Motion:
+    def with_changed(self, which: NDArray[np.intp], changed: TrackMotions) -> TrackMotions:
         """The tracks, with those at these places replaced."""
         values = self.values.copy()
         values[:, which] = changed.values
-        return Motion(values)
+        return TrackMotions(values)
 
 
-def begin(shapes: Array) -> Motion:
+def begin(shapes: Array) -> TrackMotions:
     """Tracks of boxes that were seen once: nothing is known of their speed but its spread."""
     scale = _scale(shapes)
     values = np.zeros((5, *shapes.shape))
     values[0], values[2], values[4] = shapes, (MEASURED * scale) ** 2, (FIRST_SPEED * scale) ** 2
-    return Motion(values)
+    return TrackMotions(values)
 
 
-def predict(motion: Motion, elapsed_s: float) -> Motion:
+def predict(motion: TrackMotions, elapsed_s: float) -> TrackMotions:
     """The tracks after this time, if nothing was seen of them."""
     noise = (RESTLESS * _scale(motion.shape)) ** 2 * elapsed_s
     values = motion.values.copy()
@@ -90,10 +90,10 @@ def predict(motion: Motion, elapsed_s: float) -> Motion:
     values[3] += elapsed_s * (motion.speed_variance + noise / 2)
     values[2] += elapsed_s * (motion.covariance + values[3] - noise * (elapsed_s / 6))
     values[4] += noise
-    return Motion(values)
+    return TrackMotions(values)
 
 
-def correct(motion: Motion, shapes: Array) -> Motion:
+def correct(motion: TrackMotions, shapes: Array) -> TrackMotions:
     """The tracks once each was seen, at these shapes."""
     spread = motion.shape_variance + (MEASURED * _scale(shapes)) ** 2
     gain, speed_gain = motion.shape_variance / spread, motion.covariance / spread
@@ -103,7 +103,7 @@ def correct(motion: Motion, shapes: Array) -> Motion:
     values[1] += speed_gain * surprise
     values[2:4] *= 1 - gain
     values[4] -= speed_gain * motion.covariance
-    return Motion(values)
+    return TrackMotions(values)
 
 
 def _scale(shapes: Array) -> Array:

@@ -38,7 +38,7 @@ class Track:
 
     def __init__(self, settings: TrackSettings | None = None) -> None:
         self._settings = settings or TrackSettings()
-        self._streams: dict[tuple[str, str], _Stream] = {}
+        self._streams: dict[tuple[str, str], _StreamTracker] = {}
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
         """Give each region the id of its track."""
@@ -46,7 +46,7 @@ class Track:
         known = self._streams.get(key)
         if known is None or known.elapsed_s(frame) < -self._settings.lost_after_s:
             self.forget(frame.stream)
-            known = self._streams[key] = _Stream(KalmanTracker(self._settings), frame.media_time_s)
+            known = self._streams[key] = _StreamTracker(KalmanTracker(self._settings), frame.media_time_s)
         work = partial(known.update, frame, regions)
         if len(regions) > FEW:
             await in_thread(work)
@@ -60,7 +60,7 @@ class Track:
             del self._streams[key]
 
 
-class _Stream:
+class _StreamTracker:
     """The tracker of one capture run and the ids given so far."""
 
     def __init__(self, tracker: Tracker, media_time_s: float) -> None:

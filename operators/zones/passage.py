@@ -14,7 +14,7 @@ from operators.wire.schema import Direction
 from operators.zones.geometry import crossings
 from operators.zones.layout import Line
 from operators.zones.presence import Hysteresis
-from operators.zones.sighting import Moment, Sighting
+from operators.zones.sighting import Sighting, SightingMoment
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Passage:
         self.line = line
         self._place: Point | None = None
         """Where it last was, away from the line."""
-        self._beyond: tuple[Direction, Moment] | None = None
+        self._beyond: tuple[Direction, SightingMoment] | None = None
         """A crossing that is not believed yet, and when it was first seen beyond."""
 
     def see(self, seen: Sighting, rules: Hysteresis) -> Crossed | None:
@@ -56,7 +56,7 @@ class Passage:
         (direction, since), self._beyond = self._beyond, None
         return Crossed(self.line.name, since.media_time_s, direction)
 
-    def _turn(self, crossed: int, moment: Moment) -> None:
+    def _turn(self, crossed: int, moment: SightingMoment) -> None:
         if crossed == 0:
             return
         direction: Direction = "left_to_right" if crossed > 0 else "right_to_left"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from operators.wire.schema import ZoneCause
 from operators.zones.layout import Zone
-from operators.zones.sighting import Moment, Sighting
+from operators.zones.sighting import Sighting, SightingMoment
 
 ROUNDING_S = 1e-6
 
@@ -25,7 +25,7 @@ class Hysteresis:
     margin: float = 0.15
     """How far it must be away from the border, as a share of its width and height."""
 
-    def settled(self, since: Moment, now: Moment) -> bool:
+    def settled(self, since: SightingMoment, now: SightingMoment) -> bool:
         """Whether enough time has passed."""
         return now.now_s - since.now_s >= self.settle_s - ROUNDING_S
 
@@ -57,12 +57,12 @@ class Left:
 class Presence:
     """An object that is in a zone, or about to be."""
 
-    def __init__(self, zone: Zone, since: Moment, appeared: bool) -> None:
+    def __init__(self, zone: Zone, since: SightingMoment, appeared: bool) -> None:
         """``since``: when it was first seen inside; ``appeared``: that was its first sighting at all."""
         self.zone = zone
         self._since = self._last = since
         self._appeared = appeared
-        self._outside: Moment | None = None
+        self._outside: SightingMoment | None = None
         self._entered_as = 0
         self.inside = False
         """Whether it was believed to be inside."""

@@ -19,7 +19,7 @@ LEAST_SIZE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class SightingMoment:
     """When something was seen."""
 
     now_s: float
@@ -36,7 +36,7 @@ class Sighting:
     box: Corners
     label: str
     """The detector's word."""
-    moment: Moment
+    moment: SightingMoment
 
     def __post_init__(self) -> None:
         if not has_place(self.box):

@@ -34,7 +34,7 @@ class ZoneReport(msgspec.Struct, frozen=True):
     longest_dwell_s: float | None
 
 
-class Totals:
+class EventTotals:
     """Counts events."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ SAME_PLACE = 0.5
 
 
 @dataclass(slots=True)
-class _Track:
+class _Visitor:
     """One object."""
 
     last: Sighting | None = None
@@ -39,7 +39,7 @@ class Visits:
 
     def __init__(self, layout: Layout, rules: Hysteresis) -> None:
         self._layout, self._rules = layout, rules
-        self._tracks: dict[int, _Track] = {}
+        self._tracks: dict[int, _Visitor] = {}
         self._frame = 0
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class Visits:
 
     def end(self, number: int) -> list[Happening]:
         """A track has ended: it leaves its zones, and what it was last seen to cross is crossed."""
-        track = self._tracks.pop(number, _Track())
+        track = self._tracks.pop(number, _Visitor())
         crossed = [passage.ended() for passage in track.passages.values()]
         left = [presence.left("ended") for presence in track.presences.values()]
         return [happening for happening in [*crossed, *left] if happening is not None]
@@ -73,10 +73,10 @@ class Visits:
                     found[name].append(number)
         return found
 
-    def _begin(self, seen: Sighting) -> _Track:
+    def _begin(self, seen: Sighting) -> _Visitor:
         """A new track, or a lost one that goes on under a new number."""
         lost = max(self._lost(seen), default=None)
-        track = self._tracks[seen.track] = _Track() if lost is None else self._tracks.pop(lost[1])
+        track = self._tracks[seen.track] = _Visitor() if lost is None else self._tracks.pop(lost[1])
         return track
 
     def _lost(self, seen: Sighting) -> Iterator[tuple[float, int]]:
@@ -90,7 +90,7 @@ class Visits:
                 if share >= SAME_PLACE:
                     yield share, number
 
-    def _in_zone(self, track: _Track, zone: Zone, seen: Sighting) -> Entered | Left | None:
+    def _in_zone(self, track: _Visitor, zone: Zone, seen: Sighting) -> Entered | Left | None:
         holds, presence = zone.holds(seen.point(zone.anchor)), track.presences.get(zone.name)
         if presence is None:
             if not holds:
@@ -101,7 +101,7 @@ class Visits:
             del track.presences[zone.name]
         return happened
 
-    def _at_line(self, track: _Track, line: Line, seen: Sighting) -> Crossed | None:
+    def _at_line(self, track: _Visitor, line: Line, seen: Sighting) -> Crossed | None:
         if line.name not in track.passages:
             track.passages[line.name] = Passage(line)
         return track.passages[line.name].see(seen, self._rules)

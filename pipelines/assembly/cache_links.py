@@ -11,7 +11,7 @@ from operators.recognise.cached.sampled_engine import SampledEngine
 from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.shortcut import Shortcut
-from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.shortcuts.variant import VariantShortcut
 from pipelines.assembly.cache_source import cache_source, variant_source
 from pipelines.assembly.links import LinkParts
 
@@ -35,7 +35,7 @@ def caches(parts: LinkParts, source: CacheSource) -> Caches:
     return parts.caches
 
 
-def caches_in(parts: LinkParts, variant: Variant) -> list[Shortcut]:
+def caches_in(parts: LinkParts, variant: VariantShortcut) -> list[Shortcut]:
     """Return the link in front of a variant of the oracle; none where the caches built for it cannot be used."""
     training, recogniser = parts.learning, parts.recogniser
     assert isinstance(recogniser, Classifier)

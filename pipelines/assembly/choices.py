@@ -13,7 +13,7 @@ from pipelines.planning.plan import Choice, first_plan
 from pipelines.query.dag import Dag, DagNode
 from pipelines.query.nodes import MOTION, DetectNode
 from serving.errors import ModelError
-from serving.variants.timings import Measured
+from serving.variants.timings import VariantFigures
 
 OBJECTS = (1, 4, 16)
 """Numbers of objects for which times are shown."""
@@ -31,7 +31,7 @@ class Choices:
     """The budgets with which a device serves the most frames, one object each; None where that is not known."""
 
 
-def choices(dag: Dag, measured: Callable[[str], Measured | None]) -> Choices:
+def choices(dag: Dag, measured: Callable[[str], VariantFigures | None]) -> Choices:
     """What there is to choose, by what was measured here; nodes whose networks were not measured are left out."""
     tables = Tables.read(dag, measured)
     known = {node.name: each for node in dag.nodes if (each := _measured(node, tables, measured)) is not None}
@@ -51,7 +51,7 @@ def _has_network(node: DagNode) -> bool:
     return bool(node.models) and node.models[0] != MOTION
 
 
-def _measured(node: DagNode, tables: Tables, measured: Callable[[str], Measured | None]) -> Measured | None:
+def _measured(node: DagNode, tables: Tables, measured: Callable[[str], VariantFigures | None]) -> VariantFigures | None:
     """What is known of a node's first listed model."""
     if not _has_network(node):
         return None
@@ -64,7 +64,7 @@ def _measured(node: DagNode, tables: Tables, measured: Callable[[str], Measured 
         return None
 
 
-def _stages(dag: Dag, known: dict[str, Measured]) -> list[Stage]:
+def _stages(dag: Dag, known: dict[str, VariantFigures]) -> list[Stage]:
     """The nodes with networks, each behind the one that runs before it."""
     found: list[Stage] = []
     for node in dag.nodes:

@@ -35,12 +35,12 @@ def _where_needed(spec: DetectNode, engine: Inference, chains: Chains | None) ->
         return _unmasked(spec, engine, spec.model)
     if spec.when == "always" and not is_planned(spec):
         return _unmasked(spec, engine, spec.model)
-    from operators.detect.needed.operator import DetectWhenNeeded, Terms  # optical flow, which few queries need
+    from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms  # optical flow, which few queries need
 
     roles = Roles.of(spec.model, engine.card)
     decoding = engine.card(roles.oracle).decoding
     least = spec.min_confidence if spec.min_confidence is not None else decoding.min_score if decoding else 0.0
-    terms = Terms(chains.rule.accuracy, least, engine, chains.observer)
+    terms = SkipTerms(chains.rule.accuracy, least, engine, chains.observer)
     plain = _unmasked(spec, engine, roles.models if is_planned(spec) else spec.model)
     always = _planned(spec, plain, terms.sure, engine, chains) if is_planned(spec) else plain
     if spec.when == "always":
@@ -52,10 +52,10 @@ def _where_needed(spec: DetectNode, engine: Inference, chains: Chains | None) ->
 
 
 def _planned(spec: DetectNode, plain: Operator, sure: float, engine: Inference, chains: Chains) -> Operator:
-    from operators.detect.variants.audits import Terms  # statistics, which few queries need
+    from operators.detect.variants.audits import VariantTerms  # statistics, which few queries need
     from operators.detect.variants.operator import DetectVariants
 
-    terms = Terms(chains.rule, sure, UnitCosts(engine), chains.purse, chains.changed, chains.observer)
+    terms = VariantTerms(chains.rule, sure, UnitCosts(engine), chains.purse, chains.changed, chains.observer)
     variants = DetectVariants(spec.name, plain, Roles.of(spec.model, engine.card), terms)
     chains.shortcuts.add(variants, "variants" if spec.when == "needed" else "")
     return variants

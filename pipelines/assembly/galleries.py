@@ -10,7 +10,7 @@ from operators.audits.roles import Roles
 from operators.frames.mask import Mask
 from operators.inference import Inference
 from operators.recognise.gallery import GalleryRecogniser
-from operators.recognise.portraits import Detected, Finder, Whole
+from operators.recognise.portraits import DetectedObject, PortraitFinder, WholePicture
 from operators.zones.layout import Zone
 from pipelines.assembly.detectors import detector
 from pipelines.query.dag import DagNode, passes, way_to
@@ -43,11 +43,11 @@ def gallery_recogniser(spec: RecogniseNode, engine: Inference, around: Around) -
     )
 
 
-def _finder(spec: RecogniseNode, engine: Inference, around: Around) -> Finder:
+def _finder(spec: RecogniseNode, engine: Inference, around: Around) -> PortraitFinder:
     """The query's own way to the objects of a node: the detector that makes them, and the filters behind it."""
     path = way_to(around.nodes.get(spec.name), around.nodes)
     first = path[-1].spec if path else None
     if not isinstance(first, DetectNode) or first.model[0] == MOTION:
-        return Whole()
+        return WholePicture()
     found = detector(first.model_copy(update={"input": None}), engine)
-    return Detected(found, first.model[0], partial(passes, path[:-1]))
+    return DetectedObject(found, first.model[0], partial(passes, path[:-1]))

@@ -8,8 +8,8 @@ from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.heads import Heads
 from operators.recognise.specialised.labels import Labels
-from operators.recognise.specialised.made_elsewhere import MadeElsewhere
-from operators.recognise.specialised.makers import MadeHere
+from operators.recognise.specialised.made_elsewhere import HeadsMadeElsewhere
+from operators.recognise.specialised.makers import HeadsMadeHere
 from operators.recognise.specialised.own_samples import NodeSamples
 from operators.wire.labels import UNKNOWN
 from pipelines.assembly.head_training import node_templates
@@ -33,6 +33,6 @@ def head_supply(parts: LinkParts) -> HeadSupply:
     early = [each.name for each in templates if each.is_early]
     features = Features(parts.engine, recogniser, shares, make, early, parts.exits)
     labels = Labels(recogniser.labels(parts.oracle), (entry.card.other_label or UNKNOWN, UNKNOWN))
-    away = MadeElsewhere(training.elsewhere, node, features, labels) if training.elsewhere else None
+    away = HeadsMadeElsewhere(training.elsewhere, node, features, labels) if training.elsewhere else None
     samples = NodeSamples(training.samples / node, templates, features, labels, outlet=away.sample if away else None)
-    return HeadSupply(samples, away or MadeHere(training.trainer, samples), parts.rule, parts.books)
+    return HeadSupply(samples, away or HeadsMadeHere(training.trainer, samples), parts.rule, parts.books)

@@ -17,8 +17,8 @@ from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.postponed import Making, Postponed
 from operators.recognise.shortcuts.shortcut import Shortcut
-from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Listeners, Terms
+from operators.recognise.shortcuts.variant import VariantShortcut
+from operators.recognise.terms import ChainTerms, Listeners
 from pipelines.assembly.head_training import HeadTraining
 from pipelines.measure.cache_files import caches_file
 from pipelines.query.nodes import RecogniseNode, caches_in_oracle
@@ -75,7 +75,7 @@ def chain_of(parts: LinkParts) -> Chain | None:
     objects = Objects(parts.recogniser) if spec.answer == "track" else None
     if not found and objects is None:
         return None
-    terms = Terms(parts.rule, parts.listeners, parts.books)
+    terms = ChainTerms(parts.rule, parts.listeners, parts.books)
     return Chain(spec.name, found, Oracle(parts.recogniser), terms, objects)
 
 
@@ -92,7 +92,7 @@ def links(parts: LinkParts) -> list[Shortcut]:
         # Those that are there may be used at once.
         _add(found, parts, making, at_once=spec.releases or parts.has_built(parts.oracle))
     for model in parts.recogniser.roles.listed_shortcuts:
-        variant = Variant(parts.recogniser, model, parts.books.costs)
+        variant = VariantShortcut(parts.recogniser, model, parts.books.costs)
         if spec.caches is True and parse(model).model == parse(parts.oracle).model and parts.has_built(model):
             found += _caches_in(parts, variant)  # of others, only the oracle's answers are released
         found.append(variant)
@@ -123,7 +123,7 @@ def _caches(parts: LinkParts) -> Callable[[], Shortcut]:
     return partial(caches, parts, source_of(parts))
 
 
-def _caches_in(parts: LinkParts, variant: Variant) -> list[Shortcut]:
+def _caches_in(parts: LinkParts, variant: VariantShortcut) -> list[Shortcut]:
     from pipelines.assembly.cache_links import caches_in
 
     return caches_in(parts, variant)

@@ -21,9 +21,9 @@ from serving.common.clock import SYSTEM, Clock
 from serving.common.tensors import Array
 from serving.errors import SluiceError
 from serving.profiling.in_service import quiet_times
-from serving.profiling.moments import Moments
+from serving.profiling.moments import ProfilingMoments
 from serving.scheduling.urgency import BACKGROUND, Urgency
-from serving.variants.timings import Measured, least
+from serving.variants.timings import VariantFigures, least
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +38,11 @@ class Measures(Protocol):
         """The card of a model."""
         ...
 
-    def measured(self, model: str) -> Measured | None:
+    def measured(self, model: str) -> VariantFigures | None:
         """What was measured of a model here, None for nothing; ModelError for what cannot be used."""
         ...
 
-    def keep(self, model: str, tail_s: Mapping[int, float]) -> Measured:
+    def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
         """Keep what was measured at one more moment; returns what is known with it."""
         ...
 
@@ -81,7 +81,7 @@ async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: C
     for model in tables.unknown:
         await _measure_one(model, tables, plans, engine, clock)
     now_s = clock.monotonic_s()
-    moments = {model: Moments(found.moments, now_s) for model, found in tables.known.items()}
+    moments = {model: ProfilingMoments(found.moments, now_s) for model, found in tables.known.items()}
     while moments:
         await _pass(clock, CHECKED_S)
         now_s = clock.monotonic_s()
@@ -103,7 +103,9 @@ async def _measure_one(model: str, tables: Tables, plans: Replanning, engine: Me
         found = engine.keep(model, tail_s)
     except SluiceError as error:
         log.warning("%s will be measured again: its times cannot be kept: %s", model, error)
-        found = Measured(tail_s, None) if before is None else replace(before, tail_s=least([before.tail_s, tail_s]))
+        found = (
+            VariantFigures(tail_s, None) if before is None else replace(before, tail_s=least([before.tail_s, tail_s]))
+        )
     tables.known[model] = found
     if before is not None and before.tail_s == found.tail_s:
         return False
@@ -115,7 +117,7 @@ async def _measure_one(model: str, tables: Tables, plans: Replanning, engine: Me
     return True
 
 
-def _in_words(before: Measured, found: Measured) -> str:
+def _in_words(before: VariantFigures, found: VariantFigures) -> str:
     smallest = min(found.tail_s)
     return f"{1000 * found.tail_s[smallest]:.1f} ms in place of {1000 * before.tail_s.get(smallest, 0.0):.1f}"
 

@@ -12,7 +12,7 @@ from pipelines.query.dag import Dag, DagNode
 from pipelines.query.nodes import is_planned
 from serving.errors import ModelError
 from serving.scheduling.latency import LatencyTable
-from serving.variants.timings import Measured
+from serving.variants.timings import VariantFigures
 
 if TYPE_CHECKING:
     from pipelines.planning.replanning import Replanning
@@ -23,14 +23,14 @@ class Tables:
     """What is known of the models of the nodes that list several."""
 
     nodes: Mapping[str, DagNode]
-    known: dict[str, Measured] = field(default_factory=dict)
+    known: dict[str, VariantFigures] = field(default_factory=dict)
     """By model."""
     unknown: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     """Measurements that cannot be used, one line each."""
 
     @classmethod
-    def read(cls, dag: Dag, measured: Callable[[str], Measured | None]) -> Tables:
+    def read(cls, dag: Dag, measured: Callable[[str], VariantFigures | None]) -> Tables:
         """Read what was ``measured`` of all models between which there is a choice; ModelErrors become ``faults``."""
         nodes = {node.name: node for node in dag.nodes if is_planned(node.spec)}
         tables = cls(nodes)
@@ -65,6 +65,6 @@ class Tables:
         return {node: table for node, table in found.items() if table is not None}
 
 
-def option(model: str, known: Measured) -> Option:
+def option(model: str, known: VariantFigures) -> Option:
     """A model as the planner sees it."""
     return Option.of(model, known.agreement, LatencyTable(known.tail_s))

@@ -66,9 +66,9 @@ def profile(
     entry = known.find(oracle)
     compacts = compact_models(entry, known, names)
     from pipelines.measure.template_data import Shown
-    from pipelines.measure.template_making import Wanted, make
+    from pipelines.measure.template_making import TemplateRequest, make
 
-    wanted = Wanted(Shown.of(data), template_dirs()[0], again)
+    wanted = TemplateRequest(Shown.of(data), template_dirs()[0], again)
     with work_bar(oracle) as report:
         made = make(entry, compacts, wanted, report)
     if as_json:

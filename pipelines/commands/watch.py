@@ -28,7 +28,7 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.signals import stop_on_signals
 from pipelines.process.terminal import say
 from pipelines.report.result_lines import TITLES
-from pipelines.report.watch_view import Line, WatchView
+from pipelines.report.watch_view import ColouredLine, WatchView
 from pipelines.settings import BrokerSettings, broker_settings
 from serving.common.printable import json_line
 from serving.errors import Malformed, Unavailable
@@ -185,6 +185,6 @@ def _write(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
-def _print(lines: Iterable[Line]) -> None:
+def _print(lines: Iterable[ColouredLine]) -> None:
     for line in lines:
         say(line.text, fg=line.colour)

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from cache_adapt.caches import store
-from cache_adapt.caches.build import Built, Network, build
+from cache_adapt.caches.build import Built, WholeNetwork, build
 from cache_adapt.caches.explore import Explored, explore
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.compose.problem import WORTH
-from cache_adapt.compose.rivals import Plan, Variant, alone, planned
+from cache_adapt.compose.rivals import Composition, Rival, alone, planned
 from operators.recognise.cached import validation
 from pipelines.measure.cache_files import caches_file, explored_file, validation_folder
 from pipelines.measure.cache_places import nearest, plan_of
@@ -42,12 +42,12 @@ class Exploration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CacheReport:
     """What a build found."""
 
-    plan: Plan
+    plan: Composition
     """What to run: caches in the model or in a variant of it, a variant, or the model alone."""
     built: Built
     explored: Mapping[str, Sequence[Explored]]
     """By the network that it was explored in."""
-    variants: Sequence[Variant]
+    variants: Sequence[Rival]
     """The model first."""
     left_agreement: float
     """Share of the answers that are the model's, among those that the caches leave to the network that they are in."""
@@ -72,7 +72,7 @@ class CacheReport:
 
 
 @dataclass(frozen=True)
-class Order:
+class CacheBuildRequest:
     """What caches are built from, and for what."""
 
     shown: Shown
@@ -83,7 +83,7 @@ class Order:
     """Explore what was explored on the same pictures before, too."""
 
 
-def build_caches(entry: Entry, order: Order, report: OnProgress) -> CacheReport:
+def build_caches(entry: Entry, order: CacheBuildRequest, report: OnProgress) -> CacheReport:
     """Explore, compose, build and store; no caches are stored where the model or a variant alone is as fast.
 
     Raises ModelError for a network that cannot be used, BadInput for pictures or places that cannot.
@@ -95,7 +95,7 @@ def build_caches(entry: Entry, order: Order, report: OnProgress) -> CacheReport:
 
 
 def _best(
-    entry: Entry, order: Order, report: OnProgress, ways: Sequence[Way], others: Sequence[Variant]
+    entry: Entry, order: CacheBuildRequest, report: OnProgress, ways: Sequence[Way], others: Sequence[Rival]
 ) -> CacheReport:
     explored = {way.name: _explored(entry, way, order, report) for way in ways}
     rivals = [way.rival(explored[way.name], order.target) for way in ways]
@@ -127,7 +127,7 @@ def _keep(entry: Entry, oracle: Way, built: store.BuiltCaches | None) -> int:
     return validation.write(validation_folder(entry), entry.card, plan_of(chosen), taps, answers)
 
 
-def _ways(entry: Entry, order: Order, report: OnProgress) -> tuple[list[Way], list[Variant]]:
+def _ways(entry: Entry, order: CacheBuildRequest, report: OnProgress) -> tuple[list[Way], list[Rival]]:
     """The networks that caches are explored in, and all variants that were measured, without caches."""
     network = whole_of(entry)
     items = prepared(entry, order.shown, report)
@@ -142,7 +142,7 @@ def _ways(entry: Entry, order: Order, report: OnProgress) -> tuple[list[Way], li
 
 def _built(way: Way, explored: Sequence[Explored], target: float) -> Built:
     """Caches in one network; those in a variant keep more than the target, so that it is kept together with that."""
-    network = Network(way.name, way.identity, way.tapped.whole_s)
+    network = WholeNetwork(way.name, way.identity, way.tapped.whole_s)
     found = build(network, way.tapped.cuts, explored, way.wanted(target))
     if found.caches is None:
         return found
@@ -150,7 +150,7 @@ def _built(way: Way, explored: Sequence[Explored], target: float) -> Built:
     return replace(found, caches=replace(found.caches, card=card))
 
 
-def _explored(entry: Entry, way: Way, order: Order, report: OnProgress) -> list[Explored]:
+def _explored(entry: Entry, way: Way, order: CacheBuildRequest, report: OnProgress) -> list[Explored]:
     wanted = way.wanted(order.target)
     about = Exploration(
         order.shown.sha256, wanted.constraint.agreement, way.identity, entry.card.min_confidence, explored=()

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.caches.explore import Explored, Wanted, problem
+from cache_adapt.caches.explore import BuildGoal, Explored, problem
 from cache_adapt.caches.store import BuiltCaches
-from cache_adapt.compose.problem import Problem
-from cache_adapt.compose.rivals import Variant
+from cache_adapt.compose.problem import CompositionProblem
+from cache_adapt.compose.rivals import Rival
 from cache_adapt.exits.certify import Constraint, upper_bound
 from operators.recognise.classifier import probabilities
 from pipelines.measure.tapped_pictures import (
+    CuttableNetwork,
     OnProgress,
     Tapped,
-    Whole,
     built_whole,
     item_s,
     tapped_pictures,
@@ -29,8 +29,7 @@ from serving.common.softmax import words
 from serving.common.tensors import Array
 from serving.errors import ModelError
 from serving.variants import artefacts
-from serving.variants.variant import Variant as WayToRun
-from serving.variants.variant import generate, reference
+from serving.variants.variant import Variant, generate, reference
 
 CALIBRATION = 200
 """Pictures on which an int8 variant is calibrated; variants are compared on the others."""
@@ -42,7 +41,7 @@ class Way:
 
     name: str
     """The model's name, or a variant's id."""
-    run: WayToRun
+    run: Variant
     identity: str
     """Digest of what it runs."""
     agreement: float
@@ -51,14 +50,14 @@ class Way:
     right: NDArray[np.bool_]
     """Whether its own answer to each picture is the model's."""
 
-    def wanted(self, target: float) -> Wanted:
+    def wanted(self, target: float) -> BuildGoal:
         """What its caches must keep: with what it answers differently itself, the target is kept."""
-        return Wanted(Constraint(min(target + 1 - self.agreement, 1.0), "answers"))
+        return BuildGoal(Constraint(min(target + 1 - self.agreement, 1.0), "answers"))
 
-    def rival(self, explored: Sequence[Explored], target: float) -> Variant:
+    def rival(self, explored: Sequence[Explored], target: float) -> Rival:
         """The same for composition."""
         known = problem(self.tapped.cuts, self.tapped.whole_s, explored, self.wanted(target))
-        return Variant(self.name, self.agreement, replace(known, agreement=target))
+        return Rival(self.name, self.agreement, replace(known, agreement=target))
 
     def left_agreement(self, built: BuiltCaches) -> float:
         """Share of its own answers that are the model's, among the pictures that caches leave to it."""
@@ -70,23 +69,23 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredVariant:
     """A variant, run as a whole beside the model."""
 
-    run: WayToRun
-    network: Whole
+    run: Variant
+    network: CuttableNetwork
     ratio: float
     """Its processor time over the model's."""
     agreement: float
     """With the model, at least: a lower confidence bound."""
 
-    def rival(self, whole: Problem) -> Variant:
+    def rival(self, whole: CompositionProblem) -> Rival:
         """The same for composition, without caches."""
         layers = [seconds * self.ratio for seconds in whole.layers]
-        return Variant(self.run.id, self.agreement, replace(whole, layers=layers, caches=()))
+        return Rival(self.run.id, self.agreement, replace(whole, layers=layers, caches=()))
 
 
-def oracle_way(entry: Entry, network: Whole, items: Array, report: OnProgress) -> Way:
+def oracle_way(entry: Entry, network: CuttableNetwork, items: Array, report: OnProgress) -> Way:
     """The model as it is."""
     found = tapped_pictures(network, items, report)
     run = reference(entry.card.name)
@@ -94,7 +93,7 @@ def oracle_way(entry: Entry, network: Whole, items: Array, report: OnProgress) -
 
 
 def variant_way(
-    entry: Entry, found: Measured, oracle: Way, items: Array, artefacts_dir: Path, report: OnProgress
+    entry: Entry, found: MeasuredVariant, oracle: Way, items: Array, artefacts_dir: Path, report: OnProgress
 ) -> Way:
     """A variant, whose caches are to say what the model says."""
     tapped = tapped_pictures(found.network, items, report, oracle.tapped.shares)
@@ -105,29 +104,27 @@ def variant_way(
 
 
 def measured_variants(
-    entry: Entry, network: Whole, items: Array, answers: Array, artefacts_dir: Path, data_sha256: str
-) -> list[Measured]:
+    entry: Entry, network: CuttableNetwork, items: Array, answers: Array, artefacts_dir: Path, data_sha256: str
+) -> list[MeasuredVariant]:
     """The variants for ONNX Runtime that are built already, and int8; those that cannot be run are left out."""
     calibration = artefacts.Calibration(items[:CALIBRATION], data_sha256)
     found = []
     for run, path in _available(entry, artefacts_dir, calibration):
         try:
             variant = built_whole(entry, path, run.precision)
-            found.append(Measured(run, variant, *_compared(variant, network, items, answers)))
+            found.append(MeasuredVariant(run, variant, *_compared(variant, network, items, answers)))
         except ModelError:
             continue
     return found
 
 
-def fastest(found: Sequence[Measured], target: float) -> Measured | None:
+def fastest(found: Sequence[MeasuredVariant], target: float) -> MeasuredVariant | None:
     """The fastest variant that keeps the target and is faster than the model; None where there is none."""
     fit = [each for each in found if each.agreement >= target and each.ratio < 1]
     return min(fit, key=lambda each: each.ratio, default=None)
 
 
-def _available(
-    entry: Entry, artefacts_dir: Path, calibration: artefacts.Calibration
-) -> Iterator[tuple[WayToRun, Path]]:
+def _available(entry: Entry, artefacts_dir: Path, calibration: artefacts.Calibration) -> Iterator[tuple[Variant, Path]]:
     """Variants with a file of their own, as they are; int8 is built where it is missing."""
     for run in generate(entry.card.name, ("onnxruntime",)):
         if run.artefact is None:
@@ -139,7 +136,7 @@ def _available(
                 yield run, path
 
 
-def _int8(entry: Entry, run: WayToRun, artefacts_dir: Path, calibration: artefacts.Calibration) -> Path | None:
+def _int8(entry: Entry, run: Variant, artefacts_dir: Path, calibration: artefacts.Calibration) -> Path | None:
     """None where the model cannot be quantised."""
     try:
         return artefacts.build(entry, run, artefacts_dir, calibration)
@@ -147,7 +144,7 @@ def _int8(entry: Entry, run: WayToRun, artefacts_dir: Path, calibration: artefac
         return None
 
 
-def _compared(variant: Whole, network: Whole, items: Array, answers: Array) -> tuple[float, float]:
+def _compared(variant: CuttableNetwork, network: CuttableNetwork, items: Array, answers: Array) -> tuple[float, float]:
     """Processor time over that of the model, in turns, and the lower bound of the agreement."""
     quick, full = variant.opened(), network.opened()
     try:

@@ -42,7 +42,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Finding:
+class MachineFinding:
     """One line."""
 
     what: str
@@ -52,7 +52,7 @@ class Finding:
     """The command or setting that helps."""
 
 
-def findings(machine: Machine) -> list[Finding]:
+def findings(machine: Machine) -> list[MachineFinding]:
     """All lines, in the order in which they are shown."""
     return [
         _memory(machine),
@@ -65,69 +65,75 @@ def findings(machine: Machine) -> list[Finding]:
     ]
 
 
-def _memory(machine: Machine) -> Finding:
+def _memory(machine: Machine) -> MachineFinding:
     said = f"{machine.processor}, {machine.cores} cores, {machine.memory_bytes / 2**30:.1f} GiB for this process"
     if machine.memory_bytes < LEAST_MEMORY:
-        return Finding("machine", "note", said, "bound what is kept: see docs/memory.md")
-    return Finding("machine", "ok", said)
+        return MachineFinding("machine", "note", said, "bound what is kept: see docs/memory.md")
+    return MachineFinding("machine", "ok", said)
 
 
-def _engines(machine: Machine) -> Iterator[Finding]:
+def _engines(machine: Machine) -> Iterator[MachineFinding]:
     runtime = machine.versions.get("onnxruntime") or machine.versions.get("onnxruntime-gpu")
     if runtime is None:
-        yield Finding("ONNX Runtime", "missing", "no network can run", "pip install onnxruntime")
+        yield MachineFinding("ONNX Runtime", "missing", "no network can run", "pip install onnxruntime")
     else:
-        yield Finding("ONNX Runtime", "ok", runtime)
+        yield MachineFinding("ONNX Runtime", "ok", runtime)
     openvino = machine.versions.get("openvino")
     if openvino is None:
         faster = "not installed; on this kind of processor it runs networks in bf16 and int8"
-        yield Finding("OpenVINO", "note", faster, "pip install 'sluice-video[openvino]'")
+        yield MachineFinding("OpenVINO", "note", faster, "pip install 'sluice-video[openvino]'")
     else:
-        yield Finding("OpenVINO", "ok", openvino)
+        yield MachineFinding("OpenVINO", "ok", openvino)
 
 
-def _precisions(machine: Machine) -> Finding:
+def _precisions(machine: Machine) -> MachineFinding:
     if not machine.flags:
-        return Finding("precisions", "note", "what the processor computes fast is not known on this system")
+        return MachineFinding("precisions", "note", "what the processor computes fast is not known on this system")
     fast = ["fp32"]
     if machine.flags & {"avx512_bf16", "amx_bf16"}:
         fast.append("bf16")
     if machine.flags & {"avx512_vnni", "avx_vnni", "amx_int8", "asimddp"}:
         fast.append("int8")
-    return Finding("precisions", "ok", f"fast in hardware: {', '.join(fast)}")
+    return MachineFinding("precisions", "ok", f"fast in hardware: {', '.join(fast)}")
 
 
-def _gpu(machine: Machine) -> Finding:
+def _gpu(machine: Machine) -> MachineFinding:
     usable = "CUDAExecutionProvider" in machine.providers
     if machine.gpu is None:
-        return Finding("GPU", "ok", "none; networks run on the processor")
+        return MachineFinding("GPU", "ok", "none; networks run on the processor")
     if usable:
-        return Finding("GPU", "ok", f"{machine.gpu}, by ONNX Runtime")
-    return Finding("GPU", "missing", f"{machine.gpu} is here, but this ONNX Runtime cannot use it", GPU_INSTALL)
+        return MachineFinding("GPU", "ok", f"{machine.gpu}, by ONNX Runtime")
+    return MachineFinding("GPU", "missing", f"{machine.gpu} is here, but this ONNX Runtime cannot use it", GPU_INSTALL)
 
 
-def _decoders(machine: Machine) -> Iterator[Finding]:
+def _decoders(machine: Machine) -> Iterator[MachineFinding]:
     here = [name for codec, name in CODECS.items() if codec in machine.codecs]
     absent = [name for codec, name in CODECS.items() if codec not in machine.codecs]
     if not absent:
-        yield Finding("decoders", "ok", ", ".join(here))
+        yield MachineFinding("decoders", "ok", ", ".join(here))
     else:
         remedy = "pip install --force-reinstall av"
-        yield Finding("decoders", "missing", f"no {', '.join(absent)}; there are {', '.join(here) or 'none'}", remedy)
+        yield MachineFinding(
+            "decoders", "missing", f"no {', '.join(absent)}; there are {', '.join(here) or 'none'}", remedy
+        )
 
 
-def _models(machine: Machine) -> Finding:
+def _models(machine: Machine) -> MachineFinding:
     if machine.faulty:
         more = f" and {len(machine.faulty) - 1} more" if len(machine.faulty) > 1 else ""
-        return Finding("models", "missing", f"{machine.faulty[0]}{more}", "sluice models verify")
-    return Finding("models", "ok", f"{machine.models} are here; `sluice models list` names those that can be pulled")
+        return MachineFinding("models", "missing", f"{machine.faulty[0]}{more}", "sluice models verify")
+    return MachineFinding(
+        "models", "ok", f"{machine.models} are here; `sluice models list` names those that can be pulled"
+    )
 
 
-def _broker(machine: Machine) -> Finding:
+def _broker(machine: Machine) -> MachineFinding:
     if machine.broker is None:
-        return Finding(
+        return MachineFinding(
             "broker", "note", "none is set; `sluice run` needs none", "export SLUICE_BROKER=kafka://HOST:9092"
         )
     if machine.refusal is None:
-        return Finding("broker", "ok", f"{machine.broker} answers")
-    return Finding("broker", "missing", f"{machine.broker}: {machine.refusal}", "see that it runs: docs/deploy.md")
+        return MachineFinding("broker", "ok", f"{machine.broker} answers")
+    return MachineFinding(
+        "broker", "missing", f"{machine.broker}: {machine.refusal}", "see that it runs: docs/deploy.md"
+    )

@@ -13,7 +13,7 @@ from operators.capture.sources.images import LARGEST_BYTES, decode_image, is_ima
 from operators.wire.labels import UNKNOWN
 from serving.common.tensors import Image
 from serving.errors import BadInput
-from specialization.kit.crops import Place
+from specialization.kit.crops import CropOrigin
 
 MOST_CROPS, MOST_CLASSES = 20_000, 200
 LEAST_CROPS = 12
@@ -32,7 +32,7 @@ class LabelledCrops:
     sha256: str = ""
     classes: Sequence[str] = ()
     labels: list[int] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    places: list[CropOrigin] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What was left out, one line each."""
     _paths: list[Path] = field(default_factory=list)
@@ -54,7 +54,7 @@ class LabelledCrops:
         for number, paths in enumerate(kept.values()):
             found._paths += paths
             found.labels += [number] * len(paths)
-            found.places += [Place.of(path.name) for path in paths]
+            found.places += [CropOrigin.of(path.name) for path in paths]
         found.notes += _unbalanced(kept)
         return found
 

@@ -24,7 +24,7 @@ from serving.common.tensors import Array, Image
 from serving.errors import BadInput
 from serving.preprocess import batch
 from serving.profiling.agreement import AGREE, RIGHT
-from serving.profiling.profiler import Pictures, SmallerItems
+from serving.profiling.profiler import ComparedItems, SmallerItems
 from serving.variants.sizes import sized, sizes_of
 from serving.variants.variant import reference
 
@@ -54,7 +54,7 @@ class PreparedPictures:
     """Prepared items (N × …): those to calibrate on, and those to compare on."""
 
     calibration: Array
-    pictures: Pictures
+    pictures: ComparedItems
 
 
 def gather(card: ModelCard, data: Path | None) -> PreparedPictures:
@@ -74,12 +74,12 @@ def gather(card: ModelCard, data: Path | None) -> PreparedPictures:
     return PreparedPictures(calibration, _pictures(card, what, second, _sha256(items)))
 
 
-def _pictures(card: ModelCard, what: str, items: Sequence[Item], sha256: str) -> Pictures:
+def _pictures(card: ModelCard, what: str, items: Sequence[Item], sha256: str) -> ComparedItems:
     agree = same_objects(card) if card.task == "detect" else AGREE[card.task]
     truth = [number for _, number in items if number is not None]
     right = partial(RIGHT[card.task], truth) if len(truth) == len(items) else None
     prepared = np.concatenate([item for item, _ in items])
-    return Pictures(prepared, agree, right, what, sha256, _smaller(card, prepared))
+    return ComparedItems(prepared, agree, right, what, sha256, _smaller(card, prepared))
 
 
 def _smaller(card: ModelCard, items: Array) -> dict[int, SmallerItems]:

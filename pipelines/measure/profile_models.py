@@ -20,7 +20,7 @@ from serving.variants.variant import EngineName, Variant, generate
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ProfileRequest:
     """What to measure."""
 
     engines: Sequence[EngineName]
@@ -51,7 +51,9 @@ def quality(profile: Profile) -> float:
     return profile.agreement if profile.accuracy is None else profile.accuracy
 
 
-def measure(entry: Entry, artefacts_dir: Path, data: Path | None, wanted: Wanted, report: OnProgress) -> ProfiledModel:
+def measure(
+    entry: Entry, artefacts_dir: Path, data: Path | None, wanted: ProfileRequest, report: OnProgress
+) -> ProfiledModel:
     """Profiles of a model's variants, stored in the cache; those that still hold are not measured again.
 
     Raises BadInput for data that cannot be used, ModelError for a network that cannot be opened.

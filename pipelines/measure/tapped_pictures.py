@@ -46,7 +46,7 @@ OnProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
-class Whole:
+class CuttableNetwork:
     """A network that may be cut, as ONNX Runtime runs it."""
 
     card: ModelCard
@@ -82,7 +82,7 @@ class Tapped:
         return replace(self, cuts=cuts, whole_s=whole_s)
 
 
-def whole_of(entry: Entry) -> Whole:
+def whole_of(entry: Entry) -> CuttableNetwork:
     """A model as it is; ModelError where it is damaged, no classifier, or cannot be cut."""
     if entry.card.task != "classify":
         raise ModelError(f"model {entry.card.name!r} is made to {entry.card.task}: caches answer classes")
@@ -93,13 +93,13 @@ def whole_of(entry: Entry) -> Whole:
     return found
 
 
-def built_whole(entry: Entry, path: Path, precision: Precision) -> Whole:
+def built_whole(entry: Entry, path: Path, precision: Precision) -> CuttableNetwork:
     """A variant that was built from a model, with the input's size of its card."""
     graph = with_item_size(read_weights(path, entry.card), entry.card.input.item_shape)
-    return Whole(entry.card, graph, precision)
+    return CuttableNetwork(entry.card, graph, precision)
 
 
-def tapped_pictures(network: Whole, items: Array, report: OnProgress, oracle: Array | None = None) -> Tapped:
+def tapped_pictures(network: CuttableNetwork, items: Array, report: OnProgress, oracle: Array | None = None) -> Tapped:
     """Run prepared pictures through. ``oracle``: what caches are to say of them; None: what the network says."""
     name, points, precision = network.card.name, network.points, network.precision
     report("latency", 0.0)

@@ -23,7 +23,7 @@ OnProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TemplateRequest:
     """What templates are made from, and where."""
 
     shown: Shown
@@ -32,7 +32,7 @@ class Wanted:
     """Also those that were made from the same pictures before."""
 
 
-def make(oracle: Entry, compacts: Sequence[Entry], wanted: Wanted, report: OnProgress) -> list[StoredTemplate]:
+def make(oracle: Entry, compacts: Sequence[Entry], wanted: TemplateRequest, report: OnProgress) -> list[StoredTemplate]:
     """Templates of compact networks, and of the oracle cut early where that is possible, with stores and rates.
 
     ModelError for networks that cannot be cut or opened, BadInput for pictures that cannot be used, TooFewSamples for

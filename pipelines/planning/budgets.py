@@ -14,7 +14,7 @@ from operator import ge
 from typing import NamedTuple
 
 
-class Times(NamedTuple):
+class TimeRange(NamedTuple):
     """Seconds of a node's options."""
 
     least_s: float

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from pipelines.planning.budgets import Times
+from pipelines.planning.budgets import TimeRange
 
 COUNTED = 64
 """Times are tabulated up to so many objects, and proportional beyond."""
@@ -68,8 +68,8 @@ class Table:
         return (none, *zip(*(option.tail_s for option in self.options), strict=True))
 
     @cached_property
-    def _extremes(self) -> tuple[Times, ...]:
-        return tuple(Times(min(column), max(column)) for column in self._columns)
+    def _extremes(self) -> tuple[TimeRange, ...]:
+        return tuple(TimeRange(min(column), max(column)) for column in self._columns)
 
     def seconds(self, objects: int) -> tuple[float, ...]:
         """Seconds of every option for so many objects, looked up."""
@@ -77,9 +77,9 @@ class Table:
             return self._columns[max(objects, 0)]
         return tuple([seconds * objects / COUNTED for seconds in self._columns[COUNTED]])
 
-    def times(self, objects: int) -> Times:
+    def times(self, objects: int) -> TimeRange:
         """Seconds of the fastest and of the slowest option for so many objects, looked up."""
         if objects <= COUNTED:
             return self._extremes[max(objects, 0)]
         least_s, longest_s = self._extremes[COUNTED]
-        return Times(least_s * objects / COUNTED, longest_s * objects / COUNTED)
+        return TimeRange(least_s * objects / COUNTED, longest_s * objects / COUNTED)

@@ -21,7 +21,7 @@ NEWEST = 0.1
 
 
 @dataclass(slots=True)
-class Pace:
+class ArrivalPace:
     """One stream's frames: how far apart they come, and whether they hurry."""
 
     interval_s: float | None = None

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pipelines.planning.budgets import Times, fill
+from pipelines.planning.budgets import TimeRange, fill
 from pipelines.planning.options import Table
 
 EPSILON_S = 1e-9
 """Budgets are sums and quotients: what exceeds one by less fits."""
-NO_TIME = Times(0.0, 0.0)
+NO_TIME = TimeRange(0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class Load:
     extra_s: Mapping[str, float] = field(default_factory=dict)
     """What nodes take besides: the wait for the device, and what is done around a model."""
 
-    def times(self, node: str, table: Table) -> Times:
+    def times(self, node: str, table: Table) -> TimeRange:
         """Seconds of the fastest and of the slowest variant of a node under this load."""
         objects = self.objects.get(node, 1)
         if not objects:
             return NO_TIME
         least_s, longest_s = table.times(objects)
         extra_s, slowdown = self.extra_s.get(node, 0.0), self.slowdown.get(node, 1.0)
-        return Times(extra_s + slowdown * least_s, extra_s + slowdown * longest_s)
+        return TimeRange(extra_s + slowdown * least_s, extra_s + slowdown * longest_s)
 
     def measured_s(self, node: str, budget_s: float) -> float:
         """Seconds that a model of a node may have been measured to take, so that it fits a budget."""

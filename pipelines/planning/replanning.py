@@ -15,12 +15,12 @@ from math import ceil
 
 from operators.plan import Decision, Rung
 from operators.wire.schema import Fallback
-from pipelines.planning.budgets import Times, fill
+from pipelines.planning.budgets import TimeRange, fill
 from pipelines.planning.fallback import fallback_of
 from pipelines.planning.fan_out import FanOut
 from pipelines.planning.node_times import ModelTimes, NodeTimes
 from pipelines.planning.options import Table
-from pipelines.planning.pace import Pace
+from pipelines.planning.pace import ArrivalPace
 from pipelines.planning.plan import Load
 from pipelines.planning.planner import FirstListed, Start, Step
 
@@ -29,7 +29,7 @@ TOGETHER = 64
 
 
 @dataclass(slots=True)
-class _Stream:
+class _StreamLoad:
     """What is known of one stream."""
 
     objects: Mapping[str, FanOut]
@@ -38,7 +38,7 @@ class _Stream:
     """By node, the share of the frames on which it has any; a detector may skip frames."""
     together: deque[int]
     """By frame, the places of the nodes that had something to do, as bits."""
-    pace: Pace = field(default_factory=Pace)
+    pace: ArrivalPace = field(default_factory=ArrivalPace)
     ended: int = 0
     """Nodes that have ended for the latest frame; ``busy``: the places of those that had something to do."""
     busy: int = 0
@@ -63,7 +63,7 @@ class Replanning:
         self._measured = dict(tables)
         self._models = {node: ModelTimes() for node in tables}
         self._times = {node: NodeTimes() for node in nodes}
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, _StreamLoad] = {}
         self._first_listed = FirstListed()
 
     def learn(self, node: str, table: Table) -> None:
@@ -145,17 +145,17 @@ class Replanning:
         """See ``Planner``."""
         self._streams.pop(stream, None)
 
-    def _known(self, stream: str) -> _Stream:
+    def _known(self, stream: str) -> _StreamLoad:
         known = self._streams.get(stream)
         if known is None:
-            known = self._streams[stream] = _Stream(
+            known = self._streams[stream] = _StreamLoad(
                 objects={node: FanOut() for node in self._nodes},
                 asked={node: FanOut() for node in self._nodes},
                 together=deque([(1 << len(self._nodes)) - 1] * TOGETHER, maxlen=TOGETHER),
             )
         return known
 
-    def _after(self, known: _Stream, place: int, idle: Collection[str]) -> tuple[float, float]:
+    def _after(self, known: _StreamLoad, place: int, idle: Collection[str]) -> tuple[float, float]:
         """What the nodes after one take together, by their slowest models and by their fastest."""
         longest_s = least_s = 0.0
         for busy in set(known.together):
@@ -169,16 +169,16 @@ class Replanning:
                 least_s = least
         return longest_s, least_s
 
-    def _fallback(self, node: str, known: _Stream) -> Fallback:
+    def _fallback(self, node: str, known: _StreamLoad) -> Fallback:
         return fallback_of(known.droppable, self._answers_tracks.get(node, False))
 
-    def _load(self, known: _Stream) -> Load:
+    def _load(self, known: _StreamLoad) -> Load:
         objects = {node: ceil(each.alpha) for node, each in known.objects.items()}
         lines = {node: each.tail_line for node, each in self._models.items()}
         slowdown = {node: factor for node, (_, factor) in lines.items()}
         return Load(objects, slowdown, {node: extra_s for node, (extra_s, _) in lines.items()})
 
-    def _best_s(self, known: _Stream) -> float:
+    def _best_s(self, known: _StreamLoad) -> float:
         """What a frame takes in the mean by the models that are wanted most."""
         seconds = 0.0
         for node, times in self._times.items():
@@ -189,10 +189,10 @@ class Replanning:
                 seconds += times.mean
         return seconds
 
-    def _takes(self, node: str, load: Load) -> Times:
+    def _takes(self, node: str, load: Load) -> TimeRange:
         """Seconds of the fastest and of the slowest model of a node; of one without a choice, what it takes."""
         table = self._measured.get(node)
         if table is not None:
             return load.times(node, table)
         tail_s = self._times[node].tail
-        return Times(tail_s, tail_s)
+        return TimeRange(tail_s, tail_s)

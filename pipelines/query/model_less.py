@@ -14,7 +14,7 @@ from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.explain import Problem, choices
 from serving.errors import ModelError
 from serving.variants.sizes import sizes_of
-from serving.variants.timings import Measured
+from serving.variants.timings import VariantFigures
 from serving.variants.variant import generate, parse
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 MOST_MODELS = 6
 """So many models are listed for a node at most: each is loaded, and proves itself on every stream."""
 
-KnownOf = Callable[[str], Measured | None]
+KnownOf = Callable[[str], VariantFigures | None]
 """What was measured of a model on this machine; raises ModelError for what cannot be used."""
 
 
@@ -87,7 +87,7 @@ def _only_reference(node: DetectNode | RecogniseNode, catalogue: Catalogue) -> E
 
 
 def _good_enough(
-    oracle: Entry, own: Measured | None, wanted: float, catalogue: Catalogue, measured: KnownOf
+    oracle: Entry, own: VariantFigures | None, wanted: float, catalogue: Catalogue, measured: KnownOf
 ) -> Iterator[_Candidate]:
     """Variants of the oracle, and of models with its classes, that were profiled here and agree often enough."""
     for entry in catalogue.list():
@@ -107,7 +107,7 @@ def _alike(card: ModelCard, oracle: ModelCard) -> bool:
     )
 
 
-def _agreement(entry: Entry, known: Measured, oracle: Entry, own: Measured | None) -> float | None:
+def _agreement(entry: Entry, known: VariantFigures, oracle: Entry, own: VariantFigures | None) -> float | None:
     """How often it says what the oracle says: measured of its variants; of other models by how often both are right.
 
     None where that is not known, as where they were measured on different pictures.
@@ -119,7 +119,7 @@ def _agreement(entry: Entry, known: Measured, oracle: Entry, own: Measured | Non
     return min(known.accuracy / own.accuracy, 1.0)
 
 
-def _known(model: str, measured: KnownOf) -> Measured | None:
+def _known(model: str, measured: KnownOf) -> VariantFigures | None:
     try:
         return measured(model)
     except ModelError as error:

@@ -27,7 +27,7 @@ Classes = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Words:
+class ModelWords:
     """What models can say."""
 
     detectors: Classes
@@ -49,22 +49,22 @@ class Finder:
     """The labels of objects that the recogniser has words for; (): it looks at all."""
 
 
-def words_of(known: Catalogue) -> Words:
+def words_of(known: Catalogue) -> ModelWords:
     """What the models of a catalogue can say, and those that can be pulled into it."""
     cards = [entry.card for entry in known.list()]
     here = {card.name for card in cards}
     public = {name: model for name, model in public_models().items() if name not in here}
-    return Words(
+    return ModelWords(
         {card.name: card.classes for card in cards if card.task == "detect"},
         {card.name: [word for word in card.classes if word != card.other_label] for card in cards if _names(card)},
         {name: model.class_names() for name, model in public.items() if model.card.get("task") == "detect"},
     )
 
 
-def everyday(words: Words) -> Finder:
+def everyday(words: ModelWords) -> Finder:
     """People and vehicles, by the first detector that knows persons and cars; without one whatever moves.
 
-    >>> everyday(Words({}, {}, {})).detector
+    >>> everyday(ModelWords({}, {}, {})).detector
     'motion'
     """
     detector = _who(("person", "car"), words.detectors)
@@ -73,12 +73,12 @@ def everyday(words: Words) -> Finder:
     return Finder(detector, tuple(word for word in EVERYDAY if word in words.detectors[detector]))
 
 
-def finder(wanted: Sequence[str], words: Words, recogniser: str | None = None) -> Finder:
+def finder(wanted: Sequence[str], words: ModelWords, recogniser: str | None = None) -> Finder:
     """Who finds these things; raises BadInput where nobody here does. ``recogniser``: the one to name them, if any.
 
     A detector that knows all the words is preferred to a recogniser that names what moves.
 
-    >>> finder(["car"], Words({}, {"vehicle-type": ["car", "truck"]}, {}))
+    >>> finder(["car"], ModelWords({}, {"vehicle-type": ["car", "truck"]}, {}))
     Finder(detector='motion', labels=(), recogniser='vehicle-type')
     """
     sought = tuple(dict.fromkeys(word for word in wanted if word != MOVING))

@@ -24,7 +24,7 @@ class LookReport(msgspec.Struct, frozen=True):
     """Share of the consecutive answers of a track that differ, 0…1; None without any."""
 
 
-class Looks:
+class LookCounts:
     """Counts answers and looks by attribute; of tracks it remembers the latest."""
 
     def __init__(self, remembered: int = REMEMBERED_TRACKS) -> None:

@@ -16,7 +16,7 @@ CHANGED = 0.1
 SHOWN_CAUSES = 3
 
 
-class Counts(Protocol):
+class WorkerCounts(Protocol):
     """Running totals of a worker."""
 
     @property
@@ -49,7 +49,7 @@ class Totals:
     lag_s: float = 0.0
 
     @staticmethod
-    def of(counts: Counts, behind: int, lag_s: float) -> Totals:
+    def of(counts: WorkerCounts, behind: int, lag_s: float) -> Totals:
         """A copy of running totals."""
         found = counts.outcomes
         analysed, dropped, failed = (found.get(outcome, 0) for outcome in ("analysed", "dropped", "failed"))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from operators.observer import Observer
 from operators.wire.schema import Result, StreamPlan, StreamStatus
-from pipelines.report.looks import Looks
+from pipelines.report.looks import LookCounts
 from pipelines.report.percentiles import Percentiles
 from pipelines.report.run_report import AuditReport, FrameCounts, RunReport, StreamFailure, StreamReport, TimeShares
 from pipelines.report.static_objects import StaticObjects
@@ -34,11 +34,11 @@ class RunCounts(Observer):
         self._latency_unknown = 0
         self._objects: Counter[str] = Counter()
         self._tracks = Tracks()
-        self._looks = Looks()
+        self._looks = LookCounts()
         self._static = StaticObjects()
         self._latency = Percentiles()
         self._stages: defaultdict[str, Percentiles] = defaultdict(Percentiles)
-        self._streams: defaultdict[str, _Stream] = defaultdict(_Stream)
+        self._streams: defaultdict[str, _StreamCounts] = defaultdict(_StreamCounts)
         self._failed_streams: dict[str, StreamFailure] = {}
         self._troubles: dict[str, StreamFailure] = {}
         """Why streams gave no frame when they were last heard of."""
@@ -111,7 +111,7 @@ class RunCounts(Observer):
         heard = self._streams.keys() | self._failed_streams.keys()
         return {stream: why for stream, why in sorted(self._troubles.items()) if stream not in heard}
 
-    def _count(self, result: Result) -> _Stream:
+    def _count(self, result: Result) -> _StreamCounts:
         stream = self._streams[result.stream]
         self._outcomes[result.outcome] += 1
         stream.outcomes[result.outcome] += 1
@@ -133,7 +133,7 @@ class RunCounts(Observer):
         return TimeShares(**{name: round(ms / total, 4) if total else 0.0 for name, ms in spent.items()})
 
 
-class _Stream:
+class _StreamCounts:
     """The figures of one stream."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from operators.recognise.specialised.report import specialization
 from operators.wire.schema import Specialization, StreamPlan
 from pipelines.report.run_report import SpanReport, SpecializationReport
 from specialization.timeline import Timeline
-from specialization.timeline_state import Span
+from specialization.timeline_state import PhaseSpan
 
 NodeTimeline = tuple[str, str, Timeline]
 """Stream, node, and what specialization did there."""
@@ -38,5 +38,5 @@ def _without_head(timeline: Timeline) -> Specialization:
     return specialization(timeline, Standing(spans[-1].phase if spans else "initialising", epoch=1))
 
 
-def _span(span: Span) -> SpanReport:
+def _span(span: PhaseSpan) -> SpanReport:
     return SpanReport(round(span.from_s, 3), round(span.to_s, 3), span.phase, list(span.classes))

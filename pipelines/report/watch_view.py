@@ -24,7 +24,7 @@ MAX_RUNS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ColouredLine:
     """A line and its colour."""
 
     text: str
@@ -40,13 +40,13 @@ class _Run:
     last: Result
     causes: Counter[str] = field(default_factory=Counter)
 
-    def line(self) -> Line:
+    def line(self) -> ColouredLine:
         number = self.causes.total()
         if number == 1:
-            return Line(result_line(self.last), COLOURS["dropped"])
+            return ColouredLine(result_line(self.last), COLOURS["dropped"])
         causes = ", ".join(f"{cause} {n}" if len(self.causes) > 1 else cause for cause, n in self.causes.most_common(3))
         text = f"{number} frames dropped ({causes}), from seq {self.first.seq} on"
-        return Line(result_line(self.last, text), COLOURS["dropped"])
+        return ColouredLine(result_line(self.last, text), COLOURS["dropped"])
 
 
 class WatchView:
@@ -59,7 +59,7 @@ class WatchView:
         self._drops: Counter[str] = Counter()
         self._newest: datetime | None = None
 
-    def add(self, result: Result, now_s: float) -> Iterator[Line]:
+    def add(self, result: Result, now_s: float) -> Iterator[ColouredLine]:
         """The lines that a result causes; dropped ones wait for their fellows."""
         self._count(result)
         run = self._runs.get(result.stream)
@@ -73,16 +73,16 @@ class WatchView:
             return
         if run is not None:
             yield self._runs.pop(result.stream).line()
-        yield Line(result_line(result), COLOURS[result.outcome])
+        yield ColouredLine(result_line(result), COLOURS[result.outcome])
 
-    def settle(self, now_s: float, all_: bool = False) -> Iterator[Line]:
+    def settle(self, now_s: float, all_: bool = False) -> Iterator[ColouredLine]:
         """The lines of dropped frames that have waited long enough."""
         for stream, run in list(self._runs.items()):
             if all_ or now_s - run.since_s >= HELD_S:
                 del self._runs[stream]
                 yield run.line()
 
-    def summary(self, now_s: float, now: datetime, waiting: int) -> Line | None:
+    def summary(self, now_s: float, now: datetime, waiting: int) -> ColouredLine | None:
         """How the last minute went, once it is over; ``waiting`` is how many results there are to be read still."""
         if now_s < self._next_s:
             return None
@@ -94,7 +94,7 @@ class WatchView:
         self._from_s, self._next_s = now_s, now_s + SUMMARY_S
         if not number:
             return None
-        return Line(f"── last {span_s:.0f} s: {totals.counts}{self._age(now)}{_behind(waiting)}", "cyan")
+        return ColouredLine(f"── last {span_s:.0f} s: {totals.counts}{self._age(now)}{_behind(waiting)}", "cyan")
 
     def _count(self, result: Result) -> None:
         self._outcomes[result.outcome] += 1

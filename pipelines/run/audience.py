@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from operators.capture.spec import CaptureSpec
 from operators.observer import Observer, Observers
-from operators.zones.totals import Totals
+from operators.zones.totals import EventTotals
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.recorder import recorders
@@ -43,7 +43,7 @@ class Audience:
     keeps_frames: bool = False
     """Whether frames are recorded."""
     events: EventLog | None = None
-    totals: Totals = field(default_factory=Totals)
+    totals: EventTotals = field(default_factory=EventTotals)
     """What events add up to."""
     history: PlanHistory = field(default_factory=PlanHistory)
 

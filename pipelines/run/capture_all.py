@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from functools import partial
 
-from operators.capture.consumer import Consumer
+from operators.capture.consumer import CaptureCallbacks
 from operators.capture.spec import CaptureSpec
 from operators.observer import UNOBSERVED, Observers
 from operators.publish.kafka_frames import KafkaFrames
@@ -23,8 +23,8 @@ def captured(
 ) -> Captures:
     """The captures into the topic; frames of ``droppable`` streams may lose their images where the broker is slow."""
 
-    def consumer(spec: CaptureSpec) -> Consumer:
-        return Consumer(partial(sink.emit, droppable=spec.stream in droppable), sink.status, sink.dropped)
+    def consumer(spec: CaptureSpec) -> CaptureCallbacks:
+        return CaptureCallbacks(partial(sink.emit, droppable=spec.stream in droppable), sink.status, sink.dropped)
 
     return Captures(specs, consumer, observer=observers)
 

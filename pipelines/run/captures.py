@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
-from operators.capture.service import Capture, Consumer
+from operators.capture.service import Capture, CaptureCallbacks
 from operators.capture.spec import CaptureSpec
 from operators.observer import UNOBSERVED, Observer
 from serving.common.clock import SYSTEM, Clock
@@ -18,7 +18,7 @@ class Captures:
     def __init__(
         self,
         specs: Sequence[CaptureSpec],
-        consumer: Callable[[CaptureSpec], Consumer],
+        consumer: Callable[[CaptureSpec], CaptureCallbacks],
         clock: Clock = SYSTEM,
         observer: Observer = UNOBSERVED,
     ) -> None:

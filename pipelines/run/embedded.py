@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from operators.capture.consumer import Consumer
+from operators.capture.consumer import CaptureCallbacks
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
 from operators.observer import UNOBSERVED, Observers, frame_answered
@@ -100,7 +100,7 @@ class EmbeddedRun:
 
     async def _capture(self, feed: Feed, executor: Executor, stop: asyncio.Event) -> None:
         """Capture in threads until all sources have ended and their frames have results."""
-        consumer = Consumer(feed.emit, drop=feed.drop)
+        consumer = CaptureCallbacks(feed.emit, drop=feed.drop)
         captures = Captures(self._specs, lambda spec: consumer, executor.clock, self._observers)
         stopping = asyncio.create_task(_stopped(captures, stop))
         try:

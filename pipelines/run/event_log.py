@@ -8,13 +8,13 @@ from operators.publish.jsonl import JsonLines
 from operators.publish.lifecycles import Lifecycles
 from operators.publish.track_events import TrackMessage
 from operators.wire.schema import Event, Result, to_json
-from operators.zones.totals import Totals
+from operators.zones.totals import EventTotals
 
 
 class EventLog:
     """A sink that derives events from results, in the order of each stream."""
 
-    def __init__(self, derive: Lifecycles, counts: Totals, lines: JsonLines | None) -> None:
+    def __init__(self, derive: Lifecycles, counts: EventTotals, lines: JsonLines | None) -> None:
         """``lines``: where events are written; None: nowhere."""
         self._derive, self._counts, self._lines = derive, counts, lines
         self._finished = False

@@ -14,7 +14,7 @@ from operators.frames.frame import Frame
 from operators.observer import Observer
 from operators.publish.jsonl import JsonLines
 from operators.wire.schema import Result, StreamPlan
-from operators.zones.totals import Totals
+from operators.zones.totals import EventTotals
 from pipelines.assembly.zone_rules import lifecycles
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
@@ -89,9 +89,9 @@ def open_files(
         files.callback(lines.close)
         sinks.append(lines)
     if outputs.annotated is not None:
-        from operators.annotate.annotator import Annotator, Look
+        from operators.annotate.annotator import Annotator, Overlay
 
-        look = Look([each.mask for each in query.masks], unhurried, query.layout)
+        look = Overlay([each.mask for each in query.masks], unhurried, query.layout)
         annotator = Annotator(outputs.annotated, [stream.id for stream in query.streams], look)
         files.callback(annotator.close)
         sinks.append(annotator)
@@ -99,7 +99,7 @@ def open_files(
     return sinks, final_steps
 
 
-def event_log(query: Query, target: str | None, counts: Totals, observer: Observer, files: ExitStack) -> EventLog:
+def event_log(query: Query, target: str | None, counts: EventTotals, observer: Observer, files: ExitStack) -> EventLog:
     """Return what derives events, and writes them where they are wanted."""
     lines = None if target is None else JsonLines(target, "events")
     if lines is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from operators.capture.consumer import Consumer
+from operators.capture.consumer import CaptureCallbacks
 from operators.capture.service import Capture
 from operators.frames.frame import Frame
 from pipelines.query.query_file import Query
@@ -19,7 +19,7 @@ def source_faults(query: Query, hwaccel: str) -> dict[str, str]:
         if spec.uri.live:
             continue
         try:
-            Capture(replace(spec, motion_gate=False), Consumer(_let_go)).run()
+            Capture(replace(spec, motion_gate=False), CaptureCallbacks(_let_go)).run()
         except SourceError as error:
             found[spec.stream] = str(error)
     return found

@@ -30,7 +30,7 @@ class Segment(Protocol):
         ...
 
 
-class Chain(ABC, Generic[S]):
+class SegmentChain(ABC, Generic[S]):
     """An engine but for the opening of one segment, which is the runtime's part."""
 
     def __init__(self, name: str) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from serving.common.tensors import Array
 
 
-class Answered(Protocol):
+class ExitAnswers(Protocol):
     """What an exit says of N items."""
 
     @property
@@ -29,7 +29,7 @@ class Answered(Protocol):
 class Exit(Protocol):
     """Answers for some items from what the network has computed so far."""
 
-    def look(self, features: NDArray[np.float32]) -> Answered:
+    def look(self, features: NDArray[np.float32]) -> ExitAnswers:
         """Look at N × values, the tap of the items that are still undecided. Called on the device's thread."""
         ...
 

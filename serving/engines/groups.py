@@ -15,7 +15,7 @@ from serving.common.tensors import Array
 from serving.engines.network import Network, run_in_steps
 
 
-class Asked(NamedTuple):
+class GroupRequest(NamedTuple):
     """A request."""
 
     model: str
@@ -36,7 +36,7 @@ class Group(Protocol):
         """Raise ModelError where a model does not take a batch."""
         ...
 
-    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
         """The outputs for every request; networks see at most ``step`` items at a time."""
         ...
 
@@ -60,7 +60,7 @@ class Solo:
         """As the network says."""
         self._network.check(batch)
 
-    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
         """All requests as one batch."""
         batches = [each.batch for each in asked]
         return shared_out(run_in_steps(self._network.run, together(batches), step), batches)
@@ -87,7 +87,7 @@ class SharedPrefix:
         """As the prefix says."""
         self._prefix.check(batch)
 
-    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
         """The prefix once for all requests, then the suffix of every model for its own."""
         batches = [each.batch for each in asked]
         features = run_in_steps(self._prefix.run, together(batches), step)[:1]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Exits
-from serving.engines.groups import Asked, shared_out, together
+from serving.engines.groups import GroupRequest, shared_out, together
 from serving.engines.halves import Halves
 from serving.engines.network import run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine
@@ -41,7 +41,7 @@ class HalvedNetwork:
         else:
             self._rest.check(batch)
 
-    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
         """See ``Group``: one batch for each half."""
         answers: list[list[Array]] = [[] for _ in asked]
         for model in dict.fromkeys(each.model for each in asked):

@@ -17,7 +17,7 @@ from onnxruntime import RunOptions
 from serving.common.explain import first_line
 from serving.common.precision import Precision
 from serving.common.tensors import Array, TensorSpec
-from serving.engines.chain import Chain
+from serving.engines.chain import SegmentChain
 from serving.engines.interrupt import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
 from serving.engines.pooled_input import with_pooled_input
@@ -42,7 +42,7 @@ _DTYPES = {
 }
 
 
-class OnnxRuntimeEngine(Chain[bytes]):
+class OnnxRuntimeEngine(SegmentChain[bytes]):
     """Segments as ONNX models in ONNX Runtime sessions; int8 networks come quantised, as graphs of Q and DQ nodes."""
 
     def __init__(self, name: str, *, threads: int | Sequence[int], precision: Precision = "fp32") -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
-from serving.engines.groups import Asked, Solo, shared_out, together
+from serving.engines.groups import GroupRequest, Solo, shared_out, together
 from serving.engines.network import run_in_steps
 
 
@@ -22,7 +22,7 @@ class Releasing(Solo):
         super().__init__(network)
         self._exits = network
 
-    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
         """All requests as one batch; each hears early of its items once all of them are answered."""
         batches = [each.batch for each in asked]
         early, starts = EarlyAnswers(asked), count(0, step)
@@ -36,7 +36,7 @@ class Releasing(Solo):
 class EarlyAnswers:
     """The items of a batch that are answered so far; hands the outputs of a request over when it has all of them."""
 
-    def __init__(self, asked: Sequence[Asked]) -> None:
+    def __init__(self, asked: Sequence[GroupRequest]) -> None:
         self._asked = asked
         self._owner = [place for place, each in enumerate(asked) for _ in each.batch]
         self._held: list[dict[int, list[Array]]] = [{} for _ in asked]

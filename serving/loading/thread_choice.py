@@ -44,7 +44,7 @@ LOADING_S = 5.0
 """A network that takes longer to load is run by all."""
 
 
-class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ThreadChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was found, and where it holds."""
 
     threads: int
@@ -87,7 +87,7 @@ def chosen(directory: Path | None, variant: Variant, segments: Segments, open_wi
     known = _read(path)
     if known is not None and (known.allowed, known.fingerprint) == (allowed, machine) and known.threads in (1, allowed):
         return known.threads
-    found = Choice(fewest(segments(), open_with, allowed, time.perf_counter), allowed, machine)
+    found = ThreadChoice(fewest(segments(), open_with, allowed, time.perf_counter), allowed, machine)
     try:
         atomic.write(path, msgspec.json.encode(found))
     except SluiceError as error:
@@ -95,10 +95,10 @@ def chosen(directory: Path | None, variant: Variant, segments: Segments, open_wi
     return found.threads
 
 
-def _read(path: Path) -> Choice | None:
+def _read(path: Path) -> ThreadChoice | None:
     """None where there is none that can be read: it is found anew then."""
     try:
-        return decode(path.read_bytes(), Choice, LARGEST)
+        return decode(path.read_bytes(), ThreadChoice, LARGEST)
     except (OSError, Malformed):
         return None
 

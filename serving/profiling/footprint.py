@@ -17,7 +17,7 @@ LONGEST_S = 600.0
 """A network that has not been loaded and run by then never returns."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class FootprintRequest(msgspec.Struct, frozen=True):
     """A variant and its file."""
 
     model: str
@@ -39,7 +39,7 @@ class Footprint(msgspec.Struct, frozen=True, tag=True):
     """Resident more than before, after a run at the largest batch."""
 
 
-class Failed(msgspec.Struct, frozen=True, tag=True):
+class NoFootprint(msgspec.Struct, frozen=True, tag=True):
     """The reason why there is no footprint; ``model``: whether the model itself is at fault."""
 
     error: str
@@ -51,13 +51,13 @@ def footprint(variant: Variant, model: Path, threads: int, batch: int, longest_s
     what = f"variant {variant.id!r}"
     form = (variant.model, variant.engine, variant.precision, variant.rank, variant.max_batch)
     with ChildProcess("serving.profiling.footprint_process", "the process that measures memory") as child:
-        child.send(msgspec.json.encode(Asked(*form, str(model.absolute()), threads, batch)))
+        child.send(msgspec.json.encode(FootprintRequest(*form, str(model.absolute()), threads, batch)))
         try:
-            answer: Footprint | Failed = decode(child.receive(longest_s, LARGEST_BYTES), Footprint | Failed)
+            answer: Footprint | NoFootprint = decode(child.receive(longest_s, LARGEST_BYTES), Footprint | NoFootprint)
         except Silent:
             raise OutOfService(f"{what} did not return from being loaded and run within {longest_s:g} s") from None
         except (Closed, Malformed) as error:
             raise SluiceError(f"{what}: {error}") from None
-    if isinstance(answer, Failed):
+    if isinstance(answer, NoFootprint):
         raise (ModelError if answer.model else SluiceError)(answer.error)
     return answer

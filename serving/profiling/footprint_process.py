@@ -18,22 +18,22 @@ from serving.common.untrusted import decode
 from serving.engines.memory import give_back, resident_bytes
 from serving.errors import ModelError, SluiceError
 from serving.loading.opening import engine_for
-from serving.profiling.footprint import LARGEST_BYTES, Asked, Failed, Footprint
+from serving.profiling.footprint import LARGEST_BYTES, Footprint, FootprintRequest, NoFootprint
 from serving.variants.variant import Variant
 
 
 def main() -> None:
     """Measure what the parent asks for."""
     parent = ParentProcess(LARGEST_BYTES)
-    parent.send(msgspec.json.encode(_answer(decode(parent.receive(), Asked))))
+    parent.send(msgspec.json.encode(_answer(decode(parent.receive(), FootprintRequest))))
 
 
-def _answer(asked: Asked) -> Footprint | Failed:
+def _answer(asked: FootprintRequest) -> Footprint | NoFootprint:
     variant = Variant(asked.model, asked.engine, asked.precision, asked.rank, asked.max_batch)
     try:
         return measure(variant, Path(asked.path), asked.threads, asked.batch)
     except SluiceError as error:
-        return Failed(str(error), isinstance(error, ModelError))
+        return NoFootprint(str(error), isinstance(error, ModelError))
 
 
 def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprint:

@@ -15,7 +15,7 @@ FACTOR = 2.0
 LONG_S = 300.0
 
 
-class Moments:
+class ProfilingMoments:
     """Those of one model; ``now_s`` is that of a steady clock."""
 
     def __init__(self, made: int, now_s: float) -> None:

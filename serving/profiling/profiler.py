@@ -43,7 +43,7 @@ class SmallerItems:
 
 
 @dataclass(frozen=True, slots=True)
-class Pictures:
+class ComparedItems:
     """Prepared items to compare answers on, and what is right about them."""
 
     items: Array
@@ -75,7 +75,7 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProfilingOutcome:
     """The profiles measured, and why other variants could not be."""
 
     profiles: Sequence[Profile]
@@ -87,19 +87,19 @@ class Profiler:
     """Measures variants of one model. ``budget_s`` is for latencies, which are taken in turns."""
 
     entry: Entry
-    pictures: Pictures
+    pictures: ComparedItems
     max_batch: int
     budget_s: float
     report: OnProgress = lambda what, share: None
     directory: Path | None = None
     """Where what is known of the model on this machine is kept; None: nowhere."""
 
-    def measure(self, files: Mapping[Variant, Path]) -> Outcome:
+    def measure(self, files: Mapping[Variant, Path]) -> ProfilingOutcome:
         """Profiles of variants that run from these ONNX files; those that this machine cannot run are skipped."""
         models = {variant: read_weights(path, self.entry.card) for variant, path in files.items()}
         engines, skipped = contenders.opened({variant: [model] for variant, model in models.items()}, self.directory)
         if not engines:
-            return Outcome([], skipped)
+            return ProfilingOutcome([], skipped)
         answers = self._answers(engines)
         whole = self._timed("latency", engines, 1 - SEGMENTS_SHARE)
         contenders.close(engines)
@@ -108,7 +108,7 @@ class Profiler:
             self._profile(variant, files[variant], _of(whole, variant), segments.get(variant, ()), answers[variant])
             for variant in self._each("memory", engines)
         ]
-        return Outcome(profiles, skipped)
+        return ProfilingOutcome(profiles, skipped)
 
     def _answers(self, engines: Engines) -> Mapping[Variant, Answers]:
         first = reference(self.entry.card.name)

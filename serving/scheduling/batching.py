@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol
 
-from serving.scheduling.waiting_line import TOLERANCE_S, Latency, Line, R, line_up
+from serving.scheduling.waiting_line import TOLERANCE_S, Latency, R, WaitingLine, line_up
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(Generic[R]):
+class BatchDecision(Generic[R]):
     """A decision about a queue; requests named in neither list go on waiting."""
 
     run: Sequence[R]
@@ -26,7 +26,7 @@ class Decision(Generic[R]):
 class Policy(Protocol):
     """Decides about the queue of one session whenever its device is free."""
 
-    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> Decision[R]:
+    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> BatchDecision[R]:
         """The next batch, of ``max_batch`` places at most unless one request alone takes more; ``now`` in seconds."""
         ...
 
@@ -36,20 +36,20 @@ def decide(
     now: float,
     latency: Latency,
     max_batch: int,
-    choose: Callable[[Line[R]], tuple[int, int]],
-) -> Decision[R]:
+    choose: Callable[[WaitingLine[R]], tuple[int, int]],
+) -> BatchDecision[R]:
     """The window that ``choose`` picks from those who can be in time, with the late ones that must run all the same."""
     line, hopeless = line_up(queue, now, latency, max_batch)
     late = [request for request in hopeless if not request.droppable]
     drop = [request for request in hopeless if request.droppable]
     if not line.requests:
-        return Decision(_fill(late, max_batch), drop)
+        return BatchDecision(_fill(late, max_batch), drop)
     first, end = choose(line)
     if late and _can_wait(line, first, end, late[0]):
-        return Decision(late[:1], drop)
+        return BatchDecision(late[:1], drop)
     end, riders = _riders(line, first, end, late)
     sacrificed = [request for request in line.requests[:first] if request.droppable]
-    return Decision([*line.requests[first:end], *riders], [*drop, *sacrificed])
+    return BatchDecision([*line.requests[first:end], *riders], [*drop, *sacrificed])
 
 
 def _fill(requests: Sequence[R], limit: int) -> list[R]:
@@ -63,14 +63,14 @@ def _fill(requests: Sequence[R], limit: int) -> list[R]:
     return chosen
 
 
-def _can_wait(line: Line[R], first: int, end: int, late: R) -> bool:
+def _can_wait(line: WaitingLine[R], first: int, end: int, late: R) -> bool:
     """Whether a late request too large to ride beside anybody may go first: the window is in time after it, too."""
     too_large = line.places[first + 1] - line.places[first] + late.items > line.limit
     window_s = line.seconds(line.places[end] - line.places[first])
     return too_large and line.now + line.seconds(late.items) + window_s <= line.due[first] + TOLERANCE_S
 
 
-def _riders(line: Line[R], first: int, end: int, late: Sequence[R]) -> tuple[int, list[R]]:
+def _riders(line: WaitingLine[R], first: int, end: int, late: Sequence[R]) -> tuple[int, list[R]]:
     """The window's end and the late requests that run beside it.
 
     They take what is free. The longest late gets its places even from the least urgent of the window, who go on
@@ -91,6 +91,6 @@ def _riders(line: Line[R], first: int, end: int, late: Sequence[R]) -> tuple[int
     return end_with_rider, riders
 
 
-def _fit_together(line: Line[R], first: int, end: int, places: int) -> bool:
+def _fit_together(line: WaitingLine[R], first: int, end: int, places: int) -> bool:
     """Whether so many places fit beside a window, within the limit and its time."""
     return line.places[end] - line.places[first] + places <= line.limit and line.in_time(first, end, places)

@@ -18,7 +18,7 @@ from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
 from serving.common.threads import TimeBeside
-from serving.engines.groups import Asked
+from serving.engines.groups import GroupRequest
 from serving.engines.interrupt import interrupt
 from serving.errors import SluiceError, TooLate
 from serving.scheduling.requests import Answer, Request, hand_out, settle
@@ -210,9 +210,9 @@ class Device:
         self._observer.network_ran(session.name, items, took_s)
         return answer
 
-    def _asked(self, request: Request) -> Asked:
+    def _asked(self, request: Request) -> GroupRequest:
         early = None if request.early is None else partial(self._hand_out, request)
-        return Asked(request.model, request.batch, early)
+        return GroupRequest(request.model, request.batch, early)
 
     def _hand_out(self, request: Request, outputs: list[Array]) -> None:
         """An early answer leaves, while its batch runs on."""

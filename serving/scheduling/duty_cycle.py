@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from serving.scheduling.waiting_line import TOLERANCE_S, Latency, Waiting
+from serving.scheduling.waiting_line import TOLERANCE_S, Latency, WaitingRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class SessionLoad:
     """The work that waits in one session."""
 
     name: str
@@ -34,7 +34,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SessionTurn:
     """The session that runs next."""
 
     name: str
@@ -44,13 +44,13 @@ class Turn:
     """The turn is for background work."""
 
 
-def most_urgent(queue: Sequence[Waiting], now: float, latency: Latency) -> tuple[float, int]:
+def most_urgent(queue: Sequence[WaitingRequest], now: float, latency: Latency) -> tuple[float, int]:
     """When the most urgent request that can be in time is due, and its places; infinite and 0 where none can be."""
     able = ((each.deadline - each.downstream_s, each.items) for each in queue)
     return min((each for each in able if now + latency(each[1]) <= each[0]), default=(inf, 0))
 
 
-def next_turn(loads: Sequence[Load], last: str | None, now: float, gap_s: float) -> Turn | None:
+def next_turn(loads: Sequence[SessionLoad], last: str | None, now: float, gap_s: float) -> SessionTurn | None:
     """The first session after ``last``, in the order given and round again, that has something waiting.
 
     Where none has, background work gets a turn of ``gap_s`` seconds at most, by the same round; None where nothing is
@@ -60,24 +60,24 @@ def next_turn(loads: Sequence[Load], last: str | None, now: float, gap_s: float)
     waiting = [load for load in order if load.waiting]
     if waiting:
         mine = waiting[0]
-        return Turn(mine.name, _places(mine, _allowance_s(mine, waiting[1:], now)))
+        return SessionTurn(mine.name, _places(mine, _allowance_s(mine, waiting[1:], now)))
     idle = next((load for load in order if load.background), None)
-    return None if idle is None else Turn(idle.name, _places(idle, gap_s), background=True)
+    return None if idle is None else SessionTurn(idle.name, _places(idle, gap_s), background=True)
 
 
-def _after(loads: Sequence[Load], last: str | None) -> list[Load]:
+def _after(loads: Sequence[SessionLoad], last: str | None) -> list[SessionLoad]:
     names = [load.name for load in loads]
     start = names.index(last) + 1 if last in names else 0
     return [*loads[start:], *loads[:start]]
 
 
-def _allowance_s(mine: Load, others: Iterable[Load], now: float) -> float:
+def _allowance_s(mine: SessionLoad, others: Iterable[SessionLoad], now: float) -> float:
     """The longest a turn may be that lets the others, in their order, keep the deadlines which can be kept at all."""
     least_s = mine.latency(max(1, mine.urgent_items))
     return min((left_s for left_s in _left_s(others, now) if left_s >= least_s - TOLERANCE_S), default=inf)
 
 
-def _left_s(others: Iterable[Load], now: float) -> Iterator[float]:
+def _left_s(others: Iterable[SessionLoad], now: float) -> Iterator[float]:
     """For each of the others, how long the turn before them all may be."""
     before_s = 0.0
     for load in others:
@@ -85,7 +85,7 @@ def _left_s(others: Iterable[Load], now: float) -> Iterator[float]:
         yield load.due - now - before_s
 
 
-def _places(load: Load, seconds: float) -> int:
+def _places(load: SessionLoad, seconds: float) -> int:
     return max(
         1, load.urgent_items, bisect_right(range(1, load.max_batch + 1), seconds + TOLERANCE_S, key=load.latency)
     )

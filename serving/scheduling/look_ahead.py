@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from serving.scheduling.batching import Decision, decide
+from serving.scheduling.batching import BatchDecision, decide
 from serving.scheduling.rehearsal import Rehearsal, fitting
-from serving.scheduling.waiting_line import Latency, Line, R
+from serving.scheduling.waiting_line import Latency, R, WaitingLine
 
 WINDOWS = 6
 """First batches tried, at most."""
@@ -33,7 +33,7 @@ ALIKE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class LookAhead:
+class LookAheadPolicy:
     """Drops early what cannot be in time, and those whose place others use better."""
 
     rate: Callable[[float], float]
@@ -45,11 +45,11 @@ class LookAhead:
     lost: float = 0.0
     """Share of the requests that was given up of late."""
 
-    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> Decision[R]:
+    def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> BatchDecision[R]:
         """See ``Policy``."""
         return decide(queue, now, latency, max_batch, self._window)
 
-    def _window(self, line: Line[R]) -> tuple[int, int]:
+    def _window(self, line: WaitingLine[R]) -> tuple[int, int]:
         if self.lost < CALM and (cautious := self._cautious(line)) is not None:
             return cautious
         windows = first_windows(line)
@@ -58,7 +58,7 @@ class LookAhead:
         rehearsal = Rehearsal.of(line, self.rate(line.now), self.time_s)
         return max(windows, key=lambda window: (round(rehearsal.gain(*window), 6), -window[0]))
 
-    def _cautious(self, line: Line[R]) -> tuple[int, int] | None:
+    def _cautious(self, line: WaitingLine[R]) -> tuple[int, int] | None:
         """The sliding window for the hurried newcomers; None where they have hardly less time than the others."""
         if self.short_s is None:
             return None
@@ -70,7 +70,7 @@ class LookAhead:
         return next((window for window in windows if line.in_time(*window)), None)
 
 
-def first_windows(line: Line[R]) -> list[tuple[int, int]]:
+def first_windows(line: WaitingLine[R]) -> list[tuple[int, int]]:
     """From the longest window that drops nobody to the longest of all; one where these are the same."""
     last = line.start_of_longest()
     starts = sorted({last * number // (WINDOWS - 1) for number in range(WINDOWS)})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from serving.scheduling.waiting_line import TOLERANCE_S, Latency, Line
+from serving.scheduling.waiting_line import TOLERANCE_S, Latency, WaitingLine
 
 AHEAD = 2
 """Arrivals are rehearsed for so many batches: as long as a newcomer waits for a batch and runs in one."""
@@ -36,7 +36,7 @@ class Rehearsal:
     """Requests served per second of the device."""
 
     @classmethod
-    def of(cls, line: Line[Any], rate: float, time_s: float) -> Rehearsal:
+    def of(cls, line: WaitingLine[Any], rate: float, time_s: float) -> Rehearsal:
         """Those in line, and newcomers of the same mean size that have ``time_s`` each from their arrival on."""
         waiting = len(line.requests)
         size = max(1, round(line.places[-1] / waiting))
@@ -94,6 +94,6 @@ class Rehearsal:
         return max(start + 1, end)
 
 
-def fitting(line: Line[Any], seconds: float) -> int:
+def fitting(line: WaitingLine[Any], seconds: float) -> int:
     """The most places whose batch takes no longer; 1 at least."""
     return max(1, bisect_right(range(1, line.limit + 1), seconds + TOLERANCE_S, key=line.seconds))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from serving.engines.groups import Group
 from serving.scheduling.arrivals import Arrivals
-from serving.scheduling.batching import Decision
-from serving.scheduling.duty_cycle import Load, most_urgent, next_turn
+from serving.scheduling.batching import BatchDecision
+from serving.scheduling.duty_cycle import SessionLoad, most_urgent, next_turn
 from serving.scheduling.latency import LatencyEstimate
-from serving.scheduling.look_ahead import LookAhead
+from serving.scheduling.look_ahead import LookAheadPolicy
 from serving.scheduling.monitor import Health, Monitor
 from serving.scheduling.processor_meter import ProcessorMeter
 from serving.scheduling.requests import Request
@@ -46,10 +46,10 @@ class Session:
         if math.isfinite(urgency.deadline):
             self.arrivals.note(now, max(0.0, urgency.deadline - urgency.downstream_s - now))
 
-    def decide(self, now: float, max_batch: int) -> Decision[Request]:
+    def decide(self, now: float, max_batch: int) -> BatchDecision[Request]:
         """The next batch of those that wait, of so many places at most, and whom it is too late for."""
         known = self.arrivals
-        policy = LookAhead(known.rate, known.time_s, known.short_s, known.lost)
+        policy = LookAheadPolicy(known.rate, known.time_s, known.short_s, known.lost)
         decision = policy(self.waiting, now, self.latency.table, min(max_batch, self.max_batch))
         known.settled(len(decision.run), len(decision.drop))
         return decision
@@ -72,11 +72,11 @@ class Session:
         """The session's health."""
         return self.monitor.health(self.latency.table, now)
 
-    def load(self, now: float) -> Load:
+    def load(self, now: float) -> SessionLoad:
         """The session's load."""
         latency = self.latency.table
         due, places = most_urgent(self.waiting, now, latency)
-        return Load(self.name, latency, self.max_batch, len(self.waiting), due, places, len(self.background))
+        return SessionLoad(self.name, latency, self.max_batch, len(self.waiting), due, places, len(self.background))
 
     def fill_gap(self, places: int) -> list[Request]:
         """Background requests for so many places that the idle device has, one at least."""

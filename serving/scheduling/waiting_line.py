@@ -16,7 +16,7 @@ TOLERANCE_S = 1e-9
 """The most that rounding may add to a sum of times."""
 
 
-class Waiting(Protocol):
+class WaitingRequest(Protocol):
     """A request in a session's queue."""
 
     @property
@@ -40,11 +40,11 @@ class Waiting(Protocol):
         ...
 
 
-R = TypeVar("R", bound=Waiting)
+R = TypeVar("R", bound=WaitingRequest)
 
 
 @dataclass(frozen=True, slots=True)
-class Line(Generic[R]):
+class WaitingLine(Generic[R]):
     """The requests which can still be in time when they run alone, most urgent first."""
 
     requests: Sequence[R]
@@ -82,7 +82,7 @@ class Line(Generic[R]):
         return bisect_left(range(len(self.requests) - 1), True, key=is_longest)
 
 
-def line_up(queue: Sequence[R], now: float, latency: Latency, limit: int) -> tuple[Line[R], list[R]]:
+def line_up(queue: Sequence[R], now: float, latency: Latency, limit: int) -> tuple[WaitingLine[R], list[R]]:
     """Those who can be in time and those who cannot, both most urgent first, equals in order of arrival."""
     seconds = cache(latency)
     timely: list[R] = []
@@ -96,7 +96,7 @@ def line_up(queue: Sequence[R], now: float, latency: Latency, limit: int) -> tup
         timely.append(request)
         due.append(leave)
         places.append(places[-1] + request.items)
-    return Line(timely, due, places, seconds, limit, now), hopeless
+    return WaitingLine(timely, due, places, seconds, limit, now), hopeless
 
 
 _leaves = itemgetter(0)

@@ -18,7 +18,7 @@ SMALLEST = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class VariantChoice:
     """A variant, and whether it meets the requirements."""
 
     variant: str
@@ -27,7 +27,7 @@ class Choice:
     """Why it was taken, in one line."""
 
 
-def closest(requirements: Requirements, variants: VariantTable, meets: NDArray[np.bool_]) -> Choice:
+def closest(requirements: Requirements, variants: VariantTable, meets: NDArray[np.bool_]) -> VariantChoice:
     """Choose the least shortfall among the variants that may have work, or among all where none may."""
     free = np.flatnonzero(variants.within[State.ACTIVE] | variants.within[State.INACTIVE])
     among = free if len(free) else np.arange(len(variants.ids))
@@ -35,12 +35,12 @@ def closest(requirements: Requirements, variants: VariantTable, meets: NDArray[n
     name, state = variants.ids[chosen], variants.state[chosen].value
     if meets[chosen]:
         reason = f"all are overloaded or interfered; this one meets the requirements and is {state}"
-        return Choice(name, True, reason)
+        return VariantChoice(name, True, reason)
     why = "no variant meets all requirements"
     if len(busy := np.flatnonzero(meets)):
         why = f"{variants.ids[busy[0]]} would meet all requirements but is {variants.state[busy[0]].value}"
     lacks = "; ".join(_lacks(requirements, variants, among, chosen))
-    return Choice(name, False, f"{why}; of the closest the {lacks}")
+    return VariantChoice(name, False, f"{why}; of the closest the {lacks}")
 
 
 def shortfall(requirements: Requirements, variants: VariantTable) -> Vector:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from serving.scheduling.health import State
-from serving.selection.closest import Choice, closest
+from serving.selection.closest import VariantChoice, closest
 from serving.selection.table import Requirements, VariantTable
 
 
-def select(requirements: Requirements, variants: VariantTable) -> Choice:
+def select(requirements: Requirements, variants: VariantTable) -> VariantChoice:
     """The variant for these requirements; the first in the table where several are equally good."""
     meets = np.asarray((variants.rows <= requirements.at_most()).all(axis=0))
     for state, order, reason in (
@@ -23,5 +23,5 @@ def select(requirements: Requirements, variants: VariantTable) -> Choice:
     ):
         rows = np.flatnonzero(meets & variants.within[state])
         if len(rows):
-            return Choice(variants.ids[rows[order[rows].argmin()]], True, reason)
+            return VariantChoice(variants.ids[rows[order[rows].argmin()]], True, reason)
     return closest(requirements, variants, meets)

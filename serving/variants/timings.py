@@ -39,7 +39,7 @@ class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class VariantFigures:
     """What is known of a variant on this machine."""
 
     tail_s: Mapping[int, float]
@@ -54,7 +54,7 @@ class Measured:
     """Moments at which times were measured."""
 
 
-def measured(entry: Entry, variant: Variant, artefacts_dir: Path) -> Measured | None:
+def measured(entry: Entry, variant: Variant, artefacts_dir: Path) -> VariantFigures | None:
     """What is known of a variant, None for nothing.
 
     Raises ModelError, in a line that says what to do, for what was measured on another machine or cannot be true.
@@ -92,7 +92,7 @@ def least(moments: Sequence[Mapping[int, float]]) -> dict[int, float]:
     return {size: min(moment[size] for moment in moments if size in moment) for size in sizes}
 
 
-def _profiled(entry: Entry, variant: Variant, artefacts_dir: Path) -> Measured | None:
+def _profiled(entry: Entry, variant: Variant, artefacts_dir: Path) -> VariantFigures | None:
     profile = profiles.read(folder(artefacts_dir, entry), variant)
     if profile is None:
         return None
@@ -104,7 +104,7 @@ def _profiled(entry: Entry, variant: Variant, artefacts_dir: Path) -> Measured |
         timing = None
     if timing is not None:
         tail_s, moments = _corrected(tail_s, timing.tail_s), 1 + len(timing.moments)
-    return Measured(tail_s, profile.agreement, profile.accuracy, profile.data_sha256, moments)
+    return VariantFigures(tail_s, profile.agreement, profile.accuracy, profile.data_sha256, moments)
 
 
 def _corrected(profiled_s: Mapping[int, float], timed_s: Mapping[int, float]) -> dict[int, float]:
@@ -115,9 +115,9 @@ def _corrected(profiled_s: Mapping[int, float], timed_s: Mapping[int, float]) ->
     return {size: seconds * ratios.get(size, beyond) for size, seconds in profiled_s.items()}
 
 
-def _timed(entry: Entry, variant: Variant, artefacts_dir: Path) -> Measured | None:
+def _timed(entry: Entry, variant: Variant, artefacts_dir: Path) -> VariantFigures | None:
     timing = _fresh(entry, variant, artefacts_dir)
-    return None if timing is None else Measured(timing.tail_s, None, moments=max(len(timing.moments), 1))
+    return None if timing is None else VariantFigures(timing.tail_s, None, moments=max(len(timing.moments), 1))
 
 
 def _fresh(entry: Entry, variant: Variant, artefacts_dir: Path) -> Timing | None:

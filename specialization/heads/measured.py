@@ -12,13 +12,13 @@ from safetensors.numpy import save
 
 from serving.errors import ModelError
 from serving.weights import read_tensors
-from specialization.rates import Measured, Rates
+from specialization.rates import MeasuredRates, Rates
 
 MOST = 100
 """Most tolerances, and most numbers of classes."""
 
 
-def to_bytes(measured: Sequence[Measured], samples: int) -> bytes:
+def to_bytes(measured: Sequence[MeasuredRates], samples: int) -> bytes:
     """Encode rates that were measured on so many samples, all for the same numbers of classes, as safetensors."""
     sizes = sorted(measured[0].rates)
     rates = [[msgspec.structs.astuple(each.rates[n]) for n in sizes] for each in measured]
@@ -33,14 +33,14 @@ def to_bytes(measured: Sequence[Measured], samples: int) -> bytes:
     return data
 
 
-def from_bytes(data: bytes) -> tuple[tuple[Measured, ...], int]:
+def from_bytes(data: bytes) -> tuple[tuple[MeasuredRates, ...], int]:
     """Read the output of ``to_bytes``; ModelError for anything else."""
     tensors = read_tensors(data, "measured rates are damaged")
     if set(tensors) != {"tolerances", "sizes", "rates", "samples"} or not _fit(tensors):
         raise ModelError("measured rates are damaged: they are not shares by tolerance and number of classes")
     sizes = tensors["sizes"].tolist()
     return tuple(
-        Measured(tolerance, {n: Rates(*row) for n, row in zip(sizes, rows, strict=True)})
+        MeasuredRates(tolerance, {n: Rates(*row) for n, row in zip(sizes, rows, strict=True)})
         for tolerance, rows in zip(tensors["tolerances"].tolist(), tensors["rates"].tolist(), strict=True)
     ), int(tensors["samples"][0])
 

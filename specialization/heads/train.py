@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from learning.confidence_threshold import Held, least_confidence
+from learning.confidence_threshold import HeldOutAnswers, least_confidence
 from learning.softmax_regression import fit
 from serving.errors import SluiceError
 from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
@@ -56,7 +56,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class HeadSamples:
     """What heads are trained from."""
 
     features: NDArray[Any]
@@ -68,7 +68,7 @@ class Samples:
 
 
 def train_head(
-    samples: Samples, classes: Sequence[int], training_skew: float, tolerance: float, rng: Generator
+    samples: HeadSamples, classes: Sequence[int], training_skew: float, tolerance: float, rng: Generator
 ) -> SpecialisedHead:
     """Train a head for ``classes``; at most ``tolerance`` of its answers are wrong.
 
@@ -98,7 +98,7 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def training_rows(samples: Samples, classes: Sequence[int], training_skew: float, rng: Generator) -> Training:
+def training_rows(samples: HeadSamples, classes: Sequence[int], training_skew: float, rng: Generator) -> Training:
     """Draw the rows to train on; raises TooFewSamples."""
     features, labels = samples.features, samples.labels
     others = np.setdiff1d(np.unique(labels), classes)
@@ -122,7 +122,7 @@ def training_rows(samples: Samples, classes: Sequence[int], training_skew: float
     )
 
 
-def validate(training: Training) -> Held:
+def validate(training: Training) -> HeldOutAnswers:
     """The answers of heads on rows that they were not trained on, for all rows."""
     said = np.empty(len(training.targets), np.intp)
     confidence = np.empty(len(training.targets), np.float32)
@@ -133,7 +133,7 @@ def validate(training: Training) -> Held:
         said[out], confidence[out] = likely.argmax(axis=1), likely.max(axis=1)
     dominant = training.outputs - 1
     weights = _weights(training.targets < dominant, training.own, JUDGED_SKEW)
-    return Held(said, confidence, training.targets, weights, dominant)
+    return HeldOutAnswers(said, confidence, training.targets, weights, dominant)
 
 
 def _groups(labels: NDArray[Any], mine: NDArray[np.bool_], classes: Sequence[int]) -> list[NDArray[np.intp]]:

@@ -13,10 +13,10 @@ from math import comb
 import numpy as np
 from numpy.random import Generator
 
-from learning.confidence_threshold import Held, least_confidence
+from learning.confidence_threshold import HeldOutAnswers, least_confidence
 from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
-from specialization.heads.train import Samples, TooFewSamples, one_thread, training_rows, validate
-from specialization.rates import NEVER, Measured, Rates, rates
+from specialization.heads.train import HeadSamples, TooFewSamples, one_thread, training_rows, validate
+from specialization.rates import NEVER, MeasuredRates, Rates, rates
 
 DRAWS = 10
 LADDER = (1, 2, 3, 5, 8, 10, 15, 20)
@@ -28,13 +28,13 @@ Done = Callable[[float], None]
 
 
 def profile(
-    samples: Samples,
+    samples: HeadSamples,
     rng: Generator,
     *,
     draws: int = DRAWS,
     training_skew: float = TRAINING_SKEW,
     done: Done = lambda share: None,
-) -> tuple[Measured, ...]:
+) -> tuple[MeasuredRates, ...]:
     """Rates by tolerance and n; raises TooFewSamples where no n is possible."""
     labels = samples.labels
     known, counts = np.unique(labels, return_counts=True)
@@ -54,7 +54,7 @@ def profile(
                 found[n].append({tolerance: _rates(held, tolerance) for tolerance in TOLERANCES})
                 done(sum(map(len, found.values())) / sum(map(len, sets.values())))
     return tuple(
-        Measured(tolerance, {n: mean([each[tolerance] for each in of_n]) for n, of_n in found.items()})
+        MeasuredRates(tolerance, {n: mean([each[tolerance] for each in of_n]) for n, of_n in found.items()})
         for tolerance in TOLERANCES
     )
 
@@ -80,6 +80,6 @@ def mean(of: Sequence[Rates]) -> Rates:
     return Rates(*(float(each) for each in np.mean([(r.a_in, r.e_in_out, r.a_out) for r in of], axis=0)))
 
 
-def _rates(held: Held, tolerance: float) -> Rates:
+def _rates(held: HeldOutAnswers, tolerance: float) -> Rates:
     threshold = least_confidence(held, tolerance)
     return NEVER[1] if threshold is None else rates(held, threshold)

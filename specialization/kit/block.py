@@ -25,7 +25,7 @@ SEED = 29
 Attributes = Mapping[str, Any]
 
 
-class Tuned(NamedTuple):
+class TunedBlock(NamedTuple):
     """A block that was trained."""
 
     weights: dict[str, Rows]
@@ -43,7 +43,7 @@ def tuned(
     labels: Labels,
     threads: int,
     report: Report,
-) -> Tuned:
+) -> TunedBlock:
     """Train on the rows ``learnt`` of N × looks × …, what the block is given; all classes weigh the same.
 
     Raises ModelError where the block holds an operator that is not known here.
@@ -68,7 +68,7 @@ def tuned(
         report("last block", (step + 1) / steps)
     with torch.inference_mode():
         parts = [network.features(torch.from_numpy(some.astype(np.float32))).numpy() for some in before]
-    return Tuned(network.weights(), network.head(), np.stack(parts))
+    return TunedBlock(network.weights(), network.head(), np.stack(parts))
 
 
 class _Block(nn.Module):

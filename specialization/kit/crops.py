@@ -14,17 +14,17 @@ OTHER = "other"
 NAME_PARTS = 3
 
 
-class Place(NamedTuple):
+class CropOrigin(NamedTuple):
     """Where a crop was seen; empty where its name does not tell."""
 
     camera: str
     track: str
 
     @classmethod
-    def of(cls, name: str) -> Place:
+    def of(cls, name: str) -> CropOrigin:
         """Read ``CAMERA_TRACK_NUMBER.jpg``; what has fewer parts tells nothing.
 
-        >>> Place.of("yard_17_003.jpg"), Place.of("photo.jpg")
+        >>> CropOrigin.of("yard_17_003.jpg"), Place.of("photo.jpg")
         (Place(camera='yard', track='yard_17'), Place(camera='', track=''))
         """
         parts = PurePath(name).stem.split("_")
@@ -51,7 +51,7 @@ class Crops(Protocol):
         """The class of each."""
 
     @property
-    def places(self) -> Sequence[Place]:
+    def places(self) -> Sequence[CropOrigin]:
         """Where each was seen."""
 
     def __iter__(self) -> Iterator[Image]:
@@ -64,7 +64,7 @@ class DecodedCrops:
 
     classes: Sequence[str]
     labels: Sequence[int]
-    places: Sequence[Place]
+    places: Sequence[CropOrigin]
     images: Sequence[Image]
     words: str = "crops"
     sha256: str = ""

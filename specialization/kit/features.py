@@ -30,7 +30,7 @@ Report = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CropFeatures:
     """Features of N crops; first those as they are, then other looks."""
 
     features: NDArray[np.float32]
@@ -41,7 +41,7 @@ class Seen:
     """Kept × LOOKS × …: what the last block is given."""
 
 
-def seen(base: Base, crops: Crops, threads: int, report: Report) -> Seen:
+def seen(base: Base, crops: Crops, threads: int, report: Report) -> CropFeatures:
     """Run all crops through the base, some at a time: no more of them are in memory."""
     body, block = (_opened(base, part, threads) for part in base.parts())
     count = len(crops.labels)
@@ -61,7 +61,7 @@ def seen(base: Base, crops: Crops, threads: int, report: Report) -> Seen:
     finally:
         body.close()
         block.close()
-    return Seen(np.concatenate(features), kept, np.concatenate(before))
+    return CropFeatures(np.concatenate(features), kept, np.concatenate(before))
 
 
 def _kept(labels: NDArray[np.intp], classes: int) -> NDArray[np.intp]:

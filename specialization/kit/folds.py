@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from specialization.kit.crops import Place
+from specialization.kit.crops import CropOrigin
 
 FOLDS = 4
 LEAST_CAMERAS = 3
@@ -27,7 +27,7 @@ class Folds:
         return others
 
 
-def divided(labels: NDArray[np.intp], places: Sequence[Place]) -> Folds:
+def divided(labels: NDArray[np.intp], places: Sequence[CropOrigin]) -> Folds:
     """By camera where every class is seen by several, else by track, else by runs of neighbours in each class."""
     cameras, tracks = [place.camera for place in places], [place.track for place in places]
     tells = all(cameras)

@@ -19,7 +19,7 @@ from serving.errors import ModelError
 from specialization.kit.base import OUTPUT, Base, Rows, Weights
 from specialization.kit.crops import OTHER, Crops
 from specialization.kit.doubts import FAMILIAR, Doubts
-from specialization.kit.features import Report, Seen, seen
+from specialization.kit.features import CropFeatures, Report, seen
 from specialization.kit.folds import Folds, divided
 from specialization.kit.head import Head, fitted, held_out_scores, scores
 from specialization.kit.report import HeldOut
@@ -30,7 +30,7 @@ LEAST_GAIN = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecogniserRequest:
     """What to make."""
 
     name: str
@@ -42,7 +42,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Made:
+class RecogniserDraft:
     """A recogniser before it is written."""
 
     model: onnx.ModelProto
@@ -68,7 +68,7 @@ class _Trial:
     """The last block's, where it was trained."""
 
 
-def make(entry: Entry, crops: Crops, wanted: Wanted, report: Report) -> Made:
+def make(entry: Entry, crops: Crops, wanted: RecogniserRequest, report: Report) -> RecogniserDraft:
     """Train and measure; raises ModelError where the base cannot be used."""
     base = Base.of(entry)
     rows = seen(base, crops, wanted.threads, report)
@@ -85,7 +85,7 @@ def make(entry: Entry, crops: Crops, wanted: Wanted, report: Report) -> Made:
     return _finished(base, crops, trial, wanted, notes)
 
 
-def _finished(base: Base, crops: Crops, trial: _Trial, wanted: Wanted, notes: list[str]) -> Made:
+def _finished(base: Base, crops: Crops, trial: _Trial, wanted: RecogniserRequest, notes: list[str]) -> RecogniserDraft:
     """Give it doubts, a temperature and a confidence to name from, and write down what it is worth then."""
     model, measured = base.with_head(*trial.head, trial.weights), trial.measured
     found, truth = trial.scores[measured], trial.labels[measured]
@@ -100,7 +100,9 @@ def _finished(base: Base, crops: Crops, trial: _Trial, wanted: Wanted, notes: li
     confidence = least(shares, truth, wanted.right)
     held_out = HeldOut(crops.classes, truth, shares.argmax(axis=1), words(shares, confidence), trial.folds.unit)
     card = _card(base, crops, wanted.name, held_out)
-    return Made(model, card.model_copy(update={"temperature": heat, "min_confidence": confidence}), held_out, notes)
+    return RecogniserDraft(
+        model, card.model_copy(update={"temperature": heat, "min_confidence": confidence}), held_out, notes
+    )
 
 
 def _card(base: Base, crops: Crops, name: str, held_out: HeldOut) -> ModelCard:
@@ -126,7 +128,7 @@ def _card(base: Base, crops: Crops, name: str, held_out: HeldOut) -> ModelCard:
     )
 
 
-def write(made: Made, into: Path) -> Path:
+def write(made: RecogniserDraft, into: Path) -> Path:
     """Put the model's folder into a directory, in one step; ModelError where one is there."""
     folder = into / made.card.name
     if folder.exists():
@@ -144,7 +146,7 @@ def write(made: Made, into: Path) -> Path:
     return folder
 
 
-def _tuned(base: Base, rows: Seen, frozen: _Trial, threads: int, report: Report) -> tuple[_Trial, str]:
+def _tuned(base: Base, rows: CropFeatures, frozen: _Trial, threads: int, report: Report) -> tuple[_Trial, str]:
     """The last block trained on all folds but the first, or ``frozen`` where the first gains too little; and a note."""
     part = import_module("specialization.kit.block")  # PyTorch takes seconds to import
     labels, folds = frozen.labels[rows.kept], Folds(frozen.folds.fold[rows.kept], frozen.folds.unit)

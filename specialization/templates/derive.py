@@ -20,8 +20,8 @@ from serving.graphs.shapes import with_item_size
 from specialization.templates.feature_network import FEATURES, before_last_layer, early, feature_network
 from specialization.templates.stored import (
     EARLY,
-    Manifest,
     StoredTemplate,
+    TemplateManifest,
     early_name,
     feature_entry,
     open_template,
@@ -69,7 +69,7 @@ def _made(oracle: Entry, entry: Entry, folder: Path, cut_of: Cut) -> StoredTempl
         cut = cut_of(model)
     except ModelError as error:
         raise ModelError(f"model {entry.card.name!r}: {error}") from None
-    manifest = Manifest(
+    manifest = TemplateManifest(
         oracle=oracle.card.name,
         oracle_identity=oracle.card.identity,
         network=entry.card.name,

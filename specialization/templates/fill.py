@@ -20,7 +20,7 @@ from serving.engines.network import Network, run_in_steps
 from serving.errors import ModelError
 from serving.loading.opening import open_model
 from serving.preprocess import batch
-from specialization.heads.train import Samples
+from specialization.heads.train import HeadSamples
 from specialization.heads.validate import Done, profile
 from specialization.templates.stored import StoredTemplate, feature_entry, write_manifest
 
@@ -72,7 +72,7 @@ def fill(
     template: StoredTemplate, features: NDArray[Any], labels: NDArray[Any], data: PictureSource, done: Done
 ) -> None:
     """Write the store, and the rates that heads trained from it reach; TooFewSamples where there can be no head."""
-    measured = profile(Samples(features, labels), default_rng(SEED), done=done)
+    measured = profile(HeadSamples(features, labels), default_rng(SEED), done=done)
     write_store(template.directory, features, labels)
     manifest = structs.replace(template.manifest, measured=measured, data=data.words, data_sha256=data.sha256)
     write_manifest(template.directory, manifest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from specialization.rates import Measured
+from specialization.rates import MeasuredRates
 
 TOLERATED = 0.5
 """Share of the allowed disagreement that a head may reach, so that audits can prove it good enough."""
@@ -27,7 +27,7 @@ class Prospect(NamedTuple):
 
     cost: float
     """One input."""
-    measured: Sequence[Measured]
+    measured: Sequence[MeasuredRates]
     """Ascending by tolerance; without any the rates are measured on the stream."""
     passed: float = 1.0
     """The oracle for an input that a head passes on."""
@@ -42,13 +42,13 @@ def tolerance(accuracy: float, strictness: int = 0) -> float:
     return (1 - accuracy) * TOLERATED * 0.5**strictness
 
 
-def at_most(measured: Sequence[Measured], allowed: float) -> Measured | None:
+def at_most(measured: Sequence[MeasuredRates], allowed: float) -> MeasuredRates | None:
     """The rates of the largest measured tolerance that is allowed; None where all are larger."""
     # Shares of an accuracy, as 1 − 0.99, are hardly ever exact.
     return next((each for each in reversed(measured) if each.tolerance <= allowed * (1 + 1e-9)), None)
 
 
-def answered_share(measured: Sequence[Measured], allowed: float) -> float:
+def answered_share(measured: Sequence[MeasuredRates], allowed: float) -> float:
     """Share of the objects that the best heads answer on a favourable stream."""
     if not measured:
         return UNMEASURED

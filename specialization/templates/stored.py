@@ -20,7 +20,7 @@ from serving.catalogue.lookup import Entry
 from serving.common import files as atomic
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
-from specialization.rates import NEVER, Measured, Template
+from specialization.rates import NEVER, MeasuredRates, Template
 from specialization.templates.prospects import Prospect, at_most
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ EARLY = 0.2
 """Share of the oracle's multiply-adds that its early cut may take."""
 
 
-class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TemplateManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``template.json``."""
 
     oracle: str
@@ -46,7 +46,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Cost of one input, as a share of the oracle's."""
     cost_is: str
     """``latency``: measured; ``multiply-adds``: counted."""
-    measured: tuple[Measured, ...]
+    measured: tuple[MeasuredRates, ...]
     """Ascending by tolerance; empty where there was no training set: nobody knows, until a stream's samples tell."""
     data: str = ""
     """The source of the training set, in words."""
@@ -60,11 +60,11 @@ class StoredTemplate:
     name: str
     directory: Path
     labels: tuple[str, ...]
-    manifest: Manifest
+    manifest: TemplateManifest
     has_store: bool
 
     @property
-    def measured(self) -> Sequence[Measured]:
+    def measured(self) -> Sequence[MeasuredRates]:
         """Rates, ascending by tolerance."""
         return self.manifest.measured
 
@@ -86,7 +86,7 @@ class StoredTemplate:
         allowed = at_most(self.measured, tolerance)
         return Template(self.name, cost, allowed.rates if allowed else NEVER, passed)
 
-    def with_rates(self, measured: Sequence[Measured]) -> StoredTemplate:
+    def with_rates(self, measured: Sequence[MeasuredRates]) -> StoredTemplate:
         """The same with other rates, ascending by tolerance; with none, no head will be asked for."""
         return replace(self, manifest=structs.replace(self.manifest, measured=tuple(measured)))
 
@@ -113,7 +113,9 @@ def templates_for(directories: Sequence[Path], oracle: ModelCard) -> list[Stored
 def to_derive(oracle: Entry, directory: Path) -> StoredTemplate:
     """What ``derived`` will give, before it was made: nothing is read or written."""
     name, card = early_name(oracle.card.name), oracle.card
-    manifest = Manifest(card.name, card.identity, card.name, card.identity, card.classes, EARLY, "multiply-adds", ())
+    manifest = TemplateManifest(
+        card.name, card.identity, card.name, card.identity, card.classes, EARLY, "multiply-adds", ()
+    )
     return StoredTemplate(name, directory / name, card.classes, manifest, has_store=False)
 
 
@@ -147,7 +149,7 @@ def open_template(directory: Path) -> StoredTemplate:
         raise ModelError(f"{directory}: {entry.card.file} is missing")
     path = directory / MANIFEST
     try:
-        manifest = decode(path.read_bytes(), Manifest)
+        manifest = decode(path.read_bytes(), TemplateManifest)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
     except Malformed as error:
@@ -164,12 +166,12 @@ def feature_entry(directory: Path) -> Entry:
     return Entry(card, directory)
 
 
-def write_manifest(directory: Path, manifest: Manifest) -> None:
+def write_manifest(directory: Path, manifest: TemplateManifest) -> None:
     """Write ``template.json`` in one step: last of all files, since a directory without it is no template."""
     atomic.write(directory / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
 
 
-def _check(path: Path, manifest: Manifest) -> None:
+def _check(path: Path, manifest: TemplateManifest) -> None:
     shares = [share for each in manifest.measured for rates in each.rates.values() for share in structs.astuple(rates)]
     sizes = [n for each in manifest.measured for n in each.rates]
     tolerances = [each.tolerance for each in manifest.measured]

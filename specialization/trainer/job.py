@@ -13,7 +13,7 @@ from numpy.random import default_rng
 from learning.store import FeatureStore
 from serving.errors import SluiceError
 from specialization.heads.head import SpecialisedHead
-from specialization.rates import Measured
+from specialization.rates import MeasuredRates
 
 DRAWS = 3
 """Heads that are tried for each number of classes: fewer than for a template, since it is done again later."""
@@ -53,25 +53,25 @@ class ProfileJob(msgspec.Struct, frozen=True, tag=True):
 def train(job: Job) -> SpecialisedHead:
     """Train one head; raises SluiceError where the store or the samples do not allow it."""
     # Imported with the first job: many processes never train.
-    from specialization.heads.train import Samples, train_head
+    from specialization.heads.train import HeadSamples, train_head
 
     with _one_line_errors(job.store):
         stores = [FeatureStore.open(Path(each)) for each in (job.store, job.own) if each]
         features = np.concatenate([store.features for store in stores])
         labels = np.concatenate([store.labels for store in stores])
         own = len(stores[1].labels) if job.own else 0
-        samples = Samples(features, labels, own)
+        samples = HeadSamples(features, labels, own)
         return train_head(samples, job.classes, job.training_skew, job.tolerance, default_rng(job.seed))
 
 
-def profile(job: ProfileJob) -> tuple[Measured, ...]:
+def profile(job: ProfileJob) -> tuple[MeasuredRates, ...]:
     """Measure rates; raises SluiceError where the store or the samples do not allow it."""
-    from specialization.heads.train import Samples
+    from specialization.heads.train import HeadSamples
     from specialization.heads.validate import profile
 
     with _one_line_errors(job.store):
         store = FeatureStore.open(Path(job.store))
-        return profile(Samples(store.features, store.labels), default_rng(job.seed), draws=job.draws)
+        return profile(HeadSamples(store.features, store.labels), default_rng(job.seed), draws=job.draws)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from learning.job_runner import LONGEST_S, JobRunner
 from serving.common.untrusted import decode
 from serving.errors import Malformed, SluiceError
 from specialization.heads.head import SpecialisedHead
-from specialization.rates import Measured
+from specialization.rates import MeasuredRates
 from specialization.trainer.job import Job, Paid, ProfileJob, unpaid
 
 CHILD = "specialization.trainer.child"
@@ -24,7 +24,7 @@ class JobAnswer(msgspec.Struct, frozen=True):
 
     head: str = ""
     """Base64 of ``SpecialisedHead.to_bytes``."""
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[MeasuredRates, ...] = ()
     error: str = ""
     processor_s: float = 0.0
     """What the job took."""
@@ -49,7 +49,7 @@ class ProcessSpecializer:
         except binascii.Error as error:
             raise SluiceError(f"{NAME} sent a damaged one: {error}") from None
 
-    async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[Measured, ...]:
+    async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[MeasuredRates, ...]:
         """See ``train``."""
         return (await self._answer(job, paid)).measured
 

@@ -12,7 +12,7 @@ from learning.job_child import give_way
 from serving.common.threads import ThreadTime
 from serving.errors import SluiceError
 from specialization.heads.head import SpecialisedHead
-from specialization.rates import Measured
+from specialization.rates import MeasuredRates
 from specialization.trainer.job import Job, Paid, ProfileJob, profile, train, unpaid
 from specialization.trainer.process import ProcessSpecializer
 
@@ -31,7 +31,7 @@ class Specializer(Protocol):
         """
         ...
 
-    async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[Measured, ...]:
+    async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[MeasuredRates, ...]:
         """Measure rates by tolerance and number of classes once earlier jobs are done; ``paid``: as above."""
         ...
 
@@ -51,7 +51,7 @@ class ThreadSpecializer:
         """See ``Specializer``."""
         return await self._in_thread(partial(train, job), paid)
 
-    async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[Measured, ...]:
+    async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[MeasuredRates, ...]:
         """See ``Specializer``."""
         return await self._in_thread(partial(profile, job), paid)
 

@@ -23,7 +23,7 @@ from specialization.weg.algorithm import Evidence
 from specialization.weg.candidates import Candidates, Templates, cheapest, rates_of_head
 from specialization.weg.change import contradictions, fallbacks
 from specialization.weg.config import WegConfig
-from specialization.weg.state import HEAD, Head, Target, WegState
+from specialization.weg.state import HEAD, Head, HeadTarget, WegState
 
 MOST_CAUTION = 8.0
 PERFECT = Rates(a_in=1.0, e_in_out=0.0, a_out=1.0)
@@ -41,7 +41,7 @@ class Adaptive:
         """The present answers; longer windows come with time."""
         return state.answers
 
-    def target(self, state: WegState) -> Target | None:
+    def target(self, state: WegState) -> HeadTarget | None:
         """The cheapest known head that serves; else the cheapest target of all windows and templates that would."""
         if is_new(state):
             return None
@@ -49,7 +49,7 @@ class Adaptive:
         there = (self._candidates.again(window, head) for window in windows[:1] for head in state.known)
         return cheapest(there) or cheapest(target for window in windows for target in self._candidates.of(window))
 
-    def retarget(self, state: WegState) -> Target | None:
+    def retarget(self, state: WegState) -> HeadTarget | None:
         """The cheapest target, if the present head has cost so much more within the window that training pays."""
         assert state.head
         now = state.head
@@ -58,7 +58,7 @@ class Adaptive:
         windows = self._candidates.windows(state)
         return cheapest(target for window in windows for target in self._candidates.better(window, now))
 
-    def wanted(self, state: WegState, target: Target, known: Head | None) -> None:
+    def wanted(self, state: WegState, target: HeadTarget, known: Head | None) -> None:
         """Raise the caution if the next window asks again for the head just left, and note the cost of training."""
         if not state.head:
             again = known is not None and state.known[-1] == known
@@ -109,12 +109,12 @@ class Adaptive:
 class KnownHeadsOnly(Adaptive):
     """The same while no head may be trained."""
 
-    def target(self, state: WegState) -> Target | None:
+    def target(self, state: WegState) -> HeadTarget | None:
         """The cheapest known head that serves."""
         window = None if is_new(state) or not state.known else next(self._candidates.windows(state), None)
         return cheapest(self._candidates.again(window, head) for head in state.known) if window else None
 
-    def retarget(self, state: WegState) -> Target | None:
+    def retarget(self, state: WegState) -> HeadTarget | None:
         """None: it would have to be trained."""
         return None
 

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from specialization.rates import Rates, Template
 from specialization.weg.config import WegConfig
-from specialization.weg.state import FALLBACK, HEAD, ORACLE, Head, Source, Target, WegState
+from specialization.weg.state import FALLBACK, HEAD, ORACLE, Head, HeadTarget, Source, WegState
 
 Evidence = Literal["head answered", "oracle answered", "known", "unknown", "agreed", "contradicted"]
 """The source of a cascade's answer; whether a head that nobody hears knows the class; or the outcome of an audit."""
@@ -37,16 +37,16 @@ class Rules(Protocol):
     def open(self, state: WegState) -> list[int]:
         """Return the answers that the epoch begins with; called when there are w_min answers (lines 5 and 6)."""
 
-    def target(self, state: WegState) -> Target | None:
+    def target(self, state: WegState) -> HeadTarget | None:
         """Return the target to specialise to, if any; called while the oracle answers (lines 8 to 10)."""
 
-    def retarget(self, state: WegState) -> Target | None:
+    def retarget(self, state: WegState) -> HeadTarget | None:
         """Return a target so much better that training pays, if any; called while a head is in use."""
 
     def leave(self, state: WegState, evidence: Evidence) -> str | None:
         """Return why to leave the head in use, if so; called with all evidence on it (lines 20 and 21)."""
 
-    def wanted(self, state: WegState, target: Target, known: Head | None) -> None:
+    def wanted(self, state: WegState, target: HeadTarget, known: Head | None) -> None:
         """Called with what ``target`` or ``retarget`` gave, and the head that is there for it, if any."""
 
     def carry(self, state: WegState) -> list[int]:
@@ -159,7 +159,7 @@ class Weg:
             self._unsought = 0
         return due
 
-    def _is_known(self, target: Target) -> bool:
+    def _is_known(self, target: HeadTarget) -> bool:
         template = self.rules.templates.get(target.template)
         return template is not None and template.rates(len(target.classes)) is not None
 
@@ -175,7 +175,7 @@ class Weg:
         state.sources = [ORACLE] * len(state.answers)
         state.window = len(state.answers)
 
-    def _want(self, target: Target | None) -> None:
+    def _want(self, target: HeadTarget | None) -> None:
         state = self.state
         if target is None:
             return
@@ -219,6 +219,6 @@ class Weg:
         state.falling = state.contradicted = 0.0
 
 
-def same(one: Target, other: Target) -> bool:
+def same(one: HeadTarget, other: HeadTarget) -> bool:
     """Whether a head for one serves the other."""
     return (one.template, one.classes) == (other.template, other.classes)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from specialization.rates import Rates, Template
 from specialization.weg.config import WegConfig
-from specialization.weg.state import Head, Target, WegState
-from specialization.weg.window import Window
+from specialization.weg.state import Head, HeadTarget, WegState
+from specialization.weg.window import AnswerWindow
 
 Templates = Mapping[str, Template]
 
@@ -20,7 +20,7 @@ class Candidates:
     config: WegConfig
     templates: Templates
 
-    def windows(self, state: WegState) -> Iterator[Window]:
+    def windows(self, state: WegState) -> Iterator[AnswerWindow]:
         """The newest answers, in windows of doubling length; the more training has cost in vain, the longer the first.
 
         That slows down where heads do not pay: in streams of long runs of one class, say, which look skewed.
@@ -30,24 +30,24 @@ class Candidates:
         head = state.head.target.classes if state.head else ()
         rates = rates_of_head(self.templates, state.head) if state.head else None
         while length <= len(state.answers):
-            yield Window(self.config, state.answers[-length:], state.sources[-length:], head, rates)
+            yield AnswerWindow(self.config, state.answers[-length:], state.sources[-length:], head, rates)
             length *= 2
 
-    def of(self, window: Window, present_cost: float = 1.0) -> Iterator[Target]:
+    def of(self, window: AnswerWindow, present_cost: float = 1.0) -> Iterator[HeadTarget]:
         """A target for every template that serves the window's dominant classes at less than ``present_cost``."""
         classes = window.dominant
         if classes:
             limit = present_cost - self.config.retarget_cost / len(window.answers)
             yield from self._serving(self.templates.values(), classes, window.skew(classes), limit)
 
-    def better(self, window: Window, now: Head) -> Iterator[Target]:
+    def better(self, window: AnswerWindow, now: Head) -> Iterator[HeadTarget]:
         """Targets that would serve better than the present head."""
         template, rates = self.templates[now.target.template], rates_of_head(self.templates, now)
         cost = template.cascade_cost(rates, window.skew(now.target.classes))
         lost = self.config.proof * max(1 - cost, 0.0) / len(window.answers)
         return self.of(window, cost - lost)
 
-    def again(self, window: Window, head: Head) -> Target | None:
+    def again(self, window: AnswerWindow, head: Head) -> HeadTarget | None:
         """The target of a known head, if it still serves."""
         limit, classes = 1 - self.config.retarget_cost / self.config.w_max, head.target.classes
         template, rates = self.templates[head.target.template], rates_of_head(self.templates, head)
@@ -55,7 +55,7 @@ class Candidates:
 
     def _serving(
         self, templates: Iterable[Template], classes: Collection[int], skew: float, limit: float
-    ) -> Iterator[Target]:
+    ) -> Iterator[HeadTarget]:
         for template in templates:
             rates = template.rates(len(classes))
             target = self._target(template, rates, classes, skew, limit) if rates else None
@@ -64,17 +64,17 @@ class Candidates:
 
     def _target(
         self, template: Template, rates: Rates, classes: Collection[int], skew: float, limit: float
-    ) -> Target | None:
+    ) -> HeadTarget | None:
         """The target, if heads with these rates are right often enough, and cheaper than the limit."""
         accurate = rates.accuracy(skew, self.config.oracle_accuracy) >= self.config.least_accuracy
         agrees = rates.agreement(skew) >= self.config.least_agreement
         cost = template.cascade_cost(rates, skew)
         if not (accurate and agrees and cost < limit):
             return None
-        return Target(template.name, tuple(sorted(classes)), skew, cost)
+        return HeadTarget(template.name, tuple(sorted(classes)), skew, cost)
 
 
-def rates_of(templates: Templates, target: Target) -> Rates:
+def rates_of(templates: Templates, target: HeadTarget) -> Rates:
     """The rates of a head for a target that was chosen from these templates."""
     rates = templates[target.template].rates(len(target.classes))
     assert rates is not None
@@ -86,6 +86,6 @@ def rates_of_head(templates: Templates, head: Head) -> Rates:
     return head.rates or rates_of(templates, head.target)
 
 
-def cheapest(targets: Iterable[Target | None]) -> Target | None:
+def cheapest(targets: Iterable[HeadTarget | None]) -> HeadTarget | None:
     """The target with the cheapest cascade; None where there is none."""
     return min((target for target in targets if target), key=lambda target: target.cost, default=None)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from specialization.rates import Rates, Template
 from specialization.weg.config import WegConfig
-from specialization.weg.state import Target
+from specialization.weg.state import HeadTarget
 
 LEAST_DIFFERENCE = 0.1
 """The least difference of expected and feared shares: smaller ones are not told apart within a window."""
@@ -21,7 +21,7 @@ class Hypotheses(NamedTuple):
     feared: float
 
 
-def fallbacks(config: WegConfig, template: Template, rates: Rates, target: Target) -> Hypotheses:
+def fallbacks(config: WegConfig, template: Template, rates: Rates, target: HeadTarget) -> Hypotheses:
     """Share of objects on which the head says "other"; feared: as many as at the least skew that still serves.
 
     A head that hardly served from the start is on trial: fewer are expected than were seen.
@@ -30,7 +30,7 @@ def fallbacks(config: WegConfig, template: Template, rates: Rates, target: Targe
     return Hypotheses(_not_certain(min(rates.cascaded(target.skew), feared - LEAST_DIFFERENCE)), feared)
 
 
-def contradictions(config: WegConfig, rates: Rates, target: Target) -> Hypotheses:
+def contradictions(config: WegConfig, rates: Rates, target: HeadTarget) -> Hypotheses:
     """Share of the head's answers that the oracle, which errs too, contradicts; feared: τ_FP, or half the others."""
     answered = max(1 - rates.cascaded(target.skew), RARE)
     agreed = config.oracle_accuracy * target.skew * rates.a_in / answered

@@ -18,7 +18,7 @@ HEAD: Final = 1
 FALLBACK: Final = 2
 
 
-class Target(msgspec.Struct, frozen=True):
+class HeadTarget(msgspec.Struct, frozen=True):
     """The classes and template that a head is, or would be, specialised to."""
 
     template: str
@@ -35,7 +35,7 @@ class Head(msgspec.Struct, frozen=True):
 
     number: int
     """Unique within the stream and node; ascends."""
-    target: Target
+    target: HeadTarget
     training_skew: float
     rates: Rates | None = None
     """Its own, as validated when it was trained; None: those of its template, the mean over other classes, hold."""

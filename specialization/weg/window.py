@@ -22,7 +22,7 @@ SOURCES: tuple[Source, ...] = (ORACLE, HEAD, FALLBACK)
 
 
 @dataclass(frozen=True)
-class Window:
+class AnswerWindow:
     """The last w answers, who gave them, and the classes and rates of the head that gave some."""
 
     config: WegConfig

@@ -7,11 +7,11 @@ import pytest
 from benchmarks import composition
 from benchmarks.composition_parts.relaxation import best_relaxed, latency_gain, relaxed, score
 from cache_adapt.compose.compose import compose
-from cache_adapt.compose.problem import Cache, Problem, allowed, expected
+from cache_adapt.compose.problem import Cache, CompositionProblem, allowed, expected
 
 
 def test_latency_gain_and_score_are_the_papers() -> None:
-    problem = Problem([1.0, 1.0, 2.0], [Cache(2, "one", 0.5, 1.0, 0.5)], 0.97)
+    problem = CompositionProblem([1.0, 1.0, 2.0], [Cache(2, "one", 0.5, 1.0, 0.5)], 0.97)
     assert latency_gain(problem, problem.caches[0]) == pytest.approx(4 / 2.5)
     assert score(problem, problem.caches[0], 0.2) == pytest.approx(0.2 * 0.5 + 0.8 * 1.6)
 

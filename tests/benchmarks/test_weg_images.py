@@ -27,7 +27,7 @@ from specialization.rates import Rates, Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
 from specialization.weg.config import WegConfig
-from specialization.weg.state import FALLBACK, HEAD, Head, Target, WegState
+from specialization.weg.state import FALLBACK, HEAD, Head, HeadTarget, WegState
 
 CLASSES = 20
 ORACLE_S, COMPACT_S, TRAINING_S = 10.0, 1.0, 55.0
@@ -183,7 +183,7 @@ def test_rates_and_costs_of_a_template_are_measured() -> None:
     assert template.cost > 0
     assert template.measured[5].a_in > 0.9
     assert found.config.least_accuracy == pytest.approx(1 - 2 * TOLERANCE)
-    head = found.train(Head(1, Target("compact", (2, 5), 0.9, 0.2), 0.6))
+    head = found.train(Head(1, HeadTarget("compact", (2, 5), 0.9, 0.2), 0.6))
     assert head.decide(one_hot([np.array(2), np.array(9)]))[0].tolist() == [2, OTHER]
 
 
@@ -207,14 +207,14 @@ def test_a_forge_trains_no_head_twice_but_takes_its_time_every_time() -> None:
         return perfect(head)
 
     forge, clock = Forge(train), VirtualClock()
-    heads = [Head(number, Target("c", (3, number % 2), 0.9, 0.2), 0.6) for number in (1, 2, 3)]
+    heads = [Head(number, HeadTarget("c", (3, number % 2), 0.9, 0.2), 0.6) for number in (1, 2, 3)]
     assert forge.train(heads[0], clock) is forge.train(heads[2], clock)
     once_s = clock.now_s
     assert once_s > 0
     assert forge.train(heads[1], clock).classes == (3, 0)
     for _ in range(2):
         with pytest.raises(SluiceError, match="too few"):
-            forge.train(Head(4, Target("c", (1,), 0.9, 0.2), 0.6), clock)
+            forge.train(Head(4, HeadTarget("c", (1,), 0.9, 0.2), 0.6), clock)
     assert len(asked) == 3
 
 
@@ -230,7 +230,7 @@ def test_variants_differ_in_what_they_say(family: str) -> None:
 
 def test_simple_exit_leaves_as_soon_as_the_skew_is_below_that_on_entry() -> None:
     rules = SimpleExit(WegConfig(classes=CLASSES), {"c": Template("c", 0.1, GOOD)})
-    head = Head(1, Target("c", (1,), 0.9, 0.2), 0.6)
+    head = Head(1, HeadTarget("c", (1,), 0.9, 0.2), 0.6)
     state = WegState(answers=[1] * 28 + [2] * 2, sources=[HEAD] * 28 + [FALLBACK] * 2, head=head)
     assert rules.leave(state, "oracle answered") is None
     state = WegState(answers=[1] * 26 + [2] * 4, sources=[HEAD] * 26 + [FALLBACK] * 4, head=head)

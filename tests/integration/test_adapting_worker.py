@@ -14,7 +14,7 @@ from cache_adapt.adaptation.jobs import Adaptation
 from datasets import vehicle6
 from learning.purse import unlimited
 from operators.audits.unit_costs import UnitCosts
-from operators.recognise.specialised.head_kinds import HeadKind, Samples
+from operators.recognise.specialised.head_kinds import HeadKind, TrainingSamples
 from operators.wire.schema import Attribute
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue, template_dirs
@@ -81,7 +81,7 @@ class Untrained(ProcessSpecializer):
 async def adapting(wire: Wire, folder: Path) -> AsyncIterator[None]:
     stop, trainer = asyncio.Event(), ProcessSpecializer()
     known = adapted(compile_dag(QUERY), catalogue([]), template_dirs()).templates
-    kinds = [HeadKind(Samples(known, folder), trainer)]
+    kinds = [HeadKind(TrainingSamples(known, folder), trainer)]
     service = Service(ServiceConfig(wire.broker, QUERY.name, topics(wire)), Adaptation(kinds, unlimited(), 0.6))
     running = asyncio.create_task(service.run(stop))
     try:

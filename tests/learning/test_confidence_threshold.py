@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learning.confidence_threshold import Held, least_confidence
+from learning.confidence_threshold import HeldOutAnswers, least_confidence
 from specialization.rates import Rates, rates
 
 
-def held(confidence: list[float], right: list[bool], others: int = 0) -> Held:
+def held(confidence: list[float], right: list[bool], others: int = 0) -> HeldOutAnswers:
     """Rows of one dominant class that are said rightly, or of another class; ``others`` more, never answered."""
     truth = [0 if each else 1 for each in right] + [1] * others
     count = len(truth)
-    return Held(
+    return HeldOutAnswers(
         np.zeros(count, np.intp),
         np.array([*confidence, *[0.0] * others], np.float32),
         np.array(truth),
@@ -44,7 +44,7 @@ def test_few_rows_prove_nothing_however_right() -> None:
 def test_heavy_rows_count_as_few() -> None:
     sure = held([0.9] * 200, [True] * 200)
     weights = np.where(np.arange(200) < 20, 10.0, 0.01).astype(np.float32)
-    uneven = Held(sure.said, sure.confidence, sure.truth, weights, 1)
+    uneven = HeldOutAnswers(sure.said, sure.confidence, sure.truth, weights, 1)
     assert least_confidence(sure, 0.01) is not None
     assert least_confidence(uneven, 0.01) is None
 
@@ -66,7 +66,7 @@ def test_what_is_answered_keeps_the_tolerance(rows: list[tuple[float, bool]], to
 
 
 def test_rates_count_what_eq_5_1_needs() -> None:
-    rows = Held(
+    rows = HeldOutAnswers(
         np.array([0, 1, 1, 0, 0, 1]),
         np.array([0.9, 0.9, 0.9, 0.2, 0.9, 0.1], np.float32),
         np.array([0, 1, 0, 0, 2, 2]),

@@ -17,7 +17,7 @@ from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.fake_clock import FakeClock
 from serving.common.tensors import Array
 from serving.engines.exits import ExitOutputs, Exits
-from serving.engines.groups import Asked, Group, Solo
+from serving.engines.groups import Group, GroupRequest, Solo
 from serving.errors import ModelError, SluiceError, TooLate
 from serving.graphs.segments import cut_points
 from serving.graphs.taps import tap_grid
@@ -410,7 +410,7 @@ class FakeGroup:
     def check(self, model: str, batch: Array) -> None:
         pass
 
-    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
         self.running.set()
         assert self.gate.wait(10)
         assert not self.closed

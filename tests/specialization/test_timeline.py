@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specialization.timeline import MOST_SLICES, MOST_SPANS, Timeline
-from specialization.timeline_state import Counts, TimelineState
+from specialization.timeline_state import AnswerCounts, TimelineState
 from specialization.weg.state import PhaseName
 
 
@@ -28,7 +28,7 @@ def told() -> Timeline:
 
 def test_the_columns_of_table_5_4() -> None:
     found = told().statistics()
-    assert found.counts == Counts(oracle=45, head=50, fallback=10, reused=5, audits=2)
+    assert found.counts == AnswerCounts(oracle=45, head=50, fallback=10, reused=5, audits=2)
     assert (found.special_rate, found.cascade_rate) == (60 / 105, 10 / 60)
     assert (found.transitions, found.mean_dominant, found.mean_window) == (1, 3.0, 50.0)
 
@@ -88,7 +88,7 @@ def test_slices_hold_all_that_was_counted(told: list[tuple[float, int, int, int]
     timeline = Timeline()
     for at_s, oracle, head, audits in sorted(told):
         timeline.counted(at_s, oracle=oracle, head=head, audits=audits)
-    sums = Counts()
+    sums = AnswerCounts()
     for each in timeline.state.slices:
         sums.add(each.counts)
     assert sums == timeline.state.total

@@ -35,7 +35,7 @@ def main() -> None:
     try:
         _decode(job, hardware, parent)
     except SourceError as error:
-        wire.send(parent, wire.Failed(error.reason, str(error)))
+        wire.send(parent, wire.SourceFailed(error.reason, str(error)))
 
 
 def _decode(job: wire.DecodeJob, hardware: Hardware, parent: ParentProcess) -> None:

@@ -63,14 +63,14 @@ class Ended(msgspec.Struct, tag=True, frozen=True):
     message: str | None
 
 
-class Failed(msgspec.Struct, tag=True, frozen=True):
+class SourceFailed(msgspec.Struct, tag=True, frozen=True):
     """The source cannot be read; the reason is redacted."""
 
     reason: Label
     message: str
 
 
-Message: TypeAlias = Started | InSoftware | Opened | Alive | PictureFollows | Ended | Failed
+Message: TypeAlias = Started | InSoftware | Opened | Alive | PictureFollows | Ended | SourceFailed
 
 
 def send(parent: ParentProcess, message: Message, pixels: Pixels | None = None) -> None:

@@ -159,7 +159,7 @@ class _Connection:
                     timeout_s, phase = self._spec.stall_timeout_s, "running"
                     self._finite = self._spec.uri.kind == "http" and duration_s is not None
                     self._run.waits = self._finite
-                case wire.Failed(reason=reason, message=text):
+                case wire.SourceFailed(reason=reason, message=text):
                     return self._ending(cast(Reason, reason), text)
                 case wire.Ended(message=text):
                     return self._ending("ended", text or "the source closed the stream")

@@ -11,8 +11,8 @@ from operators.capture.sources.discard import Discard
 from operators.capture.sources.media_clock import (
     MAX_BROADCAST_GAP_S,
     MAX_GAP_S,
+    DecodedTimes,
     MediaClock,
-    Times,
     nominal_interval_s,
     usable,
 )
@@ -74,7 +74,7 @@ class FrameTimes:
             self.stamped_s = pts_s - self._first_s
         counted_s = self._key_packets_s.popleft() if self._key_packets_s else None
         placed_s = self._clock.place(
-            Times(
+            DecodedTimes(
                 pts_s=pts_s,
                 dts_s=dts_s if counted_s is None else counted_s,
                 duration_s=self._seconds(frame.duration),

@@ -47,7 +47,7 @@ _AHEAD_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class DecodedTimes:
     """What is known of one frame, in seconds."""
 
     pts_s: float | None = None
@@ -63,7 +63,7 @@ class MediaClock:
         """``interval_s``: nominal time between frames, used where nothing else is known."""
         self._interval_s = interval_s
         self._max_gap_s = max_gap_s
-        self._last = Times()
+        self._last = DecodedTimes()
         self._stamp_s: float | None = None
         self._by_pts = True
         self._offset_s = 0.0
@@ -71,7 +71,7 @@ class MediaClock:
         self._first_arrival_s: float | None = None
         self._placed_s: float | None = None
 
-    def place(self, times: Times) -> float:
+    def place(self, times: DecodedTimes) -> float:
         """Return the media time of the next frame."""
         stamp_s, by_pts = _stamp(times)
         if self._placed_s is None:
@@ -83,7 +83,7 @@ class MediaClock:
         self._placed_s, self._last = placed_s, times
         return placed_s
 
-    def _next(self, stamp_s: float | None, by_pts: bool, times: Times) -> float:
+    def _next(self, stamp_s: float | None, by_pts: bool, times: DecodedTimes) -> float:
         assert self._placed_s is not None
         if stamp_s is None:
             return self._placed_s + self._frame_s(times)
@@ -106,7 +106,7 @@ class MediaClock:
             return self._jump(stamp_s, by_pts, times)
         return self._rise(due_s, stamp_s, by_pts, times)
 
-    def _rise(self, due_s: float, stamp_s: float, by_pts: bool, times: Times) -> float:
+    def _rise(self, due_s: float, stamp_s: float, by_pts: bool, times: DecodedTimes) -> float:
         """Place the frame where its stamp says, or close behind the last frame until the stamps catch up."""
         assert self._placed_s is not None
         if due_s > self._placed_s:
@@ -118,13 +118,13 @@ class MediaClock:
             return self._jump(stamp_s, by_pts, times)
         return self._placed_s + _CLOSE * frame_s
 
-    def _stand(self, times: Times) -> float:
+    def _stand(self, times: DecodedTimes) -> float:
         """Place a frame that repeats the stamp before: first two frames share a stamp, later the clock stands still."""
         assert self._placed_s is not None
         self._repeated += 1
         return self._placed_s + self._frame_s(times) * (0.5 if self._repeated == 1 else 1.0)
 
-    def _is_jump(self, step_s: float, due_s: float, times: Times) -> bool:
+    def _is_jump(self, step_s: float, due_s: float, times: DecodedTimes) -> bool:
         if times.arrival_s is None or self._last.arrival_s is None or self._first_arrival_s is None:
             return step_s > self._max_gap_s
         passed_s = max(0.0, times.arrival_s - self._last.arrival_s)
@@ -132,7 +132,7 @@ class MediaClock:
         runs_away = step_s > passed_s and early_s > _AHEAD_S
         return runs_away or min(step_s - passed_s, early_s) > MAX_BROADCAST_GAP_S
 
-    def _jump(self, stamp_s: float, by_pts: bool, times: Times) -> float:
+    def _jump(self, stamp_s: float, by_pts: bool, times: DecodedTimes) -> float:
         """Let the stamps begin anew, one frame after the last."""
         assert self._placed_s is not None
         return self._begin(stamp_s, by_pts, self._placed_s + self._frame_s(times))
@@ -143,13 +143,13 @@ class MediaClock:
         self._stamp_s, self._by_pts, self._offset_s = stamp_s, by_pts, placed_s - stamp_s
         return placed_s
 
-    def _frame_s(self, times: Times) -> float:
+    def _frame_s(self, times: DecodedTimes) -> float:
         """The time between the last frame and this one, without stamps."""
         if times.arrival_s is not None and self._last.arrival_s is not None:
             return max(SHORTEST_S, times.arrival_s - self._last.arrival_s)
         return self._said_s()
 
-    def _first_s(self, times: Times) -> float:
+    def _first_s(self, times: DecodedTimes) -> float:
         """The time between the last frame, which had no stamp to follow, and the first that has."""
         if usable(times.dts_s) and usable(self._last.dts_s):
             step_s = (times.dts_s or 0.0) - (self._last.dts_s or 0.0)
@@ -162,7 +162,7 @@ class MediaClock:
         return said_s if said_s is not None and SHORTEST_S <= said_s <= LONGEST_S else self._interval_s
 
 
-def _stamp(times: Times) -> tuple[float | None, bool]:
+def _stamp(times: DecodedTimes) -> tuple[float | None, bool]:
     """The stamp to follow, and whether it is a presentation time stamp."""
     if usable(times.pts_s):
         return times.pts_s, True

@@ -24,7 +24,7 @@ OVERDRAFT_REST = 50
 
 
 @dataclass
-class Tally:
+class SkipTally:
     """What became of the frames of one stream."""
 
     detected: int = 0
@@ -51,7 +51,7 @@ class Tally:
 class Account:
     """The account of one stream."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: SkipTally) -> None:
         """``tally``: counts what is booked here."""
         self.detection_s: float | None = None
         """Processor seconds of one detection; None as long as nobody knows."""

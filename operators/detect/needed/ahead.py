@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from operators.base import Ahead, Call, NodeAnswer, Operator, ask
-from operators.detect.needed.account import Tally
+from operators.detect.needed.account import SkipTally
 from operators.detect.needed.bisection import MOMENT_S, window_s
 from operators.detect.needed.stream import StreamView
-from operators.detect.needed.window import Window
+from operators.detect.needed.window import FrameWindow
 from operators.frames.frame import Frame, Region
 from serving.common.threads import in_thread
 from serving.errors import TooLate
@@ -29,7 +29,7 @@ class LookAhead:
         """``sure``: the confidence from which an object counts wherever it is missing."""
         self._detector, self._sure = detector, sure
 
-    async def plan(self, view: StreamView, frame: Frame, call: Call, every: int, tally: Tally) -> NodeAnswer | None:
+    async def plan(self, view: StreamView, frame: Frame, call: Call, every: int, tally: SkipTally) -> NodeAnswer | None:
         """Plan the frame that was looked at last and those that follow it; None where too few follow.
 
         Returns what the detector has answered for the last of them that it ran on.
@@ -63,7 +63,7 @@ class LookAhead:
             frames.append(each)
         return frames
 
-    async def _detect(self, window: Window, frames: Sequence[Frame], call: Call, tally: Tally) -> NodeAnswer:
+    async def _detect(self, window: FrameWindow, frames: Sequence[Frame], call: Call, tally: SkipTally) -> NodeAnswer:
         answer = NodeAnswer()
         while window.wanted is not None:
             answer = await ask(self._detector, frames[window.wanted - 1], (), call)
@@ -72,7 +72,7 @@ class LookAhead:
         return answer
 
 
-def _timed(window: Window, found: Sequence[Region]) -> float:
+def _timed(window: FrameWindow, found: Sequence[Region]) -> float:
     started_s = time.thread_time()
     window.found(found)
     return time.thread_time() - started_s

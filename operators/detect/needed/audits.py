@@ -67,7 +67,7 @@ class FrameAudit:
     """How often the detector ran for it."""
 
 
-class Audits:
+class SkipAudits:
     """Runs the detector on skipped frames, and tells how much worse their published regions are than it is itself."""
 
     def __init__(self, node: str, detector: Operator, model: str, sure: float, observer: Observer = UNOBSERVED) -> None:

@@ -23,7 +23,7 @@ Verdict = Literal["explained", "unexplained", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class FrameSpan:
     """The frames between two frames with known objects, by their places in the window; at least one."""
 
     first: int
@@ -47,15 +47,15 @@ class Bisection:
         """``times_s``: media times of the frames, two at least; the objects of the first are known."""
         self._times_s = times_s
         self._shortest_s = SHORTEST * window_s(every) + MOMENT_S
-        self._open: list[Span] = []
+        self._open: list[FrameSpan] = []
         self._divide(0, len(times_s) - 1)
         self.wanted: int | None = len(times_s) - 1
         """The frame to be detected next; None while a span is to be judged, and at the end."""
-        self.filled: list[Span] = []
+        self.filled: list[FrameSpan] = []
         """The spans to be filled from their ends, in order."""
 
     @property
-    def open(self) -> Span | None:
+    def open(self) -> FrameSpan | None:
         """The span to be judged; None at the end, and while a frame is to be detected."""
         return self._open[-1] if self._open and self.wanted is None else None
 
@@ -76,7 +76,7 @@ class Bisection:
 
     def _divide(self, first: int, last: int) -> None:
         if last - first > 1:
-            self._open.append(Span(first, last))
+            self._open.append(FrameSpan(first, last))
 
 
 class Repeated(Bisection):

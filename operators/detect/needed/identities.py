@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from operators.detect.needed.account import Tally
+from operators.detect.needed.account import SkipTally
 from operators.frames.frame import Region
 from operators.track.settings import TrackSettings
 from operators.track.tracker import KalmanTracker
@@ -25,7 +25,7 @@ MOST_OBJECTS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Detected:
+class DetectedFrame:
     """A frame on which the detector ran."""
 
     media_time_s: float
@@ -36,23 +36,23 @@ class Detected:
 class Gap:
     """Frames between two detections, one of which is audited."""
 
-    before: Sequence[Detected]
-    middle: Detected | None = None
+    before: Sequence[DetectedFrame]
+    middle: DetectedFrame | None = None
     """The audit's detection; None as long as it has not been made."""
-    after: Detected | None = None
+    after: DetectedFrame | None = None
     """None as long as the gap lasts."""
 
 
 class Gaps:
     """The gaps of one run of a stream."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: SkipTally) -> None:
         """``tally``: counts the objects that are compared."""
         self._tally = tally
-        self._ends: deque[Detected] = deque(maxlen=ENDS)
+        self._ends: deque[DetectedFrame] = deque(maxlen=ENDS)
         self._open: deque[Gap] = deque(maxlen=MOST_GAPS)
 
-    def detected(self, end: Detected) -> None:
+    def detected(self, end: DetectedFrame) -> None:
         """The detector has run on a frame in its turn: all gaps end with it, and the next one may begin."""
         for gap in [gap for gap in self._open if gap.after is None]:
             gap.after = end
@@ -65,7 +65,7 @@ class Gaps:
         self._open.append(gap)
         return gap
 
-    def audited(self, gap: Gap, middle: Detected) -> None:
+    def audited(self, gap: Gap, middle: DetectedFrame) -> None:
         """Take what the detector found for an audit; a gap that was given up is left."""
         if gap in self._open:
             gap.middle = middle
@@ -81,7 +81,7 @@ class Gaps:
             self._tally.identities_compared += compared
 
 
-def kept_identities(before: Sequence[Detected], middle: Detected, after: Detected) -> tuple[int, int]:
+def kept_identities(before: Sequence[DetectedFrame], middle: DetectedFrame, after: DetectedFrame) -> tuple[int, int]:
     """Return how many objects of the end are the one at the beginning that their ``identity`` says, and of how many.
 
     ``before``: the latest detections before the gap, with the one at its beginning last.

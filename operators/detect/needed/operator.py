@@ -16,12 +16,12 @@ from cache_adapt.audit.coin import coin
 from operators.audits.streams import Streams
 from operators.base import Call, Handles, NodeAnswer, Operator, ask, make_ready
 from operators.detect.needed import snapshot
-from operators.detect.needed.account import Account, Tally
+from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.ahead import LookAhead
-from operators.detect.needed.audits import Audits, Before, FrameAudit
+from operators.detect.needed.audits import Before, FrameAudit, SkipAudits
 from operators.detect.needed.carried import aged
-from operators.detect.needed.identities import Detected, Gap, Gaps
-from operators.detect.needed.pace import PROBATION_RATE, Pace
+from operators.detect.needed.identities import DetectedFrame, Gap, Gaps
+from operators.detect.needed.pace import PROBATION_RATE, SkipPace
 from operators.detect.needed.policy import AHEAD, Reason, in_words
 from operators.detect.needed.report import node_plan
 from operators.detect.needed.stream import StreamView
@@ -44,12 +44,12 @@ UNSURE = 0.15
 
 
 @dataclass(eq=False)
-class _Stream:
+class _NeededStream:
     """One stream."""
 
-    pace: Pace
+    pace: SkipPace
     view: StreamView
-    tally: Tally
+    tally: SkipTally
     account: Account
     gaps: Gaps
     before: Before | None = None
@@ -69,7 +69,7 @@ class _Looked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Terms:
+class SkipTerms:
     """How good the regions of skipped frames must be, and who hears of those that were not."""
 
     accuracy: float
@@ -90,16 +90,16 @@ class DetectWhenNeeded:
     """Operator around a detector of whole frames."""
 
     def __init__(
-        self, node: str, detector: Operator, model: str, terms: Terms, reference: Operator | None = None
+        self, node: str, detector: Operator, model: str, terms: SkipTerms, reference: Operator | None = None
     ) -> None:
         """``reference``: runs the ``model`` that audits ask, where the detector itself may run another one."""
         self.node = node
         self._detector, self._model, self._terms = detector, model, terms
         self._reference = reference or detector
-        self._audits = Audits(node, self._reference, model, terms.sure, terms.observer)
+        self._audits = SkipAudits(node, self._reference, model, terms.sure, terms.observer)
         self._ahead = LookAhead(detector, terms.sure)
         self._streams = Streams(self._fresh)
-        self._restored: dict[str, Pace] = {}
+        self._restored: dict[str, SkipPace] = {}
         """The paces of streams whose first frame is still to come."""
 
     async def prepare(self) -> None:
@@ -135,13 +135,15 @@ class DetectWhenNeeded:
             reason=seen.reason if planned.window is None else AHEAD[planned.detected],
         )
 
-    def _detected(self, stream: _Stream, frame: Frame, planned: Planned, looked: bool, ran: str | None) -> list[Region]:
+    def _detected(
+        self, stream: _NeededStream, frame: Frame, planned: Planned, looked: bool, ran: str | None
+    ) -> list[Region]:
         """Note what became of a frame, on which the model ``ran``; returns the regions to publish."""
         if not planned.detected:
             return self._skip(stream, frame, planned.regions)
         stream.tally.detected += 1
         if looked:
-            stream.gaps.detected(Detected(frame.media_time_s, planned.regions))
+            stream.gaps.detected(DetectedFrame(frame.media_time_s, planned.regions))
         else:
             stream.gaps = Gaps(stream.tally)
         stream.ran = ran or stream.ran
@@ -185,32 +187,32 @@ class DetectWhenNeeded:
         """Go on at the pace that another worker has found; an unusable snapshot is logged and ignored."""
         learnt = snapshot.from_json(data, self._model, self._terms.accuracy, f"stream {stream}, node {self.node}")
         if learnt is not None:
-            self._restored[stream] = Pace.after(1 - self._terms.accuracy, learnt)
+            self._restored[stream] = SkipPace.after(1 - self._terms.accuracy, learnt)
 
-    def _stream(self, frame: Frame) -> _Stream:
+    def _stream(self, frame: Frame) -> _NeededStream:
         known = self._streams.enter(frame.stream)
         if known.view.run != frame.run:
             known.view, known.before, known.gaps = StreamView(frame.run), None, Gaps(known.tally)
         return known
 
-    def _fresh(self, stream: str) -> _Stream:
-        pace, tally = self._restored.pop(stream, None) or Pace(1 - self._terms.accuracy), Tally()
-        return _Stream(pace, StreamView(NO_RUN), tally, Account(tally), Gaps(tally))
+    def _fresh(self, stream: str) -> _NeededStream:
+        pace, tally = self._restored.pop(stream, None) or SkipPace(1 - self._terms.accuracy), SkipTally()
+        return _NeededStream(pace, StreamView(NO_RUN), tally, Account(tally), Gaps(tally))
 
-    def _settle(self, stream: _Stream, frame: Frame) -> None:
+    def _settle(self, stream: _NeededStream, frame: Frame) -> None:
         """Find out whether looking has paid so far; after a rest the stream is looked at as if it were new."""
         if stream.account.frame(self._detection_s(stream)):
             where = f"stream {frame.stream}, node {self.node}"
             log.info("%s: the detector runs on every frame: %s", where, stream.account.why_not())
             stream.view = stream.view.anew()
 
-    def _declined(self, stream: _Stream, plan: Decision) -> Mapping[str, str]:
+    def _declined(self, stream: _NeededStream, plan: Decision) -> Mapping[str, str]:
         """Why no frame is skipped though the plan allows it."""
         if plan.past is not None or not plan.allows(KIND) or (why := stream.account.why_not()) is None:
             return {}
         return {KIND: why}
 
-    async def _look(self, stream: _Stream, frame: Frame, call: Call) -> _Looked:
+    async def _look(self, stream: _NeededStream, frame: Frame, call: Call) -> _Looked:
         """What is published of a frame, if it is known without that the detector runs on it now."""
         view, every, past = stream.view, stream.pace.every, call.plan.past
         patient = call.ahead is not None and (past is None or bool(past.window))
@@ -223,7 +225,7 @@ class DetectWhenNeeded:
         moved = [aged(region, view.when.age_s) for region in view.regions] if why is None else []
         return _Looked(Planned(moved, False) if why is None else None, reason=in_words(why, every))
 
-    def _skip(self, stream: _Stream, frame: Frame, published: list[Region]) -> list[Region]:
+    def _skip(self, stream: _NeededStream, frame: Frame, published: list[Region]) -> list[Region]:
         stream.tally.skipped += 1
         before, pace = stream.before, stream.pace
         comparable = before is not None and before.pixels.shape == frame.pixels.shape
@@ -234,7 +236,7 @@ class DetectWhenNeeded:
         self._keep(stream, frame, None)
         return published
 
-    def _keep(self, stream: _Stream, frame: Frame, found: Sequence[Region] | None) -> None:
+    def _keep(self, stream: _NeededStream, frame: Frame, found: Sequence[Region] | None) -> None:
         """Keep the frame if the next one, should it be skipped, would be audited; ``found``: None if it was skipped."""
         audited = self._coin(frame, frame.seq + 1) < PROBATION_RATE
         stream.before = Before(frame.pixels, found) if audited else None
@@ -242,7 +244,7 @@ class DetectWhenNeeded:
     def _coin(self, frame: Frame, seq: int) -> float:
         return coin(self.node, KIND, frame.stream, frame.run, seq)
 
-    def _detection_s(self, stream: _Stream) -> float | None:
+    def _detection_s(self, stream: _NeededStream) -> float | None:
         """What a detection takes, with what is done around the network."""
         network_s = self._terms.engine.processor_s(stream.ran or self._model)
         if network_s is None:
@@ -250,18 +252,18 @@ class DetectWhenNeeded:
         return network_s + (self._reference.handling_s if isinstance(self._reference, Handles) else 0.0)
 
 
-def _timed(tally: Tally, look: Callable[[], Reason | None]) -> Reason | None:
+def _timed(tally: SkipTally, look: Callable[[], Reason | None]) -> Reason | None:
     started_s = time.thread_time()
     why = look()
     tally.looked(time.thread_time() - started_s)
     return why
 
 
-def _tell(stream: _Stream, every: int, weight: float, gap: Gap, media_time_s: float, audited: FrameAudit) -> None:
+def _tell(stream: _NeededStream, every: int, weight: float, gap: Gap, media_time_s: float, audited: FrameAudit) -> None:
     stream.tally.audits += 1
     stream.tally.audit_runs += audited.runs
     stream.pace.tell(every, weight, audited.deficit)
-    stream.gaps.audited(gap, Detected(media_time_s, audited.now))
+    stream.gaps.audited(gap, DetectedFrame(media_time_s, audited.now))
 
 
 def _ran(plan: Decision) -> str | None:

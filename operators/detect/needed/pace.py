@@ -70,7 +70,7 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass
-class Evidence:
+class PaceAudits:
     """Audits of one pace: the number that was to be expected, and the sum of their deficits."""
 
     weight: float = 0.0
@@ -78,13 +78,13 @@ class Evidence:
     audits: int = 0
 
 
-class Pace:
+class SkipPace:
     """The pace of one stream."""
 
     def __init__(self, tolerance: float) -> None:
         """``tolerance``: mean deficit that is allowed, 0…1; 0 allows for no skipping."""
         self.tolerance = tolerance
-        self.evidence = Evidence()
+        self.evidence = PaceAudits()
         self._step = FIRST if tolerance > 0 else 0
         self._proven = False
         self._credit = MOST_CREDIT
@@ -94,13 +94,13 @@ class Pace:
         self._resting_until = [0] * len(PACES)
 
     @classmethod
-    def after(cls, tolerance: float, learnt: Learnt) -> Pace:
+    def after(cls, tolerance: float, learnt: Learnt) -> SkipPace:
         """Go on with what was learnt under the same tolerance.
 
         Skipped frames that no audit stands for are forgotten.
         """
         pace = cls(tolerance)
-        pace.evidence = Evidence(learnt.weight, learnt.deficits, learnt.audits)
+        pace.evidence = PaceAudits(learnt.weight, learnt.deficits, learnt.audits)
         pace._step, pace._proven, pace._credit = learnt.step, learnt.proven, learnt.credit
         pace._failures, pace._resting_until = list(learnt.failures), list(learnt.rests)
         return pace
@@ -183,7 +183,7 @@ class Pace:
         if promising and larger < len(PACES) and self._frames >= self._resting_until[larger]:
             self._enter(larger)
         elif allowed >= MEMORY:
-            self.evidence = Evidence(found.weight / 2, found.deficits / 2, found.audits)
+            self.evidence = PaceAudits(found.weight / 2, found.deficits / 2, found.audits)
 
     def _enter(self, step: int) -> None:
-        self._step, self._proven, self.evidence, self._unclaimed = step, False, Evidence(), 0.0
+        self._step, self._proven, self.evidence, self._unclaimed = step, False, PaceAudits(), 0.0

@@ -68,7 +68,7 @@ def in_words(why: Reason | None, every: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FrameChanges:
     """What one frame shows, compared with the frame of the latest detection."""
 
     changed: Cells
@@ -114,7 +114,7 @@ class When:
             return "unsteady"
         return "still" if self.age_s > LONGEST_STILL_S - MOMENT_S else None
 
-    def decide(self, seen: Seen, every: int, past: Past | None = None) -> Reason | None:
+    def decide(self, seen: FrameChanges, every: int, past: Past | None = None) -> Reason | None:
         """Why the detector must run on this frame; None where it need not. ``past``: see ``due``."""
         if past is not None:
             return "motion" if past.window else None

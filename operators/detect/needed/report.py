@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from cache_adapt.audit.confidence import sequential
-from operators.detect.needed.account import Account, Tally
+from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.bisection import window_s
-from operators.detect.needed.pace import ERROR, Pace
+from operators.detect.needed.pace import ERROR, SkipPace
 from operators.wire import schema
 
 DIGITS = 4
 
 
-def node_plan(node: str, model: str, accuracy: float, pace: Pace, account: Account) -> schema.NodePlan:
+def node_plan(node: str, model: str, accuracy: float, pace: SkipPace, account: Account) -> schema.NodePlan:
     """Describe what a detect node does for one stream, and what audits of skipped frames have found."""
     found, tally = pace.evidence, account.tally
     frames = tally.detected + tally.skipped
@@ -57,14 +57,14 @@ def _seconds(account: Account) -> schema.ProcessorSeconds | None:
     )
 
 
-def _identities(tally: Tally) -> schema.IdentityAgreement | None:
+def _identities(tally: SkipTally) -> schema.IdentityAgreement | None:
     if not tally.identities_compared:
         return None
     found = round(tally.identities_kept / tally.identities_compared, DIGITS)
     return schema.IdentityAgreement(found=found, objects=tally.identities_compared)
 
 
-def in_words(every: int, tally: Tally) -> str:
+def in_words(every: int, tally: SkipTally) -> str:
     """Return which frames the detector skips at a pace."""
     if every == 1:
         return "runs on every frame"

@@ -19,7 +19,7 @@ LARGEST_BYTES = 4096
 """Largest snapshot, with every field as long as it may be."""
 
 
-class Snapshot(msgspec.Struct, kw_only=True, frozen=True):
+class PaceSnapshot(msgspec.Struct, kw_only=True, frozen=True):
     """What was learnt, and under which conditions it holds."""
 
     version: int = VERSION
@@ -30,13 +30,13 @@ class Snapshot(msgspec.Struct, kw_only=True, frozen=True):
     learnt: Learnt
 
 
-class _Versioned(msgspec.Struct):
+class _PaceVersion(msgspec.Struct):
     version: int
 
 
 def to_json(learnt: Learnt, model: str, accuracy: float) -> bytes:
     """Encode what was learnt; some hundred bytes."""
-    return msgspec.json.encode(Snapshot(model=model, accuracy=accuracy, learnt=learnt))
+    return msgspec.json.encode(PaceSnapshot(model=model, accuracy=accuracy, learnt=learnt))
 
 
 def from_json(data: bytes, model: str, accuracy: float, where: str) -> Learnt | None:
@@ -45,8 +45,8 @@ def from_json(data: bytes, model: str, accuracy: float, where: str) -> Learnt | 
     ``where``: the place that the log line names.
     """
     try:
-        version = decode(data, _Versioned, LARGEST_BYTES).version
-        found = decode(data, Snapshot, LARGEST_BYTES) if version == VERSION else None
+        version = decode(data, _PaceVersion, LARGEST_BYTES).version
+        found = decode(data, PaceSnapshot, LARGEST_BYTES) if version == VERSION else None
     except Malformed as error:
         log.warning("%s: the snapshot is damaged, the stream begins anew: %s", where, error)
         return None
@@ -61,5 +61,5 @@ def from_json(data: bytes, model: str, accuracy: float, where: str) -> Learnt | 
     return found.learnt
 
 
-def _known(where: str, found: Snapshot) -> tuple[str, str, float]:
+def _known(where: str, found: PaceSnapshot) -> tuple[str, str, float]:
     return where, printable(found.model), found.accuracy

@@ -9,9 +9,9 @@ from dataclasses import InitVar, dataclass, field, replace
 from operators.detect.needed.carried import boxes_of, centred, identify, shifted
 from operators.detect.needed.changes import Cells, changed_cells, covered_cells
 from operators.detect.needed.flow import flow
-from operators.detect.needed.policy import Reason, Seen, When
+from operators.detect.needed.policy import FrameChanges, Reason, When
 from operators.detect.needed.thumbnail import thumbnail
-from operators.detect.needed.window import Known, Planned, Window
+from operators.detect.needed.window import FrameWindow, KnownFrame, Planned
 from operators.frames.frame import Frame, Region
 from operators.frames.media_stopwatch import MediaStopwatch
 from operators.plan import Past
@@ -46,7 +46,7 @@ class StreamView:
     """The thumbnail of the latest detection."""
     _before: Image | None = None
     _latest: Image | None = None
-    _seen: Seen | None = None
+    _seen: FrameChanges | None = None
     _past: Past | None = None
     """What was done on the latest frame before, where it is replayed."""
 
@@ -71,7 +71,7 @@ class StreamView:
         if why is not None or before is None or reference is None or before.shape != small.shape:
             return why or "first"
         changed = changed_cells(reference, small)
-        self._seen = Seen(changed, changed & ~covered_cells(boxes_of(self.regions)))
+        self._seen = FrameChanges(changed, changed & ~covered_cells(boxes_of(self.regions)))
         return self.look_on(1 if patient else every)
 
     @property
@@ -107,7 +107,7 @@ class StreamView:
         identify(regions, self._tracker, self._clock.now_s - self._tracked_s)
         self._detected(regions, None if self._seen is None else self._seen.news)
 
-    def window(self, frames: Sequence[Frame], every: int, sure: float) -> Window:
+    def window(self, frames: Sequence[Frame], every: int, sure: float) -> FrameWindow:
         """Begin a window with the frame that was looked at last; others follow it."""
         assert self._before is not None
         clock = copy(self._clock)
@@ -115,11 +115,11 @@ class StreamView:
         for frame in frames[1:]:
             clock.move(frame.media_time_s)
             times_s.append(clock.now_s)
-        known = Known(self._before, self.regions, self.when.age_s - self.step_s, self._tracker, self.when.resting)
+        known = KnownFrame(self._before, self.regions, self.when.age_s - self.step_s, self._tracker, self.when.resting)
         detected = () if self._past is None else self._past.window
-        return Window(known, [frame.pixels for frame in frames], times_s, every, sure, detected)
+        return FrameWindow(known, [frame.pixels for frame in frames], times_s, every, sure, detected)
 
-    def take(self, window: Window, frames: Sequence[Frame]) -> None:
+    def take(self, window: FrameWindow, frames: Sequence[Frame]) -> None:
         """Go on from the end of a window."""
         for frame in frames[1:]:
             self._clock.move(frame.media_time_s)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.detect.needed.bisection import Bisection, Repeated, Span, Verdict
+from operators.detect.needed.bisection import Bisection, FrameSpan, Repeated, Verdict
 from operators.detect.needed.carried import aged, boxes_of, centred, identify, inside
 from operators.detect.needed.changes import Cells, changed_cells, covered_cells
 from operators.detect.needed.policy import UNSTEADY_SHARE
@@ -19,7 +19,7 @@ from serving.common.tensors import Image
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownFrame:
     """The frame before a window."""
 
     thumbnail: Image
@@ -46,12 +46,12 @@ Pair = tuple[int, int]
 """An object of a span's first frame and the same object of its last, by their places among the regions."""
 
 
-class Window:
+class FrameWindow:
     """One window. ``found`` takes milliseconds: call it in a thread, one call at a time."""
 
     def __init__(
         self,
-        known: Known,
+        known: KnownFrame,
         images: Sequence[Pixels],
         times_s: Sequence[float],
         every: int,
@@ -66,7 +66,7 @@ class Window:
         self._regions: dict[int, Sequence[Region]] = {0: known.regions}
         self._trackers: dict[int, KalmanTracker] = {0: known.tracker}
         """As they are after the detections up to a frame."""
-        self._pairs: dict[Span, list[Pair]] = {}
+        self._pairs: dict[FrameSpan, list[Pair]] = {}
         self._resting, self._age_s = known.resting, known.age_s
         self.news: Cells = np.zeros_like(known.resting)
         """Cells that changed by the window's end and that no known box covers."""
@@ -119,7 +119,7 @@ class Window:
         self.news = changed & ~covered_cells(boxes_of(self._regions[0]))
         self._resting = self._resting | (self.news & ~covered_cells(boxes_of(self.regions)))
 
-    def _verdict(self, span: Span) -> Verdict:
+    def _verdict(self, span: FrameSpan) -> Verdict:
         self._pairs[span] = self._match(span)
         changed = changed_cells(self._small(span.first), self._small(span.middle))
         if changed.mean() >= UNSTEADY_SHARE:
@@ -131,7 +131,7 @@ class Window:
         news = changed & ~covered_cells(boxes_of(ends)) & ~self._resting
         return "unexplained" if news.any() else "explained"
 
-    def _match(self, span: Span) -> list[Pair]:
+    def _match(self, span: FrameSpan) -> list[Pair]:
         """Match the objects by their motion: those at the end that the tracker takes for ones at the beginning."""
         self._tracker(span.last)
         before = enumerate(self._regions[span.first])
@@ -149,7 +149,7 @@ class Window:
             self._trackers[at] = tracker
         return self._trackers[at]
 
-    def _explained(self, span: Span) -> bool:
+    def _explained(self, span: FrameSpan) -> bool:
         """Whether all objects of the ends match, but for those that come and go by themselves."""
         before, after = self._regions[span.first], self._regions[span.last]
         of_before, of_after = zip(*self._pairs[span], strict=True) if self._pairs[span] else ((), ())
@@ -158,7 +158,7 @@ class Window:
         odd += [region for pair in relabelled for region in pair]
         return not any(region.confidence >= self._sure for region in odd)
 
-    def _between(self, span: Span, at: int) -> list[Region]:
+    def _between(self, span: FrameSpan, at: int) -> list[Region]:
         """The objects of a frame of a span: the matched ones on their way, then those that one end lacks."""
         pairs, before, after = self._pairs[span], self._regions[span.first], self._regions[span.last]
         begin_s, end_s, now_s = (self.times_s[each] for each in (span.first, span.last, at))
@@ -174,7 +174,7 @@ class Window:
         age_s = now_s - begin_s + (self._age_s if span.first == 0 else 0.0)
         return [aged(each, age_s) for each in found]
 
-    def _gone(self, span: Span, at: int, gone: Sequence[Region], early: bool) -> list[Region]:
+    def _gone(self, span: FrameSpan, at: int, gone: Sequence[Region], early: bool) -> list[Region]:
         """Objects that the end lacks, where their motion has led them if that is known.
 
         Those that leave the picture by it are there until they have; ``early``: so are all others.

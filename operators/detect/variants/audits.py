@@ -22,7 +22,7 @@ from operators.audits.unit_costs import UnitCosts
 from operators.detect.needed.matching import agreement
 from operators.detect.opinions import opinion
 from operators.detect.variants.audited_stream import AuditedStream
-from operators.detect.variants.second_looks import Look, SecondLooks
+from operators.detect.variants.second_looks import SecondLook, SecondLooks
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
 from operators.wire.bounds import LONGEST_MEDIA_S, limited
@@ -33,7 +33,7 @@ KIND: ShortcutKind = "variant"
 
 
 @dataclass(frozen=True)
-class Terms:
+class VariantTerms:
     """On which terms models may answer in the oracle's place."""
 
     rule: Rule
@@ -62,7 +62,7 @@ class FrameAnswer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
+class _DrawnFrame:
     """A frame for an audit."""
 
     stream: AuditedStream
@@ -77,7 +77,7 @@ class _Drawn:
 
 
 @dataclass(frozen=True, eq=False)
-class Audits:
+class VariantAudits:
     """Draws frames, has another model look at them, and tells the audits of the outcomes."""
 
     node: str
@@ -85,7 +85,7 @@ class Audits:
     keys: Mapping[str, str]
     """The keys of the audits, by the model that each is about."""
     looks: SecondLooks
-    terms: Terms
+    terms: VariantTerms
     on_outcome: Callable[[AuditedStream], None]
     """Called after each outcome."""
 
@@ -97,12 +97,12 @@ class Audits:
             if model == answer.model:
                 self._save(model)
                 ticket = audit.by_shortcut(self._coin(frame, KIND, model), self._possible(self.oracle))
-                self._hold(frame, answer, _Drawn(stream, audit, ticket, model, self.oracle, "audits"))
+                self._hold(frame, answer, _DrawnFrame(stream, audit, ticket, model, self.oracle, "audits"))
                 continue
             audit.by_oracle()
             if model == asked:
                 ticket = self._in_shadow(audit, frame, model)
-                self._hold(frame, answer, _Drawn(stream, audit, ticket, model, model, "shadow"))
+                self._hold(frame, answer, _DrawnFrame(stream, audit, ticket, model, model, "shadow"))
 
     def _in_turn(self, stream: AuditedStream, answer: FrameAnswer) -> str | None:
         """The model that has looked least of those in the shadow: else the cheapest would take all that is paid."""
@@ -119,16 +119,18 @@ class Audits:
         drawn = self._coin(frame, KIND, model) < self.terms.rule.probation_rate
         return audit.in_shadow() if drawn and self._possible(model) else None
 
-    def _hold(self, frame: Frame, answer: FrameAnswer, drawn: _Drawn) -> None:
+    def _hold(self, frame: Frame, answer: FrameAnswer, drawn: _DrawnFrame) -> None:
         if drawn.ticket is None:
             return
         published = [replace(each) for each in answer.regions]
         compare = partial(self._compare, drawn, drawn.ticket, frame, published)
         self.terms.purse.spend(drawn.expense, self._look_s(drawn.looks))
-        self.looks.hold(frame, Look(drawn.looks, compare, partial(self._give_up, drawn, self._look_s(drawn.looks))))
+        self.looks.hold(
+            frame, SecondLook(drawn.looks, compare, partial(self._give_up, drawn, self._look_s(drawn.looks)))
+        )
 
     def _compare(
-        self, drawn: _Drawn, ticket: Ticket, frame: Frame, published: Sequence[Region], found: Sequence[Region]
+        self, drawn: _DrawnFrame, ticket: Ticket, frame: Frame, published: Sequence[Region], found: Sequence[Region]
     ) -> None:
         """One object is drawn; its place is a share of all, 0…1."""
         sure, place = self.terms.sure, self._coin(frame, "object", drawn.model)
@@ -142,7 +144,7 @@ class Audits:
         self.on_outcome(drawn.stream)
 
     def _disagreement(
-        self, drawn: _Drawn, frame: Frame, by_model: Sequence[Region], by_oracle: Sequence[Region]
+        self, drawn: _DrawnFrame, frame: Frame, by_model: Sequence[Region], by_oracle: Sequence[Region]
     ) -> Disagreement:
         return Disagreement(
             stream=frame.stream,
@@ -154,7 +156,7 @@ class Audits:
             oracle=opinion(self.oracle, by_oracle),
         )
 
-    def _give_up(self, drawn: _Drawn, paid_s: float) -> None:
+    def _give_up(self, drawn: _DrawnFrame, paid_s: float) -> None:
         self.terms.purse.spend(drawn.expense, -paid_s)
         drawn.audit.give_up()
 

@@ -9,12 +9,12 @@ from functools import partial
 
 from operators.audits.audit_report import Audited, node_plan
 from operators.audits.roles import Roles
-from operators.audits.snapshot import Snapshot, from_json
+from operators.audits.snapshot import NodeSnapshot, from_json
 from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.audits.streams import Streams
 from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.detect.variants.audited_stream import AuditedStream
-from operators.detect.variants.audits import KIND, Audits, FrameAnswer, Terms
+from operators.detect.variants.audits import KIND, FrameAnswer, VariantAudits, VariantTerms
 from operators.detect.variants.second_looks import SecondLooks
 from operators.frames.frame import Frame, Region
 from operators.plan import Decision
@@ -31,14 +31,14 @@ UNPAID = "its audits cannot be paid yet"
 class DetectVariants:
     """Operator around a detector of whole frames that runs whichever of its models a call names."""
 
-    def __init__(self, node: str, detector: Operator, roles: Roles, terms: Terms) -> None:
+    def __init__(self, node: str, detector: Operator, roles: Roles, terms: VariantTerms) -> None:
         self.node = node
         self._detector, self._oracle, self._terms = detector, roles.oracle, terms
         several = len(roles.listed_shortcuts) > 1
         self._keys = {model: f"{KIND} {model}" if several else KIND for model in roles.listed_shortcuts}
         self._streams = Streams(self._fresh)
         self._looks = SecondLooks(detector, [roles.oracle, *self._keys])
-        self._audits = Audits(node, roles.oracle, self._keys, self._looks, terms, self._announce)
+        self._audits = VariantAudits(node, roles.oracle, self._keys, self._looks, terms, self._announce)
         self._absent: set[str] = set()
 
     async def prepare(self) -> None:
@@ -89,7 +89,7 @@ class DetectVariants:
     def snapshot(self, stream: str) -> bytes | None:
         """Return the audits, as JSON; None for an unknown stream."""
         known = self._streams.here(stream)
-        return None if known is None else Snapshot(audits=known.audits.states()).to_json()
+        return None if known is None else NodeSnapshot(audits=known.audits.states()).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
         """Restore the audits that another worker saved; an unusable snapshot is logged and ignored."""

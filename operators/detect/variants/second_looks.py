@@ -19,7 +19,7 @@ AUDITED = FrameId("audit", "", 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Look:
+class SecondLook:
     """A look that is to be made."""
 
     model: str
@@ -43,7 +43,7 @@ class SecondLooks:
         """Whether another look of the model can wait; asked before a frame is drawn."""
         return self._backlogs[model].has_room
 
-    def hold(self, frame: Frame, look: Look) -> None:
+    def hold(self, frame: Frame, look: SecondLook) -> None:
         """Look at a stream's latest frame once its result has been sent."""
         self._backlogs[look.model].hold(frame.stream, [PendingLook(frame.pixels, look.on_found, look.give_up)])
 

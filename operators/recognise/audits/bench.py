@@ -13,11 +13,11 @@ from operators.recognise.account.books import Books
 from operators.recognise.audits.shadow import Shadow
 from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.shortcut import Outcome, Shortcut, Turn
+from operators.recognise.shortcuts.shortcut import AuditOutcome, Shortcut, Turn
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 
-OnOutcome = Callable[[NodeStream, Outcome], None]
+OnOutcome = Callable[[NodeStream, AuditOutcome], None]
 """Called with the stream as it was when the object was answered for."""
 
 Turns = Sequence[tuple[Shortcut, Turn]]
@@ -67,7 +67,7 @@ class Bench:
         """Note that the look will not be made."""
         self.books.purse.settle("audits", reserved_s, 0.0)
 
-    def tell(self, stream: NodeStream, ticket: Ticket, outcome: Outcome) -> None:
+    def tell(self, stream: NodeStream, ticket: Ticket, outcome: AuditOutcome) -> None:
         """Tell the audit, then everybody else."""
         stream.audits.of(outcome.audit).tell(ticket, outcome.agrees)
         self.on_outcome(stream, outcome)

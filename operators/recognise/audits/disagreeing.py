@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from operators.audits.audit_report import Audited
-from operators.recognise.shortcuts.shortcut import Evidence, Outcome
+from operators.recognise.shortcuts.shortcut import AuditOutcome, Evidence
 from operators.wire.bounds import LONGEST_MEDIA_S, limited
 from operators.wire.disagreement import Disagreement, Opinion
 
 
-def disagreement(of: Audited, outcome: Outcome, evidence: Evidence, at_s: float) -> Disagreement:
+def disagreement(of: Audited, outcome: AuditOutcome, evidence: Evidence, at_s: float) -> Disagreement:
     """Describe the answers of both; ``at_s``: media time of the stream's newest frame."""
     return Disagreement(
         stream=outcome.stream,

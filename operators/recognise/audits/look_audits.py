@@ -15,7 +15,7 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.audits.bench import Bench, Turns, is_in_shadow
 from operators.recognise.audits.shadow import Question
 from operators.recognise.shortcuts.node_stream import NodeStream
-from operators.recognise.shortcuts.shortcut import Evidence, Outcome, Shortcut, Turn
+from operators.recognise.shortcuts.shortcut import AuditOutcome, Evidence, Shortcut, Turn
 from operators.wire.disagreement import Finding
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
@@ -25,7 +25,7 @@ ALWAYS = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
+class _DrawnAnswer:
     """An answer that was drawn."""
 
     stream: NodeStream
@@ -99,7 +99,7 @@ class LookAudits:
         self._bench.backlog.hold(
             stream.name,
             [
-                self._look(_Drawn(stream, link, ticket, token, region.attributes[-1], crop.copy()))
+                self._look(_DrawnAnswer(stream, link, ticket, token, region.attributes[-1], crop.copy()))
                 for (region, ticket), crop in zip(drawn, crops, strict=True)
             ],
         )
@@ -111,14 +111,14 @@ class LookAudits:
         audit = stream.audits.of(link.key)
         crops = self._bench.oracle.crops(frame, turn.answered)
         drawn = [
-            _Drawn(stream, link, ticket, turn.token, region.attributes[-1], crop.copy())
+            _DrawnAnswer(stream, link, ticket, turn.token, region.attributes[-1], crop.copy())
             if (ticket := audit.by_shortcut(ALWAYS)) is not None
             else None
             for region, crop in zip(turn.answered, crops, strict=True)
         ]
         own.add_done_callback(partial(self._ran_on, drawn))
 
-    def _ran_on(self, drawn: Sequence[_Drawn | None], own: asyncio.Future[Sequence[Attribute]]) -> None:
+    def _ran_on(self, drawn: Sequence[_DrawnAnswer | None], own: asyncio.Future[Sequence[Attribute]]) -> None:
         """The oracle's run has ended, or failed: then the answers are not compared."""
         looks = None if own.cancelled() or own.exception() is not None else own.result()
         for place, each in enumerate(drawn):
@@ -138,13 +138,15 @@ class LookAudits:
                 self._bench.gave_up(reserved_s)
                 continue
             crop = self._bench.oracle.crops(frame, [heard.region])[0].copy()
-            looks.append(self._look(_Drawn(stream, link, ticket, heard.token, heard.said, crop, True, reserved_s)))
+            looks.append(
+                self._look(_DrawnAnswer(stream, link, ticket, heard.token, heard.said, crop, True, reserved_s))
+            )
         self._bench.backlog.hold(stream.name, looks)
 
-    def _look(self, drawn: _Drawn) -> PendingLook[Image, Attribute]:
+    def _look(self, drawn: _DrawnAnswer) -> PendingLook[Image, Attribute]:
         return PendingLook(drawn.crop, partial(self._again, drawn), partial(self._give_up, drawn))
 
-    def _give_up(self, drawn: _Drawn) -> None:
+    def _give_up(self, drawn: _DrawnAnswer) -> None:
         drawn.stream.audits.of(drawn.link.key).give_up()
         self._bench.gave_up(drawn.reserved_s)
 
@@ -154,21 +156,21 @@ class LookAudits:
         ticket = stream.audits.of(link.key).in_shadow() if said is not None else None
         if ticket is not None and said is not None:
             crop = self._bench.oracle.crops(shown.frame, [shown.region])[0]
-            self._tell(_Drawn(stream, link, ticket, token, said, crop, in_shadow=True), shown.by_oracle)
+            self._tell(_DrawnAnswer(stream, link, ticket, token, said, crop, in_shadow=True), shown.by_oracle)
 
-    def _again(self, drawn: _Drawn, by_oracle: Attribute) -> None:
+    def _again(self, drawn: _DrawnAnswer, by_oracle: Attribute) -> None:
         """The oracle has looked, too."""
         self._bench.looked_again(drawn.stream, drawn.reserved_s)
         self._tell(drawn, by_oracle)
 
-    def _tell(self, drawn: _Drawn, by_oracle: Attribute) -> None:
+    def _tell(self, drawn: _DrawnAnswer, by_oracle: Attribute) -> None:
         """Compare the words that would be published."""
         oracle, said = self._bench.oracle.accepted(by_oracle), self._bench.oracle.accepted(drawn.said)
         agrees, link = oracle.label == said.label, drawn.link
         evidence = None if agrees else Evidence(_finding(said), _finding(oracle), drawn.crop, drawn.in_shadow)
         crop = None if drawn.in_shadow else drawn.crop
         said_of = agrees, oracle.label, crop, drawn.token
-        outcome = Outcome(drawn.stream.name, link.kind, *said_of, link.key, evidence)
+        outcome = AuditOutcome(drawn.stream.name, link.kind, *said_of, link.key, evidence)
         self._bench.tell(drawn.stream, drawn.ticket, outcome)
 
     def _coin(self, frame: Frame, link: Shortcut, region: Region) -> float:

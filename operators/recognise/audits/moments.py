@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from operators.recognise.objects.look_rule import LOOK_RULE
 
 
-class Moments:
+class TrialMoments:
     """A few moments in which the whole object is seen, in media seconds; they follow each other as other looks do."""
 
     def __init__(self, chances: Sequence[float]) -> None:

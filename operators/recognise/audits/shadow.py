@@ -31,7 +31,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _ShadowTurn:
     """What one shortcut is asked about one frame."""
 
     link: Shortcut
@@ -47,7 +47,7 @@ class Shadow:
         """``books``: where it is noted what looks take."""
         self._books = books
         self._look_s: dict[str, float] = {}
-        self._held: dict[str, list[_Asked]] = {}
+        self._held: dict[str, list[_ShadowTurn]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._frames = self._bytes = 0
         self._complained = False
@@ -62,7 +62,7 @@ class Shadow:
 
     def hold(self, link: Shortcut, frame: Frame, questions: Sequence[Question], call: Call) -> None:
         """Ask about objects of a stream's latest frame after its ``result_sent``."""
-        asked = _Asked(link, frame, questions, replace(call, urgency=BACKGROUND))
+        asked = _ShadowTurn(link, frame, questions, replace(call, urgency=BACKGROUND))
         self._held.setdefault(frame.stream, []).append(asked)
         self._frames += 1
         self._bytes += _size(frame)
@@ -90,7 +90,7 @@ class Shadow:
             if late:
                 await asyncio.wait(late)
 
-    async def _ask(self, asked: _Asked) -> None:
+    async def _ask(self, asked: _ShadowTurn) -> None:
         said: dict[int, tuple[Attribute, object]] = {}
         copies = [replace(question.region, attributes=[]) for question in asked.questions]
         try:
@@ -103,12 +103,12 @@ class Shadow:
             answers = {place: said[id(copy)] for place, copy in enumerate(copies) if id(copy) in said}
             self._let_go(asked, answers)
 
-    def _pay(self, asked: _Asked, turn: Turn) -> None:
+    def _pay(self, asked: _ShadowTurn, turn: Turn) -> None:
         seconds = asked.link.cost_s(turn)
         self._look_s[asked.link.key] = seconds / len(asked.questions)
         self._books.of(asked.frame.stream).spend("shadow", seconds)
 
-    def _let_go(self, asked: _Asked, answers: dict[int, tuple[Attribute, object]]) -> None:
+    def _let_go(self, asked: _ShadowTurn, answers: dict[int, tuple[Attribute, object]]) -> None:
         self._frames -= 1
         self._bytes -= _size(asked.frame)
         for place, question in enumerate(asked.questions):

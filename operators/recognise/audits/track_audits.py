@@ -12,7 +12,7 @@ from operators.background import PendingLook
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.bench import Bench, Turns, is_in_shadow
-from operators.recognise.audits.moments import Moments
+from operators.recognise.audits.moments import TrialMoments
 from operators.recognise.audits.open_trials import OpenTrials
 from operators.recognise.audits.shadow import Question
 from operators.recognise.audits.trial import Trial
@@ -22,13 +22,13 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.pool import Look, Pool
 from operators.recognise.objects.sight import cut_off
 from operators.recognise.shortcuts.node_stream import NodeStream
-from operators.recognise.shortcuts.shortcut import Outcome, Overheard, Shortcut
+from operators.recognise.shortcuts.shortcut import AuditOutcome, Overheard, Shortcut
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _LookUnderWay:
     """A look of the other party that is under way."""
 
     stream: NodeStream
@@ -77,7 +77,7 @@ class TrackAudits:
                 room = room and (trial.heard is None or self._bench.can_audit(kept=1))
                 if room and trial.wants(stream.trials.now_s, not cut_off(region.box)):
                     trial.pending += 1
-                    asked = _Asked(stream, stream.trials, trial, self._objects.weight(frame, region))
+                    asked = _LookUnderWay(stream, stream.trials, trial, self._objects.weight(frame, region))
                     self._ask(asked, frame, region, link, call)
         self._settle(stream, stream.trials)
 
@@ -108,7 +108,7 @@ class TrackAudits:
                 continue
             crop = None if trial.shadow else trial.crop
             said = trial.agrees, trial.word, crop, trial.token
-            outcome = Outcome(stream.name, trial.kind, *said, trial.key, trial.evidence)
+            outcome = AuditOutcome(stream.name, trial.kind, *said, trial.key, trial.evidence)
             self._bench.tell(stream, trial.ticket, outcome)
 
     def _think_again(self, stream: NodeStream, frame: Frame, region: Region) -> None:
@@ -147,9 +147,9 @@ class TrackAudits:
         chances = [coin(*who, look) for look in range(LOOK_RULE.most_looks)]
         now_s = stream.trials.now_s
         pool = Pool(self._objects.words, LOOK_RULE.correlation)
-        return Trial(link.kind, ticket is None, Moments(chances), pool, now_s, now_s, ticket, key=link.key)
+        return Trial(link.kind, ticket is None, TrialMoments(chances), pool, now_s, now_s, ticket, key=link.key)
 
-    def _ask(self, asked: _Asked, frame: Frame, region: Region, link: Shortcut, call: Call) -> None:
+    def _ask(self, asked: _LookUnderWay, frame: Frame, region: Region, link: Shortcut, call: Call) -> None:
         crop = asked.trial.crop = self._bench.oracle.crops(frame, [region])[0].copy()
         if asked.trial.shadow:
             self._bench.shadow.hold(link, frame, [Question(region, partial(self._said_in_shadow, asked))], call)
@@ -158,14 +158,14 @@ class TrackAudits:
         look: PendingLook[Image, Attribute] = PendingLook(crop, seen, partial(seen, None))
         self._bench.backlog.hold(asked.stream.name, [look])
 
-    def _said_in_shadow(self, asked: _Asked, said: Attribute | None, token: object) -> None:
+    def _said_in_shadow(self, asked: _LookUnderWay, said: Attribute | None, token: object) -> None:
         """In the shadow: what the shortcut passes on is no look of its own."""
         trial = asked.trial
         if said is not None and trial.ticket is None:
             trial.ticket, trial.token = asked.stream.audits.of(trial.key).in_shadow(), token
         self._seen(asked, said)
 
-    def _seen(self, asked: _Asked, said: Attribute | None) -> None:
+    def _seen(self, asked: _LookUnderWay, said: Attribute | None) -> None:
         """Take a look of the other party; None: it was not made."""
         asked.trial.pending -= 1
         if said is not None and not asked.trial.shadow:

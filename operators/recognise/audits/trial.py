@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cache_adapt.audit.audit import Ticket
-from operators.recognise.audits.moments import Moments
+from operators.recognise.audits.moments import TrialMoments
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.pool import Look, Pool
@@ -30,7 +30,7 @@ class Trial:
     kind: ShortcutKind
     shadow: bool
     """Whether the other is the shortcut; else it is the oracle."""
-    moments: Moments
+    moments: TrialMoments
     pool: Pool
     """The looks of the other."""
     opened_s: float

@@ -48,7 +48,7 @@ class CutPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class CutNetwork:
     """What caches are built into."""
 
     model: str
@@ -68,7 +68,7 @@ def costs_of(plan: Sequence[CutPlan], cuts: Sequence[int], lookups: Sequence[flo
 
 
 def job(
-    network: Network, look_s: float, store: Path, agreement: float, seed: int, memory_bytes: int | None = None
+    network: CutNetwork, look_s: float, store: Path, agreement: float, seed: int, memory_bytes: int | None = None
 ) -> CachesJob:
     """The job of building caches from the taps in ``store``; ``look_s``: processor seconds of a look."""
     return CachesJob(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.adaptation.trainable import Judgement, Made, Paid
+from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
 from cache_adapt.adaptation.triggers import falls_short
 from cache_adapt.adaptation.versions import LARGEST_BYTES
 from cache_adapt.adaptation.window import Rows
@@ -17,7 +17,7 @@ from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.worth import Tried, tried
 from cache_adapt.compose.problem import WORTH
 from learning.store import write_store
-from operators.recognise.cached.building import BUILDING_S, CUT_S, INDEPENDENT, Network, Runner, answer_of, job
+from operators.recognise.cached.building import BUILDING_S, CUT_S, INDEPENDENT, CutNetwork, Runner, answer_of, job
 from operators.recognise.cached.cache_specs import CACHES, CachesSpec
 from operators.recognise.cached.validation import ValidationSet
 from serving.common.untrusted import decode
@@ -78,13 +78,13 @@ class CacheKind:
             return f"the spec cannot be read: {error}"
         return None
 
-    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> Made:
+    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
         """See ``Trainable``; a process of its own builds them."""
         spec, known = decode(target.spec, CachesSpec), self._oracles[target.subject.node]
         write_store(self._scratch / CACHES, rows.features, rows.labels)
         kept = known.validation
         validation = kept.directory if kept is not None and kept.is_of(spec.plan) else None
-        network = Network(known.name, known.identity, known.classes, spec.plan, validation)
+        network = CutNetwork(known.name, known.identity, known.classes, spec.plan, validation)
         wanted = job(network, LOOK_S, self._scratch / CACHES, spec.agreement, seed, WEIGHT_BYTES)
         seconds = BUILDING_S
         try:
@@ -96,7 +96,7 @@ class CacheKind:
         finally:
             paid(seconds)
         share, places = sum(each.hit_rate for each in built.card.caches), len(built.caches)
-        return Made(built.to_bytes(half=True), f"at {places} places; they answer for {share:.0%}")
+        return MadeArtefact(built.to_bytes(half=True), f"at {places} places; they answer for {share:.0%}")
 
     def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
         """See ``Trainable``: worth is the share of the network's work that right answers spare, less what they cost."""

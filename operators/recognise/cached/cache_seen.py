@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
 
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from operators.recognise.cached.building import INDEPENDENT
 
 LATEST = 200
@@ -38,7 +38,7 @@ class CacheSeen:
             self._streams.popitem(last=False)
         return known
 
-    def told(self, stream: str, hit_rate: float) -> Seen:
+    def told(self, stream: str, hit_rate: float) -> VersionUse:
         """The figures of a stream; ``hit_rate``: the share of looks that the caches should have answered.
 
         Looks at one object are alike, so they count as fewer.
@@ -46,7 +46,7 @@ class CacheSeen:
         seen = self.of(stream)
         asked, answered = round(INDEPENDENT * seen.asked), round(INDEPENDENT * seen.answered)
         mix = {label: max(round(INDEPENDENT * count), 1) for label, count in Counter(seen.latest).items()}
-        return Seen(asked, answered, asked * min(max(hit_rate, 0.0), 1.0), seen.audits, seen.agreed, mix)
+        return VersionUse(asked, answered, asked * min(max(hit_rate, 0.0), 1.0), seen.audits, seen.agreed, mix)
 
     def looked(self, stream: str, numbers: Sequence[int]) -> None:
         """Note the classes of looks, whoever answered."""

@@ -11,7 +11,7 @@ from operators.frames.halfway import Halfway
 from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.classifier import Classifier
-from operators.recognise.shortcuts.shortcut import Outcome, Overheard, Shortcut, Turn
+from operators.recognise.shortcuts.shortcut import AuditOutcome, Overheard, Shortcut, Turn
 from operators.wire.schema import Attribute, Model, ShortcutKind
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitOutputs, Exits
@@ -127,7 +127,7 @@ class Caches(Shortcut):
         begun_s = turn.halfway.spared_s if turn.halfway else 0.0
         self._supply.looked(len(turn.answered), len(turn.rest), self.cost_s(turn), begun_s)
 
-    def audited(self, outcome: Outcome) -> None:
+    def audited(self, outcome: AuditOutcome) -> None:
         """Count how often caches agree; they learn from what the oracle says, whoever asked it."""
         if outcome.audit == self.key:
             self._supply.audited(outcome.stream, outcome.token, outcome.agrees)

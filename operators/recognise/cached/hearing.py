@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.caches.store import BuiltCaches
-from cache_adapt.caches.tune import Heard, Tuned, tuned
+from cache_adapt.caches.tune import Heard, TunedChoice, tuned
 from operators.recognise.cached.building import CutPlan, costs_of
 from operators.recognise.classifier import Classifier, probabilities
 from serving.engines.exits import ExitOutputs
@@ -69,13 +69,13 @@ class Hearing:
         self._right.append(np.stack(right))
         self.looks += len(answers)
 
-    def best(self, look_s: float, agreement: float) -> Tuned | None:
+    def best(self, look_s: float, agreement: float) -> TunedChoice | None:
         """The caches that are to answer, where a look takes so long; None where none pay."""
         lookups = [spent_s / max(self.looks, 1) for spent_s in self._spent_s]
         costs = costs_of(self._plan, self._cuts, lookups, look_s)
         return tuned(Heard(np.concatenate(self._errors, axis=1), np.concatenate(self._right, axis=1)), costs, agreement)
 
-    def chosen(self, best: Tuned, agreement: float) -> BuiltCaches:
+    def chosen(self, best: TunedChoice, agreement: float) -> BuiltCaches:
         """The caches that are to answer, with their thresholds."""
         caches = tuple(
             replace(self._built.caches[place], threshold=threshold)

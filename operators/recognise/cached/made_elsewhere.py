@@ -47,7 +47,7 @@ MOST_WAITING = 64
 
 
 @dataclass(frozen=True)
-class Order:
+class CacheOrder:
     """What is wanted for a node."""
 
     target: Target
@@ -55,7 +55,7 @@ class Order:
     labels: Labels
 
     @classmethod
-    def of(cls, node: str, oracle: str, card: ModelCard, plan: Sequence[CutPlan], agreement: float) -> Order:
+    def of(cls, node: str, oracle: str, card: ModelCard, plan: Sequence[CutPlan], agreement: float) -> CacheOrder:
         """``oracle``: the network by its name in the query. ModelError where samples would be too large."""
         labels = Labels(card.classes)
         try:
@@ -66,12 +66,14 @@ class Order:
         return cls(Target(subject, CACHES, msgspec.json.encode(spec)), spec, labels)
 
 
-class MadeElsewhere(CacheMaker):
+class CachesMadeElsewhere(CacheMaker):
     """Sends samples and wishes, and takes what comes."""
 
     sample_s = SENT_S
 
-    def __init__(self, order: Order, network: CacheNetwork, books: Books, elsewhere: Elsewhere, clock: Clock) -> None:
+    def __init__(
+        self, order: CacheOrder, network: CacheNetwork, books: Books, elsewhere: Elsewhere, clock: Clock
+    ) -> None:
         self._order, self._network, self._books = order, network, books
         self._elsewhere, self._clock = elsewhere, clock
         self._rate, self._seen = SendRate(clock.monotonic_s()), CacheSeen()

@@ -16,7 +16,7 @@ from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.compose.problem import WORTH
 from operators.recognise.account.books import Books
 from operators.recognise.account.estimate import Estimate
-from operators.recognise.cached.building import Network, Runner, answer_of, job
+from operators.recognise.cached.building import CutNetwork, Runner, answer_of, job
 from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.hearing import Hearing
@@ -37,11 +37,11 @@ PLACE_S = 0.6
 """First guess of the processor time of training at one place, the start of the process included."""
 
 
-class MadeHere(CacheMaker):
+class CachesMadeHere(CacheMaker):
     """Makes caches, and better ones from more samples, where that can be paid."""
 
     def __init__(
-        self, wanted: Network, network: CacheNetwork, source: CacheSource, books: Books, recogniser: Classifier
+        self, wanted: CutNetwork, network: CacheNetwork, source: CacheSource, books: Books, recogniser: Classifier
     ) -> None:
         self._wanted, self._network, self._source, self._books = wanted, network, source, books
         self._recogniser = recogniser

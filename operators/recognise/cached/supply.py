@@ -13,11 +13,11 @@ import numpy as np
 from operators.inference import Inference
 from operators.recognise.account.books import Books
 from operators.recognise.account.outlook import too_fast
-from operators.recognise.cached.building import CutPlan, Network
+from operators.recognise.cached.building import CutNetwork, CutPlan
 from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.cached.cache_source import CacheSource
-from operators.recognise.cached.made_elsewhere import MadeElsewhere, Order
-from operators.recognise.cached.made_here import MadeHere
+from operators.recognise.cached.made_elsewhere import CacheOrder, CachesMadeElsewhere
+from operators.recognise.cached.made_here import CachesMadeHere
 from operators.recognise.cached.makers import CacheMaker
 from operators.recognise.cached.sampled_engine import SampledEngine
 from operators.recognise.cached.thresholds import FollowedThresholds
@@ -249,10 +249,10 @@ class CacheSupply:
     def _made_for(self, network: CacheNetwork, plan: Sequence[CutPlan]) -> CacheMaker:
         source, card = self._source, self._engine.card(self.model)
         if source.elsewhere is None:
-            wanted = Network(card.name, card.identity, len(card.classes), plan)
-            return MadeHere(wanted, network, source, self._books, self._recogniser)
-        order = Order.of(source.node, self.model, card, plan, source.agreement)
-        return MadeElsewhere(order, network, self._books, source.elsewhere, source.clock)
+            wanted = CutNetwork(card.name, card.identity, len(card.classes), plan)
+            return CachesMadeHere(wanted, network, source, self._books, self._recogniser)
+        order = CacheOrder.of(source.node, self.model, card, plan, source.agreement)
+        return CachesMadeElsewhere(order, network, self._books, source.elsewhere, source.clock)
 
     def _worth_it(self) -> bool:
         return self._books.oracle_s > 0 and too_fast(self._books.oracle_s) is None

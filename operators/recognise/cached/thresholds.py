@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 
 from cache_adapt.caches.job import lookup_s
-from cache_adapt.caches.newest import Looks, NewestLooks, heard
-from cache_adapt.caches.retune import Due, retuned
+from cache_adapt.caches.newest import LookBatch, NewestLooks, heard
+from cache_adapt.caches.retune import RetuneTrigger, retuned
 from cache_adapt.caches.store import BuiltCaches
 from operators.recognise.account.books import Books
 from operators.recognise.cached.building import CutPlan, costs_of
@@ -73,7 +73,7 @@ class _Following:
         self.newest = NewestLooks(built.caches, recogniser.words)
         self._cuts = [cuts.index(cache.tensor) for cache in built.caches]
         self._recogniser, self._agreement = recogniser, agreement
-        self._due = Due(agreement)
+        self._due = RetuneTrigger(agreement)
         self._lookups: Sequence[float] = ()
 
     def took(self, found: ExitOutputs) -> bool:
@@ -86,7 +86,7 @@ class _Following:
             right[said] = words(found.distribution[said]) == answers[said]
         return self._due.saw(right.tolist())
 
-    def tuned(self, looks: Sequence[Looks], plan: Sequence[CutPlan], look_s: float) -> dict[str, float]:
+    def tuned(self, looks: Sequence[LookBatch], plan: Sequence[CutPlan], look_s: float) -> dict[str, float]:
         """The thresholds of the caches that are to be asked, by their tensors; called in a thread."""
         if not self._lookups:
             self._lookups = [lookup_s(cache, time.thread_time) for cache in self.built.caches]

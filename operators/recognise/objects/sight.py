@@ -15,7 +15,7 @@ def cut_off(box: Box) -> bool:
     return box.x_min < BORDER or box.y_min < BORDER or box.x_max > 1 - BORDER or box.y_max > 1 - BORDER
 
 
-class Motion:
+class BoxMotion:
     """The latest boxes of a track."""
 
     __slots__ = ("_at_s", "_vx", "_vy", "_x", "_y")

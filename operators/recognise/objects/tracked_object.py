@@ -11,7 +11,7 @@ from __future__ import annotations
 from operators.frames.frame import Box
 from operators.recognise.objects.look_rule import LOOK_RULE, LookRule
 from operators.recognise.objects.pool import Belief, Look, Pool
-from operators.recognise.objects.sight import Motion, cut_off
+from operators.recognise.objects.sight import BoxMotion, cut_off
 from operators.wire.schema import Attribute
 
 
@@ -41,7 +41,7 @@ class TrackedObject:
     def __init__(self, box: Box, at_s: float, words: int, rule: LookRule = LOOK_RULE) -> None:
         """``words``: how many a look may say."""
         self._rule, self._words = rule, words
-        self._motion = Motion(box, at_s)
+        self._motion = BoxMotion(box, at_s)
         self._cut_off, self._whole = cut_off(box), False
         self._due_s = self._looked_s = at_s
         self._gap_s = self._area = self._looked_area = 0.0

@@ -12,14 +12,14 @@ from operators.plan import Decision
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.shortcut import Shortcut
-from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.shortcuts.variant import VariantShortcut
 
 
 class Settling:
     """One for a node; asks the audits which of its models may answer for a stream."""
 
     def __init__(self, links: Sequence[Shortcut]) -> None:
-        self._variants = {link.model: link for link in links if isinstance(link, Variant)}
+        self._variants = {link.model: link for link in links if isinstance(link, VariantShortcut)}
 
     def settle(self, stream: NodeStream, objects: int, plan: Decision) -> Decision:
         """Decide for so many objects; without objects or several models there is nothing to decide."""

@@ -70,7 +70,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class AuditOutcome:
     """What an audit found: what a shortcut said of an object, in the shadow or in service, against a sure oracle."""
 
     stream: str
@@ -185,7 +185,7 @@ class Shortcut(Protocol):
         """Learn from a frame whose regions all have answers now, those of ``turn.rest`` from later links."""
         return
 
-    def audited(self, outcome: Outcome) -> None:
+    def audited(self, outcome: AuditOutcome) -> None:
         """Take an outcome for an answer of this shortcut or of a later link, for a known stream."""
         return
 

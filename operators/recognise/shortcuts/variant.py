@@ -17,7 +17,7 @@ from serving.errors import ModelError, OutOfService
 log = logging.getLogger(__name__)
 
 
-class Variant(Shortcut):
+class VariantShortcut(Shortcut):
     """Answers for every region with its model, where that is the planned one."""
 
     kind: ShortcutKind = "variant"

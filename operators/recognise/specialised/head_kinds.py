@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.adaptation.trainable import Judgement, Made, Paid
+from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
 from cache_adapt.adaptation.triggers import falls_short
 from cache_adapt.adaptation.window import Rows
 from learning.store import write_store
@@ -25,7 +25,7 @@ from specialization.trainer.job import Job, ProfileJob
 from specialization.trainer.trainer import Specializer
 
 
-class Known(NamedTuple):
+class KnownTemplate(NamedTuple):
     """A template of a node."""
 
     template: StoredTemplate
@@ -35,11 +35,11 @@ class Known(NamedTuple):
     """The digest of the oracle's words; None where the oracle names whom it was shown."""
 
 
-Templates = Mapping[tuple[str, str], Known]
+Templates = Mapping[tuple[str, str], KnownTemplate]
 """By the names of node and template."""
 
 
-class Samples:
+class TrainingSamples:
     """Where a training finds its samples: the template's own set, and a folder for those of the window."""
 
     def __init__(self, templates: Templates, scratch: Path) -> None:
@@ -75,7 +75,7 @@ class _OnTemplates:
 
     least_samples = 0
 
-    def __init__(self, samples: Samples, trainer: Specializer) -> None:
+    def __init__(self, samples: TrainingSamples, trainer: Specializer) -> None:
         self._samples, self._trainer = samples, trainer
 
     def why_foreign(self, subject: Subject) -> str | None:
@@ -92,13 +92,15 @@ class HeadKind(_OnTemplates):
         """See ``Trainable``."""
         return self._samples.why_foreign(target.subject) or _malformed(target.spec, HeadSpec)
 
-    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> Made:
+    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
         """See ``Trainable``."""
         spec, (store, *own) = decode(target.spec, HeadSpec), self._samples.stores(target.subject, rows)
         job = Job(store, spec.classes, spec.training_skew, spec.tolerance, seed, own=own[0] if own else None)
         head = await self._trainer.train(job, paid)
         classes = ", ".join(map(str, spec.classes))
-        return Made(head.to_bytes(), f"classes {classes}; answers for {1 - head.rates.e_in_out:.0%} of what they are")
+        return MadeArtefact(
+            head.to_bytes(), f"classes {classes}; answers for {1 - head.rates.e_in_out:.0%} of what they are"
+        )
 
     def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
         """See ``Trainable``: worth is the share of a stream's objects that it answers for as the oracle does."""
@@ -131,11 +133,13 @@ class RatesKind(_OnTemplates):
         """See ``Trainable``."""
         return self._samples.why_foreign(target.subject) or _malformed(target.spec, RatesSpec)
 
-    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> Made:
+    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
         """See ``Trainable``."""
         *_, store = self._samples.stores(target.subject, rows)
         found = await self._trainer.profile(ProfileJob(store, seed), paid)
-        return Made(measured.to_bytes(found, len(rows)), f"rates of heads for up to {max(found[0].rates)} classes")
+        return MadeArtefact(
+            measured.to_bytes(found, len(rows)), f"rates of heads for up to {max(found[0].rates)} classes"
+        )
 
     def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
         """See ``Trainable``: worth is 1 − 1/√n for n samples, as the error of a share falls with their number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from specialization.rates import Rates
 from specialization.weg.state import Head
 
@@ -31,12 +31,12 @@ class HeadSeen:
         self._audits += 1
         self._agreed += agrees
 
-    def of(self, number: int, answers: Sequence[int]) -> Seen:
+    def of(self, number: int, answers: Sequence[int]) -> VersionUse:
         """What was seen of a head; ``answers``: the classes of the stream's latest objects."""
         mix = Counter(answers)
         if number != self._number:
-            return Seen(mix=mix)
-        return Seen(self._asked, self._answered, self._expected, self._audits, self._agreed, mix)
+            return VersionUse(mix=mix)
+        return VersionUse(self._asked, self._answered, self._expected, self._audits, self._agreed, mix)
 
     def _turn_to(self, number: int) -> None:
         if number != self._number:

@@ -7,7 +7,7 @@ import logging
 import math
 from collections.abc import Sequence
 
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from cache_adapt.audit.state import Rule
 from learning.purse import Expense
 from operators.recognise.account.books import Books, Ledger
@@ -21,7 +21,7 @@ from specialization.templates import prospects
 from specialization.templates.prospects import LEAST_ANSWERED, Prospect
 from specialization.weg.adaptive import Adaptive, KnownHeadsOnly
 from specialization.weg.config import WegConfig
-from specialization.weg.state import Head, Target
+from specialization.weg.state import Head, HeadTarget
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class HeadSupply:
             self._rules[key] = (Adaptive if may_train else KnownHeadsOnly)(config, templates)
         return self._rules[key]
 
-    def worth_it(self, target: Target, rates: Rates | None, strictness: int, named: float = 1.0) -> bool:
+    def worth_it(self, target: HeadTarget, rates: Rates | None, strictness: int, named: float = 1.0) -> bool:
         """Whether a head does what WEG expects of heads of its template, and pays for its training and its audits.
 
         ``rates``: the head's own, or None before it is trained. ``named``: share of the objects that have a name at
@@ -122,7 +122,7 @@ class HeadSupply:
         """A later version of a head than this one, if one has come that can be used."""
         return self._maker.newer(self._wish(head, strictness, stream), version)
 
-    def report(self, head: Head, strictness: int, stream: str, version: int, seen: Seen) -> None:
+    def report(self, head: Head, strictness: int, stream: str, version: int, seen: VersionUse) -> None:
         """Say that a head is wanted as before, and what was seen of it."""
         self._maker.report(self._wish(head, strictness, stream), version, seen)
 

@@ -14,7 +14,7 @@ from operators.frames.frame import Frame, Region
 from operators.frames.halfway import Halfway
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.shortcuts.shortcut import Outcome, Overheard, Shortcut, Standing, Turn
+from operators.recognise.shortcuts.shortcut import AuditOutcome, Overheard, Shortcut, Standing, Turn
 from operators.recognise.specialised.cascade import Cascade, InUse
 from operators.recognise.specialised.cascade_state import CascadeState
 from operators.recognise.specialised.head_stream import HeadStream
@@ -205,7 +205,7 @@ class Heads(Shortcut):
             supply.prepare_where_due(ledger)
             supply.samples.collect(frame, named, supply.sampled(), ledger, computed)
 
-    def audited(self, outcome: Outcome) -> None:
+    def audited(self, outcome: AuditOutcome) -> None:
         """Take the oracle's answer as a sample; WEG gets it if a head had answered."""
         supply, ledger = self._supply, self._supply.books.of(outcome.stream)
         if outcome.crop is not None:

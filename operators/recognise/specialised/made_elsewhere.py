@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cache_adapt.adaptation.elsewhere import Elsewhere, Update
 from cache_adapt.adaptation.targets import Report, Subject, Target
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_specs import HEAD, RATES, HeadSpec, RatesSpec
 from operators.recognise.specialised.labels import Labels
@@ -21,7 +21,7 @@ from operators.recognise.specialised.makers import HeadWish, Trained
 from serving.errors import ModelError, SluiceError
 from specialization.heads import measured
 from specialization.heads.head import SpecialisedHead
-from specialization.rates import Measured
+from specialization.rates import MeasuredRates
 from specialization.trainer.job import Paid
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ MOST_REFUSED = 256
 """Refused versions that are remembered, so that each is logged once."""
 
 
-class MadeElsewhere:
+class HeadsMadeElsewhere:
     """By what trains elsewhere; a ``HeadMaker``."""
 
     costs_here = False
@@ -54,10 +54,10 @@ class MadeElsewhere:
         """See ``HeadMaker``."""
         paid(0.0)
         target = self._target(wish)
-        self.report(wish, 0, Seen())
+        self.report(wish, 0, VersionUse())
         return await self._awaited(target, lambda update: self._checked(wish, update))
 
-    async def profile(self, template: str, paid: Paid) -> Sequence[Measured]:
+    async def profile(self, template: str, paid: Paid) -> Sequence[MeasuredRates]:
         """See ``HeadMaker``."""
         paid(0.0)
         target = Target(self._subject(template), RATES, msgspec.json.encode(RatesSpec()))
@@ -76,7 +76,7 @@ class MadeElsewhere:
             self._refuse(target, update, error)
             return None
 
-    def report(self, wish: HeadWish, version: int, seen: Seen) -> None:
+    def report(self, wish: HeadWish, version: int, seen: VersionUse) -> None:
         """See ``HeadMaker``."""
         self._elsewhere.want(self._target(wish), Report(wish.stream, version, seen))
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from operators.recognise.specialised.own_samples import NodeSamples
 from specialization.heads.head import SpecialisedHead
-from specialization.rates import Measured
+from specialization.rates import MeasuredRates
 from specialization.templates.stored import StoredTemplate
 from specialization.trainer.job import Job, Paid, ProfileJob
 from specialization.trainer.trainer import Specializer
@@ -46,7 +46,7 @@ class HeadMaker(Protocol):
         """Make a head; SluiceError where that fails. ``paid`` is called with the processor seconds it took here."""
         ...
 
-    async def profile(self, template: str, paid: Paid) -> Sequence[Measured]:
+    async def profile(self, template: str, paid: Paid) -> Sequence[MeasuredRates]:
         """Find out how well heads of a template do; SluiceError where that fails."""
         ...
 
@@ -54,12 +54,12 @@ class HeadMaker(Protocol):
         """A later version of a head than this one, if there is one that can be used."""
         ...
 
-    def report(self, wish: HeadWish, version: int, seen: Seen) -> None:
+    def report(self, wish: HeadWish, version: int, seen: VersionUse) -> None:
         """Say that a head is wanted as before, and what was seen of it."""
         ...
 
 
-class MadeHere:
+class HeadsMadeHere:
     """By a trainer that this process pays for."""
 
     costs_here = True
@@ -81,7 +81,7 @@ class MadeHere:
         )
         return Trained(await self._trainer.train(job, paid))
 
-    async def profile(self, template: str, paid: Paid) -> Sequence[Measured]:
+    async def profile(self, template: str, paid: Paid) -> Sequence[MeasuredRates]:
         """See ``HeadMaker``."""
         return await self._trainer.profile(ProfileJob(str(self._samples.directory(template)), seed=0), paid)
 
@@ -89,5 +89,5 @@ class MadeHere:
         """None: a head is trained when WEG asks for it, and then it is the newest."""
         return None
 
-    def report(self, wish: HeadWish, version: int, seen: Seen) -> None:
+    def report(self, wish: HeadWish, version: int, seen: VersionUse) -> None:
         """Do nothing: nobody asks."""

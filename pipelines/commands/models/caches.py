@@ -67,11 +67,11 @@ def build(
     now.
     """
     entry = catalogue(models).find(model)
-    from pipelines.measure.cache_building import Order, build_caches
+    from pipelines.measure.cache_building import CacheBuildRequest, build_caches
     from pipelines.measure.template_data import Shown
     from serving.variants.artefacts import user_cache
 
-    order = Order(Shown.of(data), target, cache_dir() or user_cache(), again)
+    order = CacheBuildRequest(Shown.of(data), target, cache_dir() or user_cache(), again)
     with work_bar(model) as report:
         found = build_caches(entry, order, report)
     if plot is not None:

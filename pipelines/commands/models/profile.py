@@ -91,13 +91,13 @@ def command(
     machine, the engine, the model or the data change.
     """
     entries = [catalogue(models).find(name) for name in dict.fromkeys(names)]
-    from pipelines.measure.profile_models import Wanted, measure
+    from pipelines.measure.profile_models import ProfileRequest, measure
     from serving.variants.artefacts import user_cache
 
     found = []
     for entry in entries:
         with work_bar(entry.card.name) as report:
-            found.append(measure(entry, cache_dir() or user_cache(), data, Wanted(**given), report))
+            found.append(measure(entry, cache_dir() or user_cache(), data, ProfileRequest(**given), report))
     for note in (note for each in found for note in each.notes):
         say(note, err=True)
     if plot is not None:

@@ -21,7 +21,7 @@ from serving.errors import BadInput, ModelError
 
 if TYPE_CHECKING:
     from specialization.kit.int8 import Int8
-    from specialization.kit.recogniser import Made
+    from specialization.kit.recogniser import RecogniserDraft
 
 BASE = "vehicle-type"
 RIGHT = 0.9
@@ -76,7 +76,7 @@ def command(
     from specialization.kit import int8, recogniser
 
     crops = LabelledCrops.of(folder)
-    wanted = recogniser.Wanted(name, right, threads or usable_cores(), tune=not frozen)
+    wanted = recogniser.RecogniserRequest(name, right, threads or usable_cores(), tune=not frozen)
     with work_bar(name) as report:
         made = recogniser.make(entry, crops, wanted, report)
         path = recogniser.write(made, target)
@@ -104,7 +104,7 @@ def _few(notes: list[str]) -> list[str]:
     return notes if more <= 0 else [*notes[:MOST_NOTES], f"{more} more such lines"]
 
 
-def _tell(made: Made, smaller: Int8, path: Path) -> None:
+def _tell(made: RecogniserDraft, smaller: Int8, path: Path) -> None:
     for note in made.notes:
         say(note, err=True)
     held, card = made.held_out, made.card
@@ -118,7 +118,7 @@ def _tell(made: Made, smaller: Int8, path: Path) -> None:
     say(f"written to {path}: use it with 'model: {card.name}'")
 
 
-def _table(made: Made) -> Table:
+def _table(made: RecogniserDraft) -> Table:
     """What was said of each class."""
     table = Table(title="is → was called", title_justify="left", box=None, collapse_padding=True, pad_edge=False)
     table.add_column("", overflow="fold")
@@ -129,7 +129,7 @@ def _table(made: Made) -> Table:
     return table
 
 
-def _plain(made: Made, smaller: Int8, path: Path) -> dict[str, Any]:
+def _plain(made: RecogniserDraft, smaller: Int8, path: Path) -> dict[str, Any]:
     held = made.held_out
     return {
         "model": made.card.name,

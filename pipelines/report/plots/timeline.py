@@ -18,7 +18,7 @@ from pipelines.report.plots.timeline_columns import Who
 from pipelines.report.timelines import NodeTimeline
 from serving.errors import BadInput
 from specialization.timeline import Timeline
-from specialization.timeline_state import Span
+from specialization.timeline_state import PhaseSpan
 from specialization.weg.state import PhaseName
 
 PHASES: dict[PhaseName, tuple[str, str]] = {
@@ -114,7 +114,7 @@ def _figures(plan: NodePlan | None) -> str:
     )
 
 
-def _classes(axes: Any, spans: Sequence[Span]) -> None:
+def _classes(axes: Any, spans: Sequence[PhaseSpan]) -> None:
     for phase, (colour, _) in PHASES.items():
         times = [(span.from_s, span.to_s - span.from_s) for span in spans if span.phase == phase]
         axes.broken_barh(times, (0, 1), transform=axes.get_xaxis_transform(), color=colour, linewidth=0, zorder=0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Final, Literal, NamedTuple
 
-from specialization.timeline_state import Counts, Slice, Span, TimelineState
+from specialization.timeline_state import AnswerCounts, PhaseSpan, Slice, TimelineState
 
 COLUMNS = 90
 """Steps of a share over time, at most."""
@@ -17,7 +17,7 @@ Who = Literal["oracle", "fallback", "head", "reused"]
 EVERYBODY: Final[tuple[Who, ...]] = ("oracle", "fallback", "head", "reused")
 
 
-class Shares(NamedTuple):
+class AnswerShares(NamedTuple):
     """Who gave the answers, over time."""
 
     edges_s: list[float]
@@ -34,18 +34,18 @@ class Bounds(NamedTuple):
     high: list[float]
 
 
-def shares(state: TimelineState) -> Shares:
+def shares(state: TimelineState) -> AnswerShares:
     """At most ``COLUMNS`` steps, each of whole slices; together from the first answer to the last."""
     if not state.slices:
-        return Shares([0.0, 1.0], {who: [float("nan")] for who in EVERYBODY})
+        return AnswerShares([0.0, 1.0], {who: [float("nan")] for who in EVERYBODY})
     first_s = state.slices[0].from_s
     slices = round((state.slices[-1].from_s - first_s) / state.slice_s) + 1
     width_s = state.slice_s * ceil(slices / COLUMNS)
-    columns = [Counts() for _ in range(ceil(slices * state.slice_s / width_s))]
+    columns = [AnswerCounts() for _ in range(ceil(slices * state.slice_s / width_s))]
     for each in state.slices:
         columns[int((each.from_s - first_s) // width_s)].add(each.counts)
     edges_s = [first_s + number * width_s for number in range(len(columns) + 1)]
-    return Shares(edges_s, {who: [_share(column, who) for column in columns] for who in EVERYBODY})
+    return AnswerShares(edges_s, {who: [_share(column, who) for column in columns] for who in EVERYBODY})
 
 
 def agreement(slices: Sequence[Slice]) -> Bounds:
@@ -54,7 +54,7 @@ def agreement(slices: Sequence[Slice]) -> Bounds:
     return Bounds([at_s for at_s, _, _ in known], [low for _, low, _ in known], [high for _, _, high in known])
 
 
-def rows(spans: Sequence[Span]) -> dict[str, list[tuple[float, float]]]:
+def rows(spans: Sequence[PhaseSpan]) -> dict[str, list[tuple[float, float]]]:
     """Class → when it was dominant, as (start, length) in seconds; in the order of their first time."""
     found: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for span in spans:
@@ -64,6 +64,6 @@ def rows(spans: Sequence[Span]) -> dict[str, list[tuple[float, float]]]:
     return {label: times for label, times in found.items() if label in longest}
 
 
-def _share(counts: Counts, who: Who) -> float:
+def _share(counts: AnswerCounts, who: Who) -> float:
     given: int = getattr(counts, who)
     return given / counts.answers if counts.answers else float("nan")

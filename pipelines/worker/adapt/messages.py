@@ -13,7 +13,7 @@ import numpy as np
 from cache_adapt.adaptation.elsewhere import Update
 from cache_adapt.adaptation.jobs import Artefact
 from cache_adapt.adaptation.targets import Report, Subject, Target
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from cache_adapt.adaptation.versions import digest, why_refused
 from cache_adapt.adaptation.window import Sample
 from operators.frames.codec import MAX_HEADER_BYTES
@@ -140,7 +140,7 @@ def read_wish(value: bytes | None) -> Wanted:
         raise Malformed("more answers than questions")
     subject = Subject(wish.node, wish.network, wish.network_sha256, wish.labels_sha256)
     mix = {each.label: each.count for each in wish.mix}
-    seen = Seen(wish.asked, wish.answered, wish.expected, wish.audits, wish.agreed, mix)
+    seen = VersionUse(wish.asked, wish.answered, wish.expected, wish.audits, wish.agreed, mix)
     return Wanted(wish.query, Target(subject, wish.kind, bytes(wish.spec)), Report(wish.stream, wish.version, seen))
 
 

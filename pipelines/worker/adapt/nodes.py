@@ -9,7 +9,7 @@ from pathlib import Path
 from operators.audits.roles import Roles
 from operators.recognise.cached.cache_kind import CachedOracle
 from operators.recognise.specialised.features import head_identity
-from operators.recognise.specialised.head_kinds import Known, Templates
+from operators.recognise.specialised.head_kinds import KnownTemplate, Templates
 from operators.recognise.specialised.labels import Labels
 from pipelines.assembly.cache_source import usable_validation
 from pipelines.assembly.head_training import node_templates
@@ -38,7 +38,7 @@ def adapted(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Adapted:
     if not nodes:
         raise BadInput(NOTHING_LEARNS)
     templates = {
-        (spec.name, template.name): Known(template, _identity(spec, template, known), _labels(spec, known))
+        (spec.name, template.name): KnownTemplate(template, _identity(spec, template, known), _labels(spec, known))
         for spec in nodes
         if spec.specialize
         for template in node_templates(_oracle(spec, known), known, directories)

@@ -13,7 +13,7 @@ from learning.job_runner import JobRunner
 from learning.purse import Purse
 from operators.observer import Observers
 from operators.recognise.cached.cache_kind import CacheKind
-from operators.recognise.specialised.head_kinds import HeadKind, RatesKind, Samples
+from operators.recognise.specialised.head_kinds import HeadKind, RatesKind, TrainingSamples
 from pipelines.assembly.cache_source import CHILD, NAME
 from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import stop_loop_on_signals
@@ -45,7 +45,7 @@ async def adapt(
 async def _adapt(config: ServiceConfig, what: Adapted, accuracy: float, share: float) -> None:
     trainer, builder = ProcessSpecializer(), JobRunner(CHILD, NAME)
     with tempfile.TemporaryDirectory(prefix="sluice-adapt-") as scratch:
-        samples = Samples(what.templates, Path(scratch))
+        samples = TrainingSamples(what.templates, Path(scratch))
         kinds: list[Trainable] = [
             HeadKind(samples, trainer),
             RatesKind(samples, trainer),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from serving.loading.eviction.scored import Scored
-from serving.loading.eviction.shares import Floats, Rows, Shares
+from serving.loading.eviction.shares import Floats, RequestShares, Rows
 
 
 class Forecast(Scored):
-    """utility(m) = penalty(m) / |m| · p(m), p(m) the forecast share of the next requests (``Shares``).
+    """utility(m) = penalty(m) / |m| · p(m), p(m) the forecast share of the next requests (``RequestShares``).
 
     With plain averages the utility goes wrong by what it cannot know of models requested a few times: it loses to
     popularity where popularity and penalty are correlated, to GDSF where popularity drifts.
@@ -15,7 +15,7 @@ class Forecast(Scored):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shares = Shares()
+        self._shares = RequestShares()
 
     def loaded(self, model: str, size_bytes: int, load_s: float) -> None:
         """The model may be evicted, and is judged by its like."""

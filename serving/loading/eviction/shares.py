@@ -34,7 +34,7 @@ LONGEST_S = 36_000.0
 """A longer silence counts as one of this length; keeps the unit finite."""
 
 
-class Shares:
+class RequestShares:
     """Decayed counts of requests per model (a row each) and group, and the record of the experts."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from cache_adapt.adaptation import jobs
 from cache_adapt.adaptation.jobs import Adaptation, Artefact
 from cache_adapt.adaptation.targets import Report, Target
 from cache_adapt.adaptation.trainable import Judgement
-from cache_adapt.adaptation.triggers import PAUSE_S, PERIOD_S, Seen
+from cache_adapt.adaptation.triggers import PAUSE_S, PERIOD_S, VersionUse
 from cache_adapt.adaptation.window import SPAN_S, Rows, Sample
 from learning.purse import Purse, unlimited
 from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET, Majority
@@ -92,7 +92,7 @@ async def test_a_bad_hit_rate_brings_a_training_long_before_its_time() -> None:
     assert first
     the.now_s += PAUSE_S
     the.see(*[2] * 400)
-    other = Seen(asked=300, answered=10, expected=250.0)
+    other = VersionUse(asked=300, answered=10, expected=250.0)
     the.want(report=Report("gate", first.version - 1, other))
     assert await the.work() is None, "it is the rate of a version that nobody uses any more"
     the.want(report=Report("gate", first.version, other))
@@ -235,14 +235,14 @@ async def test_activations_of_another_length_do_not_displace_the_others() -> Non
 async def test_the_classes_that_a_version_was_made_for_are_remembered() -> None:
     the = worker()
     the.see(*[1] * 100)
-    the.want(report=Report("gate", seen=Seen(mix={1: 200})))
+    the.want(report=Report("gate", seen=VersionUse(mix={1: 200})))
     made = await the.work()
     assert made
     the.now_s += PAUSE_S
     the.see(*[2] * 400)
-    the.want(report=Report("gate", made.version, Seen(mix={1: 200})))
+    the.want(report=Report("gate", made.version, VersionUse(mix={1: 200})))
     assert the.adaptation.next(the.now_s) is None
-    the.want(report=Report("gate", made.version, Seen(mix={2: 200})))
+    the.want(report=Report("gate", made.version, VersionUse(mix={2: 200})))
     due = the.adaptation.next(the.now_s)
     assert due
     assert due.reason == "class mix"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cache_adapt.adaptation.targets import Report, Target, pooled
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET
 
 
@@ -25,9 +25,9 @@ def test_whatever_differs_has_another_key() -> None:
 
 def test_only_figures_of_the_version_in_use_count_but_classes_of_all_streams() -> None:
     reports = [
-        Report("a", 7, Seen(10, 9, 9.0, 2, 2, {0: 5})),
-        Report("b", 6, Seen(10, 0, 9.0, 2, 0, {1: 5})),
-        Report("c", 0, Seen(mix={1: 1})),
+        Report("a", 7, VersionUse(10, 9, 9.0, 2, 2, {0: 5})),
+        Report("b", 6, VersionUse(10, 0, 9.0, 2, 0, {1: 5})),
+        Report("c", 0, VersionUse(mix={1: 1})),
     ]
-    assert pooled(reports, 7) == Seen(10, 9, 9.0, 2, 2, {0: 5, 1: 6})
-    assert pooled([], 7) == Seen()
+    assert pooled(reports, 7) == VersionUse(10, 9, 9.0, 2, 2, {0: 5, 1: 6})
+    assert pooled([], 7) == VersionUse()

@@ -12,7 +12,7 @@ from cache_adapt.adaptation.triggers import (
     PAUSE_S,
     PERIOD_S,
     History,
-    Seen,
+    VersionUse,
     falls_short,
     has_drifted,
     why_train,
@@ -31,46 +31,46 @@ def served(at_s: float = 0.0, samples: int = 0) -> History:
 @pytest.mark.parametrize(
     ("seen", "reason"),
     [
-        (Seen(), None),
-        (Seen(asked=400, answered=320, expected=320.0, mix=MIX), None),
-        (Seen(asked=400, answered=200, expected=320.0, mix=MIX), "hit rate"),
-        (Seen(asked=4, answered=1, expected=3.2, mix=MIX), None),
-        (Seen(audits=200, agreed=200, mix=MIX), None),
-        (Seen(audits=200, agreed=180, mix=MIX), "agreement"),
-        (Seen(mix={0: 10, 2: 110}), "class mix"),
+        (VersionUse(), None),
+        (VersionUse(asked=400, answered=320, expected=320.0, mix=MIX), None),
+        (VersionUse(asked=400, answered=200, expected=320.0, mix=MIX), "hit rate"),
+        (VersionUse(asked=4, answered=1, expected=3.2, mix=MIX), None),
+        (VersionUse(audits=200, agreed=200, mix=MIX), None),
+        (VersionUse(audits=200, agreed=180, mix=MIX), "agreement"),
+        (VersionUse(mix={0: 10, 2: 110}), "class mix"),
     ],
 )
-def test_something_is_trained_anew_when_it_does_worse_than_was_expected(seen: Seen, reason: str | None) -> None:
+def test_something_is_trained_anew_when_it_does_worse_than_was_expected(seen: VersionUse, reason: str | None) -> None:
     assert why_train(served(), PAUSE_S, LEAST_NEW, seen, AGREEMENT) == reason
 
 
 def test_what_was_never_tried_is_trained_even_without_samples() -> None:
-    assert why_train(History(), 0.0, 0, Seen(), AGREEMENT) == "wanted"
+    assert why_train(History(), 0.0, 0, VersionUse(), AGREEMENT) == "wanted"
 
 
 def test_what_does_well_is_trained_anew_after_a_while() -> None:
-    seen = Seen(asked=400, answered=320, expected=320.0, mix=MIX)
+    seen = VersionUse(asked=400, answered=320, expected=320.0, mix=MIX)
     assert why_train(served(), PERIOD_S - 1, LEAST_NEW, seen, AGREEMENT) is None
     assert why_train(served(), PERIOD_S, LEAST_NEW, seen, AGREEMENT) == "schedule"
 
 
 def test_nothing_is_trained_on_the_samples_of_the_time_before() -> None:
-    assert why_train(served(samples=500), PERIOD_S, 500 + LEAST_NEW - 1, Seen(), AGREEMENT) is None
+    assert why_train(served(samples=500), PERIOD_S, 500 + LEAST_NEW - 1, VersionUse(), AGREEMENT) is None
 
 
 def test_samples_that_are_counted_anew_count() -> None:
-    assert why_train(served(samples=5000), PERIOD_S, LEAST_NEW, Seen(), AGREEMENT) == "schedule"
-    assert why_train(served(samples=5000), PERIOD_S, LEAST_NEW - 1, Seen(), AGREEMENT) is None
+    assert why_train(served(samples=5000), PERIOD_S, LEAST_NEW, VersionUse(), AGREEMENT) == "schedule"
+    assert why_train(served(samples=5000), PERIOD_S, LEAST_NEW - 1, VersionUse(), AGREEMENT) is None
 
 
 def test_a_bad_figure_does_not_cause_a_second_training_at_once() -> None:
-    bad = Seen(asked=400, answered=0, expected=320.0)
+    bad = VersionUse(asked=400, answered=0, expected=320.0)
     assert why_train(served(at_s=100.0), 100.0 + PAUSE_S - 1, 1000, bad, AGREEMENT) is None
 
 
 def test_what_brings_nothing_is_tried_after_twice_as_long_each_time() -> None:
     history, now_s, tried = served(), 0.0, []
-    bad = Seen(asked=400, answered=0, expected=320.0)
+    bad = VersionUse(asked=400, answered=0, expected=320.0)
     for now_s in range(0, 4000, 10):
         if why_train(history, now_s, now_s * 100, bad, AGREEMENT) == "hit rate":
             tried.append(now_s)
@@ -84,16 +84,16 @@ def test_a_gain_begins_the_gaps_anew() -> None:
     history = served()
     for _ in range(5):
         history.tried(0.0, 0, MIX, gained=False)
-    assert why_train(history, PERIOD_S, LEAST_NEW, Seen(), AGREEMENT) is None
+    assert why_train(history, PERIOD_S, LEAST_NEW, VersionUse(), AGREEMENT) is None
     history.tried(0.0, 0, MIX, gained=True)
-    assert why_train(history, PERIOD_S, LEAST_NEW, Seen(), AGREEMENT) == "schedule"
+    assert why_train(history, PERIOD_S, LEAST_NEW, VersionUse(), AGREEMENT) == "schedule"
 
 
 def test_what_has_failed_is_wanted_until_it_is_there() -> None:
     history = History()
     history.tried(0.0, 10, {}, gained=False)
-    assert why_train(history, PAUSE_S, 10, Seen(), AGREEMENT) is None, "nothing has come since"
-    assert why_train(history, PAUSE_S, 10 + LEAST_NEW, Seen(), AGREEMENT) == "wanted"
+    assert why_train(history, PAUSE_S, 10, VersionUse(), AGREEMENT) is None, "nothing has come since"
+    assert why_train(history, PAUSE_S, 10 + LEAST_NEW, VersionUse(), AGREEMENT) == "wanted"
 
 
 @pytest.mark.parametrize("classes", [2, 6, 30])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import betaincinv, gammaln
 from scipy.stats import binomtest
 
-from cache_adapt.audit.confidence import Interval, against, exact, sequential
+from cache_adapt.audit.confidence import ConfidenceInterval, against, exact, sequential
 
 RUNS, ANSWERS, ERROR = 1000, 1200, 0.05
 Content = Callable[[int, np.ndarray], np.ndarray]
@@ -46,7 +46,7 @@ def test_values_of_the_sequential_interval(wrong: int, audits: int, low: float, 
 
 
 def test_without_audits_nothing_is_known() -> None:
-    assert sequential(0, 0, 0.05) == Interval(0.0, 1.0)
+    assert sequential(0, 0, 0.05) == ConfidenceInterval(0.0, 1.0)
 
 
 @given(st.integers(0, 300), st.integers(1, 5000), st.floats(0.01, 0.99), st.sampled_from([0.01, 0.05, 0.2]))

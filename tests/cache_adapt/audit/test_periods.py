@@ -6,13 +6,13 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache_adapt.audit.periods import Limits, Period, Recent
+from cache_adapt.audit.periods import Period, PeriodLimits, Recent
 
-LIMITS = Limits(audits=40.0, objects=math.inf)
+LIMITS = PeriodLimits(audits=40.0, objects=math.inf)
 Told = list[bool | None]
 
 
-def after(audits: Told, limits: Limits = LIMITS) -> list[Recent]:
+def after(audits: Told, limits: PeriodLimits = LIMITS) -> list[Recent]:
     """The periods after each audit; the elder goes as soon as it may."""
     recent, seen = Recent(), []
     for agrees in audits:
@@ -50,7 +50,7 @@ def test_a_bad_past_is_forgotten() -> None:
 
 
 def test_a_proof_grows_old_by_the_objects_that_it_speaks_of() -> None:
-    limits, recent = Limits(audits=1000, objects=40), Recent().with_audit(True, LIMITS)
+    limits, recent = PeriodLimits(audits=1000, objects=40), Recent().with_audit(True, LIMITS)
     for objects in range(1, 41):
         assert not recent.is_full(limits)
         recent = recent.with_object(limits)

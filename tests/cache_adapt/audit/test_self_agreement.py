@@ -5,19 +5,19 @@ import random
 import numpy as np
 import pytest
 
-from cache_adapt.audit.self_agreement import LIMITS, SelfAgreement, out_of_reach, reachable
-from cache_adapt.audit.verdict import Estimate
+from cache_adapt.audit.self_agreement import LIMITS, SelfAudit, out_of_reach, reachable
+from cache_adapt.audit.verdict import AgreementEstimate
 
 
-def after(agreed: int, differed: int) -> Estimate:
-    found = SelfAgreement()
+def after(agreed: int, differed: int) -> AgreementEstimate:
+    found = SelfAudit()
     for place in range(agreed + differed):
         found.tell(place >= differed)
     return found.estimate()
 
 
 def test_without_comparisons_nothing_is_known_and_nothing_is_out_of_reach() -> None:
-    found = SelfAgreement().estimate()
+    found = SelfAudit().estimate()
     assert (found.audits, found.agreement, reachable(found)) == (0, None, None)
     assert not out_of_reach(1.0, found)
 
@@ -52,9 +52,9 @@ def test_the_target_that_can_be_reached_allows_twice_as_many_disagreements(
 
 
 def test_it_survives() -> None:
-    one = SelfAgreement()
+    one = SelfAudit()
     one.tell(True)
-    other = SelfAgreement(one.state)
+    other = SelfAudit(one.state)
     other.tell(False)
     assert other.estimate().agreement == 0.5
 
@@ -72,7 +72,7 @@ def test_what_is_said_to_be_out_of_reach_is_out_of_reach() -> None:
     """At any time, in 95 of 100 runs: an oracle that errs in a tenth, and a rival that never does."""
     wrong = 0
     for seed in range(100):
-        rng, found = random.Random(seed), SelfAgreement()
+        rng, found = random.Random(seed), SelfAudit()
         said = False
         for number in range(300):
             found.tell((rng.random() < 0.1) == (rng.random() < 0.1))

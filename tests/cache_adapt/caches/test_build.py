@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cache_adapt.caches.build import Network, build, latencies
+from cache_adapt.caches.build import WholeNetwork, build, latencies
 from cache_adapt.caches.calibrate import best_score, calibrated
-from cache_adapt.caches.explore import Explored, Wanted, explore, problem
-from cache_adapt.caches.held import Held, folds, held
+from cache_adapt.caches.explore import BuildGoal, Explored, explore, problem
+from cache_adapt.caches.held import HeldOutPredictions, folds, held
 from cache_adapt.caches.selector import largest
 from cache_adapt.exits.certify import Constraint
 from tests.cache_adapt.caches.made import SHA, cuts, lessons
 
-NETWORK = Network("vehicle", SHA, 8e-3)
-WANTED = Wanted(Constraint(0.95), architectures=("FC(64)", "Pool(128)"))
+NETWORK = WholeNetwork("vehicle", SHA, 8e-3)
+WANTED = BuildGoal(Constraint(0.95), architectures=("FC(64)", "Pool(128)"))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_built_caches_keep_the_agreement_on_further_inputs_and_are_faster(explor
 
 
 def test_of_few_caches_every_set_is_tuned_together_and_the_fastest_is_taken(monkeypatch):
-    known, wanted = cuts(), Wanted(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
+    known, wanted = cuts(), BuildGoal(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
     explored = list(explore(known, wanted, lambda cache: 1e-4))
     latencies_s: dict[int, list[float]] = {}
 
@@ -86,8 +86,8 @@ def test_of_few_caches_every_set_is_tuned_together_and_the_fastest_is_taken(monk
 
 
 def test_what_was_cross_fitted_to_explore_is_not_fitted_again_to_build(monkeypatch):
-    known, wanted = cuts(300), Wanted(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
-    fits: dict[tuple[str, str], Held] = {}
+    known, wanted = cuts(300), BuildGoal(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
+    fits: dict[tuple[str, str], HeldOutPredictions] = {}
     explored = list(explore(known, wanted, lambda cache: 1e-4, fits=fits))
     assert list(fits) == [each.key for each in explored]
     made = build(NETWORK, known, explored, wanted)
@@ -97,7 +97,7 @@ def test_what_was_cross_fitted_to_explore_is_not_fitted_again_to_build(monkeypat
 
 
 def test_what_few_caches_may_take_is_kept():
-    known, wanted = cuts(), Wanted(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
+    known, wanted = cuts(), BuildGoal(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
     explored = list(explore(known, wanted, lambda cache: 1e-4))
     one = explored[0].memory_bytes
     made = build(NETWORK, known, explored, replace(wanted, memory_bytes=one))
@@ -135,7 +135,9 @@ def test_folds_are_runs_of_neighbours():
 
 def test_the_better_score_is_taken():
     known = held("FC(64)", lessons(2.6), np.random.default_rng(0))
-    worthless = Held(known.distribution, known.right, known.errors | {True: np.full(900, 0.5, np.float32)})
+    worthless = HeldOutPredictions(
+        known.distribution, known.right, known.errors | {True: np.full(900, 0.5, np.float32)}
+    )
     assert best_score(worthless, Constraint(0.95))[0] is False
     clear = np.where(known.right, 0.1, 0.9).astype(np.float32)
     assert best_score(replace(known, errors=known.errors | {True: clear}), Constraint(0.95))[0] is True

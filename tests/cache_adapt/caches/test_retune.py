@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.caches.newest import KEPT
-from cache_adapt.caches.retune import Due, retuned
+from cache_adapt.caches.retune import RetuneTrigger, retuned
 from cache_adapt.caches.tune import SPARE, Costs, Heard
 from cache_adapt.exits.ramps import EVERY
 from cache_adapt.exits.record import Record, effect
@@ -15,13 +15,13 @@ from tests.cache_adapt.caches.test_tune import COSTS, heard
 
 
 def test_nothing_is_tuned_before_there_are_enough_inputs() -> None:
-    due = Due(0.9)
+    due = RetuneTrigger(0.9)
     assert not any(due.saw([False]) for _ in range(KEPT - 1))
     assert due.saw([False])
 
 
 def test_it_is_tuned_where_too_few_of_the_newest_are_right() -> None:
-    due = Due(0.9)
+    due = RetuneTrigger(0.9)
     assert due.saw([True] * KEPT)
     assert not due.saw([True] * (WINDOW - 1) + [False]), "one wrong in sixteen is allowed"
     assert due.saw([False])
@@ -30,14 +30,14 @@ def test_it_is_tuned_where_too_few_of_the_newest_are_right() -> None:
 
 
 def test_it_is_tuned_now_and_then_though_all_is_right() -> None:
-    due = Due(0.9)
+    due = RetuneTrigger(0.9)
     due.saw([True] * KEPT)
     times = [count for count in range(1, 3 * EVERY + 1) if due.saw([True])]
     assert times == [EVERY, 2 * EVERY, 3 * EVERY]
 
 
 def test_a_window_that_fell_within_a_batch_counts_though_the_next_looks_are_right() -> None:
-    due = Due(0.9)
+    due = RetuneTrigger(0.9)
     due.saw([True] * KEPT)
     assert due.saw([False] * WINDOW + [True] * 3 * WINDOW)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cache_adapt.caches import training
-from cache_adapt.caches.architectures import EXPLORED, FORMS, Pool, form, shape_read
+from cache_adapt.caches.architectures import EXPLORED, FORMS, Pooling, form, shape_read
 from cache_adapt.caches.predictor import Predictor
 from cache_adapt.caches.selector import largest
 from cache_adapt.caches.training import _begun, _slopes, train_predictor, train_selector
@@ -114,11 +114,11 @@ def test_a_selector_lets_fewer_wrong_predictions_through_than_right_ones():
 def test_pooling_is_a_mean_over_blocks_of_at_most_so_many_values():
     activations = np.arange(2 * 4 * 4, dtype=np.float32).reshape(1, 2, 4, 4)
     np.testing.assert_array_equal(
-        Pool(8).pieces(activations)[0, 0], activations.reshape(1, 2, 2, 2, 2, 2).mean(axis=(3, 5)).ravel()
+        Pooling(8).pieces(activations)[0, 0], activations.reshape(1, 2, 2, 2, 2, 2).mean(axis=(3, 5)).ravel()
     )
-    assert Pool(3).pieces(activations).shape == (1, 1, 2)
-    assert Pool(40).pieces(activations).shape == (1, 1, 32)
-    assert Pool(1).shape((2, 4, 4)) is None
+    assert Pooling(3).pieces(activations).shape == (1, 1, 2)
+    assert Pooling(40).pieces(activations).shape == (1, 1, 32)
+    assert Pooling(1).shape((2, 4, 4)) is None
 
 
 def test_a_convolution_reads_every_window():

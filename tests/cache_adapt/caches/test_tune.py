@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.caches.training import train_predictor
-from cache_adapt.caches.tune import SPARE, Costs, Heard, Tuned, tuned
+from cache_adapt.caches.tune import SPARE, Costs, Heard, TunedChoice, tuned
 from cache_adapt.caches.untuned import untuned
 from cache_adapt.exits.record import Record, effect
 from tests.cache_adapt.caches.made import CLASSES, SHA, lessons
@@ -25,7 +25,7 @@ def heard(*noises: float, count: int = 256, seed: int = 1) -> Heard:
     return Heard(np.stack(errors), np.stack(right))
 
 
-def record(known: Heard, best: Tuned) -> Record:
+def record(known: Heard, best: TunedChoice) -> Record:
     places = list(best.chosen)
     return Record.of(known.errors[places], known.right[places], COSTS.leaving(best.chosen))
 

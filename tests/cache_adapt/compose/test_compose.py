@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from benchmarks import composition
 from benchmarks.composition_parts.program import programmed
 from cache_adapt.compose.compose import compose
-from cache_adapt.compose.problem import Cache, Choice, Problem, allowed, effective_hits, expected
+from cache_adapt.compose.problem import Cache, Choice, CompositionProblem, allowed, effective_hits, expected
 
 
-def instance(seed: int, overlapping: bool = False, memory: float = float("inf")) -> Problem:
+def instance(seed: int, overlapping: bool = False, memory: float = float("inf")) -> CompositionProblem:
     rng = np.random.default_rng(seed)
     layers = rng.uniform(0.5, 2, 5)
     base = np.sort(rng.uniform(0.05, 0.95, 5))
@@ -31,10 +31,10 @@ def instance(seed: int, overlapping: bool = False, memory: float = float("inf"))
         for layer in range(1, 6)
         for kind in range(2)
     ]
-    return Problem(layers.tolist(), caches, 0.96, memory, overlapping)
+    return CompositionProblem(layers.tolist(), caches, 0.96, memory, overlapping)
 
 
-def all_choices(problem: Problem) -> list[Choice]:
+def all_choices(problem: CompositionProblem) -> list[Choice]:
     """At most one cache for each layer."""
     by_layer = [
         [None, *(index for index, cache in enumerate(problem.caches) if cache.layer == layer)]
@@ -59,7 +59,7 @@ CACHES = st.builds(
     Cache, st.integers(1, 4), st.just("any"), SHARES, SHARES, st.floats(0, 1.5), st.sampled_from([0.0, 1.0, 2.0, 5.0])
 )
 PROBLEMS = st.builds(
-    Problem,
+    CompositionProblem,
     st.lists(st.floats(0.1, 2), min_size=4, max_size=4),
     st.lists(CACHES, max_size=6),
     st.sampled_from([0.5, 0.9, 0.99, 1.0]),
@@ -70,7 +70,7 @@ PROBLEMS = st.builds(
 
 
 @given(PROBLEMS)
-def test_no_allowed_choice_is_faster(problem: Problem) -> None:
+def test_no_allowed_choice_is_faster(problem: CompositionProblem) -> None:
     found = compose(problem)
     assert allowed(problem, found)
     fastest = min(expected(problem, choice).latency for choice in all_choices(problem) if allowed(problem, choice))
@@ -86,7 +86,7 @@ def test_the_choice_is_as_good_as_that_of_the_integer_program(seed, memory):
     assert expected(problem, compose(problem)).latency == pytest.approx(expected(problem, program).latency, rel=1e-5)
 
 
-def fastest_by_dominance(problem: Problem) -> float:
+def fastest_by_dominance(problem: CompositionProblem) -> float:
     """The least latency with any memory: all sums of latency and wrong answers that no other beats, cache by cache."""
     fronts: list[list[tuple[float, float]]] = []
     fastest = problem.whole
@@ -151,7 +151,7 @@ def test_the_hits_of_the_second_option_split_as_in_the_paper():
 
 
 def test_of_table_4_the_second_option_is_preferred_to_the_first():
-    problem = Problem([27.36 / 8] * 8, table_4(), 0.96, 564, overlapping=True)
+    problem = CompositionProblem([27.36 / 8] * 8, table_4(), 0.96, 564, overlapping=True)
     greedy, second = expected(problem, (0,)), expected(problem, (1, 3))
     assert second.latency < greedy.latency
     assert expected(problem, compose(problem)).latency <= second.latency
@@ -164,21 +164,21 @@ def test_hits_are_counted_once_with_three_caches_too():
 
 def test_memory_moves_the_choice_to_smaller_caches():
     layers = [27.36 / 8] * 8
-    rich = compose(Problem(layers, table_4(), 0.96, 564, overlapping=True))
-    poor = compose(Problem(layers, table_4(), 0.96, 40, overlapping=True))
+    rich = compose(CompositionProblem(layers, table_4(), 0.96, 564, overlapping=True))
+    poor = compose(CompositionProblem(layers, table_4(), 0.96, 40, overlapping=True))
     assert sum(table_4()[index].memory for index in poor) <= 40
     assert rich != poor
 
 
 def test_a_lookup_that_is_not_over_in_time_is_not_chosen():
     slow = Cache(1, "slow", 0.9, 1.0, 3.0)
-    assert compose(Problem([1.0, 1.0, 1.0], [slow], 0.97, overlapping=True)) == ()
+    assert compose(CompositionProblem([1.0, 1.0, 1.0], [slow], 0.97, overlapping=True)) == ()
 
 
 def test_nothing_is_built_where_lookups_cost_what_they_save():
     weak = [Cache(1, "weak", 0.1, 1.0, 0.5), Cache(2, "wrong", 0.9, 0.5, 0.01)]
-    assert compose(Problem([1.0, 1.0, 1.0], weak, 0.97)) == ()
+    assert compose(CompositionProblem([1.0, 1.0, 1.0], weak, 0.97)) == ()
 
 
 def test_no_caches_no_choice():
-    assert compose(Problem([1.0, 2.0], [], 0.97)) == ()
+    assert compose(CompositionProblem([1.0, 2.0], [], 0.97)) == ()

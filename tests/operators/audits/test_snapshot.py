@@ -7,12 +7,12 @@ import pytest
 
 from cache_adapt.audit.periods import Period, Recent
 from cache_adapt.audit.state import AuditState
-from operators.audits.snapshot import VERSION, Snapshot, from_json
+from operators.audits.snapshot import VERSION, NodeSnapshot, from_json
 from specialization.timeline_state import TimelineState
 
 
 def test_what_was_known_is_read_again() -> None:
-    made = Snapshot(
+    made = NodeSnapshot(
         audits={"variant": AuditState(by_oracle=3)},
         self_agreement=Recent(Period(audits=9, disagreements=1)),
         shortcuts={"cached": msgspec.Raw(b'{"places":[1]}')},

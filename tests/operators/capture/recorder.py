@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from operators.capture.service import Capture, CaptureSpec, Consumer
+from operators.capture.service import Capture, CaptureCallbacks, CaptureSpec
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, StreamStatus
 
@@ -23,7 +23,7 @@ class Recorder:
         self.statuses: list[StreamStatus] = []
         self.error: BaseException | None = None
         self._consumer = emit
-        self.capture = Capture(spec, Consumer(self._emit, self.statuses.append, self._drop))
+        self.capture = Capture(spec, CaptureCallbacks(self._emit, self.statuses.append, self._drop))
         self._thread = threading.Thread(target=self._run)
 
     @property

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from operators.capture.consumer import Consumer
+from operators.capture.consumer import CaptureCallbacks
 from operators.capture.picture import Picture
 from operators.capture.run import CaptureRun
 from operators.capture.sources.uri import SourceUri
@@ -19,7 +19,7 @@ class Run:
         self.clock = FakeClock()
         self.frames: list[Frame] = []
         spec = CaptureSpec(stream="gate", uri=SourceUri("rtsp://camera"))
-        self.run = CaptureRun(spec, Consumer(self.frames.append), self.clock)
+        self.run = CaptureRun(spec, CaptureCallbacks(self.frames.append), self.clock)
         self.run.waits = True  # hands frames on at once
 
     def picture(self, media_time_s: float, age_s: float = 0.0) -> Frame:

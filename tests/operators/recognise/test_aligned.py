@@ -18,7 +18,7 @@ from operators.frames.alignment import TEMPLATES
 from operators.frames.frame import Box, Frame, Region
 from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.gallery_check import checked
-from operators.recognise.portraits import Detected
+from operators.recognise.portraits import DetectedObject
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.common.tensors import Image
 
@@ -80,7 +80,7 @@ def recogniser(folder: Path, align: str | None, detector: Dots, degrees: float =
         (folder / name).mkdir(parents=True)
         cv2.imwrite(str(folder / name / "1.jpg"), picture(name, degrees), [cv2.IMWRITE_JPEG_QUALITY, 98])
     known = engine(align)
-    finder = Detected(detector, "dots", lambda region: True)
+    finder = DetectedObject(detector, "dots", lambda region: True)
     return GalleryRecogniser(known, Roles.of(["look"], known.card), "who", folder, finder=finder)
 
 

@@ -12,13 +12,13 @@ import pytest
 from cache_adapt.audit.state import AuditState, Rule
 from operators import background as backlog
 from operators.audits.roles import Roles
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.frames.frame import Region
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Listeners, Terms
+from operators.recognise.shortcuts.variant import VariantShortcut
+from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import NodePlan
 from serving.errors import SluiceError
@@ -26,7 +26,7 @@ from serving.scheduling.urgency import Urgency
 
 ALL = Rule(0.9, probation_rate=1.0)
 """Audits every answer: sure of a shortcut that is always right after 48 of them."""
-IN_SERVICE = Snapshot(audits={"variant": AuditState(phase="probation")}).to_json()
+IN_SERVICE = NodeSnapshot(audits={"variant": AuditState(phase="probation")}).to_json()
 
 
 def colours(*says: str) -> np.ndarray:
@@ -48,8 +48,8 @@ class Scene:
         )
         self._put_up_a_gate()
         recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint")
-        links = [Variant(recogniser, *recogniser.roles.shortcuts)]
-        self.node = Chain("type", links, Oracle(recogniser), Terms(rule, Listeners(self.changed.append)))
+        links = [VariantShortcut(recogniser, *recogniser.roles.shortcuts)]
+        self.node = Chain("type", links, Oracle(recogniser), ChainTerms(rule, Listeners(self.changed.append)))
         for stream in in_service:
             self.node.restore(stream, IN_SERVICE)
 

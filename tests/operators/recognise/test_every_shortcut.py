@@ -17,14 +17,14 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
-from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.specialised.heads import Heads
-from operators.recognise.terms import Terms
+from operators.recognise.terms import ChainTerms
 from operators.testing import (
     SHORTCUT_CHECKS,
     Case,
+    CheckedShortcut,
     FakeEngine,
-    Link,
     call,
     card_of,
     fake_oracle,
@@ -78,21 +78,21 @@ def cases(tmp_path: Path, trainer: ThreadSpecializer) -> dict[str, Case]:
     return {
         "variant": Case(variant, model="small"),
         "heads": heads(tmp_path, trainer),
-        "places": Case(lambda: Link(Places(), fake_oracle())),
+        "places": Case(lambda: CheckedShortcut(Places(), fake_oracle())),
     }
 
 
-def variant() -> Link:
+def variant() -> CheckedShortcut:
     says = lambda batch: [scores(["blue"] * len(batch))]  # noqa: E731
     engine = FakeEngine(small=(card_of("small", tier="compact"), says), big=(card_of("big"), says))
     recogniser = Classifier(engine, Roles.of(["small", "big"], engine.card), "paint")
-    return Link(Variant(recogniser, *recogniser.roles.shortcuts), Oracle(recogniser))
+    return CheckedShortcut(VariantShortcut(recogniser, *recogniser.roles.shortcuts), Oracle(recogniser))
 
 
 def heads(directory: Path, trainer: ThreadSpecializer) -> Case:
-    def make() -> Link:
+    def make() -> CheckedShortcut:
         scene = Scene(directory, trainer)
-        return Link(scene.heads, scene.oracle)
+        return CheckedShortcut(scene.heads, scene.oracle)
 
     async def settle(shortcut: Shortcut) -> None:
         assert isinstance(shortcut, Heads)
@@ -140,7 +140,7 @@ class Wilful(Places):
 
 @pytest.mark.parametrize("broken", [Greedy, Sticky, Wilful])
 async def test_the_checks_find_what_is_wrong(broken: Callable[[], Shortcut]) -> None:
-    case = Case(lambda: Link(broken(), fake_oracle()))
+    case = Case(lambda: CheckedShortcut(broken(), fake_oracle()))
     failed = [check.__name__ for check in SHORTCUT_CHECKS if not await passes(check, case)]
     assert failed
 
@@ -155,7 +155,7 @@ async def passes(check: Check, case: Case) -> bool:
 
 async def test_another_kind_is_plugged_in_by_one_line_and_audited_like_the_others() -> None:
     oracle = fake_oracle()
-    chain = Chain("type", [Places()], oracle, Terms(Rule(0.5, probation_rate=1.0)))
+    chain = Chain("type", [Places()], oracle, ChainTerms(Rule(0.5, probation_rate=1.0)))
     given = []
     for seq in range(20):
         regions = [make_region(0.1, id=0), make_region(0.7, id=1)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from cache_adapt.audit.state import AuditState, Rule
 from operators.audits.roles import Roles
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.base import Call
 from operators.frames.frame import Region
 from operators.plan import Decision, Rung
@@ -14,8 +14,8 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Terms
+from operators.recognise.shortcuts.variant import VariantShortcut
+from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
 from operators.wire.schema import Fallback
 from serving.errors import ModelError
@@ -39,12 +39,12 @@ class Scene:
         cards = {name: card_of(name, tier="reference" if name == "big" else "compact") for name in NAMES}
         self.engine = FakeEngine(**{name: (card, self._answering(name)) for name, card in cards.items()})
         recogniser = Classifier(self.engine, Roles.of(NAMES, self.engine.card), "paint")
-        links = [Variant(recogniser, model) for model in recogniser.roles.listed_shortcuts]
+        links = [VariantShortcut(recogniser, model) for model in recogniser.roles.listed_shortcuts]
         objects = Objects(recogniser) if tracks else None
         rule = Rule(0.9, probation_rate=1.0)
-        self.node = Chain("type", links, Oracle(recogniser), Terms(rule), objects)
+        self.node = Chain("type", links, Oracle(recogniser), ChainTerms(rule), objects)
         audits = {f"variant {model}": state(phase) for model, phase in phases.items()}
-        self.node.restore("cam", Snapshot(audits=audits).to_json())
+        self.node.restore("cam", NodeSnapshot(audits=audits).to_json())
         self.call = Call(Decision(None), Urgency(0.0))
 
     def _answering(self, name: str) -> Any:

@@ -14,7 +14,7 @@ from operators.base import Call
 from operators.frames.frame import Box, Frame, Region
 from operators.recognise.gallery import Gallery, GalleryRecogniser
 from operators.recognise.gallery_check import alike, checked, strangers
-from operators.recognise.portraits import LONGEST, Detected, Whole, bordered, shrunk
+from operators.recognise.portraits import LONGEST, DetectedObject, WholePicture, bordered, shrunk
 from operators.testing import FakeEngine, call, card_of, make_frame
 from serving.common.tensors import Image
 from serving.errors import BadInput
@@ -54,8 +54,8 @@ def everything(region: Region) -> bool:
     return True
 
 
-def detected(detector: Spots, wanted: Callable[[Region], bool] = everything) -> Detected:
-    return Detected(detector, "spots", wanted)
+def detected(detector: Spots, wanted: Callable[[Region], bool] = everything) -> DetectedObject:
+    return DetectedObject(detector, "spots", wanted)
 
 
 async def test_the_object_is_found_and_not_its_surroundings() -> None:
@@ -96,7 +96,7 @@ async def test_a_large_picture_is_made_smaller_before_it_gets_a_border() -> None
 
 
 async def test_without_a_detector_the_picture_is_the_object() -> None:
-    assert (await Whole().find(HERE, photo())).box.area == 1.0
+    assert (await WholePicture().find(HERE, photo())).box.area == 1.0
 
 
 def test_a_border_is_grey_and_all_around() -> None:

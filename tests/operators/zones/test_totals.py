@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from operators.publish.tracked import Tracked, event
-from operators.zones.totals import MOST_LABELS, LineReport, Totals, ZoneReport
+from operators.zones.totals import MOST_LABELS, EventTotals, LineReport, ZoneReport
 from tests.operators.publish.messages import result, thing
 
 
-def counted(*happened: tuple[str, str, dict[str, Any]]) -> Totals:
-    counts = Totals()
+def counted(*happened: tuple[str, str, dict[str, Any]]) -> EventTotals:
+    counts = EventTotals()
     for kind, label, more in happened:
         track = Tracked(thing(7, label), 0.0, 0.0, 0.0, 0.0)
         counts.see(event(kind, result(0), 7, track, **more))

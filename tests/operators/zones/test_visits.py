@@ -11,7 +11,7 @@ from operators.testing import make_region
 from operators.zones.layout import Layout, Line, Zone, zones_at
 from operators.zones.passage import Crossed
 from operators.zones.presence import Entered, Left
-from operators.zones.sighting import Moment, Sighting
+from operators.zones.sighting import Sighting, SightingMoment
 from operators.zones.visits import Visits
 from tests.operators.zones.walks import GATE, RULES, YARD, seen
 
@@ -66,7 +66,7 @@ def test_a_box_without_a_place_is_in_no_zone(odd: float, place: int) -> None:
     corners[place] = odd
     assert zones_at([YARD], Box(*corners), "car") == ()
     with pytest.raises(ValueError, match="numbers"):
-        Sighting(1, Box(*corners), "car", Moment(0, 0))
+        Sighting(1, Box(*corners), "car", SightingMoment(0, 0))
 
 
 def parked(visits: Visits, *frames: tuple[int, ...], x: float = 0.5) -> list[tuple[int, str]]:

@@ -9,7 +9,7 @@ from operators.frames.frame import Box
 from operators.frames.polygon import Point
 from operators.zones.layout import Layout, Line, Zone
 from operators.zones.presence import Hysteresis
-from operators.zones.sighting import Moment, Sighting
+from operators.zones.sighting import Sighting, SightingMoment
 from operators.zones.visits import Happening, Visits
 
 WIDTH, HEIGHT = 0.1, 0.2
@@ -21,7 +21,9 @@ RULES = Hysteresis()
 def seen(at: Point, time_s: float, track: int = 7, label: str = "car") -> Sighting:
     """An object whose lower side has its middle here."""
     x, y = at
-    return Sighting(track, Box(x - WIDTH / 2, y - HEIGHT, x + WIDTH / 2, y), label, Moment(time_s, 100 + time_s))
+    return Sighting(
+        track, Box(x - WIDTH / 2, y - HEIGHT, x + WIDTH / 2, y), label, SightingMoment(time_s, 100 + time_s)
+    )
 
 
 def way(start: Point, end: Point, frames: int) -> list[Point]:

@@ -16,7 +16,7 @@ from operators.recognise.cached import validation
 from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.released import ReleasedCaches
-from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.testing import FakeEngine
 from pipelines.assembly.build import build_operator
 from pipelines.assembly.cache_source import cache_source
@@ -126,7 +126,7 @@ async def test_a_node_that_releases_gets_one_link_whose_answers_go_out_early(tmp
     training = HeadTraining(KNOWN, [tmp_path], trainer, tmp_path / "samples")
     spec = RecogniseNode(name="kind", task="recognise", input="track", model=models, caches="release", answer="look")
     chain = build_operator(spec, engine, Chains(Shortcuts("q"), Rule(0.95), training))
-    assert [type(link) for link in chain.links] == [ReleasedCaches, Variant][: len(models)]
+    assert [type(link) for link in chain.links] == [ReleasedCaches, VariantShortcut][: len(models)]
     await trainer.close()
 
 

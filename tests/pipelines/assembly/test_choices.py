@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from pipelines.assembly.choices import Choices, as_json, choices, doubts, lines
 from pipelines.query.dag import compile_dag
 from serving.errors import ModelError
-from serving.variants.timings import Measured
+from serving.variants.timings import VariantFigures
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 
-LARGE = Measured({1: 0.010, 4: 0.020}, None)
-SMALL = Measured({1: 0.002, 4: 0.004}, 0.953)
+LARGE = VariantFigures({1: 0.010, 4: 0.020}, None)
+SMALL = VariantFigures({1: 0.002, 4: 0.004}, 0.953)
 FINDER = {**DETECT, "model": "finder"}
 CHOICE = {**TYPE, "model": ["large", "small"], "input": "track"}
 
 
-def found(known: Mapping[str, Measured | ModelError], *nodes: dict[str, object], slo_ms: float = 100) -> Choices:
-    def measured(model: str) -> Measured | None:
+def found(known: Mapping[str, VariantFigures | ModelError], *nodes: dict[str, object], slo_ms: float = 100) -> Choices:
+    def measured(model: str) -> VariantFigures | None:
         each = known.get(model)
         if isinstance(each, ModelError):
             raise each
@@ -27,7 +27,7 @@ def found(known: Mapping[str, Measured | ModelError], *nodes: dict[str, object],
 
 
 def test_the_table_and_how_the_slo_is_shared() -> None:
-    said = lines(found({"large": LARGE, "small": SMALL, "finder": Measured({1: 0.040}, 1.0)}))
+    said = lines(found({"large": LARGE, "small": SMALL, "finder": VariantFigures({1: 0.040}, 1.0)}))
     assert [" ".join(line.split()) for line in said] == [
         "type runs the first of these that has the time:",
         "1 object 4 objects 16 objects agreement",
@@ -40,7 +40,10 @@ def test_the_table_and_how_the_slo_is_shared() -> None:
 
 def test_a_detector_takes_frames_and_not_objects() -> None:
     finder = {**FINDER, "model": ["finder", "finder@onnxruntime-fp32-size320"]}
-    known = {"finder": Measured({1: 0.040}, 1.0), "finder@onnxruntime-fp32-size320": Measured({1: 0.020}, 0.8)}
+    known = {
+        "finder": VariantFigures({1: 0.040}, 1.0),
+        "finder@onnxruntime-fp32-size320": VariantFigures({1: 0.020}, 0.8),
+    }
     detector = found(known, finder, TRACK)
     assert [" ".join(line.split()) for line in lines(detector)][:4] == [
         "detect runs the first of these that has the time:",

@@ -21,7 +21,7 @@ from serving.common.tensors import Array
 from serving.errors import BadInput, ModelError
 from serving.profiling.moments import MOMENTS
 from serving.scheduling.urgency import Urgency
-from serving.variants.timings import Measured, least
+from serving.variants.timings import VariantFigures, least
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 from tests.turns import turns, until
 
@@ -29,7 +29,7 @@ from tests.turns import turns, until
 class Engine:
     """Knows of models what a test says, and measures what it is asked to."""
 
-    def __init__(self, known: Mapping[str, Measured | ModelError] | None = None, broken: str = "") -> None:
+    def __init__(self, known: Mapping[str, VariantFigures | ModelError] | None = None, broken: str = "") -> None:
         self.known, self.broken = dict(known or {}), broken
         self.kept: dict[str, Mapping[int, float]] = {}
         self.moments: dict[str, list[Mapping[int, float]]] = {}
@@ -38,19 +38,19 @@ class Engine:
     def card(self, model: str) -> ModelCard:
         return card_of(model)
 
-    def measured(self, model: str) -> Measured | None:
+    def measured(self, model: str) -> VariantFigures | None:
         found = self.known.get(model)
         if isinstance(found, ModelError):
             raise found
         return found
 
-    def keep(self, model: str, tail_s: Mapping[int, float]) -> Measured:
+    def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
         self.kept[model] = tail_s
         self.moments.setdefault(model, []).append(tail_s)
         before = self.known.get(model)
-        known_s = [before.tail_s] if isinstance(before, Measured) else []
+        known_s = [before.tail_s] if isinstance(before, VariantFigures) else []
         moments = [*known_s, *self.moments[model]]
-        return Measured(least(moments), None, moments=len(moments))
+        return VariantFigures(least(moments), None, moments=len(moments))
 
     async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:
         if model == self.broken:
@@ -63,8 +63,8 @@ def dag(*models: str) -> Dag:
     return compile_dag(query(DETECT, TRACK, {**TYPE, "model": list(models)}))
 
 
-def known(ms: float) -> Measured:
-    return Measured({1: ms / 1000, 8: 8 * ms / 1000}, 0.9)
+def known(ms: float) -> VariantFigures:
+    return VariantFigures({1: ms / 1000, 8: 8 * ms / 1000}, 0.9)
 
 
 async def test_one_model_a_node_leaves_nothing_to_plan() -> None:
@@ -111,7 +111,7 @@ async def test_a_model_that_cannot_be_measured_is_not_planned_with(caplog: pytes
 async def test_times_that_cannot_be_kept_are_planned_with_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     engine = Engine({"large": known(10)})
 
-    def full(model: str, tail_s: Mapping[int, float]) -> Measured:
+    def full(model: str, tail_s: Mapping[int, float]) -> VariantFigures:
         raise BadInput("the disk is full")
 
     engine.keep = full  # type: ignore[method-assign]
@@ -155,7 +155,7 @@ async def test_measuring_ends_with_the_block() -> None:
 class Loaded(Engine):
     """Its batches take as long as the test says, by a clock that is moved by hand."""
 
-    def __init__(self, clock: FakeClock, known: Mapping[str, Measured | ModelError] | None = None) -> None:
+    def __init__(self, clock: FakeClock, known: Mapping[str, VariantFigures | ModelError] | None = None) -> None:
         super().__init__(known)
         self.clock, self.takes_s = clock, 0.053
 
@@ -183,7 +183,7 @@ def first_s(plans: Planner) -> float:
 
 async def test_what_was_measured_in_a_loaded_moment_is_measured_at_two_more_and_the_least_counts() -> None:
     clock = FakeClock()
-    engine = Loaded(clock, {"large": Measured({1: 0.1}, 0.9, moments=MOMENTS)})
+    engine = Loaded(clock, {"large": VariantFigures({1: 0.1}, 0.9, moments=MOMENTS)})
     async with planner(dag("large", "small"), engine, clock) as plans:
         await pass_until(clock, lambda: "small" in engine.kept, 10_000)
         assert first_s(plans) == pytest.approx(0.053)
@@ -200,7 +200,7 @@ async def test_what_was_measured_in_a_loaded_moment_is_measured_at_two_more_and_
 async def test_a_profile_that_service_contradicts_for_long_is_measured_again(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     clock = FakeClock()
-    known = Measured({1: 0.053}, 0.9, moments=MOMENTS)
+    known = VariantFigures({1: 0.053}, 0.9, moments=MOMENTS)
     engine = Loaded(clock, {"large": known, "small": known})
     engine.takes_s = 0.013
     async with planner(dag("large", "small"), engine, clock) as plans:

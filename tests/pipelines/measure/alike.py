@@ -25,7 +25,7 @@ def write_pictures(directory: Path) -> Path:
 def build_quickly(monkeypatch: pytest.MonkeyPatch, steps: int = 20) -> None:
     """One form of cache, trained for a moment, in so many steps at least."""
     monkeypatch.setattr(tapped_pictures, "BUDGET_S", 0.05)
-    monkeypatch.setattr(explore.Wanted, "__init__", _few(explore.Wanted.__init__))
+    monkeypatch.setattr(explore.BuildGoal, "__init__", _few(explore.BuildGoal.__init__))
     monkeypatch.setattr(cache_ways, "CALIBRATION", 8)
     monkeypatch.setattr(training, "LEAST_STEPS", steps)
     monkeypatch.setattr(training, "SELECTOR_EPOCHS", 2)

@@ -44,7 +44,7 @@ def quick(monkeypatch, tmp_path):
 
 def build(pictures: Path, tmp_path: Path, again: bool = False, target: float = 0.6):
     said: list[str] = []
-    order = cache_building.Order(Shown.of(pictures), target, tmp_path, again)
+    order = cache_building.CacheBuildRequest(Shown.of(pictures), target, tmp_path, again)
     return cache_building.build_caches(ENTRY, order, lambda what, share: said.append(what)), said
 
 

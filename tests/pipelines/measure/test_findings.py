@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.measure.findings import CODECS, GPU_INSTALL, Finding, Machine, findings
+from pipelines.measure.findings import CODECS, GPU_INSTALL, Machine, MachineFinding, findings
 from pipelines.measure.machine import _processor, this_machine
 from serving.catalogue.lookup import Catalogue
 from tests.models import mean_model, write_card
@@ -28,7 +28,7 @@ WHOLE = Machine(
 )
 
 
-def lacking(machine: Machine) -> list[Finding]:
+def lacking(machine: Machine) -> list[MachineFinding]:
     return [each for each in findings(machine) if each.state != "ok"]
 
 

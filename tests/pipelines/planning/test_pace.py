@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from pipelines.planning.pace import Pace
+from pipelines.planning.pace import ArrivalPace
 
 BEST_S, CHEAP_S, SLO_S = 0.030, 0.010, 0.200
 DEPTH = 8
@@ -15,7 +15,7 @@ DEPTH = 8
 
 def simulate(arrivals_s: list[float], best_s: float = BEST_S, jitter: random.Random | None = None) -> list[bool]:
     """By frame whether it ran by the best plan; asserts that none waits in vain."""
-    pace, by_best, free_s, places = Pace(), list[bool](), 0.0, list(arrivals_s)
+    pace, by_best, free_s, places = ArrivalPace(), list[bool](), 0.0, list(arrivals_s)
     arrived = 0
     while places:
         now_s = max(free_s, places[0])
@@ -57,7 +57,7 @@ def test_the_best_plan_comes_back_when_the_load_falls() -> None:
 
 
 def test_nothing_is_limited_before_two_frames_came_or_while_nothing_waits() -> None:
-    pace = Pace()
+    pace = ArrivalPace()
     pace.arrived(0.0)
     assert pace.limit_s(0.0, [0.01, 0.01], BEST_S, True) is None
     pace.arrived(0.02)

@@ -13,17 +13,17 @@ from pipelines.query.query_file import DetectNode, RecogniseNode, read_draft
 from pipelines.query.yaml_file import read_yaml
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
-from serving.variants.timings import Measured
+from serving.variants.timings import VariantFigures
 from tests.pipelines.queries import write, write_model
 
 SAME = "d" * 64
 
 
-def profile(ms: float, agreement: float = 1.0, accuracy: float | None = None, data: str = SAME) -> Measured:
-    return Measured({1: ms / 1000}, agreement, accuracy, data)
+def profile(ms: float, agreement: float = 1.0, accuracy: float | None = None, data: str = SAME) -> VariantFigures:
+    return VariantFigures({1: ms / 1000}, agreement, accuracy, data)
 
 
-PROFILES: dict[str, Measured | ModelError] = {
+PROFILES: dict[str, VariantFigures | ModelError] = {
     "cars": profile(10, accuracy=0.8),
     "cars@onnxruntime-int8": profile(3, 0.98),
     "cars@openvino-fp32": profile(9, 0.999),
@@ -44,7 +44,7 @@ def catalogue(tmp_path: Path) -> Catalogue:
 
 
 def models_of(
-    path: Path, catalogue: Catalogue, model: str, known: Mapping[str, Measured | ModelError] = PROFILES
+    path: Path, catalogue: Catalogue, model: str, known: Mapping[str, VariantFigures | ModelError] = PROFILES
 ) -> tuple[tuple[str, ...], list[str]]:
     text = f"""\
     version: 1
@@ -55,7 +55,7 @@ def models_of(
       - {{name: type, task: recognise, input: detect, model: {model}}}
     """
 
-    def measured(name: str) -> Measured | None:
+    def measured(name: str) -> VariantFigures | None:
         found = known.get(name)
         if isinstance(found, ModelError):
             raise found

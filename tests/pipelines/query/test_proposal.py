@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from operators.capture.sources.uri import SourceUri
 from pipelines.query.check import examine
-from pipelines.query.proposal import Finder, SecretFiles, Words, everyday, finder, query_name, query_text
+from pipelines.query.proposal import Finder, ModelWords, SecretFiles, everyday, finder, query_name, query_text
 from pipelines.query.query_file import load_query
 from serving.errors import BadInput
 from tests.pipelines.queries import write
 
 COCO = ["person", "car", "bicycle"]
-NOTHING = Words({}, {}, {})
-SHIPPED = Words({}, {"vehicle-type": ["car", "truck"]}, {"yolox-nano": COCO})
-PULLED = Words({"yolox-nano": COCO}, {"vehicle-type": ["car", "truck"]}, {})
+NOTHING = ModelWords({}, {}, {})
+SHIPPED = ModelWords({}, {"vehicle-type": ["car", "truck"]}, {"yolox-nano": COCO})
+PULLED = ModelWords({"yolox-nano": COCO}, {"vehicle-type": ["car", "truck"]}, {})
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ PULLED = Words({"yolox-nano": COCO}, {"vehicle-type": ["car", "truck"]}, {})
         (["person"], PULLED, "vehicle-type", Finder("yolox-nano", ("person",), "vehicle-type")),
     ],
 )
-def test_who_finds_it(wanted: list[str], words: Words, recogniser: str | None, expected: Finder) -> None:
+def test_who_finds_it(wanted: list[str], words: ModelWords, recogniser: str | None, expected: Finder) -> None:
     assert finder(wanted, words, recogniser) == expected
 
 
@@ -89,7 +89,7 @@ def test_every_file_name_gives_a_name_for_its_query(stem: str) -> None:
 
 
 def test_people_and_vehicles_are_looked_for_by_a_detector_that_is_here() -> None:
-    known = Words({"faces": ["face"], "small": ["car", "person", "dog"]}, {}, {})
+    known = ModelWords({"faces": ["face"], "small": ["car", "person", "dog"]}, {}, {})
     assert everyday(known) == Finder("small", ("person", "car"))
     assert everyday(SHIPPED) == Finder("motion")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from operators.wire.schema import Object, Provenance
-from pipelines.report.looks import LookReport, Looks
+from pipelines.report.looks import LookCounts, LookReport
 from tests.operators.publish.messages import result, thing
 
 
@@ -17,7 +17,7 @@ def said(track: int | None, label: str, by: Provenance = "track", looked: Proven
 
 
 def reported(*frames: list[Object]) -> list[LookReport]:
-    looks = Looks()
+    looks = LookCounts()
     for seq, objects in enumerate(frames):
         looks.see(result(seq, *objects))
     return looks.report()
@@ -47,7 +47,7 @@ def test_of_objects_without_answers_nothing_is_told() -> None:
 
 
 def test_a_track_of_another_run_is_another() -> None:
-    looks = Looks()
+    looks = LookCounts()
     looks.see(result(0, said(1, "van"), run="a"))
     looks.see(result(0, said(1, "bus"), run="b"))
     (found,) = looks.report()
@@ -56,7 +56,7 @@ def test_a_track_of_another_run_is_another() -> None:
 
 @given(st.lists(st.integers(0, 50), max_size=80))
 def test_tracks_are_bounded(tracks: list[int]) -> None:
-    looks = Looks(remembered=3)
+    looks = LookCounts(remembered=3)
     for seq, track in enumerate(tracks):
         looks.see(result(seq, said(track, "van")))
         assert len(looks._last) <= 3

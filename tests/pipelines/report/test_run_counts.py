@@ -16,7 +16,7 @@ from msgspec.structs import astuple, replace
 from rich.console import Console
 
 from cache_adapt.audit.audit import Audit
-from cache_adapt.audit.self_agreement import SelfAgreement
+from cache_adapt.audit.self_agreement import SelfAudit
 from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import Plan, StreamPlan, StreamStatus
@@ -201,7 +201,7 @@ def test_the_report_says_why_a_shortcut_does_not_answer() -> None:
 
 def report_of(agreed: int, differed: int, accuracy: float) -> str:
     """The report's text where the oracle has agreed with itself so often."""
-    by_itself = SelfAgreement()
+    by_itself = SelfAudit()
     for place in range(agreed + differed):
         by_itself.tell(place >= differed)
     audit = Audit(Rule(accuracy))

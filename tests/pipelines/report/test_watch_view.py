@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from operators.wire.schema import FrameInfo, Plan, Result
-from pipelines.report.watch_view import FIRST_SUMMARY_S, HELD_S, MAX_RUNS, SUMMARY_S, Line, WatchView
+from pipelines.report.watch_view import FIRST_SUMMARY_S, HELD_S, MAX_RUNS, SUMMARY_S, ColouredLine, WatchView
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -17,7 +17,7 @@ def result(seq: int, outcome: Literal["analysed", "dropped", "failed"] = "droppe
     )  # fmt: skip
 
 
-def texts(lines: Iterable[Line]) -> list[str]:
+def texts(lines: Iterable[ColouredLine]) -> list[str]:
     return [line.text for line in lines]
 
 

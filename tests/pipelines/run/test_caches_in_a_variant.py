@@ -17,14 +17,14 @@ from operators.inference import Inference
 from operators.plan import Decision
 from operators.recognise.cached.caches import Caches
 from operators.recognise.chain import Chain
-from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.testing import make_frame
 from pipelines.assembly.build import build_operators, prepare
 from pipelines.assembly.chains import Chains
 from pipelines.assembly.head_training import HeadTraining
 from pipelines.assembly.shortcuts import ShortcutNode, Shortcuts
 from pipelines.environment import backend
-from pipelines.measure.cache_building import CacheReport, Order, build_caches
+from pipelines.measure.cache_building import CacheBuildRequest, CacheReport, build_caches
 from pipelines.measure.tapped_pictures import prepared, whole_of
 from pipelines.measure.template_data import Shown
 from pipelines.query.dag import compile_dag
@@ -53,7 +53,7 @@ def album(tmp_path, monkeypatch) -> Path:
 
 
 def caches_built(album: Path) -> CacheReport:
-    return build_caches(ENTRY, Order(Shown.of(album), TARGET, album.parent / "cache"), silent)
+    return build_caches(ENTRY, CacheBuildRequest(Shown.of(album), TARGET, album.parent / "cache"), silent)
 
 
 def node_chain(album: Path, model: Sequence[str], engine: Inference) -> tuple[Operator, ShortcutNode]:
@@ -117,9 +117,9 @@ async def test_caches_built_into_a_variant_answer_where_it_answers_and_say_what_
 @pytest.mark.parametrize(
     ("model", "links"),
     [
-        ([INT8], [Caches, Variant]),
-        (["vehicle-colour", INT8], [Caches, Caches, Variant]),
-        (["vehicle-colour", "vehicle-colour@openvino-int8"], [Caches, Variant]),
+        ([INT8], [Caches, VariantShortcut]),
+        (["vehicle-colour", INT8], [Caches, Caches, VariantShortcut]),
+        (["vehicle-colour", "vehicle-colour@openvino-int8"], [Caches, VariantShortcut]),
     ],
     ids=["variant", "both", "another variant"],
 )
@@ -132,7 +132,7 @@ async def test_caches_for_another_calibration_are_told_in_one_line_and_not_used(
     file = caches_built(album).file
     items = prepared(ENTRY, Shown.of(album), silent)
     build(ENTRY, parse(INT8), album.parent / "cache", Calibration(items[:8] / 2, "other"))
-    assert links_of(album, [INT8]) == [Variant]
+    assert links_of(album, [INT8]) == [VariantShortcut]
     (line,) = [record.getMessage() for record in caplog.records if str(file) in record.getMessage()]
     assert line.startswith(
         f"{file}: made for other weights, or another input, than here, not for {INT8}; build them with"

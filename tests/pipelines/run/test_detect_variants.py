@@ -10,7 +10,7 @@ import pytest
 
 from cache_adapt.audit.state import AuditState, Rule
 from learning.purse import unlimited
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.base import Call, ask
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
@@ -100,7 +100,7 @@ async def test_a_variant_whose_file_vanishes_while_frames_come_gives_way_to_the_
     await engine.start()
     try:
         detector = build_operators(compile_dag(query), engine, chains)["detect"]
-        trusted = Snapshot(audits={"variant": AuditState(phase="probation")}).to_json()
+        trusted = NodeSnapshot(audits={"variant": AuditState(phase="probation")}).to_json()
         shortcuts.nodes["detect"].restore("park", trusted)
         answered = list[str | None]()
         for seq in range(4):

@@ -16,7 +16,7 @@ from pipelines.assembly.chains import Chains
 from pipelines.assembly.head_training import HeadTraining
 from pipelines.assembly.shortcuts import Shortcuts
 from pipelines.environment import backend
-from pipelines.measure.cache_building import Order, build_caches
+from pipelines.measure.cache_building import CacheBuildRequest, build_caches
 from pipelines.measure.tapped_pictures import prepared, whole_of
 from pipelines.measure.template_data import Shown
 from pipelines.query.dag import compile_dag
@@ -40,7 +40,8 @@ async def test_early_answers_are_compared_with_what_the_oracle_itself_says_in_th
     (tmp_path / "album").mkdir()
     album = write_pictures(tmp_path / "album")
     assert (
-        build_caches(ENTRY, Order(Shown.of(album), TARGET, tmp_path / "cache"), silent).plan.variant == ENTRY.card.name
+        build_caches(ENTRY, CacheBuildRequest(Shown.of(album), TARGET, tmp_path / "cache"), silent).plan.variant
+        == ENTRY.card.name
     )
     items = prepared(ENTRY, Shown.of(album), silent)
     whole = whole_of(ENTRY).opened()

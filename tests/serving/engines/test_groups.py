@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from serving.common.tensors import Array
-from serving.engines.groups import Asked, SharedPrefix, Solo
+from serving.engines.groups import GroupRequest, SharedPrefix, Solo
 from serving.errors import ModelError
 
 
@@ -37,7 +37,7 @@ def rows(*values: float) -> Array:
 
 def test_a_solo_runs_all_requests_as_one_batch() -> None:
     network = Scale(2)
-    answers = Solo(network).run([Asked("m", rows(1)), Asked("m", rows(2, 3))], step=8)
+    answers = Solo(network).run([GroupRequest("m", rows(1)), GroupRequest("m", rows(2, 3))], step=8)
     assert network.lengths == [3]
     assert [answer[0][:, 0].tolist() for answer in answers] == [[2], [4, 6]]
     assert [answer[1].tolist() for answer in answers] == [[4], [8, 12]]
@@ -45,7 +45,7 @@ def test_a_solo_runs_all_requests_as_one_batch() -> None:
 
 def test_no_run_is_longer_than_a_step() -> None:
     network = Scale(2)
-    (answer,) = Solo(network).run([Asked("m", rows(1, 2, 3, 4, 5))], step=2)
+    (answer,) = Solo(network).run([GroupRequest("m", rows(1, 2, 3, 4, 5))], step=2)
     assert network.lengths == [2, 2, 1]
     assert answer[0][:, 0].tolist() == [2, 4, 6, 8, 10]
 
@@ -53,7 +53,7 @@ def test_no_run_is_longer_than_a_step() -> None:
 def test_a_prefix_runs_once_for_all_and_every_suffix_for_its_own() -> None:
     prefix, double, triple = Scale(10), Scale(2), Scale(3)
     group = SharedPrefix(prefix, {"double": double, "triple": triple})
-    asked = [Asked("double", rows(1, 2)), Asked("triple", rows(3)), Asked("double", rows(4))]
+    asked = [GroupRequest("double", rows(1, 2)), GroupRequest("triple", rows(3)), GroupRequest("double", rows(4))]
     answers = group.run(asked, step=16)
     assert (prefix.lengths, double.lengths, triple.lengths) == ([4], [3], [1])
     assert [answer[0][:, 0].tolist() for answer in answers] == [[20, 40], [90], [80]]
@@ -61,7 +61,7 @@ def test_a_prefix_runs_once_for_all_and_every_suffix_for_its_own() -> None:
 
 def test_a_suffix_that_nobody_asked_does_not_run() -> None:
     idle = Scale(3)
-    SharedPrefix(Scale(1), {"asked": Scale(1), "idle": idle}).run([Asked("asked", rows(1))], step=4)
+    SharedPrefix(Scale(1), {"asked": Scale(1), "idle": idle}).run([GroupRequest("asked", rows(1))], step=4)
     assert idle.lengths == []
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.engines.exits import Answering, ExitOutputs, Exits
-from serving.engines.groups import Asked
+from serving.engines.groups import GroupRequest
 from serving.engines.halved_network import HalvedNetwork
 from serving.engines.halves import Halves
 from serving.engines.network import EngineNetwork
@@ -74,10 +74,10 @@ def items(network: onnx.ModelProto, count: int) -> NDArray[np.float32]:
 
 def test_both_halves_give_what_the_whole_networks_give(network, features, whole):
     halved, batch = opened(features, network, Exits(())), items(network, 5)
-    ((activations, read),) = halved.run([Asked(NAMES.first, batch)], 8)
+    ((activations, read),) = halved.run([GroupRequest(NAMES.first, batch)], 8)
     alone = EngineNetwork("features", features, OnnxRuntimeEngine("features", threads=1))
     np.testing.assert_allclose(read, alone.run(batch)[0], atol=1e-5)
-    (outputs,) = halved.run([Asked(NAMES.rest, activations[[4, 1]])], 8)
+    (outputs,) = halved.run([GroupRequest(NAMES.rest, activations[[4, 1]])], 8)
     np.testing.assert_allclose(ExitOutputs.of(outputs).scores, whole.run(batch)[0][[4, 1]], atol=1e-5)
     assert halved.memory_bytes() > 0
     halved.close()
@@ -86,8 +86,8 @@ def test_both_halves_give_what_the_whole_networks_give(network, features, whole)
 def test_either_half_may_have_threads_of_its_own(network, features, whole):
     engine = OnnxRuntimeEngine("kind", threads=[1, 2])
     halved, batch = HalvedNetwork(NAMES, halves(features, network), Exits(()), engine), items(network, 2)
-    ((activations, _),) = halved.run([Asked(NAMES.first, batch)], 8)
-    (outputs,) = halved.run([Asked(NAMES.rest, activations)], 8)
+    ((activations, _),) = halved.run([GroupRequest(NAMES.first, batch)], 8)
+    (outputs,) = halved.run([GroupRequest(NAMES.rest, activations)], 8)
     np.testing.assert_allclose(ExitOutputs.of(outputs).scores, whole.run(batch)[0], atol=1e-5)
     options = [segment._session.get_session_options() for segment in engine._segments]
     assert [each.intra_op_num_threads for each in options] == [1, 2]
@@ -96,8 +96,12 @@ def test_either_half_may_have_threads_of_its_own(network, features, whole):
 
 def test_requests_for_both_halves_wait_for_one_device(network, features, whole):
     halved, batch = opened(features, network, Exits(())), items(network, 3)
-    ((activations, _),) = halved.run([Asked(NAMES.first, batch)], 8)
-    asked = [Asked(NAMES.rest, activations[:1]), Asked(NAMES.first, batch[:2]), Asked(NAMES.rest, activations[1:])]
+    ((activations, _),) = halved.run([GroupRequest(NAMES.first, batch)], 8)
+    asked = [
+        GroupRequest(NAMES.rest, activations[:1]),
+        GroupRequest(NAMES.first, batch[:2]),
+        GroupRequest(NAMES.rest, activations[1:]),
+    ]
     found = halved.run(asked, 2)
     np.testing.assert_allclose(found[1][0], activations[:2], atol=1e-5)
     scores = np.concatenate([found[0][0], found[2][0]])
@@ -110,12 +114,12 @@ def test_exits_behind_the_cut_answer_and_those_before_it_are_left_out(network, f
     exits = Exits([points[0].tensor, points[-2].tensor, points[-1].tensor])
     assert points[0].flops < cut.flops < points[-2].flops
     halved, batch = opened(features, network, exits), items(network, 4)
-    ((activations, _),) = halved.run([Asked(NAMES.first, batch)], 8)
-    silent = ExitOutputs.of(halved.run([Asked(NAMES.rest, activations)], 8)[0])
+    ((activations, _),) = halved.run([GroupRequest(NAMES.first, batch)], 8)
+    silent = ExitOutputs.of(halved.run([GroupRequest(NAMES.rest, activations)], 8)[0])
     assert [tap.shape[1] > 0 for tap in silent.taps] == [False, True, True]
     assert silent.place.tolist() == [3] * 4
     exits.exchange(Answering({points[0].tensor: Second(), points[-1].tensor: Second()}, classes=2, version=9))
-    found = ExitOutputs.of(halved.run([Asked(NAMES.rest, activations)], 8)[0])
+    found = ExitOutputs.of(halved.run([GroupRequest(NAMES.rest, activations)], 8)[0])
     assert found.place.tolist() == [3, 2, 3, 3]
     assert found.version.tolist() == [9] * 4
     np.testing.assert_allclose(found.scores[[0, 2, 3]], whole.run(batch)[0][[0, 2, 3]], atol=1e-5)
@@ -124,7 +128,7 @@ def test_exits_behind_the_cut_answer_and_those_before_it_are_left_out(network, f
 
 def test_a_batch_that_a_half_does_not_take_is_refused(network, features):
     halved, batch = opened(features, network, Exits(())), items(network, 1)
-    ((activations, _),) = halved.run([Asked(NAMES.first, batch)], 8)
+    ((activations, _),) = halved.run([GroupRequest(NAMES.first, batch)], 8)
     halved.check(NAMES.rest, activations)
     with pytest.raises(ModelError, match="'first' takes float32"):
         halved.check(NAMES.first, activations)

@@ -14,7 +14,7 @@ from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Answering, ExitOutputs, Exits
-from serving.engines.groups import Asked
+from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.releasing import Releasing
@@ -84,7 +84,11 @@ def test_a_request_hears_early_once_all_its_items_are_answered_and_the_whole_fol
     answering(exits, Scripted([True, True, False, True, False, False]), second)
     batch = items(network, 6)
     told = lambda outputs: out.append(ExitOutputs.of(outputs))  # noqa: E731
-    asked = [Asked("kind", batch[:2], told), Asked("kind", batch[2:4], told), Asked("kind", batch[4:], told)]
+    asked = [
+        GroupRequest("kind", batch[:2], told),
+        GroupRequest("kind", batch[2:4], told),
+        GroupRequest("kind", batch[4:], told),
+    ]
     found = [ExitOutputs.of(each) for each in group.run(asked, 8)]
     assert (second.shown, second.out_before) == ([3], [1]), "the first request was out before the second exit looked"
     first_out, second_out = out
@@ -101,9 +105,9 @@ def test_a_request_hears_early_once_all_its_items_are_answered_and_the_whole_fol
 def test_scores_and_taps_are_those_of_a_run_in_which_nobody_answers(network, group, exits):
     batch = items(network, 4)
     answering(exits, Scripted([True, False, False, True]), Scripted([False, True]))
-    released = ExitOutputs.of(group.run([Asked("kind", batch)], 8)[0])
+    released = ExitOutputs.of(group.run([GroupRequest("kind", batch)], 8)[0])
     exits.be_silent_once()
-    silent = ExitOutputs.of(group.run([Asked("kind", batch)], 8)[0])
+    silent = ExitOutputs.of(group.run([GroupRequest("kind", batch)], 8)[0])
     np.testing.assert_array_equal(released.scores, silent.scores)
     for one, other in zip(released.taps, silent.taps, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -114,7 +118,7 @@ def test_scores_and_taps_are_those_of_a_run_in_which_nobody_answers(network, gro
 def test_a_request_that_runs_in_steps_hears_of_all_its_items_at_once(network, group, exits):
     out: list[ExitOutputs] = []
     answering(exits, Scripted([True, True], [True, True], [True]), Scripted())
-    asked = [Asked("kind", items(network, 5), lambda outputs: out.append(ExitOutputs.of(outputs)))]
+    asked = [GroupRequest("kind", items(network, 5), lambda outputs: out.append(ExitOutputs.of(outputs)))]
     (found,) = group.run(asked, 2)
     assert [len(each.place) for each in out] == [5]
     assert len(found[0]) == 5
@@ -123,14 +127,14 @@ def test_a_request_that_runs_in_steps_hears_of_all_its_items_at_once(network, gr
 def test_a_request_with_an_item_that_nobody_answers_hears_nothing_early(network, group, exits):
     out: list[list[Array]] = []
     answering(exits, Scripted([True, False]), Scripted([False]))
-    (found,) = group.run([Asked("kind", items(network, 2), out.append)], 8)
+    (found,) = group.run([GroupRequest("kind", items(network, 2), out.append)], 8)
     assert out == []
     assert ExitOutputs.of(found).place.tolist() == [0, 2]
 
 
 def test_exits_that_are_all_closed_keep_their_version_and_give_taps(network, group, exits):
     exits.exchange(Answering({}, classes=2, version=9))
-    found = ExitOutputs.of(group.run([Asked("kind", items(network, 2))], 8)[0])
+    found = ExitOutputs.of(group.run([GroupRequest("kind", items(network, 2))], 8)[0])
     assert (found.version == 9).all()
     assert (found.place == 2).all()
     assert all(tap.shape[1] for tap in found.taps)
@@ -139,9 +143,9 @@ def test_exits_that_are_all_closed_keep_their_version_and_give_taps(network, gro
 def test_early_answers_stay_as_they_are_when_the_network_runs_again(network, group, exits):
     out: list[list[Array]] = []
     answering(exits, Scripted([True] * 3, [True]), Scripted())
-    group.run([Asked("kind", items(network, 3), out.append)], 8)
+    group.run([GroupRequest("kind", items(network, 3), out.append)], 8)
     kept = [part.copy() for part in out[0]]
-    group.run([Asked("kind", items(network, 1), out.append)], 8)
+    group.run([GroupRequest("kind", items(network, 1), out.append)], 8)
     for before, now in zip(kept, out[0], strict=True):
         np.testing.assert_array_equal(before, now)
 
@@ -158,5 +162,5 @@ def test_a_failure_after_an_early_answer_is_the_runs(network, group, exits, monk
     )
     batch = items(network, 2)
     with pytest.raises(ValueError, match="no such cache"):
-        group.run([Asked("kind", batch[:1], out.append), Asked("kind", batch[1:], out.append)], 8)
+        group.run([GroupRequest("kind", batch[:1], out.append), GroupRequest("kind", batch[1:], out.append)], 8)
     assert len(out) == 1

@@ -10,11 +10,21 @@ import numpy as np
 import pytest
 
 from serving.common.tensors import Array, TensorSpec
-from serving.engines.groups import Asked
+from serving.engines.groups import GroupRequest
 from serving.errors import ModelError
 from serving.loading import thread_choice
 from serving.loading.opening import open_group
-from serving.loading.thread_choice import LARGEST, LOADING_S, SMALL_S, SPEED_UP, TRIED, Choice, all_pay, chosen, fewest
+from serving.loading.thread_choice import (
+    LARGEST,
+    LOADING_S,
+    SMALL_S,
+    SPEED_UP,
+    TRIED,
+    ThreadChoice,
+    all_pay,
+    chosen,
+    fewest,
+)
 from serving.variants.artefacts import resolve
 from serving.variants.fingerprint import Fingerprint, fingerprint
 from serving.variants.variant import parse
@@ -123,9 +133,9 @@ def test_a_choice_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         b"no JSON",
         b"{" * (LARGEST + 1),
         msgspec.json.encode({"threads": 1}),
-        msgspec.json.encode(Choice(3, ALLOWED, fingerprint("onnxruntime"))),
-        msgspec.json.encode(Choice(1, 2, fingerprint("onnxruntime"))),
-        msgspec.json.encode(Choice(1, ALLOWED, Fingerprint("another", 2, 4, "onnxruntime 1"))),
+        msgspec.json.encode(ThreadChoice(3, ALLOWED, fingerprint("onnxruntime"))),
+        msgspec.json.encode(ThreadChoice(1, 2, fingerprint("onnxruntime"))),
+        msgspec.json.encode(ThreadChoice(1, ALLOWED, Fingerprint("another", 2, 4, "onnxruntime 1"))),
     ],
     ids=["garbage", "huge", "half", "impossible", "fewer allowed", "another machine"],
 )
@@ -158,10 +168,10 @@ def test_nothing_is_tried_where_there_is_no_choice(tmp_path: Path) -> None:
 def test_a_model_is_opened_with_the_threads_that_were_found(tmp_path: Path) -> None:
     source = resolve("means", mean_model(tmp_path / "models"), tmp_path / "cache")
     group = open_group([source], 2)
-    (means,) = group.run([Asked("means", np.ones((2, 3, 4, 4), np.float32))], 8)[0]
+    (means,) = group.run([GroupRequest("means", np.ones((2, 3, 4, 4), np.float32))], 8)[0]
     assert means.tolist() == [[1, 1, 1]] * 2
     (path,) = (tmp_path / "cache").rglob("*.threads.json")
-    assert msgspec.json.decode(path.read_bytes(), type=Choice).threads == 1, "it takes microseconds"
+    assert msgspec.json.decode(path.read_bytes(), type=ThreadChoice).threads == 1, "it takes microseconds"
     group.close()
 
 

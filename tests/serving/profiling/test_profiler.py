@@ -13,7 +13,7 @@ from serving.engines.memory import resident_bytes
 from serving.graphs.cut_points import CutPoint
 from serving.profiling.agreement import right_class, same_class
 from serving.profiling.footprint import Footprint, footprint
-from serving.profiling.profiler import Pictures, Profiler
+from serving.profiling.profiler import ComparedItems, Profiler
 from serving.profiling.spread import spread
 from serving.variants.artefacts import Calibration, build
 from serving.variants.fingerprint import fingerprint
@@ -28,10 +28,10 @@ def small(tmp_path: Path) -> Entry:
     return entry(tmp_path / "models", classifier(width=32))
 
 
-def comparison(items: Array = ITEMS) -> Pictures:
+def comparison(items: Array = ITEMS) -> ComparedItems:
     truth = run(classifier(width=32), items).argmax(axis=1)
     truth[:10] = (truth[:10] + 1) % 3
-    return Pictures(items, same_class, partial(right_class, truth.tolist()), "noise", "f" * 64)
+    return ComparedItems(items, same_class, partial(right_class, truth.tolist()), "noise", "f" * 64)
 
 
 def files(small: Entry, cache: Path, *variants: Variant) -> dict[Variant, Path]:
@@ -67,7 +67,7 @@ def test_what_cannot_be_opened_here_is_skipped_with_the_reason(small: Entry) -> 
 
 def test_without_labels_there_is_no_accuracy(small: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("serving.profiling.profiler.footprint", lambda *_: Footprint(0.5, 7))
-    unlabelled = Pictures(ITEMS[:2], same_class, None, "noise", "f" * 64)
+    unlabelled = ComparedItems(ITEMS[:2], same_class, None, "noise", "f" * 64)
     (only,) = Profiler(small, unlabelled, 1, 0.01).measure({reference("small"): small.path}).profiles
     assert only.accuracy is None
     assert (only.load_s, only.memory_bytes) == (0.5, 7)

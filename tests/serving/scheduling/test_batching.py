@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from benchmarks.batching_parts.baselines import EarliestFirst, MaximalWindow, SlidingWindow
 from serving.scheduling.batching import Policy
-from serving.scheduling.look_ahead import LookAhead
+from serving.scheduling.look_ahead import LookAheadPolicy
 from tests.serving.scheduling.queues import ONE_S_EACH, Ask, affine, deadlines, droppable, queues, served_in_time
 
 POLICIES: dict[str, Policy] = {
     "earliest first": EarliestFirst(),
     "sliding window": SlidingWindow(3),
     "maximal window": MaximalWindow(),
-    "look ahead": LookAhead(lambda now: 0.0, 20.0),
-    "look ahead, busy": LookAhead(lambda now: 2.0, 5.0),
+    "look ahead": LookAheadPolicy(lambda now: 0.0, 20.0),
+    "look ahead, busy": LookAheadPolicy(lambda now: 2.0, 5.0),
 }
 every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
 
@@ -65,9 +65,9 @@ def test_looking_ahead_saves_the_first_request_only_where_others_can_wait() -> N
 
 def test_looking_ahead_makes_room_for_those_expected() -> None:
     queue = [Ask(2.5), *(Ask(7.5 + number / 10) for number in range(4))]
-    nobody_comes = LookAhead(lambda now: 0.0, 8.0)(queue, 0.0, ONE_S_EACH, 8)
+    nobody_comes = LookAheadPolicy(lambda now: 0.0, 8.0)(queue, 0.0, ONE_S_EACH, 8)
     assert deadlines(nobody_comes.run) == [2.5]
-    many_come = LookAhead(lambda now: 4.0, 8.0)(queue, 0.0, ONE_S_EACH, 8)
+    many_come = LookAheadPolicy(lambda now: 4.0, 8.0)(queue, 0.0, ONE_S_EACH, 8)
     assert len(many_come.run) == 4
     assert deadlines(many_come.drop) == [2.5]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.scheduling.duty_cycle import Load, most_urgent, next_turn
+from serving.scheduling.duty_cycle import SessionLoad, most_urgent, next_turn
 from serving.scheduling.latency import LatencyTable
 from tests.serving.scheduling.queues import ONE_S_EACH, Ask, queues
 
@@ -18,12 +18,12 @@ B = LatencyTable({4: 0.050, 8: 0.090, 16: 0.125})
 C = LatencyTable({4: 0.060, 8: 0.095, 16: 0.125})
 
 
-def load(name: str, waiting: int = 0, due: float = math.inf, background: int = 0, urgent_items: int = 1) -> Load:
-    return Load(name, ONE_S_EACH, 8, waiting, due, urgent_items if waiting else 0, background)
+def load(name: str, waiting: int = 0, due: float = math.inf, background: int = 0, urgent_items: int = 1) -> SessionLoad:
+    return SessionLoad(name, ONE_S_EACH, 8, waiting, due, urgent_items if waiting else 0, background)
 
 
 def turn_of(
-    *loads: Load, last: str | None = None, now: float = 0.0, gap_s: float = 3.0
+    *loads: SessionLoad, last: str | None = None, now: float = 0.0, gap_s: float = 3.0
 ) -> tuple[str, int, bool] | None:
     turn = next_turn(loads, last, now, gap_s)
     return None if turn is None else (turn.name, turn.places, turn.background)
@@ -70,22 +70,22 @@ def test_background_work_runs_in_idle_gaps_only_and_goes_round_too() -> None:
 @pytest.mark.parametrize(("second", "places"), [(B, 8), (C, 6)])
 def test_the_example_of_two_models_in_one_cycle(second: LatencyTable, places: int) -> None:
     # §3.2.1: a cycle of 125 ms has room for 8 of A (75 ms) and 4 of B (50 ms), but not 4 of C (60 ms).
-    first = Load("A", A, 16, 16, due=0.200, urgent_items=1)
-    other = Load("other", second, 16, 4, due=0.125, urgent_items=4)
+    first = SessionLoad("A", A, 16, 16, due=0.200, urgent_items=1)
+    other = SessionLoad("other", second, 16, 4, due=0.125, urgent_items=4)
     turn = next_turn([first, other], None, 0.0, 0.0)
     assert turn is not None
     assert turn.places == places
 
 
-def load_of(name: str, queue: Sequence[Ask], background: int = 0) -> Load:
+def load_of(name: str, queue: Sequence[Ask], background: int = 0) -> SessionLoad:
     due, places = most_urgent(queue, 0.0, ONE_S_EACH)
-    return Load(name, ONE_S_EACH, 8, len(queue), due, places, background)
+    return SessionLoad(name, ONE_S_EACH, 8, len(queue), due, places, background)
 
 
 def test_the_load_of_a_queue_is_its_most_urgent_request_that_can_be_in_time() -> None:
     queue = [Ask(9.0), Ask(1.0), Ask(8.0, items=3, downstream_s=2.0), Ask(3.0, items=4)]
     found = load_of("a", queue, 2)
-    assert found == Load("a", ONE_S_EACH, 8, waiting=4, due=6.0, urgent_items=3, background=2)
+    assert found == SessionLoad("a", ONE_S_EACH, 8, waiting=4, due=6.0, urgent_items=3, background=2)
 
 
 def test_the_load_of_a_late_queue_has_nothing_urgent() -> None:

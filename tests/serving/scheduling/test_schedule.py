@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.common.tensors import Array
-from serving.engines.groups import Asked
+from serving.engines.groups import GroupRequest
 from serving.scheduling.latency import LatencyEstimate
-from serving.scheduling.look_ahead import LookAhead
+from serving.scheduling.look_ahead import LookAheadPolicy
 from serving.scheduling.monitor import Monitor
 from serving.scheduling.requests import Request
 from serving.scheduling.schedule import BACKGROUND_S, Schedule, Session
@@ -29,7 +29,7 @@ class Unused:
     def check(self, model: str, batch: Array) -> None:
         raise NotImplementedError
 
-    def run(self, asked: Sequence[Asked], step: int) -> list[list[Array]]:
+    def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
         raise NotImplementedError
 
     def memory_bytes(self) -> int:
@@ -168,7 +168,7 @@ def test_a_request_that_waits_alone_is_decided_about_as_in_a_queue(
     if background:
         bench.ask("a", BACKGROUND)
     mine = bench.sessions["b"]
-    wanted = LookAhead(lambda _: 0.0, 0.0)([request], 0.0, mine.latency.table, mine.max_batch)
+    wanted = LookAheadPolicy(lambda _: 0.0, 0.0)([request], 0.0, mine.latency.table, mine.max_batch)
     assert bench.next() == (list(wanted.run), list(wanted.drop))
     assert not mine.waiting
     assert mine.arrivals.lost == pytest.approx(0.001 * len(wanted.drop))

@@ -63,12 +63,12 @@ def test_a_profile_tells_tails_and_agreement(entry: Entry, tmp_path: Path) -> No
     assert timings.measured(entry, VARIANT, tmp_path) is None
     profiles.store(profile(), folder(tmp_path, entry))
     found = timings.measured(entry, VARIANT, tmp_path)
-    assert found == timings.Measured({1: 0.002, 4: 0.004}, 0.99, 0.8, "b" * 64)
+    assert found == timings.VariantFigures({1: 0.002, 4: 0.004}, 0.99, 0.8, "b" * 64)
 
 
 def test_times_that_were_measured_in_passing_are_kept(entry: Entry, tmp_path: Path) -> None:
     timings.store({1: 0.003}, entry, VARIANT, tmp_path)
-    assert timings.measured(entry, VARIANT, tmp_path) == timings.Measured({1: 0.003}, None)
+    assert timings.measured(entry, VARIANT, tmp_path) == timings.VariantFigures({1: 0.003}, None)
     other = Variant("m", "onnxruntime", "int8")
     assert timings.measured(entry, other, tmp_path) is None
     profiles.store(profile(), folder(tmp_path, entry))
@@ -80,11 +80,11 @@ def test_times_that_were_measured_in_passing_are_kept(entry: Entry, tmp_path: Pa
 def test_the_least_of_several_moments_counts_and_old_ones_are_forgotten(entry: Entry, tmp_path: Path) -> None:
     for tail_s in ({1: 0.053, 2: 0.090}, {1: 0.013, 2: 0.095}):
         timings.store(tail_s, entry, VARIANT, tmp_path)
-    assert timings.measured(entry, VARIANT, tmp_path) == timings.Measured({1: 0.013, 2: 0.090}, None, moments=2)
+    assert timings.measured(entry, VARIANT, tmp_path) == timings.VariantFigures({1: 0.013, 2: 0.090}, None, moments=2)
     for _ in range(timings.KEPT):
         timings.store({1: 0.040, 2: 0.080}, entry, VARIANT, tmp_path)
     found = timings.measured(entry, VARIANT, tmp_path)
-    assert found == timings.Measured({1: 0.040, 2: 0.080}, None, moments=timings.KEPT)
+    assert found == timings.VariantFigures({1: 0.040, 2: 0.080}, None, moments=timings.KEPT)
 
 
 def test_a_file_of_one_moment_is_one_of_the_moments(entry: Entry, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_file_of_one_moment_is_one_of_the_moments(entry: Entry, tmp_path: Path
     del old["moments"]
     path.write_bytes(msgspec.json.encode(old))
     timings.store({1: 0.020}, entry, VARIANT, tmp_path)
-    assert timings.measured(entry, VARIANT, tmp_path) == timings.Measured({1: 0.010}, None, moments=2)
+    assert timings.measured(entry, VARIANT, tmp_path) == timings.VariantFigures({1: 0.010}, None, moments=2)
 
 
 def test_moments_of_another_machine_or_that_cannot_be_are_not_counted(entry: Entry, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_moments_of_another_machine_or_that_cannot_be_are_not_counted(entry: Ent
     for changes in ({"model_sha256": "c" * 64}, {"moments": [{"1": -1.0}]}):
         path.write_bytes(msgspec.json.encode(msgspec.json.decode(path.read_bytes()) | changes))
         timings.store({1: 0.020}, entry, VARIANT, tmp_path)
-        assert timings.measured(entry, VARIANT, tmp_path) == timings.Measured({1: 0.020}, None)
+        assert timings.measured(entry, VARIANT, tmp_path) == timings.VariantFigures({1: 0.020}, None)
 
 
 def test_a_profile_of_a_loaded_moment_is_corrected_by_a_quieter_one(entry: Entry, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_what_cannot_be_used_is_refused_with_a_line(
         timings.measured(entry, VARIANT, tmp_path)
     assert "\n" not in str(refused.value)
     timings.store({1: 0.003}, entry, VARIANT, tmp_path)
-    assert timings.measured(entry, VARIANT, tmp_path) == timings.Measured({1: 0.003}, None)
+    assert timings.measured(entry, VARIANT, tmp_path) == timings.VariantFigures({1: 0.003}, None)
 
 
 @pytest.mark.parametrize("figure", [b"NaN", b"null", b"1e999", b'"fast"', b"-1"])

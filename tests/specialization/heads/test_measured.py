@@ -8,11 +8,11 @@ from safetensors.numpy import load, save
 
 from serving.errors import ModelError
 from specialization.heads.measured import from_bytes, to_bytes
-from specialization.rates import Measured, Rates
+from specialization.rates import MeasuredRates, Rates
 from tests.serving.tensor_files import ODD
 
 RATES = {1: Rates(0.9, 0.1, 1.0), 5: Rates(0.7, 0.2, 0.95)}
-MEASURED = (Measured(0.01, RATES), Measured(0.025, RATES))
+MEASURED = (MeasuredRates(0.01, RATES), MeasuredRates(0.025, RATES))
 
 
 def test_rates_come_back() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from specialization.heads.enough import LEAST_OTHERS
-from specialization.heads.train import Samples, TooFewSamples
+from specialization.heads.train import HeadSamples, TooFewSamples
 from specialization.heads.validate import TOLERANCES, drawn, ladder, mean, profile
 from specialization.rates import Rates
 from tests.learning.stores import samples
@@ -44,7 +44,7 @@ def test_the_mean_of_rates() -> None:
 def test_more_classes_and_less_tolerance_let_heads_say_less() -> None:
     shares: list[float] = []
     features, labels = samples(2500, apart=2.5)
-    measured = profile(Samples(features, labels), np.random.default_rng(0), draws=4, done=shares.append)
+    measured = profile(HeadSamples(features, labels), np.random.default_rng(0), draws=4, done=shares.append)
     assert tuple(each.tolerance for each in measured) == TOLERANCES
     assert all(list(each.rates) == [1, 2, 3, 5] for each in measured)
     answered = [1 - each.rates[2].e_in_out for each in measured]
@@ -57,7 +57,7 @@ def test_more_classes_and_less_tolerance_let_heads_say_less() -> None:
 
 def test_heads_that_never_answer_count_as_such() -> None:
     features, labels = samples(900, apart=0.0)
-    measured = profile(Samples(features, labels), np.random.default_rng(0), draws=2)
+    measured = profile(HeadSamples(features, labels), np.random.default_rng(0), draws=2)
     assert set(measured[0].rates.values()) == {Rates(0, 1, 1)}
 
 
@@ -66,7 +66,7 @@ def test_rates_are_those_of_unseen_rows() -> None:
     noise = np.random.default_rng(1).normal(size=(2000, 300))
     wide = np.concatenate([features, noise], axis=1)
     narrow, broad = (
-        profile(Samples(each, labels), np.random.default_rng(0), draws=2)[-1].rates[2] for each in (features, wide)
+        profile(HeadSamples(each, labels), np.random.default_rng(0), draws=2)[-1].rates[2] for each in (features, wide)
     )
     assert broad.a_in < narrow.a_in, "300 features of noise are learnt by heart, and help nobody"
 
@@ -74,12 +74,12 @@ def test_rates_are_those_of_unseen_rows() -> None:
 def test_one_class_is_not_enough() -> None:
     features, _ = samples(100)
     with pytest.raises(TooFewSamples, match="100 samples of 1 classes"):
-        profile(Samples(features, np.zeros(100, np.int32)), np.random.default_rng(0))
+        profile(HeadSamples(features, np.zeros(100, np.int32)), np.random.default_rng(0))
 
 
 def test_sets_of_classes_that_leave_too_few_others_are_left_out() -> None:
     features, labels = samples(1200, apart=2.5)
     few = np.flatnonzero(labels == 0)[: LEAST_OTHERS - 1]
     rows = np.concatenate([few, np.flatnonzero(labels == 1)])
-    measured = profile(Samples(features[rows], labels[rows]), np.random.default_rng(0))
+    measured = profile(HeadSamples(features[rows], labels[rows]), np.random.default_rng(0))
     assert list(measured[0].rates) == [1]

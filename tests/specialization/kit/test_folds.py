@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specialization.kit.crops import Place
+from specialization.kit.crops import CropOrigin
 from specialization.kit.folds import FOLDS, divided
 
 
-def places(*names: str) -> list[Place]:
-    return [Place.of(name) for name in names]
+def places(*names: str) -> list[CropOrigin]:
+    return [CropOrigin.of(name) for name in names]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def places(*names: str) -> list[Place]:
     ],
 )
 def test_names_tell_camera_and_track_or_nothing(name: str, camera: str, track: str) -> None:
-    assert Place.of(name) == (camera, track)
+    assert CropOrigin.of(name) == (camera, track)
 
 
 def test_where_every_class_is_seen_by_several_cameras_no_camera_is_in_two_folds() -> None:

@@ -24,8 +24,8 @@ from serving.preprocess import batch
 from specialization.kit import features, recogniser
 from specialization.kit.base import Base
 from specialization.kit.block import _OPERATORS, tuned
-from specialization.kit.crops import DecodedCrops, Place
-from specialization.kit.recogniser import Wanted, make, write
+from specialization.kit.crops import CropOrigin, DecodedCrops
+from specialization.kit.recogniser import RecogniserRequest, make, write
 
 CLASSES = ("bike", "car", "person")
 QUIET = lambda step, share: None  # noqa: E731
@@ -41,12 +41,12 @@ def base() -> Entry:
 def drawn(count: int, classes: tuple[str, ...] = CLASSES, seed: int = 77) -> DecodedCrops:
     images, names = street_crops(seed, count, 64)
     rows = sorted((classes.index(name), at) for at, name in enumerate(names) if name in classes)
-    places = [Place(f"cam{at % 5}", f"cam{at % 5}_{at}") for _, at in rows]
+    places = [CropOrigin(f"cam{at % 5}", f"cam{at % 5}_{at}") for _, at in rows]
     return DecodedCrops(classes, [label for label, _ in rows], places, [images[at] for _, at in rows], "drawn crops")
 
 
 def test_a_recogniser_is_served_and_right_as_its_card_says(base: Entry, tmp_path: Path) -> None:
-    made = make(base, drawn(480), Wanted("mine"), QUIET)
+    made = make(base, drawn(480), RecogniserRequest("mine"), QUIET)
     folder = write(made, tmp_path)
     entry = Catalogue([tmp_path]).find("mine")
     verify(entry)
@@ -69,14 +69,14 @@ def test_a_recogniser_is_served_and_right_as_its_card_says(base: Entry, tmp_path
 
 
 def test_few_crops_get_a_recogniser_and_a_note(base: Entry) -> None:
-    made = make(base, drawn(96), Wanted("mine", tune=False), QUIET)
+    made = make(base, drawn(96), RecogniserRequest("mine", tune=False), QUIET)
     (note,) = made.notes
     assert re.fullmatch(r"crops are too few to tell what is unlike all of them: \d+ do", note)
     assert made.card.min_confidence > 0
 
 
 def test_a_class_other_is_the_one_that_means_none_of_these(base: Entry) -> None:
-    made = make(base, drawn(160, ("car", "other")), Wanted("mine", tune=False), QUIET)
+    made = make(base, drawn(160, ("car", "other")), RecogniserRequest("mine", tune=False), QUIET)
     assert made.card.other_label == "other"
 
 
@@ -84,7 +84,7 @@ def test_the_last_block_is_kept_only_where_it_gains(base: Entry, monkeypatch: py
     crops = drawn(160)
     for least, word in ((-1.0, "kept"), (1.1, "not kept")):
         monkeypatch.setattr(recogniser, "LEAST_GAIN", least)
-        made = make(base, crops, Wanted("mine"), QUIET)
+        made = make(base, crops, RecogniserRequest("mine"), QUIET)
         assert made.notes[0].endswith(f" on held-out crops: {word}")
         # Where the block learnt from three folds, only the fourth tells what it is worth.
         assert len(made.held_out.truth) < len(crops.labels) if word == "kept" else len(crops.labels)
@@ -148,14 +148,14 @@ def test_a_network_without_features_is_refused(tmp_path: Path, base: Entry) -> N
 
 
 def test_a_model_that_is_there_is_not_replaced(tmp_path: Path) -> None:
-    made = recogniser.Made(onnx.ModelProto(), ModelCard.model_construct(name="mine"), None)  # type: ignore[arg-type]
+    made = recogniser.RecogniserDraft(onnx.ModelProto(), ModelCard.model_construct(name="mine"), None)  # type: ignore[arg-type]
     (tmp_path / "mine").mkdir()
     with pytest.raises(ModelError, match="mine exists: remove it, or give the model another name"):
         write(made, tmp_path)
 
 
 def test_threads_of_pytorch_are_those_that_were_given(base: Entry) -> None:
-    make(base, drawn(96), Wanted("mine", threads=1), QUIET)
+    make(base, drawn(96), RecogniserRequest("mine", threads=1), QUIET)
     assert torch.get_num_threads() == 1
 
 

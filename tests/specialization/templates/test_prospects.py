@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from specialization.rates import Measured, Rates
+from specialization.rates import MeasuredRates, Rates
 from specialization.templates.prospects import Prospect, answered_share, at_most, dispensable, tolerance, why_not
 
 SURE, UNSURE = Rates(a_in=0.95, e_in_out=0.04, a_out=0.98), Rates(a_in=0.3, e_in_out=0.69, a_out=0.99)
-LADDER = (Measured(0.01, {1: UNSURE, 5: UNSURE}), Measured(0.025, {1: SURE, 5: UNSURE}))
+LADDER = (MeasuredRates(0.01, {1: UNSURE, 5: UNSURE}), MeasuredRates(0.025, {1: SURE, 5: UNSURE}))
 
 
 def test_a_head_may_err_half_as_often_as_the_query_allows_and_less_after_failures() -> None:
@@ -66,16 +66,16 @@ def test_perfect_agreement_leaves_no_room_for_heads() -> None:
 
 
 def test_of_templates_that_do_the_same_the_better_one_is_enough() -> None:
-    templates = {"weak": Prospect(0.1, (Measured(0.025, {1: UNSURE, 5: UNSURE}),)), "good": Prospect(0.1, LADDER)}
+    templates = {"weak": Prospect(0.1, (MeasuredRates(0.025, {1: UNSURE, 5: UNSURE}),)), "good": Prospect(0.1, LADDER)}
     assert dispensable(templates, 0.95) == {"weak"}
     assert dispensable({"one": templates["good"], "other": templates["good"]}, 0.95) in ({"one"}, {"other"})
 
 
 def test_a_template_that_is_better_for_some_number_of_classes_is_kept() -> None:
-    few, many = Measured(0.025, {1: SURE, 5: UNSURE}), Measured(0.025, {1: UNSURE, 5: SURE})
+    few, many = MeasuredRates(0.025, {1: SURE, 5: UNSURE}), MeasuredRates(0.025, {1: UNSURE, 5: SURE})
     assert not dispensable({"few": Prospect(0.1, (few,)), "many": Prospect(0.1, (many,))}, 0.95)
     assert not dispensable(
-        {"cheap": Prospect(0.05, (few,)), "dear": Prospect(0.1, (Measured(0.025, {1: SURE, 8: UNSURE}),))}, 0.95
+        {"cheap": Prospect(0.05, (few,)), "dear": Prospect(0.1, (MeasuredRates(0.025, {1: SURE, 8: UNSURE}),))}, 0.95
     )
 
 

@@ -12,7 +12,7 @@ from learning.store import FeatureStore
 from serving.catalogue.lookup import SHIPPED as MODELS
 from serving.catalogue.lookup import Catalogue, verify
 from specialization.heads.head import OTHER
-from specialization.heads.train import JUDGED_SKEW, Samples, train_head
+from specialization.heads.train import JUDGED_SKEW, HeadSamples, train_head
 from specialization.heads.validate import TOLERANCES
 from specialization.templates.fill import forward
 from specialization.templates.stored import SHIPPED, StoredTemplate, feature_entry, templates_for
@@ -67,7 +67,9 @@ def test_heads_keep_their_tolerance_on_rows_they_never_saw(names: tuple[str, ...
     classes = [template.labels.index(name) for name in names]
     # The newest quarter stays out of training, thresholds and all.
     out = np.arange(len(store.labels)) >= 0.75 * len(store.labels)
-    head = train_head(Samples(store.features[~out], store.labels[~out]), classes, 0.6, 0.02, np.random.default_rng(0))
+    head = train_head(
+        HeadSamples(store.features[~out], store.labels[~out]), classes, 0.6, 0.02, np.random.default_rng(0)
+    )
     said, _ = head.decide(store.features[out])
     assert wrong_share(said, store.labels[out], classes) <= 0.03, "2 % and the chance of some hundred rows"
     assert (said != OTHER)[np.isin(store.labels[out], classes)].mean() > 0.3
@@ -78,7 +80,7 @@ def test_heads_keep_it_on_other_streets_nearly(template: StoredTemplate) -> None
     seen = forward(ORACLE, [template], crops, 1, lambda count: None)
     store, answers, wrong = FeatureStore.open(template.directory), 0, 0
     for classes in combinations(range(4), 2):
-        head = train_head(Samples(store.features, store.labels), classes, 0.6, 0.02, np.random.default_rng(0))
+        head = train_head(HeadSamples(store.features, store.labels), classes, 0.6, 0.02, np.random.default_rng(0))
         said, _ = head.decide(seen.features[template.name])
         own = np.isin(seen.labels, classes) & (said != OTHER)
         answers += int(own.sum())

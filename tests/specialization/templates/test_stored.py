@@ -16,7 +16,7 @@ from learning.store import write_store
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import BadInput, ModelError
 from serving.loading.opening import open_model
-from specialization.rates import Measured, Rates
+from specialization.rates import MeasuredRates, Rates
 from specialization.templates.derive import compact
 from specialization.templates.stored import (
     MANIFEST,
@@ -32,8 +32,8 @@ from tests.learning.stores import samples
 from tests.serving.graphs.onnx_graphs import classifier, entry, pictures
 
 MEASURED = (
-    Measured(0.01, {1: Rates(0.8, 0.2, 0.99), 3: Rates(0.6, 0.4, 0.99)}),
-    Measured(0.05, {1: Rates(0.95, 0.05, 0.9)}),
+    MeasuredRates(0.01, {1: Rates(0.8, 0.2, 0.99), 3: Rates(0.6, 0.4, 0.99)}),
+    MeasuredRates(0.05, {1: Rates(0.95, 0.05, 0.9)}),
 )
 
 

@@ -16,7 +16,7 @@ import pytest
 from learning.job_child import NICENESS
 from learning.store import FeatureStore, write_store
 from serving.errors import SluiceError
-from specialization.heads.train import Samples, train_head
+from specialization.heads.train import HeadSamples, train_head
 from specialization.trainer.trainer import Job, ProcessSpecializer, ProfileJob, Specializer, ThreadSpecializer
 from tests.learning.stores import samples
 
@@ -37,7 +37,7 @@ async def specializer(request: pytest.FixtureRequest) -> AsyncIterator[Specializ
 async def test_it_trains_the_head_that_anybody_would(specializer: Specializer, job: Job) -> None:
     head = await specializer.train(job)
     store = FeatureStore.open(Path(job.store))
-    here = train_head(Samples(store.features, store.labels), (0, 2), 0.6, 0.02, np.random.default_rng(5))
+    here = train_head(HeadSamples(store.features, store.labels), (0, 2), 0.6, 0.02, np.random.default_rng(5))
     assert (head.classes, head.rates) == (here.classes, here.rates)
     np.testing.assert_allclose(head.weights, here.weights, atol=1e-5)
 

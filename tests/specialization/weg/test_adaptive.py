@@ -10,12 +10,12 @@ from specialization.weg.adaptive import MOST_CAUTION, Adaptive
 from specialization.weg.algorithm import Weg
 from specialization.weg.candidates import Candidates
 from specialization.weg.change import contradictions, fallbacks
-from specialization.weg.state import FALLBACK, HEAD, ORACLE, Head, Target, WegState
-from specialization.weg.window import Window
+from specialization.weg.state import FALLBACK, HEAD, ORACLE, Head, HeadTarget, WegState
+from specialization.weg.window import AnswerWindow
 from tests.specialization.weg.driver import COMPACT, CONFIG, GOOD, specialised, tell_cascade, tell_oracle, weg
 
 CANDIDATES = Candidates(CONFIG, {"compact": COMPACT})
-FIVE = Target("compact", (1, 2, 3, 4, 5), skew=0.8, cost=0.4)
+FIVE = HeadTarget("compact", (1, 2, 3, 4, 5), skew=0.8, cost=0.4)
 EARLY = msgspec.structs.replace(COMPACT, passed=0.8)
 """The oracle goes on at the template's cut."""
 OF_FIVE = Head(1, FIVE, training_skew=0.6)
@@ -25,8 +25,8 @@ def asked(answers: list[int], debt: float = 0.0) -> WegState:
     return WegState(answers=answers, sources=[ORACLE] * len(answers), debt=debt)
 
 
-def window(answers: list[int]) -> Window:
-    return Window(CONFIG, answers, [ORACLE] * len(answers))
+def window(answers: list[int]) -> AnswerWindow:
+    return AnswerWindow(CONFIG, answers, [ORACLE] * len(answers))
 
 
 def leave(machine: Weg) -> None:
@@ -78,7 +78,7 @@ def test_a_small_saving_takes_a_long_window() -> None:
 
 def test_a_head_in_use_is_replaced_only_by_a_better_one() -> None:
     answers = [number % 5 for number in range(120)]
-    missing, whole = (Head(1, Target("compact", tuple(range(n)), 0.9, 0.3), 0.6) for n in (3, 5))
+    missing, whole = (Head(1, HeadTarget("compact", tuple(range(n)), 0.9, 0.3), 0.6) for n in (3, 5))
     assert [target.classes for target in CANDIDATES.better(window(answers), missing)] == [(0, 1, 2, 3, 4)]
     assert not list(CANDIDATES.better(window(answers), whole))
 
@@ -113,7 +113,7 @@ def test_classes_that_a_head_often_passes_on_are_counted_among_its_own() -> None
     # Of four classes that are equally frequent it never knows one; no other class is there.
     answers, sources = [1, 2, 3, 4] * 30, [HEAD, HEAD, HEAD, FALLBACK] * 30
     rates = Rates(a_in=0.75, e_in_out=0.25, a_out=1.0)
-    of_head = Window(CONFIG, answers, sources, (1, 2, 3, 4), rates)
+    of_head = AnswerWindow(CONFIG, answers, sources, (1, 2, 3, 4), rates)
     assert of_head.skew((1, 2, 3, 4)) == pytest.approx(1.0)
     assert of_head.skew((1, 2, 3)) == pytest.approx(0.75)
 

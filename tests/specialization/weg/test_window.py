@@ -8,15 +8,15 @@ from datasets.streams import Phase, generate
 from specialization.rates import Rates
 from specialization.weg.config import WegConfig
 from specialization.weg.state import FALLBACK, HEAD, ORACLE, Source
-from specialization.weg.window import Window
+from specialization.weg.window import AnswerWindow
 
 CONFIG = WegConfig(classes=200, oracle_accuracy=0.7)
 PERFECT = WegConfig(classes=1000)
 RATES = Rates(0.8, 0.12, 0.85)
 
 
-def asked(config: WegConfig, answers: list[int]) -> Window:
-    return Window(config, answers, [ORACLE] * len(answers))
+def asked(config: WegConfig, answers: list[int]) -> AnswerWindow:
+    return AnswerWindow(config, answers, [ORACLE] * len(answers))
 
 
 def test_dominant_classes_by_the_support_of_the_length() -> None:
@@ -41,13 +41,13 @@ def test_the_skew_of_what_an_erring_oracle_says_has_no_bias(skew: float) -> None
     assert estimated == pytest.approx(true, abs=0.03)
 
 
-def under_a_head(rng: np.random.Generator, head: tuple[int, ...], labels: list[int]) -> Window:
+def under_a_head(rng: np.random.Generator, head: tuple[int, ...], labels: list[int]) -> AnswerWindow:
     world, answers, sources = World(rng, 200, 0.7), [], list[Source]()
     for label in labels:
         said = world.head(label, head, RATES)
         answers.append(world.oracle(label) if said is None else said)
         sources.append(FALLBACK if said is None else HEAD)
-    return Window(CONFIG, answers, sources, head, RATES)
+    return AnswerWindow(CONFIG, answers, sources, head, RATES)
 
 
 def test_the_skew_of_what_a_head_says() -> None:
@@ -68,6 +68,6 @@ def test_classes_that_a_head_misses_are_seen_by_the_oracle() -> None:
 
 def test_a_window_of_both() -> None:
     answers, sources = [1] * 20 + [1] * 20, [ORACLE] * 20 + [FALLBACK] * 20
-    window = Window(PERFECT, answers, sources, (5,), Rates(0.9, 0.0, 1.0))
+    window = AnswerWindow(PERFECT, answers, sources, (5,), Rates(0.9, 0.0, 1.0))
     assert window.skew({1}) == pytest.approx(1.0)
     assert window.skew({5}) == 0.0

@@ -52,7 +52,7 @@ def test_a_source_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     with Channel(job(tmp_path / "none.mp4")) as channel:
         channel.receive(30)
         message, _ = channel.receive(30)
-    assert message == wire.Failed("not_found", f"{tmp_path}/none.mp4: no such file")
+    assert message == wire.SourceFailed("not_found", f"{tmp_path}/none.mp4: no such file")
 
 
 def test_silence_and_death_are_told_apart(silent_port: int) -> None:

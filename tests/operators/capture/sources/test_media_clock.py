@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S, MediaClock, Times, nominal_interval_s
+from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S, DecodedTimes, MediaClock, nominal_interval_s
 
 WRAP_MPEG_S = 2**33 / 90_000
 WRAP_RTP_S = 2**32 / 90_000
@@ -15,7 +15,7 @@ WRAP_RTP_S = 2**32 / 90_000
 
 def placed(stamps: list[float | None], interval_s: float = 0.1, max_gap_s: float = MAX_BROADCAST_GAP_S) -> list[float]:
     clock = MediaClock(interval_s, max_gap_s)
-    return [clock.place(Times(pts_s=stamp)) for stamp in stamps]
+    return [clock.place(DecodedTimes(pts_s=stamp)) for stamp in stamps]
 
 
 def steps(count: int, start_s: float = 0.0) -> list[float | None]:
@@ -73,20 +73,20 @@ def test_a_recorder_may_leave_hours_out_of_a_file_and_a_broadcast_may_not() -> N
 def test_durations_stand_in_for_stamps() -> None:
     clock = MediaClock(0.04)
     durations = [0.5, 0.25, None, 1e9, 0.0, 0.5]
-    found = [clock.place(Times(duration_s=duration)) for duration in durations]
+    found = [clock.place(DecodedTimes(duration_s=duration)) for duration in durations]
     assert found == pytest.approx([0, 0.5, 0.75, 0.79, 0.83, 0.87])
 
 
 def test_decoding_times_stand_in_for_presentation_times() -> None:
     clock = MediaClock(0.04)
-    assert [clock.place(Times(dts_s=5 + index * 0.3)) for index in range(4)] == pytest.approx([0, 0.3, 0.6, 0.9])
-    assert clock.place(Times(pts_s=100.0, dts_s=6.2)) == pytest.approx(1.2)
-    assert clock.place(Times(pts_s=100.5, dts_s=6.5)) == pytest.approx(1.7)
+    assert [clock.place(DecodedTimes(dts_s=5 + index * 0.3)) for index in range(4)] == pytest.approx([0, 0.3, 0.6, 0.9])
+    assert clock.place(DecodedTimes(pts_s=100.0, dts_s=6.2)) == pytest.approx(1.2)
+    assert clock.place(DecodedTimes(pts_s=100.5, dts_s=6.5)) == pytest.approx(1.7)
 
 
 def live(moments: list[tuple[float | None, float]]) -> list[float]:
     clock = MediaClock(0.04)
-    return [clock.place(Times(pts_s=stamp, duration_s=0.04, arrival_s=arrival)) for stamp, arrival in moments]
+    return [clock.place(DecodedTimes(pts_s=stamp, duration_s=0.04, arrival_s=arrival)) for stamp, arrival in moments]
 
 
 def test_without_stamps_a_live_source_goes_by_arrival() -> None:
@@ -116,8 +116,10 @@ def test_live_stamps_that_run_away_are_held_back() -> None:
 TIME = st.one_of(st.none(), st.floats(), st.floats(-10, 10), st.floats(-1e5, 1e5))
 
 
-@given(st.lists(st.builds(Times, TIME, TIME, TIME, st.one_of(st.none(), st.floats(0, 1e6)))), st.floats(0.001, 60))
-def test_rises_whatever_comes(frames: list[Times], interval_s: float) -> None:
+@given(
+    st.lists(st.builds(DecodedTimes, TIME, TIME, TIME, st.one_of(st.none(), st.floats(0, 1e6)))), st.floats(0.001, 60)
+)
+def test_rises_whatever_comes(frames: list[DecodedTimes], interval_s: float) -> None:
     clock = MediaClock(interval_s)
     found = [clock.place(frame) for frame in frames]
     assert all(earlier < later for earlier, later in pairwise(found))

@@ -15,7 +15,7 @@ from operators.detect.needed.account import (
     MOST_CREDIT,
     OVERDRAFT_REST,
     Account,
-    Tally,
+    SkipTally,
 )
 
 DETECTION_S, LOOK_S = 0.015, 0.0025
@@ -25,7 +25,7 @@ class Stream:
     """Frames of a stream of which a share must be detected; what is looked at costs, and is audited now and then."""
 
     def __init__(self) -> None:
-        self.tally = Tally()
+        self.tally = SkipTally()
         self.account = Account(self.tally)
         self.looked = self.rests = self.frames = 0
 
@@ -116,7 +116,7 @@ def test_a_rest_says_why_and_how_long_it_lasts() -> None:
 
 
 def test_as_long_as_nobody_knows_what_a_detection_takes_it_goes_on() -> None:
-    tally = Tally()
+    tally = SkipTally()
     account = Account(tally)
     for _ in range(1000):
         assert not account.frame(None)

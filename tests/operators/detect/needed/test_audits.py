@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.audits import Audits, Before, FrameAudit
+from operators.detect.needed.audits import Before, FrameAudit, SkipAudits
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import make_frame
 from tests.pipelines.run.recording import Recording
@@ -52,7 +52,7 @@ async def test_the_frame_before_is_detected_on_where_it_matters_and_was_not_befo
 ) -> None:
     detector, told = Counter(), list[FrameAudit]()
     heard = Recording()
-    audits = Audits("find", detector, "finder", 0.5, heard)
+    audits = SkipAudits("find", detector, "finder", 0.5, heard)
     audits.hold(Before(bright(1).image, found), bright(2), [thing(box) for box in published], told.append)
     audits.result_sent(bright(2).stream)
     await audits.close(10.0)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.detect.needed.bisection import SHORTEST, Bisection, Span, Verdict, window_s
+from operators.detect.needed.bisection import SHORTEST, Bisection, FrameSpan, Verdict, window_s
 from operators.detect.needed.pace import FIRST, PACES
 
 EVERY = PACES[FIRST]
 
 
-def played(times_s: Sequence[float], verdict: Callable[[Span], Verdict]) -> tuple[list[int], Bisection]:
+def played(times_s: Sequence[float], verdict: Callable[[FrameSpan], Verdict]) -> tuple[list[int], Bisection]:
     """The frames that were detected, in order."""
     window, detected = Bisection(times_s, EVERY), []
     while window.wanted is not None:
@@ -25,14 +25,14 @@ def played(times_s: Sequence[float], verdict: Callable[[Span], Verdict]) -> tupl
     return detected, window
 
 
-def recursive(times_s: Sequence[float], verdict: Callable[[Span], Verdict], span: Span) -> set[int]:
+def recursive(times_s: Sequence[float], verdict: Callable[[FrameSpan], Verdict], span: FrameSpan) -> set[int]:
     """The frames between the ends that must be detected, by definition."""
     if span.last - span.first < 2 or verdict(span) == "explained":
         return set()
     short = times_s[span.last] - times_s[span.first] <= SHORTEST * window_s(EVERY) + 0.001
     if short and verdict(span) != "cut":
         return set()
-    halves = [Span(span.first, span.middle), Span(span.middle, span.last)]
+    halves = [FrameSpan(span.first, span.middle), FrameSpan(span.middle, span.last)]
     return {span.middle}.union(*(recursive(times_s, verdict, half) for half in halves))
 
 
@@ -43,14 +43,14 @@ def recursive(times_s: Sequence[float], verdict: Callable[[Span], Verdict], span
 def test_it_detects_what_the_recursion_does_and_plans_every_frame_once(steps_s: list[float], said: list[str]) -> None:
     times_s = [sum(steps_s[:n]) for n in range(len(steps_s) + 1)]
 
-    def verdict(span: Span) -> Verdict:
+    def verdict(span: FrameSpan) -> Verdict:
         return said[(3 * span.first + span.last) % 7]  # type: ignore[return-value]
 
     detected, window = played(times_s, verdict)
     last = len(times_s) - 1
     assert detected[0] == last
     assert len(set(detected)) == len(detected)
-    assert set(detected) == {last} | recursive(times_s, verdict, Span(0, last))
+    assert set(detected) == {last} | recursive(times_s, verdict, FrameSpan(0, last))
     filled = [at for span in window.filled for at in range(span.first + 1, span.last)]
     assert sorted([*detected, *filled]) == list(range(1, last + 1))
     assert filled == sorted(filled)
@@ -61,19 +61,19 @@ def test_an_object_that_appears_costs_the_logarithm_and_is_placed_to_the_shortes
     born = min(born, frames)
     times_s = [0.5 * n / frames for n in range(frames + 1)]
 
-    def verdict(span: Span) -> Verdict:
+    def verdict(span: FrameSpan) -> Verdict:
         return "unexplained" if span.first < born <= span.last else "explained"
 
     detected, window = played(times_s, verdict)
     assert len(detected) <= 3
-    (holding,) = [s for s in window.filled if s.first < born <= s.last] or [Span(born - 1, born)]
+    (holding,) = [s for s in window.filled if s.first < born <= s.last] or [FrameSpan(born - 1, born)]
     assert times_s[holding.last] - times_s[holding.first] <= 0.2 + 0.5 / frames
 
 
 def test_a_window_that_its_ends_explain_takes_one_detection() -> None:
     detected, window = played([n / 25 for n in range(13)], lambda span: "explained")
     assert detected == [12]
-    assert window.filled == [Span(0, 12)]
+    assert window.filled == [FrameSpan(0, 12)]
 
 
 def test_a_cut_is_followed_to_the_frame() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from datasets.street import StreetFrame, open_street
 from operators.base import Call, Operator, ask
-from operators.detect.needed.operator import DetectWhenNeeded, Terms
+from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms
 from operators.detect.needed.stream import StreamView
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import call, make_frame, make_region
@@ -90,7 +90,7 @@ def test_a_view_that_begins_anew_gives_no_number_twice() -> None:
 async def test_a_crowd_keeps_who_it_is(most: int) -> None:
     engine, often, seldom = FakeEngine(), Truth(), Truth()
     engine.costs_s["finder"] = 10.0
-    needed = DetectWhenNeeded("find", seldom, "finder", Terms(0.9, 0.3, engine))
+    needed = DetectWhenNeeded("find", seldom, "finder", SkipTerms(0.9, 0.3, engine))
     on_every_frame, with_gaps = await switches(often, 0), await switches(needed, most)
     assert seldom.asked < 0.8 * often.asked
     assert with_gaps <= 1.1 * on_every_frame

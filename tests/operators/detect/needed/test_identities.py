@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from operators.detect.needed.account import Tally
-from operators.detect.needed.identities import MOST_GAPS, MOST_OBJECTS, Detected, Gaps, kept_identities
+from operators.detect.needed.account import SkipTally
+from operators.detect.needed.identities import MOST_GAPS, MOST_OBJECTS, DetectedFrame, Gaps, kept_identities
 from operators.frames.frame import Region
 from operators.testing.builders import make_region
 
@@ -14,9 +14,9 @@ def walker(at_s: float, start: float, speed: float, identity: int | None = None)
     return make_region(x=start + speed * at_s, w=0.06, h=0.2, label="person", identity=identity)
 
 
-def crossing(at_s: float, left: int | None = None, right: int | None = None) -> Detected:
+def crossing(at_s: float, left: int | None = None, right: int | None = None) -> DetectedFrame:
     """Two that walk towards each other, meet after a second and a half, and go on."""
-    return Detected(at_s, [walker(at_s, 0.2, 0.2, left), walker(at_s, 0.8, -0.2, right)])
+    return DetectedFrame(at_s, [walker(at_s, 0.2, 0.2, left), walker(at_s, 0.8, -0.2, right)])
 
 
 BEFORE = [crossing(0.8), crossing(1.2, 1, 2)]
@@ -36,13 +36,13 @@ def test_one_that_was_taken_for_new_is_not() -> None:
 
 def test_one_that_came_in_between_is_no_object_of_both_ends() -> None:
     after = crossing(1.8, 1, 2)
-    late = Detected(1.8, [*after.regions, walker(0.0, 0.1, 0.0, 3)])
+    late = DetectedFrame(1.8, [*after.regions, walker(0.0, 0.1, 0.0, 3)])
     assert kept_identities(BEFORE, crossing(1.5), late) == (2, 2)
 
 
 @pytest.mark.parametrize("audit_first", [True, False])
 def test_a_gap_is_compared_once_its_audit_and_its_end_are_known(audit_first: bool) -> None:
-    tally = Tally()
+    tally = SkipTally()
     gaps = Gaps(tally)
     for end in BEFORE:
         gaps.detected(end)
@@ -59,7 +59,7 @@ def test_a_gap_is_compared_once_its_audit_and_its_end_are_known(audit_first: boo
 
 
 def test_gaps_that_wait_are_bounded_and_crowds_are_not_compared() -> None:
-    tally = Tally()
+    tally = SkipTally()
     gaps = Gaps(tally)
     for end in BEFORE:
         gaps.detected(end)
@@ -67,14 +67,14 @@ def test_gaps_that_wait_are_bounded_and_crowds_are_not_compared() -> None:
     gaps.detected(crossing(1.8, 1, 2))
     gaps.audited(waiting[0], crossing(1.5))
     assert tally.identities_compared == 0
-    gaps.audited(waiting[1], Detected(1.5, [walker(0.0, 0.1, 0.0)] * (MOST_OBJECTS + 1)))
+    gaps.audited(waiting[1], DetectedFrame(1.5, [walker(0.0, 0.1, 0.0)] * (MOST_OBJECTS + 1)))
     assert tally.identities_compared == 0
     gaps.audited(waiting[2], crossing(1.5))
     assert tally.identities_compared == 2
 
 
 def test_nothing_is_compared_before_the_first_detection() -> None:
-    tally = Tally()
+    tally = SkipTally()
     gaps = Gaps(tally)
     gap = gaps.opened()
     gaps.audited(gap, crossing(1.5))

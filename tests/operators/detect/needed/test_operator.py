@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.operator import DetectWhenNeeded, Terms
+from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import call, make_frame
 from operators.testing.engine import FakeEngine
@@ -59,7 +59,7 @@ class Finder:
 def needed(finder: Finder, accuracy: float = 0.95, cost_s: float = 10.0) -> DetectWhenNeeded:
     engine = FakeEngine()
     engine.costs_s["finder"] = cost_s
-    return DetectWhenNeeded("find", finder, "finder", Terms(accuracy, 0.3, engine))
+    return DetectWhenNeeded("find", finder, "finder", SkipTerms(accuracy, 0.3, engine))
 
 
 async def play(
@@ -181,7 +181,7 @@ async def test_looking_is_tried_again_ever_more_seldom_and_goes_on_once_it_pays(
     monkeypatch.setattr("operators.detect.needed.account.OVERDRAFT_REST", 0)  # a look costs a million detections here
     finder, engine = Finder(), FakeEngine()
     engine.costs_s["finder"] = 1e-9
-    operator = DetectWhenNeeded("find", finder, "finder", Terms(0.95, 0.3, engine))
+    operator = DetectWhenNeeded("find", finder, "finder", SkipTerms(0.95, 0.3, engine))
     await play(operator, [100] * 1000)
     assert len(finder.asked) > 985
     engine.costs_s["finder"] = 10.0
@@ -199,7 +199,7 @@ async def test_a_detection_costs_what_is_done_around_the_network_too() -> None:
     engine = FakeEngine()
     engine.costs_s["finder"] = 1.0
     for finder, cost_s in ((Finder(), 1.0), (Handler(), 6.0)):
-        operator = DetectWhenNeeded("find", finder, "finder", Terms(0.95, 0.3, engine))
+        operator = DetectWhenNeeded("find", finder, "finder", SkipTerms(0.95, 0.3, engine))
         await play(operator, [100] * 10)
         (plan,) = operator.plans()["cam"]
         assert plan.processor_s is not None

@@ -12,8 +12,8 @@ from operators.detect.needed.policy import (
     LONGEST_STILL_S,
     SPREAD,
     UNSTEADY_S,
+    FrameChanges,
     Reason,
-    Seen,
     When,
 )
 
@@ -27,13 +27,13 @@ def cells(*places: tuple[int, int]) -> Cells:
     return found
 
 
-INSIDE = Seen(cells((3, 3)), NOTHING)
-OUTSIDE = Seen(cells((3, 3)), cells((3, 3)))
-STILL = Seen(NOTHING, NOTHING)
-ALL = Seen(~NOTHING, ~NOTHING)
+INSIDE = FrameChanges(cells((3, 3)), NOTHING)
+OUTSIDE = FrameChanges(cells((3, 3)), cells((3, 3)))
+STILL = FrameChanges(NOTHING, NOTHING)
+ALL = FrameChanges(~NOTHING, ~NOTHING)
 
 
-def frame(when: When, now_s: float, seen: Seen, every: int = 4, covered: Cells = NOTHING) -> Reason | None:
+def frame(when: When, now_s: float, seen: FrameChanges, every: int = 4, covered: Cells = NOTHING) -> Reason | None:
     """One frame, as the operator takes it."""
     why = when.due(now_s, every)
     news = None
@@ -84,7 +84,7 @@ def test_movement_outside_is_detected_at_once_and_ever_more_seldom_where_nothing
 def test_nameless_movement_that_spreads_is_asked_about_at_the_pace(every: int) -> None:
     when = When()
     frame(when, 0.0, STILL)
-    coming = [Seen(cells((0, number // 2)), cells((0, number // 2))) for number in range(20)]
+    coming = [FrameChanges(cells((0, number // 2)), cells((0, number // 2))) for number in range(20)]
     reasons = [frame(when, 0.04 + number / 25, seen, every) for number, seen in enumerate(coming)]
     assert [number for number, why in enumerate(reasons) if why] == list(range(0, 20, every))
 
@@ -94,8 +94,8 @@ def test_movement_elsewhere_is_detected_at_once_whatever_spreads() -> None:
     frame(when, 0.0, STILL)
     assert frame(when, 0.04, OUTSIDE) == "motion"
     spread, elsewhere = cells((3, 3 + SPREAD)), cells((3, 3 + SPREAD + 1))
-    assert frame(when, 0.08, Seen(spread, spread)) is None
-    assert frame(when, 0.12, Seen(elsewhere, elsewhere)) == "motion"
+    assert frame(when, 0.08, FrameChanges(spread, spread)) is None
+    assert frame(when, 0.12, FrameChanges(elsewhere, elsewhere)) == "motion"
 
 
 def test_a_cell_in_which_an_object_was_found_is_asked_about_at_once_again() -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.detect.needed.operator import DetectWhenNeeded, Terms
-from operators.detect.needed.pace import FIRST_REST, LONGEST_REST, MOST_CREDIT, PACES, Pace
+from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms
+from operators.detect.needed.pace import FIRST_REST, LONGEST_REST, MOST_CREDIT, PACES, SkipPace
 from operators.detect.needed.snapshot import LARGEST_BYTES, from_json, to_json
 from operators.testing.builders import CALL, make_frame
 from operators.testing.engine import FakeEngine
@@ -30,27 +30,27 @@ class Nothing:
 
 
 def needed(model: str = "finder", accuracy: float = ACCURACY) -> DetectWhenNeeded:
-    return DetectWhenNeeded("find", Nothing(), model, Terms(accuracy, 0.3, FakeEngine()))
+    return DetectWhenNeeded("find", Nothing(), model, SkipTerms(accuracy, 0.3, FakeEngine()))
 
 
-async def after_a_frame(operator: DetectWhenNeeded) -> Pace:
+async def after_a_frame(operator: DetectWhenNeeded) -> SkipPace:
     await operator.process(make_frame(), (), CALL)
     return operator._streams.here("cam").pace
 
 
-def proven(pace: Pace) -> Pace:
+def proven(pace: SkipPace) -> SkipPace:
     while pace.every < PACES[-1] or not pace.proven:
         pace.tell(pace.every, 1.0, 0.0)
     return pace
 
 
-def disproven(pace: Pace) -> Pace:
+def disproven(pace: SkipPace) -> SkipPace:
     while pace.every > 1:
         pace.tell(pace.every, 1.0, 1.0)
     return pace
 
 
-def saved(pace: Pace) -> bytes:
+def saved(pace: SkipPace) -> bytes:
     return to_json(pace.learnt, "finder", ACCURACY)
 
 
@@ -70,16 +70,16 @@ async def test_the_next_worker_goes_on_at_the_pace_that_was_proven() -> None:
 
 async def test_a_stream_that_never_comes_leaves_nothing() -> None:
     operator = needed()
-    operator.restore("cam", saved(proven(Pace(TOLERANCE))))
+    operator.restore("cam", saved(proven(SkipPace(TOLERANCE))))
     operator.forget("cam")
     assert (await after_a_frame(operator)).every == 3
 
 
 def test_a_pace_that_failed_rests_as_long_as_it_had_to() -> None:
-    before = disproven(Pace(TOLERANCE))
+    before = disproven(SkipPace(TOLERANCE))
     for _ in range(500):
         before.frame()
-    after = Pace.after(TOLERANCE, before.learnt)
+    after = SkipPace.after(TOLERANCE, before.learnt)
     assert after.slowed == before.slowed == 2
     frames = 0
     while after.every == 1:
@@ -89,21 +89,21 @@ def test_a_pace_that_failed_rests_as_long_as_it_had_to() -> None:
 
 
 def test_audits_weigh_the_same_before_and_after() -> None:
-    one, rng = Pace(TOLERANCE), np.random.default_rng(3)
+    one, rng = SkipPace(TOLERANCE), np.random.default_rng(3)
     audits = [(float(rng.uniform(0.5, 2.0)), float(rng.random() < 0.03)) for _ in range(600)]
-    other = Pace.after(TOLERANCE, one.learnt)
+    other = SkipPace.after(TOLERANCE, one.learnt)
     for weight, deficit in audits:
         one.tell(one.every, weight, deficit)
         other.tell(other.every, weight, deficit)
         data = to_json(other.learnt, "finder", ACCURACY)
         learnt = from_json(data, "finder", ACCURACY, "here")
         assert learnt is not None
-        other = Pace.after(TOLERANCE, learnt)
+        other = SkipPace.after(TOLERANCE, learnt)
         assert other.learnt == one.learnt
 
 
 def test_a_snapshot_that_names_no_credit_has_all_of_it() -> None:
-    found = json.loads(saved(Pace(TOLERANCE)))
+    found = json.loads(saved(SkipPace(TOLERANCE)))
     del found["learnt"]["credit"]
     learnt = from_json(json.dumps(found).encode(), "finder", ACCURACY, "here")
     assert learnt is not None
@@ -113,12 +113,12 @@ def test_a_snapshot_that_names_no_credit_has_all_of_it() -> None:
 @pytest.mark.parametrize(("model", "accuracy"), [("another", ACCURACY), ("finder", 0.9)])
 async def test_under_other_conditions_the_stream_begins_anew(model: str, accuracy: float) -> None:
     operator = needed(model, accuracy)
-    operator.restore("cam", saved(proven(Pace(TOLERANCE))))
+    operator.restore("cam", saved(proven(SkipPace(TOLERANCE))))
     assert (await after_a_frame(operator)).every == 3
 
 
 def changed(**values: Any) -> bytes:
-    found = json.loads(saved(Pace(TOLERANCE)))
+    found = json.loads(saved(SkipPace(TOLERANCE)))
     found.update({key: value for key, value in values.items() if key in found})
     found["learnt"].update({key: value for key, value in values.items() if key not in found})
     return json.dumps(found).encode()
@@ -133,7 +133,7 @@ def changed(**values: Any) -> bytes:
         b"\xff",
         b"{}",
         b"[" * 5000,
-        b" " * (LARGEST_BYTES + 1) + saved(Pace(TOLERANCE)),
+        b" " * (LARGEST_BYTES + 1) + saved(SkipPace(TOLERANCE)),
         changed(version=2),
         changed(version="1"),
         changed(model=None),

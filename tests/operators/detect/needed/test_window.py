@@ -11,7 +11,7 @@ import pytest
 from operators.detect.needed.carried import identify
 from operators.detect.needed.changes import COLUMNS, ROWS
 from operators.detect.needed.thumbnail import thumbnail
-from operators.detect.needed.window import Known, Window
+from operators.detect.needed.window import FrameWindow, KnownFrame
 from operators.frames.frame import Region
 from operators.testing.builders import make_region
 from operators.track.settings import TrackSettings
@@ -39,11 +39,11 @@ def objects(x: float | None, label: str = "car", confidence: float = 0.9) -> lis
     return [make_region(**box, label=label, confidence=confidence)]
 
 
-def known_of(image: Image, regions: list[Region], resting: bool = False) -> Known:
+def known_of(image: Image, regions: list[Region], resting: bool = False) -> KnownFrame:
     """The frame before a window, on which the detector has just run for the first time."""
     tracker = KalmanTracker(TrackSettings())
     identify(regions, tracker, 0.0)
-    return Known(thumbnail(image), regions, 0.0, tracker, np.full((ROWS, COLUMNS), resting))
+    return KnownFrame(thumbnail(image), regions, 0.0, tracker, np.full((ROWS, COLUMNS), resting))
 
 
 def played(truth: Truth, seen: Truth | None = None, frames: int = 12, label: Callable[[int], str] = lambda at: "car"):
@@ -51,7 +51,7 @@ def played(truth: Truth, seen: Truth | None = None, frames: int = 12, label: Cal
     seen = seen or truth
     known = known_of(picture(truth(0)), objects(seen(0), label(0)))
     images = [picture(truth(at)) for at in range(1, frames + 1)]
-    window, detected = Window(known, images, [at / 24 for at in range(frames + 1)], 3, 0.45), []
+    window, detected = FrameWindow(known, images, [at / 24 for at in range(frames + 1)], 3, 0.45), []
     while (at := window.wanted) is not None:
         detected.append(at)
         window.found(objects(seen(at), label(at)))
@@ -89,8 +89,8 @@ def test_two_that_pass_each_other_keep_who_they_are() -> None:
     tracker, earlier = KalmanTracker(TrackSettings()), [-12, -6, 0]
     for at in earlier:
         identify(regions := pair(at), tracker, 6 / 24)
-    known = Known(thumbnail(BACKGROUND), regions, 0.0, tracker, np.zeros((ROWS, COLUMNS), bool))
-    window = Window(known, [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
+    known = KnownFrame(thumbnail(BACKGROUND), regions, 0.0, tracker, np.zeros((ROWS, COLUMNS), bool))
+    window = FrameWindow(known, [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
     while (at := window.wanted) is not None:
         window.found(pair(at))
     for at, plan in enumerate(window.planned, 1):
@@ -104,7 +104,7 @@ def test_a_number_of_a_window_that_was_divided_is_given_to_one_object_alone() ->
     def shown(at: int) -> list[Region]:
         return [*objects(20), *(objects(100) if 4 <= at <= 8 else []), *(objects(180) if at >= 9 else [])]
 
-    window = Window(known_of(BACKGROUND, shown(0)), [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
+    window = FrameWindow(known_of(BACKGROUND, shown(0)), [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
     while (at := window.wanted) is not None:
         window.found(shown(at))
     places: dict[int | None, set[int]] = {}
@@ -114,10 +114,10 @@ def test_a_number_of_a_window_that_was_divided_is_given_to_one_object_alone() ->
     assert sorted(map(sorted, places.values())) == [[20], [100], [180]]
 
 
-def window_of_two(before: list[Region], after: list[Region]) -> Window:
+def window_of_two(before: list[Region], after: list[Region]) -> FrameWindow:
     """Half a second, in which nothing but objects is looked at."""
     known = known_of(BACKGROUND, before)
-    window = Window(known, [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
+    window = FrameWindow(known, [BACKGROUND] * 12, [at / 24 for at in range(13)], 3, 0.45)
     window.found(after)
     return window
 
@@ -162,7 +162,7 @@ def test_labels_are_not_mixed() -> None:
 
 def test_what_is_unsure_and_comes_and_goes_is_not_searched_for() -> None:
     known = known_of(picture(None), objects(90, confidence=0.4))
-    window = Window(known, [picture(None)] * 12, [at / 24 for at in range(13)], 3, 0.45)
+    window = FrameWindow(known, [picture(None)] * 12, [at / 24 for at in range(13)], 3, 0.45)
     window.found([])
     assert window.wanted is None
     counts = [len(plan.regions) for plan in window.planned]
@@ -180,7 +180,7 @@ def test_movement_that_the_detector_has_no_word_for_is_not_asked_about_again() -
     assert 12 in detected
     assert window.news.any()
     resting = known_of(picture(40), [], resting=True)
-    again = Window(resting, [picture(40 + 8 * at) for at in range(1, 13)], [at / 24 for at in range(13)], 3, 0.45)
+    again = FrameWindow(resting, [picture(40 + 8 * at) for at in range(1, 13)], [at / 24 for at in range(13)], 3, 0.45)
     again.found([])
     assert again.wanted is None
 
@@ -190,7 +190,7 @@ def test_a_cut_is_found_to_the_frame() -> None:
     other = cv2.cvtColor(np.kron(blocks, np.ones((16, 16), np.uint8)), cv2.COLOR_GRAY2BGR)
     known = known_of(BACKGROUND, objects(100))
     images = [BACKGROUND] * 4 + [other] * 8
-    window, detected = Window(known, images, [at / 24 for at in range(13)], 3, 0.45), []
+    window, detected = FrameWindow(known, images, [at / 24 for at in range(13)], 3, 0.45), []
     while (at := window.wanted) is not None:
         detected.append(at)
         window.found(objects(100) if at <= 4 else [])
@@ -200,7 +200,7 @@ def test_a_cut_is_found_to_the_frame() -> None:
 
 def test_a_box_that_leaves_the_frame_is_clipped() -> None:
     known = known_of(picture(0), objects(-10))
-    window = Window(known, [picture(0)] * 4, [at / 24 for at in range(5)], 3, 0.45)
+    window = FrameWindow(known, [picture(0)] * 4, [at / 24 for at in range(5)], 3, 0.45)
     window.found(objects(-14))
     assert all(0 <= plan.regions[0].box.x_min < plan.regions[0].box.x_max for plan in window.planned[:3])
 
@@ -211,7 +211,7 @@ def test_landmarks_go_with_their_box() -> None:
         x = face.box.x_min
         face.landmarks = ((x, 60 / HEIGHT), (x + 10 / WIDTH, 60 / HEIGHT))
     known = known_of(picture(50), first)
-    window = Window(known, [picture(50 + at) for at in range(1, 5)], [at / 24 for at in range(5)], 3, 0.45)
+    window = FrameWindow(known, [picture(50 + at) for at in range(1, 5)], [at / 24 for at in range(5)], 3, 0.45)
     window.found(last)
     (region,) = window.planned[1].regions
     assert region.landmarks is not None
@@ -220,6 +220,6 @@ def test_landmarks_go_with_their_box() -> None:
 
 def test_frames_of_one_time_are_filled_as_well() -> None:
     known = known_of(picture(50), objects(50))
-    window = Window(known, [picture(50)] * 3, [0.0] * 4, 3, 0.45)
+    window = FrameWindow(known, [picture(50)] * 3, [0.0] * 4, 3, 0.45)
     window.found(objects(50))
     assert [len(plan.regions) for plan in window.planned] == [1] * 3

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.operator import DetectWhenNeeded, Terms
+from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms
 from operators.frames.frame import Frame, Region
 from operators.testing.builders import call, make_frame
 from operators.testing.engine import FakeEngine
@@ -28,7 +28,7 @@ async def test_audits_ask_the_reference_and_not_the_model_that_ran() -> None:
     planned, reference = Finder(), Finder()
     engine = FakeEngine()
     engine.costs_s["finder"] = 10.0
-    operator = DetectWhenNeeded("find", planned, "finder", Terms(0.95, 0.3, engine), reference)
+    operator = DetectWhenNeeded("find", planned, "finder", SkipTerms(0.95, 0.3, engine), reference)
     reference.drifts = True
     await play(operator, [100] * 600)
     await operator.close(10.0)
@@ -44,7 +44,7 @@ async def test_what_another_model_found_is_not_taken_for_the_references(model: s
     reference, engine = Reference(), FakeEngine()
     reference.drifts = True  # it finds the object elsewhere: that is compared with where it found it before
     engine.costs_s["finder"] = 10.0
-    operator = DetectWhenNeeded("find", Finder(), "finder", Terms(0.95, 0.3, engine), reference)
+    operator = DetectWhenNeeded("find", Finder(), "finder", SkipTerms(0.95, 0.3, engine), reference)
     for number in range(400):
         frame = make_frame(number, number / FPS, picture(40 + number % 100), "cam", "run-1")
         await operator.process(frame, (), call(model))
@@ -58,7 +58,7 @@ async def test_what_another_model_found_is_not_taken_for_the_references(model: s
 async def test_a_look_that_costs_more_than_the_model_that_runs_is_not_made() -> None:
     engine = FakeEngine()
     engine.costs_s.update({"finder": 10.0, "another": 1e-9})
-    operator = DetectWhenNeeded("find", Finder(), "finder", Terms(0.95, 0.3, engine), Finder())
+    operator = DetectWhenNeeded("find", Finder(), "finder", SkipTerms(0.95, 0.3, engine), Finder())
     declined = dict[str, list[str]]()
     for model in ("finder", "another"):
         for number in range(50):

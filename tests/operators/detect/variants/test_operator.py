@@ -11,10 +11,10 @@ import pytest
 from cache_adapt.audit.state import AuditState, Rule
 from learning.purse import SHARE, Purse, unlimited
 from operators.audits.roles import Roles
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.audits.unit_costs import HANDLING_S, UnitCosts
 from operators.base import Call, NodeAnswer
-from operators.detect.variants.audits import Terms
+from operators.detect.variants.audits import VariantTerms
 from operators.detect.variants.operator import DetectVariants
 from operators.frames.frame import Frame, Region
 from operators.plan import Decision, Rung
@@ -57,11 +57,11 @@ class Scene:
         cards = {name: card_of(name, tier="reference" if name == "big" else "compact") for name in NAMES}
         rule = Rule(0.9, probation_rate=1.0)
         self.purse = purse or unlimited()
-        terms = Terms(rule, 0.5, UnitCosts(self.engine), self.purse, self.changed.append, self.heard)
+        terms = VariantTerms(rule, 0.5, UnitCosts(self.engine), self.purse, self.changed.append, self.heard)
         self.node = DetectVariants("find", self.finder, Roles.of(NAMES, cards.__getitem__), terms)
         audits = {f"variant {model}": AuditState(phase=phase, rest=1000) for model, phase in phases.items()}  # type: ignore[arg-type]
         if audits:
-            self.node.restore("cam", Snapshot(audits=audits).to_json())
+            self.node.restore("cam", NodeSnapshot(audits=audits).to_json())
         self.answer = NodeAnswer()
 
     @property

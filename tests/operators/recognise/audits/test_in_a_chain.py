@@ -12,7 +12,7 @@ import pytest
 from cache_adapt.audit.state import AuditState, Rule
 from operators import background as backlog
 from operators.audits.roles import Roles
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.frames.frame import Region
 from operators.recognise.audits import shadow
 from operators.recognise.chain import Chain
@@ -20,8 +20,8 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Listeners, Terms
+from operators.recognise.shortcuts.variant import VariantShortcut
+from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.disagreement import Disagreement
 from operators.wire.schema import NodePlan
@@ -59,13 +59,13 @@ class Street:
         objects = Objects(recogniser) if per_track else None
         self.node = Chain(
             "type",
-            [Variant(recogniser, *recogniser.roles.shortcuts)],
+            [VariantShortcut(recogniser, *recogniser.roles.shortcuts)],
             Oracle(recogniser),
-            Terms(rule or Rule(0.9), Listeners(observer=self.heard)),
+            ChainTerms(rule or Rule(0.9), Listeners(observer=self.heard)),
             objects,
         )
         if served:
-            self.node.restore("cam", Snapshot(audits={"variant": served}).to_json())
+            self.node.restore("cam", NodeSnapshot(audits={"variant": served}).to_json())
         self.seq = 0
 
     def _say(self, words: dict[int, str], batch: np.ndarray) -> np.ndarray:

@@ -5,14 +5,14 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.recognise.audits.moments import Moments
+from operators.recognise.audits.moments import TrialMoments
 from operators.recognise.objects.look_rule import LOOK_RULE
 
 GAP = LOOK_RULE.look_every_s
 
 
 def taken(chances: list[float], frames: list[tuple[float, bool]]) -> list[float]:
-    moments = Moments(chances)
+    moments = TrialMoments(chances)
     return [at_s for at_s, whole in frames if moments.come(at_s, whole)]
 
 
@@ -42,7 +42,7 @@ def test_what_is_hidden_when_its_moment_comes_is_looked_at_later() -> None:
 
 
 def test_they_are_used_up() -> None:
-    moments = Moments([0.0])
+    moments = TrialMoments([0.0])
     assert not moments.used_up
     assert moments.come(0.0, True)
     assert moments.used_up

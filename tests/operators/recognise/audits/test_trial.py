@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from operators.recognise.audits.moments import Moments
+from operators.recognise.audits.moments import TrialMoments
 from operators.recognise.audits.trial import LONGEST_S, Trial
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE
@@ -15,7 +15,7 @@ from operators.wire.schema import Attribute, Model, Provenance
 
 def trial(shadow: bool = False) -> Trial:
     pool = Pool(4, LOOK_RULE.correlation)
-    return Trial("variant", shadow, Moments([0.0] * 4), pool, opened_s=0.0, seen_s=0.0)
+    return Trial("variant", shadow, TrialMoments([0.0] * 4), pool, opened_s=0.0, seen_s=0.0)
 
 
 def look(label: str = "bus", certainty: float = 0.95) -> Look:

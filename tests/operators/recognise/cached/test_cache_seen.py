@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from operators.recognise.cached.cache_seen import LATEST, MOST_STREAMS, CacheSeen
 
 
@@ -11,9 +11,9 @@ def test_looks_count_as_fewer_objects_and_audits_as_they_are():
     gate = seen.of("gate")
     gate.asked, gate.answered, gate.audits, gate.agreed = 100, 60, 9, 8
     seen.looked("gate", [1] * 60 + [2] * 40 + [3])
-    assert seen.told("gate", 0.5) == Seen(35, 21, 17.5, 9, 8, {1: 21, 2: 14, 3: 1})
+    assert seen.told("gate", 0.5) == VersionUse(35, 21, 17.5, 9, 8, {1: 21, 2: 14, 3: 1})
     assert seen.told("gate", 7.0).expected == 35
-    assert seen.told("yard", 0.5) == Seen()
+    assert seen.told("yard", 0.5) == VersionUse()
 
 
 def test_another_version_begins_anew_but_classes_stay():
@@ -22,7 +22,7 @@ def test_another_version_begins_anew_but_classes_stay():
     gate.asked, gate.audits, gate.told_s = 100, 9, 5.0
     seen.looked("gate", [1] * 10)
     seen.begin()
-    assert (seen.told("gate", 1.0), gate.told_s) == (Seen(mix={1: 4}), None)
+    assert (seen.told("gate", 1.0), gate.told_s) == (VersionUse(mix={1: 4}), None)
 
 
 def test_only_the_latest_classes_and_streams_are_kept():

@@ -22,9 +22,9 @@ from operators.recognise.cached.own_samples import CAPACITY, OwnTaps
 from operators.recognise.cached.sampled_engine import EVERY
 from operators.recognise.cached.supply import PATIENCE, TAPPED
 from operators.recognise.chain import Chain
-from operators.recognise.terms import Terms
+from operators.recognise.terms import ChainTerms
 from operators.testing import call, scores
-from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, Link
+from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, CheckedShortcut
 from serving.engines.exits import ExitOutputs
 from serving.errors import ModelError
 from serving.scheduling.urgency import BACKGROUND, Urgency
@@ -62,14 +62,14 @@ async def test_caches_are_a_shortcut(check: Check, tmp_path: Path):
             count += 1
             super().__init__(tmp_path / str(count), built())
 
-    def make() -> Link:
+    def make() -> CheckedShortcut:
         world = Prepared()
         network = world.supply
         from operators.recognise.cached.cache_network import CacheNetwork
 
         network.network = CacheNetwork(world.sampled, "oracle", CUTS)
         network.network.answer_with(built())
-        return Link(world.caches, world.oracle)
+        return CheckedShortcut(world.caches, world.oracle)
 
     await check(Case(make, lambda seq: scene(BLUE, MURKY, RED, seq=seq), frames=5))
 
@@ -89,7 +89,7 @@ async def test_sure_caches_answer_and_the_rest_has_the_oracles_own_answer(tmp_pa
 async def test_in_a_chain_the_oracle_is_not_asked_again(tmp_path):
     world = await ready(World(tmp_path, built()))
     rule = Rule(0.5, probation_rate=1.0)
-    chain = Chain("paint", [world.caches], world.oracle, Terms(rule, books=world.books))
+    chain = Chain("paint", [world.caches], world.oracle, ChainTerms(rule, books=world.books))
     cached = 0
     for seq in range(60):
         frame, regions = scene(BLUE, MURKY, RED, seq=seq)
@@ -241,7 +241,7 @@ async def test_training_that_cannot_be_paid_waits(tmp_path):
 
 async def test_caches_prove_themselves_within_the_oracles_own_run(tmp_path):
     world = await ready(World(tmp_path, built()))
-    chain = Chain("paint", [world.caches], world.oracle, Terms(Rule(0.5, probation_rate=1.0), books=world.books))
+    chain = Chain("paint", [world.caches], world.oracle, ChainTerms(Rule(0.5, probation_rate=1.0), books=world.books))
     spent, phases = [], []
     for seq in range(30):
         frame, regions = scene(BLUE, MURKY, RED, seq=seq)
@@ -274,7 +274,7 @@ async def test_caches_that_are_wrong_are_heard_to_be_and_never_answer(tmp_path):
     world = await ready(
         World(tmp_path, BuiltCaches(good.card, (replace(good.caches[0], predictor=wrong), good.caches[1])))
     )
-    chain = Chain("paint", [world.caches], world.oracle, Terms(Rule(0.9), books=world.books))
+    chain = Chain("paint", [world.caches], world.oracle, ChainTerms(Rule(0.9), books=world.books))
     for seq in range(20):
         frame, regions = scene(BLUE, RED, seq=seq)
         await chain.process(frame, regions, ASKED)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.audit.state import AuditState, Rule
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.audits.unit_costs import HANDLING_S, RESUMING_S
 from operators.base import Call
 from operators.frames.frame import Frame, Region
@@ -18,7 +18,7 @@ from operators.frames.halfway import Halfway, Rest
 from operators.recognise.cached.sampled_engine import EVERY
 from operators.recognise.chain import Chain
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
-from operators.recognise.terms import Terms
+from operators.recognise.terms import ChainTerms
 from operators.testing import call
 from operators.wire.schema import Model, ShortcutKind
 from serving.engines.exits import Exits
@@ -125,10 +125,13 @@ async def test_looks_that_go_on_become_samples(tmp_path: Path) -> None:
 async def test_a_head_caches_and_the_oracle_run_every_layer_once(tmp_path: Path) -> None:
     world = await ready(World(tmp_path, built()))
     chain = Chain(
-        "paint", [Begins(world), world.caches], world.oracle, Terms(Rule(0.5, probation_rate=0.0), books=world.books)
+        "paint",
+        [Begins(world), world.caches],
+        world.oracle,
+        ChainTerms(Rule(0.5, probation_rate=0.0), books=world.books),
     )
     serving = {"specialised": AuditState(phase="probation"), "cached": AuditState(phase="probation", edition=1)}
-    chain.restore("cam", Snapshot(audits=serving).to_json())
+    chain.restore("cam", NodeSnapshot(audits=serving).to_json())
     seconds, before = world.books.of("cam").seconds, len(world.engine.asked)
     frame, regions = scene(GREEN, BLUE, MURKY)
     await chain.process(frame, regions, call("oracle"))

@@ -15,7 +15,7 @@ from cache_adapt.audit.state import AuditState, Rule
 from cache_adapt.caches.store import BuiltCaches
 from learning.purse import Purse, unlimited
 from operators.audits.roles import Roles
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Region
 from operators.recognise.account.books import Books
@@ -26,8 +26,8 @@ from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Terms
+from operators.recognise.shortcuts.variant import VariantShortcut
+from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, call
 from operators.wire.schema import NodePlan
 from serving.errors import ModelError
@@ -74,13 +74,13 @@ class Node:
         self.engine.costs_s = {"oracle": 0.010, INT8: 0.0030, OPENED: 0.0015}
         recogniser = Classifier(self.engine, Roles.of(listed, self.engine.card), "paint")
         self.books = Books("oracle", UnitCosts(self.engine), purse())
-        variant = Variant(recogniser, INT8, self.books.costs)
+        variant = VariantShortcut(recogniser, INT8, self.books.costs)
         source = CacheSource(caches or built(), list, lambda: Builder(None), directory, 0.5, variant=INT8)
         self.supply = CacheSupply(self.engine, None, recogniser, source, self.books)
         self.caches, self.oracle = Caches(recogniser, self.supply, variant.key), Oracle(recogniser)
         objects = Objects(recogniser) if tracks else None
         self.chain = Chain(
-            "paint", [self.caches, variant], self.oracle, Terms(rule or Rule(0.5), books=self.books), objects
+            "paint", [self.caches, variant], self.oracle, ChainTerms(rule or Rule(0.5), books=self.books), objects
         )
         self.seq = 0
 
@@ -98,7 +98,7 @@ class Node:
 
     def trusting(self) -> None:
         """The variant has proven itself."""
-        self.chain.restore("cam", Snapshot(audits={"variant": TRUSTED}).to_json())
+        self.chain.restore("cam", NodeSnapshot(audits={"variant": TRUSTED}).to_json())
 
     def asked(self, since: int = 0) -> list[str]:
         return [model for model, _, _ in self.engine.asked[since:]]
@@ -280,7 +280,9 @@ async def test_where_the_variant_may_not_answer_its_caches_do_not_either(tmp_pat
     node.trusting()
     while (await node.frame(BLUE))[0].attributes[0].provenance != "cached":
         assert node.seq < MOST
-    node.chain.restore("cam", Snapshot(audits={"variant": AuditState(phase="off", rest=1000), KEY: TRUSTED}).to_json())
+    node.chain.restore(
+        "cam", NodeSnapshot(audits={"variant": AuditState(phase="off", rest=1000), KEY: TRUSTED}).to_json()
+    )
     before = len(node.engine.asked)
     assert word((await node.frame(BLUE))[0]) == ("blue", "oracle")
     assert node.asked(before) == ["oracle"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cache_adapt.caches.tune import Tuned
+from cache_adapt.caches.tune import TunedChoice
 from operators.audits.roles import Roles
 from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.hearing import ENOUGH, MOST, Hearing
@@ -81,4 +81,4 @@ def test_lookups_are_timed_where_they_are_made():
     assert hearing.spent_s == pytest.approx(2 * ENOUGH * 0.001)
     assert hearing.best(0.0012, 0.95) is None, "a lookup takes what is left of so quick a network"
     best = hearing.best(0.030, 0.95)
-    assert isinstance(best, Tuned)
+    assert isinstance(best, TunedChoice)

@@ -14,7 +14,7 @@ import pytest
 from cache_adapt.audit.state import AuditState, Rule
 from cache_adapt.caches.store import BuiltCaches
 from learning.purse import Purse
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.frames.frame import Region
 from operators.observer import Observer
 from operators.recognise.cached.cache_network import CacheNetwork
@@ -22,9 +22,9 @@ from operators.recognise.cached.released import MOST_RUNS
 from operators.recognise.cached.supply import PATIENCE
 from operators.recognise.chain import Chain
 from operators.recognise.objects.objects import Objects
-from operators.recognise.terms import Listeners, Terms
+from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import call
-from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, Link
+from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, CheckedShortcut
 from operators.wire.disagreement import Disagreement
 from serving.errors import SluiceError
 from tests.operators.recognise.cached.paints import (
@@ -78,7 +78,7 @@ async def settle() -> None:
 
 
 def trusting(chain: Chain) -> None:
-    chain.restore("cam", Snapshot(audits={"cached": TRUSTED}).to_json())
+    chain.restore("cam", NodeSnapshot(audits={"cached": TRUSTED}).to_json())
 
 
 class Node:
@@ -94,7 +94,7 @@ class Node:
         given = {} if purse is None else {"purse": purse}
         self.world, self.told = World(directory, caches or built(), releases=True, **given), Told()
         objects = Objects(self.world.recogniser) if tracks else None
-        terms = Terms(Rule(0.5), Listeners(lambda stream: None, self.told), self.world.books)
+        terms = ChainTerms(Rule(0.5), Listeners(lambda stream: None, self.told), self.world.books)
         self.chain = Chain("paint", [self.world.caches], self.world.oracle, terms, objects)
         self.seq = 0
 
@@ -123,11 +123,11 @@ async def ready_node(directory: Path, **given) -> Node:
 
 @pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
 async def test_released_caches_are_a_shortcut(check: Check, tmp_path: Path):
-    def make() -> Link:
+    def make() -> CheckedShortcut:
         world = World(tmp_path, built(), releases=True)
         world.supply.network = CacheNetwork(world.sampled, "oracle", CUTS, releases=True)
         world.supply.network.answer_with(built())
-        return Link(world.caches, world.oracle)
+        return CheckedShortcut(world.caches, world.oracle)
 
     await check(Case(make, lambda seq: scene(BLUE, RED, seq=seq), frames=5))
 

@@ -18,7 +18,7 @@ from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
-from operators.recognise.terms import Terms
+from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.testing.engine import COLOURS
 from operators.wire.schema import ShortcutKind
@@ -55,7 +55,7 @@ class Node:
         recogniser = Classifier(self.engine, Roles.of(["oracle"], self.engine.card), "paint", **more)
         links = [link] if link else []
         objects = Objects(recogniser)
-        self.chain = Chain("type", links, Oracle(recogniser), Terms(Rule(0.9)), objects)
+        self.chain = Chain("type", links, Oracle(recogniser), ChainTerms(Rule(0.9)), objects)
         self.seq = 0
 
     def _scores(self, batch: np.ndarray) -> list[np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from operators.frames.frame import Box
-from operators.recognise.objects.sight import Motion, cut_off
+from operators.recognise.objects.sight import BoxMotion, cut_off
 from tests.operators.recognise.objects.looks import box
 
 
@@ -25,7 +25,7 @@ def test_a_box_at_the_border_is_cut_off(found: Box, cut: bool) -> None:
 
 
 def jumps(*boxes: Box, step_s: float = 0.1) -> list[bool]:
-    motion = Motion(boxes[0], 0.0)
+    motion = BoxMotion(boxes[0], 0.0)
     return [motion.jumps(each, step_s * number, 1.0) for number, each in enumerate(boxes[1:], 1)]
 
 

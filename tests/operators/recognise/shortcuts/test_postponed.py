@@ -11,15 +11,15 @@ import pytest
 from cache_adapt.audit.state import Rule
 from learning.purse import Purse
 from operators.audits.roles import Roles
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.recognise.account.books import Books
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.postponed import Making, Postponed
 from operators.recognise.shortcuts.shortcut import Shortcut
-from operators.recognise.shortcuts.variant import Variant
-from operators.recognise.terms import Terms
+from operators.recognise.shortcuts.variant import VariantShortcut
+from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, scores
 from serving.errors import ModelError
 from tests.turns import turns, until
@@ -27,7 +27,7 @@ from tests.turns import turns, until
 COST_S, NEXT_S = 0.5, 0.25
 
 
-class Made(Variant):
+class Made(VariantShortcut):
     """The link that is made; notes what it is given."""
 
     restored: bytes | None = None
@@ -59,7 +59,7 @@ class Scene:
         making = Making("cached", follows, "caches", self._load, COST_S, NEXT_S, "samples", lambda: self.why_not)
         self.postponed = Postponed("node type", making, books, lambda link: self.links.__setitem__(0, link))
         self.links.append(self.postponed)
-        self.chain = Chain("type", self.links, Oracle(self.recogniser), Terms(Rule(0.9), books=books))
+        self.chain = Chain("type", self.links, Oracle(self.recogniser), ChainTerms(Rule(0.9), books=books))
 
     def _load(self) -> Callable[[], Shortcut]:
         self.loaded_in.append(threading.get_ident())
@@ -128,7 +128,7 @@ async def test_what_cannot_be_loaded_is_tried_once_and_says_why() -> None:
 
 async def test_what_another_worker_has_saved_makes_it_at_once() -> None:
     scene = Scene()
-    scene.chain.restore("cam", Snapshot(shortcuts={"cached": msgspec.Raw(b'{"a":1}')}).to_json())
+    scene.chain.restore("cam", NodeSnapshot(shortcuts={"cached": msgspec.Raw(b'{"a":1}')}).to_json())
     (made,) = scene.links
     assert isinstance(made, Made)
     assert made.restored == b'{"a":1}'

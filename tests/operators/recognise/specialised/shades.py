@@ -15,7 +15,7 @@ from cache_adapt.audit.state import AuditState, Rule
 from learning.purse import Purse
 from learning.store import FeatureStore, write_store
 from operators.audits.roles import Roles
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.frames.frame import Region
 from operators.observer import Observer, Observers
 from operators.recognise.account.books import Books
@@ -24,20 +24,20 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut
-from operators.recognise.shortcuts.variant import Variant
+from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.specialised.cascade import Cascade
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.heads import Heads
 from operators.recognise.specialised.labels import Labels
-from operators.recognise.specialised.made_elsewhere import MadeElsewhere
-from operators.recognise.specialised.makers import MadeHere
+from operators.recognise.specialised.made_elsewhere import HeadsMadeElsewhere
+from operators.recognise.specialised.makers import HeadsMadeHere
 from operators.recognise.specialised.own_samples import NodeSamples
-from operators.recognise.terms import Listeners, Terms
+from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.wire.schema import NodePlan, ShortcutKind
-from specialization.rates import Measured, Rates
-from specialization.templates.stored import Manifest, StoredTemplate
+from specialization.rates import MeasuredRates, Rates
+from specialization.templates.stored import StoredTemplate, TemplateManifest
 from specialization.trainer.trainer import Specializer
 
 SHADES = tuple(f"shade-{number}" for number in range(8))
@@ -63,8 +63,8 @@ def template(directory: Path, store: bool = True) -> StoredTemplate:
         rng = np.random.default_rng(1)
         labels = np.tile(np.arange(len(SHADES)), 40)
         write_store(directory, one_hot(labels) * 4 + rng.normal(0, 0.1, (len(labels), len(SHADES))), labels)
-    measured = (Measured(0.005, RATES),)
-    manifest = Manifest("big", "0" * 64, "tiny", "1" * 64, SHADES, 0.1, "multiply-adds", measured)
+    measured = (MeasuredRates(0.005, RATES),)
+    manifest = TemplateManifest("big", "0" * 64, "tiny", "1" * 64, SHADES, 0.1, "multiply-adds", measured)
     return StoredTemplate("tiny", directory, SHADES, manifest, store)
 
 
@@ -122,10 +122,10 @@ class Scene:
         observers = Observers([self.trained])
         self.heads = Heads("type", recogniser, self.supply, Listeners(self.changed.append, observers), per_track)
         links: list[Shortcut] = [self.heads] if specialize else []
-        links += [Variant(recogniser, *recogniser.roles.shortcuts, self.supply.books.costs)] if variant else []
+        links += [VariantShortcut(recogniser, *recogniser.roles.shortcuts, self.supply.books.costs)] if variant else []
         self.oracle = Oracle(recogniser)
         objects = Objects(recogniser) if per_track else None
-        terms = Terms(rule, Listeners(self.changed.append), self.supply.books)
+        terms = ChainTerms(rule, Listeners(self.changed.append), self.supply.books)
         self.node = Chain("type", links, self.oracle, terms, objects)
         self.seq = 0
         self.leaves = True
@@ -134,10 +134,10 @@ class Scene:
     def _supply(self, recogniser: Classifier, made: StoredTemplate, trainer: Specializer, rule: Rule) -> HeadSupply:
         labels = Labels(recogniser.labels("big"), self.nameless)
         features = Features(self.engine, recogniser, {"tiny": 0.1}, early=self.early)
-        maker = MadeElsewhere(self.elsewhere, "type", features, labels, patience_s=5.0) if self.elsewhere else None
+        maker = HeadsMadeElsewhere(self.elsewhere, "type", features, labels, patience_s=5.0) if self.elsewhere else None
         samples = NodeSamples(self.samples_at, [made], features, labels, maker.sample if maker else None)
         books = Books("big", features.costs, self.purse)
-        return HeadSupply(samples, maker or MadeHere(trainer, samples), rule, books)
+        return HeadSupply(samples, maker or HeadsMadeHere(trainer, samples), rule, books)
 
     def _shades(self, batch: np.ndarray) -> list[np.ndarray]:
         return [one_hot(shades_of(batch)) * 9]
@@ -185,7 +185,7 @@ class Scene:
 
     def serve(self, kind: ShortcutKind, edition: int = 0, stream: str = "cam") -> None:
         """Let a shortcut answer, on probation, as if it had proven itself."""
-        known = msgspec.json.decode(self.node.snapshot(stream) or Snapshot().to_json(), type=Snapshot)
+        known = msgspec.json.decode(self.node.snapshot(stream) or NodeSnapshot().to_json(), type=NodeSnapshot)
         known.audits[kind] = AuditState(phase="probation", edition=edition)
         self.node.restore(stream, known.to_json())
 

@@ -11,7 +11,7 @@ import pytest
 
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import Rows
-from operators.recognise.specialised.head_kinds import HeadKind, Known, RatesKind, Samples
+from operators.recognise.specialised.head_kinds import HeadKind, KnownTemplate, RatesKind, TrainingSamples
 from serving.errors import ModelError, SluiceError
 from specialization.heads import measured
 from specialization.heads.head import SpecialisedHead
@@ -39,8 +39,8 @@ def rows(*shades: int, times: int = 1, seen_as: int = 0) -> Rows:
 
 
 def kind(folder: Path, trainer: ThreadSpecializer, store: bool = True, sha256: str | None = None) -> HeadKind:
-    known = Known(template(folder / "tiny", store), sha256, "cd" * 32)
-    return HeadKind(Samples({("type", "tiny"): known}, folder), trainer)
+    known = KnownTemplate(template(folder / "tiny", store), sha256, "cd" * 32)
+    return HeadKind(TrainingSamples({("type", "tiny"): known}, folder), trainer)
 
 
 async def made(kind: HeadKind, seen: Rows) -> bytes:
@@ -115,7 +115,10 @@ async def test_rates_are_measured_on_samples_and_worth_more_the_more_there_are(
     tmp_path: Path, trainer: ThreadSpecializer
 ) -> None:
     rates = RatesKind(
-        Samples({("type", "tiny"): Known(template(tmp_path / "tiny", store=False), None, None)}, tmp_path), trainer
+        TrainingSamples(
+            {("type", "tiny"): KnownTemplate(template(tmp_path / "tiny", store=False), None, None)}, tmp_path
+        ),
+        trainer,
     )
     assert rates.why_not(RATES) is None
     made = await rates.train(RATES, rows(*range(8), times=20), 1, lambda _: None)

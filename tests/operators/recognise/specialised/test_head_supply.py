@@ -11,7 +11,7 @@ from learning.purse import Purse
 from serving.errors import ModelError, SluiceError
 from specialization.rates import Rates
 from specialization.trainer.trainer import ThreadSpecializer
-from specialization.weg.state import Head, Target
+from specialization.weg.state import Head, HeadTarget
 from tests.operators.recognise.specialised.shades import RATES, SHADES, Scene
 
 
@@ -42,17 +42,17 @@ async def test_heads_that_agreed_too_seldom_are_followed_by_stricter_ones(tmp_pa
 )
 async def test_a_head_serves_if_it_is_right_and_pays_for_its_audits(tmp_path: Path, rates: Rates, serves: bool) -> None:
     supply = Scene(tmp_path, ThreadSpecializer(), Rule(0.9)).supply
-    assert supply.worth_it(Target("tiny", (1, 2), 0.9, 0.2), rates, strictness=0) is serves
+    assert supply.worth_it(HeadTarget("tiny", (1, 2), 0.9, 0.2), rates, strictness=0) is serves
 
 
 async def test_a_head_for_more_classes_than_its_template_knows_does_not_serve(tmp_path: Path) -> None:
     supply = Scene(tmp_path, ThreadSpecializer(), Rule(0.9)).supply
-    assert not supply.worth_it(Target("tiny", (0, 1, 2, 3, 4, 5), 0.9, 0.2), RATES[1], strictness=0)
+    assert not supply.worth_it(HeadTarget("tiny", (0, 1, 2, 3, 4, 5), 0.9, 0.2), RATES[1], strictness=0)
 
 
 async def test_a_head_that_would_say_other_most_of_the_time_is_not_worth_it(tmp_path: Path) -> None:
     supply = Scene(tmp_path, ThreadSpecializer(), Rule(0.9)).supply
-    target, rates = Target("tiny", (1, 2), 0.9, 0.2), Rates(a_in=0.55, e_in_out=0.45, a_out=0.99)
+    target, rates = HeadTarget("tiny", (1, 2), 0.9, 0.2), Rates(a_in=0.55, e_in_out=0.45, a_out=0.99)
     assert not supply.worth_it(target, rates, strictness=0)
     good = Rates(a_in=0.95, e_in_out=0.04, a_out=0.99)
     assert supply.worth_it(target, good, strictness=0, named=0.6)
@@ -119,7 +119,7 @@ async def test_a_network_that_cannot_be_made_is_why_there_are_no_heads(tmp_path:
 async def test_training_that_cannot_be_paid_is_refused_and_what_was_paid_is_in_the_books(tmp_path: Path) -> None:
     trainer = ThreadSpecializer()
     scene, poor = Scene(tmp_path, trainer), Scene(tmp_path, trainer, purse=Purse(lambda: 1.0))
-    head = Head(1, Target("tiny", (1, 2), 0.9, 0.2), 0.6)
+    head = Head(1, HeadTarget("tiny", (1, 2), 0.9, 0.2), 0.6)
     with pytest.raises(SluiceError, match="cannot be paid yet"):
         await poor.supply.train(head, 0, poor.supply.books.of("cam"), "cam")
     assert poor.supply.books.of("cam").seconds.spent == 0

@@ -14,7 +14,7 @@ import pytest
 
 from cache_adapt.audit.state import Rule
 from learning.purse import Purse
-from operators.audits.snapshot import Snapshot
+from operators.audits.snapshot import NodeSnapshot
 from operators.recognise.account.books import Ledger
 from operators.recognise.specialised.makers import Trained
 from operators.recognise.specialised.own_samples import NOTHING, Computed
@@ -367,7 +367,7 @@ async def test_while_heads_are_switched_off_the_oracle_answers_and_nothing_is_le
     await scene.specialised()
     data = scene.node.snapshot("cam")
     assert data
-    known = msgspec.json.decode(data, type=Snapshot)
+    known = msgspec.json.decode(data, type=NodeSnapshot)
     known.audits["specialised"].phase = "off"
     known.audits["specialised"].rest = 3
     known.audits["specialised"].edition = 1

@@ -13,7 +13,7 @@ from pipelines.observe.record import crops
 from pipelines.observe.record.crops import WantedCrops, save_crops
 from pipelines.observe.record.recorder import recorders
 from serving.errors import BadInput
-from specialization.kit.crops import Place
+from specialization.kit.crops import CropOrigin
 from tests.operators.publish.messages import attribute, picture, result, thing
 from tests.pipelines.observe.forward.notes import event
 from tests.pipelines.observe.record.scenes import recording
@@ -42,7 +42,7 @@ def test_each_track_gets_some_crops_of_moments_apart_in_the_folder_of_its_label(
     images = [cv2.imread(str(tmp_path / "crops" / "car" / name)) for name in names]
     assert {image.shape for image in images} == {(180, 160, 3)}
     assert [round(image.mean() / 3) for image in images] == [0, 5, 10]
-    assert Place.of(names[0]) == ("yard", "yard_r1-7")
+    assert CropOrigin.of(names[0]) == ("yard", "yard_r1-7")
 
 
 def test_an_answer_of_a_recogniser_names_the_folder_and_without_one_it_is_unknown(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.trainable import Trainable
 from learning.purse import Purse, unlimited
-from operators.recognise.specialised.head_kinds import HeadKind, Known, RatesKind, Samples
+from operators.recognise.specialised.head_kinds import HeadKind, KnownTemplate, RatesKind, TrainingSamples
 from pipelines.worker.adapt.inbox import Inbox
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import Letter, update_letter
@@ -65,7 +65,7 @@ class Installation:
 
     def kinds(self) -> list[Trainable]:
         """What is trained."""
-        store = Samples({("type", "tiny"): Known(self.template, None, None)}, self.scratch)
+        store = TrainingSamples({("type", "tiny"): KnownTemplate(self.template, None, None)}, self.scratch)
         return [HeadKind(store, self.trainer), RatesKind(store, self.trainer)]
 
     def worker(self) -> Link:

@@ -15,7 +15,7 @@ from learning.purse import Purse
 from operators.recognise.cached.cache_kind import CachedOracle, CacheKind
 from operators.recognise.cached.send_rate import AT_ONCE
 from operators.recognise.cached.supply import SILENT_EVERY
-from operators.recognise.shortcuts.shortcut import Outcome
+from operators.recognise.shortcuts.shortcut import AuditOutcome
 from operators.recognise.specialised.labels import Labels
 from operators.testing.engine import COLOURS
 from pipelines.worker.adapt.link import Link
@@ -190,7 +190,7 @@ async def test_audits_that_disagree_have_them_trained_anew(painted: Painted, tmp
     the = await world(painted, tmp_path, painted.worker())
     await served(painted, the)
     for _ in range(40):
-        the.caches.audited(Outcome("cam", "cached", False, "red", None, 1))
+        the.caches.audited(AuditOutcome("cam", "cached", False, "red", None, 1))
     the.caches.barred("cam")
     assert the.caches.edition("another") == 1, "they stay for streams where they agree"
     reasons = []

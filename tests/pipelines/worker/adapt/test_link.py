@@ -10,7 +10,7 @@ import pytest
 
 from cache_adapt.adaptation.jobs import Artefact
 from cache_adapt.adaptation.targets import Report, Subject, Target
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from operators.wire.adaptation import MOST_SAMPLES, SAMPLES_HEADER_KEY
 from pipelines.worker.adapt import link as module
 from pipelines.worker.adapt.link import Link
@@ -76,7 +76,7 @@ def test_a_wish_is_sent_at_once_then_now_and_then_with_the_latest_figures(link: 
     assert link.news.is_set()
     assert kinds(link) == ["wish"]
     assert not link.news.is_set()
-    link.want(TARGET, Report("gate", 0, Seen(asked=5)))
+    link.want(TARGET, Report("gate", 0, VersionUse(asked=5)))
     assert kinds(link) == []
     clock.advance(module.REPEATED_S)
     (letter,) = link.letters()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cache_adapt.adaptation.jobs import Artefact
 from cache_adapt.adaptation.targets import Report, Subject, Target
-from cache_adapt.adaptation.triggers import Seen
+from cache_adapt.adaptation.triggers import VersionUse
 from cache_adapt.adaptation.window import Sample
 from operators.frames.codec import MAX_HEADER_BYTES
 from operators.wire.adaptation import MOST_DIMS, MOST_SAMPLES, SAMPLES_HEADER_KEY, UPDATE_HEADER_KEY
@@ -96,7 +96,7 @@ def test_samples_that_are_not_as_announced_are_malformed(fields: dict[str, objec
 
 
 def test_a_wish_arrives_as_it_was_sent_to_the_byte_of_what_is_wanted() -> None:
-    report = Report("gate", 7, Seen(10, 8, 8.5, 3, 2, {2: 40, 5: 1}))
+    report = Report("gate", 7, VersionUse(10, 8, 8.5, 3, 2, {2: 40, 5: 1}))
     got = read_wish(wish_letter("street", TARGET, report, NOW_S).value)
     assert (got.query, got.target, got.report) == ("street", TARGET, report)
     assert got.target.key == TARGET.key
@@ -106,7 +106,7 @@ def test_a_wish_arrives_as_it_was_sent_to_the_byte_of_what_is_wanted() -> None:
     "fields", [{"answered": 11}, {"agreed": 4}, {"expected": 10.5}, {"kind": "A b"}, {"mix": [{}]}]
 )
 def test_a_wish_that_cannot_be_true_is_malformed(fields: dict[str, object]) -> None:
-    sound = wish_letter("street", TARGET, Report("gate", 7, Seen(10, 8, 8.5, 3, 2)), NOW_S)
+    sound = wish_letter("street", TARGET, Report("gate", 7, VersionUse(10, 8, 8.5, 3, 2)), NOW_S)
     with pytest.raises(Malformed):
         read_wish(json.dumps(json.loads(sound.value) | fields).encode())
 

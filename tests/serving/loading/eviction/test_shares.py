@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.loading.eviction.shares import FIRST_ROWS, Shares
+from serving.loading.eviction.shares import FIRST_ROWS, RequestShares
 
 
 def watched(
     requests: Sequence[int], models: int, load_s: Sequence[float] | None = None, every_s: float = 1.0
-) -> Shares:
+) -> RequestShares:
     """After these requests, each model having joined at the first one for it."""
-    shares = Shares()
+    shares = RequestShares()
     for place, row in enumerate(requests):
         shares.observe(row, place * every_s)
         shares.join(row, load_s[row] if load_s else 1.0)
@@ -65,7 +65,7 @@ def test_a_model_keeps_the_group_of_its_first_load() -> None:
 
 
 def test_days_without_a_request_are_survived() -> None:
-    shares = Shares()
+    shares = RequestShares()
     with np.errstate(all="raise", under="ignore"):
         for day in range(40):
             shares.observe(day % 3, day * 86_400.0)
@@ -77,7 +77,7 @@ def test_days_without_a_request_are_survived() -> None:
 
 
 def test_a_clock_that_starts_anywhere() -> None:
-    late = Shares()
+    late = RequestShares()
     for place, row in enumerate([0, 0, 1, 0]):
         late.observe(row, 1e6 + place)
         late.join(row, 1.0)
@@ -85,7 +85,7 @@ def test_a_clock_that_starts_anywhere() -> None:
 
 
 def test_rows_grow() -> None:
-    shares = Shares()
+    shares = RequestShares()
     shares.grow()
     shares.observe(FIRST_ROWS + 3, 0.0)
     shares.join(FIRST_ROWS + 3, 1.0)
