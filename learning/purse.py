@@ -56,7 +56,6 @@ class Purse:
 
     @property
     def spent_s(self) -> float:
-        """Everything that was spent so far."""
         return sum(self._spent.values())
 
     @property
@@ -66,7 +65,6 @@ class Purse:
 
     @property
     def spent(self) -> Mapping[Expense, float]:
-        """The same by what it was spent on."""
         return self._spent
 
     def may_spend(self, estimate_s: float) -> bool:
@@ -74,7 +72,6 @@ class Purse:
         return estimate_s <= self.left_s
 
     def spend(self, kind: Expense, seconds: float) -> None:
-        """Work has cost so many seconds."""
         self._spent[kind] = self._spent.get(kind, 0.0) + seconds
 
     def reserve(self, estimate_s: float) -> bool:

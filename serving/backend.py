@@ -67,7 +67,6 @@ class Backend:
         self._device = self._loader.device
 
     async def start(self) -> None:
-        """Start the device."""
         self._device.start()
 
     async def stop(self) -> None:

@@ -34,5 +34,4 @@ def read_by(read: Callable[[S], dict[str, T]], source: S, refusal: str) -> dict[
 
 
 def names(tensors: Collection[str]) -> str:
-    """The names for an error."""
     return printable(", ".join(sorted(tensors)), LONGEST_REASON) or "nothing"

@@ -22,7 +22,6 @@ class AnswerCounts(msgspec.Struct):
 
     @property
     def answers(self) -> int:
-        """All answers."""
         return self.oracle + self.head + self.fallback + self.reused
 
     @property

@@ -59,6 +59,51 @@ def test_a_folder_shows_few_names(folder: Path) -> None:
     assert len(contents(folder)) <= MOST_NAMES, f"{name(folder)}: make a room of what belongs together"
 
 
+FEW_LINES = 8
+OBSERVERS = {"Observer", "EngineObserver"}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def product() -> list[tuple[Path, ast.Module]]:
+    modules = [module for package in PACKAGES for module in sorted((ROOT / package).rglob("*.py"))]
+    return [(module, ast.parse(module.read_text(encoding="utf-8"))) for module in modules]
+
+
+def is_contract(node: ast.AST) -> bool:
+    if not isinstance(node, ast.ClassDef):
+        return False
+    bases = map(ast.unparse, node.bases)
+    return node.name in OBSERVERS or any(base.startswith("Protocol") or base == "ABC" for base in bases)
+
+
+def public_functions(body: list[ast.stmt]) -> list[Function]:
+    """Those of a module and of its public classes."""
+    found = []
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            found += public_functions(node.body)
+        elif isinstance(node, Function) and not node.name.startswith("_"):
+            found.append(node)
+    return found
+
+
+def test_contracts_and_what_takes_more_than_a_few_lines_say_what_they_do() -> None:
+    """What a contract says is not said again by those that keep it; a few lines say themselves what they do."""
+    modules = product()
+    contracts = [node for _, tree in modules for node in ast.walk(tree) if is_contract(node)]
+    promised = [method for contract in contracts for method in public_functions(contract.body)]
+    kept = {method.name for method in promised}
+    functions = [(module, each) for module, tree in modules for each in public_functions(tree.body)]
+    silent = [f"a contract's {each.name}" for each in promised if ast.get_docstring(each) is None]
+    silent += [
+        f"{name(module)}:{each.lineno} {each.name}"
+        for module, each in functions
+        if each.name not in kept and each.end_lineno - each.body[0].lineno >= FEW_LINES
+        if ast.get_docstring(each) is None
+    ]
+    assert not silent
+
+
 IMPURE = {
     "asyncio",
     "os",

@@ -175,17 +175,14 @@ class Adaptation:
 
     @property
     def samples(self) -> int:
-        """Number of samples that are kept."""
         return sum(map(len, self._windows.values()))
 
     @property
     def targets(self) -> int:
-        """Number of targets that are known."""
         return len(self._states)
 
     @property
     def reports(self) -> int:
-        """Number of reports that are kept."""
         return sum(len(state.reports) for state in self._states.values())
 
     @property

@@ -52,7 +52,6 @@ class Report:
 
 
 def vars_of(subject: Subject) -> tuple[str, str, str, str]:
-    """The parts of a subject, in their order."""
     return subject.node, subject.network, subject.network_identity, subject.labels
 
 

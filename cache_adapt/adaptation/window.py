@@ -75,7 +75,6 @@ class SampleWindow:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all samples."""
         return self._count * (OVERHEAD_BYTES + 2 * self.dims)
 
     def add(self, stream: str, sample: Sample, now_s: float) -> None:

@@ -58,12 +58,10 @@ class Audit:
 
     @property
     def phase(self) -> Phase:
-        """See above."""
         return self.state.phase
 
     @property
     def uses_shortcut(self) -> bool:
-        """Whether the shortcut may answer."""
         return self.state.phase in ("trusted", "probation")
 
     @property

@@ -38,7 +38,6 @@ class Period(msgspec.Struct, frozen=True):
     """Audits in which the oracle itself was not sure: told, but neither for nor against the shortcut."""
 
     def with_object(self) -> Period:
-        """One object more."""
         return msgspec.structs.replace(self, objects=self.objects + 1)
 
     def with_audit(self, agrees: bool | None) -> Period:
@@ -49,7 +48,6 @@ class Period(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, audits=self.audits + 1, disagreements=wrong)
 
     def reaches(self, share: float, limits: PeriodLimits) -> bool:
-        """Whether it has grown to a share of the limits."""
         return self.audits + self.unsure >= share * limits.audits or self.objects >= share * limits.objects
 
 
@@ -60,12 +58,10 @@ class Recent(msgspec.Struct, frozen=True):
     younger: Period = Period()
 
     def with_object(self, limits: PeriodLimits) -> Recent:
-        """One object more."""
         younger = self.younger.with_object() if self._two(limits) else self.younger
         return Recent(self.elder.with_object(), younger)
 
     def with_audit(self, agrees: bool | None, limits: PeriodLimits) -> Recent:
-        """One audit more."""
         younger = self.younger.with_audit(agrees) if self._two(limits) else self.younger
         return Recent(self.elder.with_audit(agrees), younger)
 

@@ -35,7 +35,6 @@ class SelfAudit:
             self.state = self.state.without_elder()
 
     def estimate(self) -> AgreementEstimate:
-        """The estimate from recent comparisons."""
         return estimate(self.state.elder, ERROR)
 
 

@@ -90,5 +90,4 @@ class AuditState(msgspec.Struct):
 
     @property
     def answers(self) -> int:
-        """Whoever gave them."""
         return self.by_shortcut + self.by_oracle

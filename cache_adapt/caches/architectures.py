@@ -58,11 +58,9 @@ class FullyConnected:
     hidden: int
 
     def shape(self, grid: Grid) -> Shape:
-        """See ``Form``."""
         return 1, prod(grid)
 
     def pieces(self, activations: Values) -> Values:
-        """One piece."""
         return activations.reshape(len(activations), 1, -1)
 
 
@@ -101,7 +99,6 @@ class Convolution:
     hidden = CHANNELS
 
     def shape(self, grid: Grid) -> Shape | None:
-        """See ``Form``."""
         if min(grid[1:]) < self.kernel:
             return None
         rows, columns = ((side - self.kernel) // self.stride + 1 for side in grid[1:])

@@ -69,7 +69,6 @@ class Explored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What was explored."""
         return self.tensor, self.architecture
 
 

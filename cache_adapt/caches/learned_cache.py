@@ -36,7 +36,6 @@ class LearnedCache:
 
     @property
     def memory_bytes(self) -> int:
-        """Size of the weights."""
         return self.predictor.memory_bytes + (self.selector.memory_bytes if self.selector else 0)
 
     def look(self, features: Values) -> Lookup:

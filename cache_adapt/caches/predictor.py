@@ -25,12 +25,10 @@ class Predictor:
 
     @property
     def classes(self) -> int:
-        """Number of classes."""
         return len(self.output[1])
 
     @property
     def memory_bytes(self) -> int:
-        """Size of the weights."""
         return sum(part.nbytes for layer in (self.hidden, self.output) if layer for part in layer)
 
     def probabilities(self, features: Values) -> NDArray[np.float32]:

@@ -29,7 +29,6 @@ class Selector:
 
     @property
     def memory_bytes(self) -> int:
-        """Size of the weights."""
         return sum(part.nbytes for layer in (self.hidden, self.output) for part in layer)
 
     def errors(self, distribution: Values) -> NDArray[np.float32]:

@@ -79,7 +79,6 @@ class BuiltCaches:
 
     @property
     def tensors(self) -> tuple[str, ...]:
-        """The cut tensors."""
         return tuple(cache.tensor for cache in self.caches)
 
     def to_bytes(self, half: bool = False) -> bytes:

@@ -50,7 +50,6 @@ class Lessons:
     """Below this probability no word is said."""
 
     def rows(self, chosen: NDArray[np.bool_] | slice) -> Lessons:
-        """Some of the inputs."""
         soft = None if self.distribution is None else self.distribution[chosen]
         return replace(self, features=self.features[chosen], answers=self.answers[chosen], distribution=soft)
 

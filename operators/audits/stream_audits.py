@@ -26,7 +26,6 @@ class StreamAudits:
         self._announced: dict[str, Phase] = {}
 
     def of(self, key: str) -> Audit:
-        """The audit of a shortcut."""
         return self.opened.get(key) or self._open(key, None)
 
     def states(self) -> dict[str, AuditState]:

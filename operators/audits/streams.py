@@ -26,7 +26,6 @@ class Streams(Generic[S]):
         self._gone: dict[str, S] = {}
 
     def here(self, name: str) -> S | None:
-        """Return a present stream."""
         return self._here.get(name)
 
     def enter(self, name: str) -> S:

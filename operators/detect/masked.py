@@ -39,6 +39,5 @@ class Masked:
         return replace(answer, regions=left[: self._max_objects])
 
     def forget(self, stream: str) -> None:
-        """Drop what is known of a stream."""
         self._of.pop(stream, None)
         self._detector.forget(stream)

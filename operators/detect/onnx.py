@@ -96,7 +96,6 @@ class OnnxDetector:
 
     @property
     def handling_s(self) -> float:
-        """See ``Handles``."""
         return self._handling_s / self._handled if self._handled else 0.0
 
     def forget(self, stream: str) -> None:

@@ -31,6 +31,5 @@ class Zoned:
         return answer
 
     def forget(self, stream: str) -> None:
-        """Drop what is known of a stream."""
         self._of.pop(stream, None)
         self._detector.forget(stream)

@@ -44,12 +44,10 @@ class _SchemaOnly(msgspec.Struct):
 
 
 def dropped_header(frame: Frame, cause: str) -> FrameHeader:
-    """What remains of a frame that had to be dropped."""
     return msgspec.structs.replace(frame.header, encoding="none", cause=shortened(cause, TEXT_CHARS))
 
 
 def encode_frame(frame: Frame) -> tuple[FrameHeader, bytes]:
-    """Header and JPEG of a frame."""
     return msgspec.structs.replace(frame.header, encoding="jpeg"), _encode_jpeg(frame.image, JPEG_QUALITY)
 
 

@@ -34,7 +34,6 @@ class Frame:
 
     @property
     def stream(self) -> str:
-        """The id of the stream."""
         return self.header.stream
 
     @property

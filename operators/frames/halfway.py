@@ -43,6 +43,5 @@ class Halfway:
         return model == self._model and all(id(region) in self._places for region in regions)
 
     def rows(self, regions: Sequence[Region]) -> Array:
-        """The activations of these regions."""
         rows: Array = self._activations[[self._places[id(region)][1] for region in regions]]
         return rows

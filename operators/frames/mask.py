@@ -31,12 +31,10 @@ class Mask:
     """The detector's words for the objects it is about; None: all."""
 
     def is_for(self, stream: str) -> bool:
-        """Whether the mask lies on the picture of a stream."""
         return any(fnmatchcase(stream, pattern) for pattern in self.streams)
 
 
 def masks_of(masks: Sequence[Mask], stream: str) -> tuple[Mask, ...]:
-    """The masks of a stream."""
     return tuple(mask for mask in masks if mask.is_for(stream))
 
 

@@ -42,12 +42,10 @@ class Planes:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """The shape of the image."""
         return self.rows.shape[0] // 3 * 2, self.rows.shape[1], 3
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the planes."""
         return int(self.rows.nbytes)
 
     @property
@@ -61,7 +59,6 @@ class Planes:
 
     @property
     def is_converted(self) -> bool:
-        """Whether the image has been made."""
         return self._bgr is not None
 
     @property

@@ -22,7 +22,6 @@ class SendLog:
         self._too_large: set[str] = set()
 
     def sending(self, stream: str, now: float) -> None:
-        """A message of the stream is on its way."""
         self._out_since[stream] = now
 
     def ended(self, stream: str) -> None:

@@ -68,7 +68,6 @@ class ZoneEvents:
         return self._events(happened, result, number, track)
 
     def end(self, result: Result, number: int, track: Tracked) -> list[Event]:
-        """A track has ended."""
         return self._events(self._visits.end(number), result, number, track)
 
     def count(self, result: Result, tracks: Mapping[int, Tracked]) -> list[Counts]:
@@ -106,7 +105,6 @@ class ZoneEvents:
         return [_event(each, result, number, track) for each in happened]
 
     def _counted(self, label: str) -> str:
-        """The label under which a crossing is counted."""
         known = {each for _, _, each in self._crossed}
         return label if label in known or len(known) < MOST_LABELS else OTHER
 

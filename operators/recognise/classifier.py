@@ -38,7 +38,6 @@ class Classifier(Recogniser):
 
     @property
     def card(self) -> ModelCard:
-        """The oracle's card."""
         return self._engine.card(self.roles.oracle)
 
     async def prepare(self) -> None:
@@ -47,7 +46,6 @@ class Classifier(Recogniser):
             await self._engine.load(model)
 
     async def said(self, model: str, output: Array) -> list[Attribute]:
-        """See ``Recogniser``."""
         return self.read(model, output)
 
     def read(self, model: str, scores: NDArray[Any]) -> list[Attribute]:

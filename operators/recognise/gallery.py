@@ -97,7 +97,6 @@ class GalleryRecogniser(Recogniser):
         return self._galleries[model]
 
     def pictures(self) -> list[tuple[str, Path]]:
-        """All pictures of the gallery, each with its identity."""
         return [(name, path) for name, paths in self._pictures.items() for path in paths]
 
     async def portrait(self, path: Path) -> Portrait:

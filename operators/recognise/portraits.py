@@ -76,11 +76,9 @@ class WholePicture:
     """For nodes whose objects no network detects: the picture is the object."""
 
     async def find(self, path: Path, picture: Image) -> Portrait:
-        """All of the picture."""
         return Portrait(WHOLE, 1)
 
     def farther(self, portrait: Portrait, picture: Image) -> FromAfar | None:
-        """All of the picture, with a border."""
         return FromAfar(bordered(picture, BORDER), WHOLE)
 
 
@@ -96,7 +94,6 @@ class DetectedObject:
     """The filters between the detector and the recogniser."""
 
     async def find(self, path: Path, picture: Image) -> Portrait:
-        """See ``PortraitFinder``."""
         looks: list[list[Region]] = []
         for border in BORDERS:
             looks.append(await self._look(picture, border))

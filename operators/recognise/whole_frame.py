@@ -22,7 +22,6 @@ class WholeFrame:
         await make_ready(self._recogniser)
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
-        """Return the frame as a region that has been recognised."""
         whole = Region(0, self._node, WHOLE, FRAME, 1.0, class_agnostic=True)
         return replace(await ask(self._recogniser, frame, [whole], call), regions=[whole])
 

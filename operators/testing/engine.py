@@ -45,7 +45,6 @@ class FakeEngine:
         """Waits for the end of a run whose answers are out; a test may hold it, or have it fail."""
 
     def card(self, model: str) -> ModelCard:
-        """See ``Inference``."""
         if model not in self._models:
             raise ModelError(f"unknown model {model!r}")
         return self._models[model][0]
@@ -81,7 +80,6 @@ class FakeEngine:
         return names
 
     async def load(self, model: str) -> float:
-        """See ``Inference``."""
         self.loaded.append(model)
         return self.opening_s
 
@@ -97,11 +95,9 @@ class FakeEngine:
         return outputs
 
     def processor_s(self, model: str) -> float | None:
-        """See ``Inference``."""
         return self.costs_s.get(model)
 
     def single_s(self, model: str) -> float | None:
-        """See ``Inference``."""
         return self.costs_s.get(model)
 
 

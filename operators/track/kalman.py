@@ -42,17 +42,14 @@ class TrackMotions:
 
     @property
     def shape_variance(self) -> Array:
-        """The variance of the shape."""
         return self._part(2)
 
     @property
     def covariance(self) -> Array:
-        """The covariance of shape and speed."""
         return self._part(3)
 
     @property
     def speed_variance(self) -> Array:
-        """The variance of the speed."""
         return self._part(4)
 
     def _part(self, place: int) -> Array:
@@ -60,11 +57,9 @@ class TrackMotions:
         return part
 
     def kept(self, which: NDArray[np.intp]) -> TrackMotions:
-        """The tracks at these places."""
         return TrackMotions(self.values[:, which])
 
     def joined(self, other: TrackMotions) -> TrackMotions:
-        """These tracks, followed by the others."""
         return TrackMotions(np.concatenate((self.values, other.values), axis=1))
 
     def with_changed(self, which: NDArray[np.intp], changed: TrackMotions) -> TrackMotions:

@@ -97,7 +97,6 @@ class KalmanTracker:
         return twin
 
     def update(self, regions: Sequence[Region], elapsed_s: float) -> list[int | None]:
-        """See ``Tracker``."""
         numbers, confirmed = self.follow(regions, elapsed_s), self.alive()
         return [number if number in confirmed else None for number in numbers]
 
@@ -125,7 +124,6 @@ class KalmanTracker:
         return numbers
 
     def alive(self) -> set[int]:
-        """See ``Tracker``."""
         return set(self._numbers[self._confirmed].tolist())
 
     def centres(self, after_s: float) -> Centres:

@@ -61,12 +61,10 @@ class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def raw(self) -> bool:
-        """Whether its pixels are in memory as they are."""
         return self.encoding not in ("jpeg", "none")
 
     @property
     def id(self) -> FrameId:
-        """Names the frame."""
         return FrameId(self.stream, self.run, self.seq)
 
     @property

@@ -149,5 +149,4 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def id(self) -> FrameId:
-        """Names the frame."""
         return FrameId(self.stream, self.run, self.seq)

@@ -151,7 +151,6 @@ _encoder = msgspec.json.Encoder()
 
 
 def to_json(message: msgspec.Struct) -> bytes:
-    """Encode a message for the wire."""
     return _encoder.encode(message)
 
 

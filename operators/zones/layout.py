@@ -32,7 +32,6 @@ class Shape:
     """The point of a box that stands for the object."""
 
     def is_for(self, stream: str) -> bool:
-        """Whether it lies in the picture of a stream."""
         return any(fnmatchcase(stream, pattern) for pattern in self.streams)
 
     def concerns(self, label: str) -> bool:
@@ -47,7 +46,6 @@ class Shape:
 
     @cached_property
     def sides(self) -> tuple[Side, ...]:
-        """Its straight parts."""
         return sides_of(self.points, self.closed)
 
     def is_close(self, point: Point, size: Point, margin: float) -> bool:
@@ -68,7 +66,6 @@ class Zone(Shape):
     closed = True
 
     def holds(self, point: Point) -> bool:
-        """Whether a point lies in it."""
         return self._is_near(point, (0.0, 0.0)) and contains(self.sides, point)
 
 
@@ -88,7 +85,6 @@ class Layout:
         return bool(self.zones or self.lines)
 
     def of(self, stream: str) -> Layout:
-        """Those in the picture of a stream."""
         zones = tuple(zone for zone in self.zones if zone.is_for(stream))
         return Layout(zones, tuple(line for line in self.lines if line.is_for(stream)))
 

@@ -43,7 +43,6 @@ class Sighting:
             raise ValueError("the corners of a box should be numbers")
 
     def point(self, anchor: Anchor) -> Point:
-        """Where it is."""
         return point_of(self.box, anchor)
 
     @property
@@ -54,7 +53,6 @@ class Sighting:
 
 
 def has_place(box: Corners) -> bool:
-    """Whether all corners are numbers."""
     return all(map(math.isfinite, (box.x_min, box.y_min, box.x_max, box.y_max)))
 
 

@@ -58,7 +58,6 @@ class CacheReport:
 
     @property
     def whole_s(self) -> float:
-        """Processor seconds of the model as it is."""
         return self.variants[0].problem.whole
 
     @property
@@ -173,7 +172,6 @@ class _Notes:
     about: Exploration
 
     def read(self) -> tuple[Explored, ...]:
-        """What there is."""
         try:
             record = decode(self.path.read_bytes(), Exploration)
         except (OSError, Malformed):
@@ -181,6 +179,5 @@ class _Notes:
         return record.explored if msgspec.structs.replace(record, explored=()) == self.about else ()
 
     def write(self, explored: Sequence[Explored]) -> None:
-        """Keep this in place of what there was."""
         record = msgspec.structs.replace(self.about, explored=tuple(explored))
         atomic.write(self.path, msgspec.json.encode(record))

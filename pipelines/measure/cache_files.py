@@ -23,7 +23,6 @@ def caches_file(entry: Entry, variant: Variant | None = None) -> Path:
 
 
 def explored_file(entry: Entry, variant: Variant) -> Path:
-    """What a build has explored so far."""
     return _beside(entry, variant, EXPLORED)
 
 

@@ -55,7 +55,6 @@ class Way:
         return BuildGoal(Constraint(min(target + 1 - self.agreement, 1.0), "answers"))
 
     def rival(self, explored: Sequence[Explored], target: float) -> Rival:
-        """The same for composition."""
         known = problem(self.tapped.cuts, self.tapped.whole_s, explored, self.wanted(target))
         return Rival(self.name, self.agreement, replace(known, agreement=target))
 

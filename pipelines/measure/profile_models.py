@@ -103,7 +103,6 @@ class _Shelf:
 
     @property
     def directory(self) -> Path:
-        """Where profiles lie."""
         return folder(self.artefacts_dir, self.entry)
 
     def held(self, variants: Sequence[Variant], max_batch: int) -> dict[Variant, Profile]:

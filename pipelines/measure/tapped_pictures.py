@@ -55,11 +55,9 @@ class CuttableNetwork:
 
     @property
     def points(self) -> list[CutPoint]:
-        """Where caches may be."""
         return [point for point in cut_points(self.graph) if tap_grid(point)]
 
     def opened(self) -> EngineNetwork:
-        """It on one thread."""
         engine = OnnxRuntimeEngine(self.card.name, threads=1, precision=self.precision)
         return EngineNetwork(self.card.name, self.graph, engine)
 

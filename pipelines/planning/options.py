@@ -58,7 +58,6 @@ class Table:
 
     @cached_property
     def variants(self) -> tuple[str, ...]:
-        """The names of the options."""
         return tuple(option.variant for option in self.options)
 
     @cached_property

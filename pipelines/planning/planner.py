@@ -84,7 +84,6 @@ class FirstListed:
         """See ``Planner``; nothing is prepared."""
 
     def plan(self, step: Step) -> Decision:
-        """See ``Planner``."""
         return Decision(step.models[0] if step.models else None, budget_ms=step.budget_ms, why=FIRST_LISTED)
 
     def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:

@@ -80,11 +80,9 @@ class Replanning:
         return None if times is None else times.ratio
 
     def arrived(self, stream: str, now_s: float) -> None:
-        """See ``Planner``."""
         self._known(stream).pace.arrived(now_s)
 
     def begins(self, start: Start) -> None:
-        """See ``Planner``."""
         known = self._known(start.stream)
         known.droppable = start.droppable
         deadline_s = start.deadline_s
@@ -102,7 +100,6 @@ class Replanning:
         known.least_s, known.longest_s = [each.least_s for each in times], [each.longest_s for each in times]
 
     def plan(self, step: Step) -> Decision:
-        """See ``Planner``."""
         known = self._known(step.stream)
         table = self._measured.get(step.node)
         if known.load is None or table is None:
@@ -123,7 +120,6 @@ class Replanning:
         )
 
     def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
-        """See ``Planner``."""
         table, known = self._measured.get(node), self._known(stream)
         known.ended += 1
         if table is None or plan.objects is not None:
@@ -142,7 +138,6 @@ class Replanning:
         return {variant: extra_s + factor * measured_s for variant, measured_s in pairs}
 
     def forget(self, stream: str) -> None:
-        """See ``Planner``."""
         self._streams.pop(stream, None)
 
     def _known(self, stream: str) -> _StreamLoad:

@@ -34,17 +34,14 @@ class DagNode:
 
     @property
     def name(self) -> str:
-        """The node's name."""
         return self.spec.name
 
     @property
     def models(self) -> tuple[str, ...]:
-        """See ``Node``."""
         return self.spec.models
 
     @property
     def gallery(self) -> Path | None:
-        """Its pictures, of a node that has any."""
         return self.spec.gallery if isinstance(self.spec, RecogniseNode) else None
 
     @property

@@ -76,7 +76,6 @@ class Not:
     term: Expr
 
     def matches(self, facts: Facts) -> bool:
-        """Whether the term fails."""
         return not self.term.matches(facts)
 
     def __str__(self) -> str:
@@ -90,7 +89,6 @@ class And:
     terms: tuple[Expr, ...]
 
     def matches(self, facts: Facts) -> bool:
-        """Whether all terms pass."""
         return all(term.matches(facts) for term in self.terms)
 
     def __str__(self) -> str:
@@ -104,7 +102,6 @@ class Or:
     terms: tuple[Expr, ...]
 
     def matches(self, facts: Facts) -> bool:
-        """Whether any term passes."""
         return any(term.matches(facts) for term in self.terms)
 
     def __str__(self) -> str:

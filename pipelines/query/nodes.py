@@ -107,7 +107,6 @@ class DetectNode(Node):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """See ``Node``."""
         return self.model
 
 
@@ -165,7 +164,6 @@ class RecogniseNode(Node):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """See ``Node``."""
         return self.model
 
     @property
@@ -185,7 +183,6 @@ def caches_in_oracle(node: RecogniseNode, oracle: str) -> bool:
 
 
 def learns(node: NodeSpec) -> bool:
-    """Whether the node learns from what its streams show."""
     return isinstance(node, RecogniseNode) and (node.specialize or bool(node.caches))
 
 

@@ -126,7 +126,6 @@ class StreamSpec(Strict):
 
     @property
     def overload_policy(self) -> PolicyName:
-        """The policy in force."""
         return self.overload or ("drop_oldest" if self.uri.live else "block")
 
 
@@ -210,7 +209,6 @@ def stream_ids(uris: Sequence[SourceUri]) -> list[str]:
 
 
 def _untaken(name: str, taken: Collection[str]) -> str:
-    """The name, or the first of name-2, name-3, … that is not taken."""
     numbered = (f"{name[:95]}-{n}" for n in count(2))
     return next(candidate for candidate in chain([name], numbered) if candidate not in taken)
 

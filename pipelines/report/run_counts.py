@@ -44,7 +44,6 @@ class RunCounts(Observer):
         """Why streams gave no frame when they were last heard of."""
 
     def stream_state_changed(self, status: StreamStatus) -> None:
-        """See ``Observer``."""
         said = StreamFailure(status.reason, status.message)
         if status.state == "failed":
             self._failed_streams[status.stream] = said
@@ -52,15 +51,12 @@ class RunCounts(Observer):
             self._troubles[status.stream] = said
 
     def frame_dropped(self, result: Result) -> None:
-        """See ``Observer``."""
         self._unanalysed(result)
 
     def frame_failed(self, result: Result) -> None:
-        """See ``Observer``."""
         self._unanalysed(result)
 
     def frame_analysed(self, result: Result) -> None:
-        """See ``Observer``."""
         stream = self._count(result)
         hurried = result.stream not in self._unhurried
         self._hurried = self._hurried or hurried

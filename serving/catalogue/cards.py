@@ -59,7 +59,6 @@ class ImageInput(Strict):
 
     @property
     def item_shape(self) -> tuple[int, int, int]:
-        """The shape of one prepared picture."""
         return (3, self.height, self.width) if self.layout == "nchw" else (self.height, self.width, 3)
 
     @field_validator("std")

@@ -26,7 +26,6 @@ class Entry:
 
     @property
     def path(self) -> Path:
-        """The weights."""
         return self.directory / self.card.file
 
 

@@ -38,7 +38,6 @@ class PublicModel(Strict):
     card: dict[str, Any]
 
     def card_for(self, build: Build) -> ModelCard:
-        """The card of one of the builds."""
         return parse_card(self.card_data(build), f"{PUBLIC.name}: {self.name}")
 
     def card_data(self, build: Build) -> dict[str, Any]:
@@ -53,7 +52,6 @@ class PublicModel(Strict):
 
 @cache
 def public_models() -> dict[str, PublicModel]:
-    """All by name."""
     raw = safe_load(PUBLIC.read_text(encoding="utf-8"))["models"]
     return {name: PublicModel(name=name, **model) for name, model in sorted(raw.items())}
 

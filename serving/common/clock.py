@@ -47,19 +47,15 @@ class SystemClock:
     """The clocks of this machine."""
 
     def monotonic_s(self) -> float:
-        """See ``Clock``."""
         return time.monotonic()
 
     def passed_s(self) -> float:
-        """See ``Clock``."""
         return time.clock_gettime(_WITH_SLEEP) if _WITH_SLEEP is not None else time.monotonic()
 
     def now(self) -> datetime:
-        """See ``Clock``."""
         return datetime.now(UTC)
 
     def call_at(self, at_s: float, callback: Callable[[], None]) -> Timer:
-        """See ``Clock``."""
         return asyncio.get_running_loop().call_later(max(0.0, at_s - self.monotonic_s()), callback)
 
 
@@ -73,7 +69,6 @@ class SteadyClock(SystemClock):
         self._began, self._began_s = datetime.now(UTC), time.monotonic()
 
     def now(self) -> datetime:
-        """See ``Clock``."""
         return self._began + timedelta(seconds=self.monotonic_s() - self._began_s)
 
     def passed_s(self) -> float:

@@ -27,15 +27,12 @@ class FakeClock:
         self._timers: list[_Timer] = []
 
     def monotonic_s(self) -> float:
-        """See ``Clock``."""
         return self._monotonic_s
 
     def passed_s(self) -> float:
-        """See ``Clock``."""
         return self._monotonic_s + self._slept_s
 
     def now(self) -> datetime:
-        """See ``Clock``."""
         return self._now
 
     def call_at(self, at_s: float, callback: Callable[[], None]) -> _Timer:

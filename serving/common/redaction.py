@@ -66,7 +66,6 @@ class Secrets:
             self._known = dict(sorted(known.items(), key=lambda item: len(item[0]), reverse=True))
 
     def clear(self) -> None:
-        """Know of none."""
         self._known = {}
 
     def redact(self, text: str) -> str:

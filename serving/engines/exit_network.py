@@ -146,7 +146,6 @@ class ExitNetwork:
         return self._engine.memory_bytes() + sum(each.nbytes for each in (*self._handed, *self._taps, self._scores))
 
     def close(self) -> None:
-        """Close the engine."""
         self._runs.clear()
         self._engine.close()
 

@@ -58,7 +58,6 @@ class Exits:
 
     @property
     def now(self) -> Answering:
-        """Who answers at present."""
         return self._now
 
     def begun(self) -> Answering:

@@ -57,20 +57,16 @@ class Solo:
         self.batch_limit = network.batch_limit
 
     def check(self, model: str, batch: Array) -> None:
-        """As the network says."""
         self._network.check(batch)
 
     def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
-        """All requests as one batch."""
         batches = [each.batch for each in asked]
         return shared_out(run_in_steps(self._network.run, together(batches), step), batches)
 
     def memory_bytes(self) -> int:
-        """That of the network."""
         return self._network.memory_bytes()
 
     def close(self) -> None:
-        """Close the network."""
         self._network.close()
 
 
@@ -84,7 +80,6 @@ class SharedPrefix:
         self.batch_limit = min(limits, default=None)
 
     def check(self, model: str, batch: Array) -> None:
-        """As the prefix says."""
         self._prefix.check(batch)
 
     def run(self, asked: Sequence[GroupRequest], step: int) -> list[list[Array]]:
@@ -102,11 +97,9 @@ class SharedPrefix:
         return answers
 
     def memory_bytes(self) -> int:
-        """That of the prefix and of every suffix."""
         return sum(part.memory_bytes() for part in (self._prefix, *self._suffixes.values()))
 
     def close(self) -> None:
-        """Close all parts."""
         for part in (self._prefix, *self._suffixes.values()):
             part.close()
 

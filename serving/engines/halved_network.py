@@ -58,5 +58,4 @@ class HalvedNetwork:
         return self._rest.memory_bytes()
 
     def close(self) -> None:
-        """Close the engine."""
         self._rest.close()

@@ -63,11 +63,9 @@ class EngineNetwork:
         return self._engine.run(0, batch)
 
     def memory_bytes(self) -> int:
-        """Resident memory of the engine."""
         return self._engine.memory_bytes()
 
     def close(self) -> None:
-        """Close the engine."""
         self._engine.close()
 
 

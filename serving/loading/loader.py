@@ -52,7 +52,6 @@ class Loader:
         self._unpinned = asyncio.Event()
 
     def session(self, model: str) -> Session | None:
-        """The session of a model that is loaded."""
         members = self._members.get(model)
         return None if members is None else self._sessions.get(key_of(members))
 

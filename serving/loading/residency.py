@@ -45,7 +45,6 @@ class Residency:
         return sum(self._resident.values())
 
     def __contains__(self, model: str) -> bool:
-        """Is it loaded?"""
         return model in self._resident and model not in self._loading
 
     def expected_bytes(self, model: str, file_bytes: int) -> int:

@@ -52,7 +52,6 @@ def _opened(variant: Variant, segments: Sequence[onnx.ModelProto], directory: Pa
 
 
 def close(engines: Engines) -> None:
-    """Close all."""
     for engine in engines.values():
         engine.close()
 

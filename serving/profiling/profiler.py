@@ -58,7 +58,6 @@ class ComparedItems:
     """The same items for variants that take a smaller input, by its width."""
 
     def of(self, variant: Variant) -> Array:
-        """The items as a variant takes them."""
         return self.items if variant.size is None else self.smaller[variant.size].items
 
     def agreement(self, variant: Variant) -> Agree:

@@ -45,7 +45,6 @@ def batch_sizes(most: int) -> list[int]:
 
 
 def median(seconds: Sequence[float]) -> float:
-    """The median."""
     return float(np.median(seconds))
 
 

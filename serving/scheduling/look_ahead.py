@@ -46,7 +46,6 @@ class LookAheadPolicy:
     """Share of the requests that was given up of late."""
 
     def __call__(self, queue: Sequence[R], now: float, latency: Latency, max_batch: int) -> BatchDecision[R]:
-        """See ``Policy``."""
         return decide(queue, now, latency, max_batch, self._window)
 
     def _window(self, line: WaitingLine[R]) -> tuple[int, int]:

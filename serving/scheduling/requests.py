@@ -27,7 +27,6 @@ class Request:
 
     @property
     def items(self) -> int:
-        """Places in a batch."""
         return len(self.batch)
 
     @property

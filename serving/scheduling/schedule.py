@@ -69,7 +69,6 @@ class Session:
         return meter if meter is not None and meter.is_due() else None
 
     def health(self, now: float) -> Health:
-        """The session's health."""
         return self.monitor.health(self.latency.table, now)
 
     def load(self, now: float) -> SessionLoad:
@@ -112,7 +111,6 @@ class Schedule:
         self._last: str | None = None
 
     def add(self, session: Session) -> None:
-        """A group was loaded."""
         self._sessions[session.name] = session
 
     def remove(self, session: Session) -> None:

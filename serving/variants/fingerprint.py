@@ -38,12 +38,10 @@ class Fingerprint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def fingerprint(engine: EngineName) -> Fingerprint:
-    """The fingerprint of this machine and process."""
     return Fingerprint(_processor(), usable_cores(), round(psutil.virtual_memory().total / (1 << 30)), _engine(engine))
 
 
 def installed(engine: EngineName) -> bool:
-    """Whether the engine's package is here."""
     return _engine(engine) != engine
 
 

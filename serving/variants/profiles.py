@@ -62,7 +62,6 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def max_batch(self) -> int:
-        """The largest batch measured."""
         return max(self.latency_s)
 
     def stale(self, model_sha256: str, now: Fingerprint) -> list[str]:

@@ -76,7 +76,6 @@ def drawn(classes: Sequence[int], n: int, draws: int, rng: Generator) -> list[tu
 
 
 def mean(of: Sequence[Rates]) -> Rates:
-    """The mean of each rate."""
     return Rates(*(float(each) for each in np.mean([(r.a_in, r.e_in_out, r.a_out) for r in of], axis=0)))
 
 

@@ -115,7 +115,6 @@ class _Block(nn.Module):
         return {name: value.detach().numpy() for name, value in self._named.items()}
 
     def head(self) -> Head:
-        """The last layer."""
         return self._last.weight.detach().numpy().T.copy(), self._last.bias.detach().numpy().copy()
 
 

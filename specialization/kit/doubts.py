@@ -46,7 +46,6 @@ class Doubts:
         return found
 
     def added(self, model: onnx.ModelProto, other: int | None) -> onnx.ModelProto:
-        """The network with doubts."""
         return doubting(model, self.familiarity, self.limit, other)
 
 

@@ -137,5 +137,4 @@ def _own(name: str) -> str:
 
 
 def _node(kind: str, name: str, *inputs: str, **options: object) -> onnx.NodeProto:
-    """A node whose one output has its name."""
     return helper.make_node(kind, list(inputs), [_own(name)], _own(name), **options)

@@ -22,7 +22,6 @@ class Folds:
     unit: str
 
     def learnt(self, fold: int) -> NDArray[np.bool_]:
-        """Return which crops are learnt from where this fold is measured."""
         others: NDArray[np.bool_] = self.fold != fold
         return others
 

@@ -50,7 +50,6 @@ class ProcessSpecializer:
             raise SluiceError(f"{NAME} sent a damaged one: {error}") from None
 
     async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[MeasuredRates, ...]:
-        """See ``train``."""
         return (await self._answer(job, paid)).measured
 
     async def close(self) -> None:

@@ -48,11 +48,9 @@ class ThreadSpecializer:
         self._closed = False
 
     async def train(self, job: Job, paid: Paid = unpaid) -> SpecialisedHead:
-        """See ``Specializer``."""
         return await self._in_thread(partial(train, job), paid)
 
     async def profile(self, job: ProfileJob, paid: Paid = unpaid) -> tuple[MeasuredRates, ...]:
-        """See ``Specializer``."""
         return await self._in_thread(partial(profile, job), paid)
 
     async def close(self) -> None:

@@ -110,7 +110,6 @@ class KnownHeadsOnly(Adaptive):
     """The same while no head may be trained."""
 
     def target(self, state: WegState) -> HeadTarget | None:
-        """The cheapest known head that serves."""
         window = None if is_new(state) or not state.known else next(self._candidates.windows(state), None)
         return cheapest(self._candidates.again(window, head) for head in state.known) if window else None
 

@@ -87,5 +87,4 @@ def rates_of_head(templates: Templates, head: Head) -> Rates:
 
 
 def cheapest(targets: Iterable[HeadTarget | None]) -> HeadTarget | None:
-    """The target with the cheapest cascade; None where there is none."""
     return min((target for target in targets if target), key=lambda target: target.cost, default=None)

@@ -74,7 +74,6 @@ Message: TypeAlias = Started | InSoftware | Opened | Alive | PictureFollows | En
 
 
 def send(parent: ParentProcess, message: Message, pixels: Pixels | None = None) -> None:
-    """Send one message, and the pixels that belong to it."""
     parent.send(msgspec.json.encode(message), None if pixels is None else bytes_of(pixels))
 
 

@@ -121,7 +121,6 @@ class VideoReader:
 
     @property
     def codec(self) -> str:
-        """Name of the decoder."""
         return str(self._stream.codec_context.name)
 
     @property

@@ -65,7 +65,6 @@ class ImageReader:
 
     @property
     def interval_s(self) -> float:
-        """Time between images."""
         return 1.0 / IMAGES_PER_SECOND
 
     def pictures(self) -> Iterator[Picture]:

@@ -43,7 +43,6 @@ class SkipTally:
     """Processor seconds of all looks, to decide and to move regions."""
 
     def looked(self, took_s: float) -> None:
-        """Count a look."""
         self.looks += 1
         self.look_s += took_s
 

@@ -51,7 +51,6 @@ class _Skipped:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the pictures."""
         return self.pixels.nbytes + (self.before.nbytes if isinstance(self.before, PIXELS) else 0)
 
 

@@ -36,7 +36,6 @@ class FrameSpan:
 
 
 def window_s(every: int) -> float:
-    """Return the media seconds of a window at a pace."""
     return every * WINDOW_S
 
 

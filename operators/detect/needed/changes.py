@@ -30,7 +30,6 @@ Cells = NDArray[np.bool_]
 
 
 def changed_cells(before: Image, now: Image) -> Cells:
-    """Return the cells in which much has changed."""
     light = int(np.median(now[::4, ::4].astype(np.int16) - before[::4, ::4]))
     size = cv2.absdiff(now, cv2.add(before, float(light)) if light > 0 else cv2.subtract(before, float(-light)))
     noise = 1.4826 * float(np.median(size[::4, ::4]))

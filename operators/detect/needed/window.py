@@ -82,12 +82,10 @@ class FrameWindow:
 
     @property
     def end(self) -> Image:
-        """The thumbnail of the last frame."""
         return self._small(len(self._images))
 
     @property
     def regions(self) -> Sequence[Region]:
-        """The objects of the last frame."""
         return self._regions[len(self._images)]
 
     @property

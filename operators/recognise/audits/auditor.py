@@ -56,7 +56,6 @@ class Auditor:
             self._tracks.watch(stream, frame, regions, links, call)
 
     def concluded(self, stream: NodeStream, answer: ObjectAnswer) -> None:
-        """Take what was published of an object."""
         if self._tracks is not None:
             self._tracks.concluded(stream, answer)
 

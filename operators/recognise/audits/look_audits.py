@@ -159,7 +159,6 @@ class LookAudits:
             self._tell(_DrawnAnswer(stream, link, ticket, token, said, crop, in_shadow=True), shown.by_oracle)
 
     def _again(self, drawn: _DrawnAnswer, by_oracle: Attribute) -> None:
-        """The oracle has looked, too."""
         self._bench.looked_again(drawn.stream, drawn.reserved_s)
         self._tell(drawn, by_oracle)
 

@@ -18,7 +18,6 @@ class TrialMoments:
 
     @property
     def used_up(self) -> bool:
-        """Whether all have come."""
         return self._taken == len(self._chances)
 
     def come(self, at_s: float, whole: bool) -> bool:

@@ -29,11 +29,9 @@ class OpenTrials:
 
     @property
     def has_room(self) -> bool:
-        """Whether another trial may be opened."""
         return self._open < MOST_TRIALS
 
     def frame(self, media_time_s: float) -> None:
-        """Take the time of the next frame."""
         self._clock.move(media_time_s)
 
     def is_new(self, track: int) -> bool:
@@ -54,12 +52,10 @@ class OpenTrials:
         return key in self._counted.get(track, ())
 
     def open(self, track: int, trial: Trial) -> None:
-        """Begin a trial."""
         self._trials.setdefault(track, []).append(trial)
         self._open += 1
 
     def of(self, track: int) -> list[Trial]:
-        """Return the trials about an object."""
         return self._trials.get(track, [])
 
     def done(self) -> Iterator[Trial]:

@@ -60,7 +60,6 @@ class Trial:
         return not self._is_sure and self.moments.come(at_s, whole)
 
     def looked(self, look: Look) -> None:
-        """Take a look of the other."""
         self.pool.add(look)
 
     def heard_look(self, look: Look) -> None:
@@ -93,7 +92,6 @@ class Trial:
 
     @property
     def word(self) -> str:
-        """What the oracle concluded."""
         assert self.answer is not None
         return self.answer.label if self.shadow else self.pool.belief().said.label
 

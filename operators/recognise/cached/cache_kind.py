@@ -57,7 +57,6 @@ class CacheKind:
         self._oracles, self._runner, self._scratch = oracles, runner, scratch
 
     def why_foreign(self, subject: Subject) -> str | None:
-        """See ``Trainable``."""
         known = self._oracles.get(subject.node)
         if known is None or known.name != subject.network:
             return f"the query has no node {subject.node!r} with caches in {subject.network!r}"
@@ -68,7 +67,6 @@ class CacheKind:
         return None
 
     def why_not(self, target: Target) -> str | None:
-        """See ``Trainable``."""
         foreign = self.why_foreign(target.subject)
         if foreign is not None:
             return foreign

@@ -59,5 +59,4 @@ class CacheSeen:
             seen.told_s = None
 
     def forget(self, stream: str) -> None:
-        """Drop a stream."""
         self._streams.pop(stream, None)

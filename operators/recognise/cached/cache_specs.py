@@ -59,7 +59,6 @@ class CachesSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def plan(self) -> list[CutPlan]:
-        """The places."""
         return [CutPlan(cut.tensor, cut.grid, cut.share) for cut in self.cuts]
 
     @classmethod

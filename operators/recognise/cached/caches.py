@@ -42,7 +42,6 @@ class Caches(Shortcut):
         return None if network is None else network.exits
 
     async def prepare(self) -> None:
-        """See ``Shortcut``."""
         await self._supply.prepare()
 
     def is_planned(self, call: Call) -> bool:
@@ -52,7 +51,6 @@ class Caches(Shortcut):
         return call.model == self._model and call.plan.allows("variant") and call.plan.allows(self.kind)
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
-        """See ``Shortcut``."""
         network = self._supply.network
         if network is None or network.version is None:
             return Turn((), regions)
@@ -133,15 +131,12 @@ class Caches(Shortcut):
             self._supply.audited(outcome.stream, outcome.token, outcome.agrees)
 
     def barred(self, stream: str) -> None:
-        """See ``Shortcut``."""
         self._supply.barred()
 
     def why_silent(self) -> str | None:
-        """See ``Shortcut``."""
         return self._supply.why_silent()
 
     def forget(self, stream: str) -> None:
-        """See ``Shortcut``."""
         self._supply.forget(stream)
 
     def edition(self, stream: str) -> int | None:

@@ -51,7 +51,6 @@ class Hearing:
 
     @property
     def spent_s(self) -> float:
-        """Processor seconds of all lookups."""
         return sum(self._spent_s)
 
     def hear(self, found: ExitOutputs) -> None:

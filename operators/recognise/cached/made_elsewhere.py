@@ -85,7 +85,6 @@ class CachesMadeElsewhere(CacheMaker):
         self._opening: asyncio.Task[None] | None = None
 
     def wants(self, items: int) -> bool:
-        """See ``CacheMaker``."""
         return self._rate.allows(items, self._clock.monotonic_s())
 
     def take(self, found: ExitOutputs) -> None:
@@ -112,7 +111,6 @@ class CachesMadeElsewhere(CacheMaker):
             self._elsewhere.want(self._order.target, Report(stream, version, self._seen.told(stream, self._hit_rate)))
 
     def audited(self, stream: str, version: object, agrees: bool) -> None:
-        """See ``CacheMaker``."""
         if version is not None and version == self._network.version:
             seen = self._seen.of(stream)
             seen.audits, seen.agreed = seen.audits + 1, seen.agreed + agrees
@@ -138,7 +136,6 @@ class CachesMadeElsewhere(CacheMaker):
         self._opening = asyncio.create_task(self._answer_with(built, update.version))
 
     def waits_for(self) -> str:
-        """See ``CacheMaker``."""
         return (
             "the adaptation worker has sent none that pay here"
             if self._known
@@ -154,16 +151,13 @@ class CachesMadeElsewhere(CacheMaker):
         return False
 
     def forget(self, stream: str) -> None:
-        """See ``CacheMaker``."""
         self._seen.forget(stream)
 
     async def settled(self) -> None:
-        """See ``CacheMaker``."""
         if self._opening is not None:
             await asyncio.wait([self._opening])
 
     async def close(self) -> None:
-        """See ``CacheMaker``."""
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.wait([self._opening])

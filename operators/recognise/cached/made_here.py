@@ -54,7 +54,6 @@ class CachesMadeHere(CacheMaker):
         self._place_s, self._due, self._speedup = Estimate(PLACE_S), LEAST_SAMPLES, 1.0
 
     def wants(self, items: int) -> bool:
-        """See ``CacheMaker``."""
         if self._work is not None:
             return False
         if self._hearing is not None:
@@ -62,13 +61,11 @@ class CachesMadeHere(CacheMaker):
         return self._samples.taken < min(self._due, MOST_SAMPLES)
 
     def take(self, found: ExitOutputs) -> None:
-        """See ``CacheMaker``."""
         self._samples.add(found)
         if self._hearing is not None and not self._hearing.is_enough:
             self._hearing.hear(found)
 
     def make_where_due(self) -> None:
-        """See ``CacheMaker``."""
         if self._work is not None:
             return
         if self._hearing is not None:
@@ -82,7 +79,6 @@ class CachesMadeHere(CacheMaker):
                 self._work = asyncio.create_task(self._train(tuple(places), estimate_s))
 
     def waits_for(self) -> str:
-        """See ``CacheMaker``."""
         if self._work is not None or self._hearing is not None:
             return "new ones are being tried"
         return f"{self._samples.taken} of the {self._due} samples are there from which they are made next"
@@ -99,12 +95,10 @@ class CachesMadeHere(CacheMaker):
         return True
 
     async def settled(self) -> None:
-        """See ``CacheMaker``."""
         if self._work is not None:
             await asyncio.wait([self._work])
 
     async def close(self) -> None:
-        """See ``CacheMaker``."""
         if self._work is not None:
             self._work.cancel()
             await asyncio.wait([self._work])

@@ -51,7 +51,6 @@ class ReleasedCaches(Caches):
         return Turn(regions, (), version, own=self._follow(frame.stream, run.rest))
 
     async def listen(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn | None:
-        """See ``Shortcut``."""
         return await super().listen(frame, regions, call) if self._supply.whole_s else None
 
     async def settled(self) -> None:

@@ -36,32 +36,26 @@ class SampledEngine:
         """Called where it did not run; the oracle runs then."""
 
     def card(self, model: str) -> ModelCard:
-        """See ``Inference``."""
         return self.inner.card(model)
 
     async def fitted(self, model: str, width: int, height: int, detail: int | None = None) -> ModelCard:
-        """See ``Inference``."""
         return await self.inner.fitted(model, width, height, detail)
 
     def add_exits(self, model: str, exits: Exits) -> str:
-        """See ``Inference``."""
         return self.inner.add_exits(model, exits)
 
     def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
-        """See ``Inference``."""
         made = self.inner.add_halves(model, features, exits)
         if model == self._oracle:
             self._rests.add(made.rest)
         return made
 
     async def load(self, model: str) -> float:
-        """See ``Inference``."""
         return await self.inner.load(model)
 
     async def infer(
         self, model: str, batch: NDArray[Any], urgency: Urgency, early: asyncio.Future[list[NDArray[Any]]] | None = None
     ) -> list[NDArray[Any]]:
-        """See ``Inference``."""
         if model in self._rests:
             return await self._rest(model, batch, urgency)
         network = self._network(model, len(batch), urgency)
@@ -81,7 +75,6 @@ class SampledEngine:
         return [found.scores]
 
     def processor_s(self, model: str) -> float | None:
-        """See ``Inference``."""
         return self.inner.processor_s(model)
 
     async def _rest(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
@@ -101,7 +94,6 @@ class SampledEngine:
         return self._batches % self._every == 0
 
     def single_s(self, model: str) -> float | None:
-        """See ``Inference``."""
         return self.inner.single_s(model)
 
     def _network(self, model: str, items: int, urgency: Urgency) -> str | None:

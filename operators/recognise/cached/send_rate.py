@@ -26,5 +26,4 @@ class SendRate:
         return samples <= self._left
 
     def sent(self, samples: int) -> None:
-        """So many were sent."""
         self._left -= samples

@@ -190,7 +190,6 @@ class CacheSupply:
         return self._books.purse.may_spend(TAPPED * self.whole_s * items + kept_s)
 
     def listened(self, stream: str, items: int, lookups_s: float) -> None:
-        """Caches have heard looks of a stream."""
         self._books.of(stream).spend("shadow", TAPPED * self.whole_s * items + lookups_s)
 
     def sampled(self, found: ExitOutputs) -> None:
@@ -220,7 +219,6 @@ class CacheSupply:
         self._books.of(stream).hurried(seconds)
 
     def forget(self, stream: str) -> None:
-        """Drop what is known of a stream."""
         if self._maker is not None:
             self._maker.forget(stream)
 

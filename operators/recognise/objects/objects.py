@@ -60,7 +60,6 @@ class Objects:
         return concluded
 
     def look(self, frame: Frame, region: Region, said: Attribute) -> Look:
-        """Return a look at a region as it is pooled."""
         return Look(said, self._recogniser.certainty(said), self.weight(frame, region))
 
     def weight(self, frame: Frame, region: Region) -> float:

@@ -50,7 +50,6 @@ class RunObjects:
         return _answer(track, known)
 
     def __getitem__(self, track: int) -> TrackedObject:
-        """Return an object of the frame."""
         return self._objects[track]
 
     def close(self) -> list[ObjectAnswer]:

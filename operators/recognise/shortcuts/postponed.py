@@ -60,7 +60,6 @@ class Postponed(Shortcut):
         self._told: str | None = None
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
-        """See ``Shortcut``."""
         return Turn((), regions)
 
     def edition(self, stream: str) -> int | None:
@@ -80,7 +79,6 @@ class Postponed(Shortcut):
             self._work.add_done_callback(lambda _: self._settle(took))
 
     def why_silent(self) -> str | None:
-        """See ``Shortcut``."""
         making, purse = self._making, self._books.purse
         why = self._failed or making.why_not()
         if why is None and not making.can_be_paid(purse):
@@ -88,13 +86,11 @@ class Postponed(Shortcut):
         return f"{making.what} are not used yet: {why or 'nothing was worth a look so far'}"
 
     def standing(self, stream: str) -> Standing | None:
-        """See ``Shortcut``."""
         if not self.follows_content:
             return None
         return Standing("initialising", 0, seconds=self._books.of(stream).seconds, reason=self.why_silent())
 
     def describe(self, plan: NodePlan, timeline: Timeline, standing: Standing) -> NodePlan:
-        """See ``Shortcut``."""
         return msgspec.structs.replace(plan, specialization=specialization(timeline, standing))
 
     def restore(self, stream: str, data: bytes) -> None:

@@ -89,7 +89,6 @@ class AuditOutcome:
 
     @property
     def audit(self) -> str:
-        """The name of the audit that the outcome is for."""
         return self.key or self.kind
 
 

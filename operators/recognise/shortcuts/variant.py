@@ -63,6 +63,5 @@ class VariantShortcut(Shortcut):
         return Turn(regions, ())
 
     def cost_s(self, turn: Turn) -> float:
-        """See ``Shortcut``."""
         look_s = None if self._costs is None else self._costs.look_s(self.model)
         return (look_s or 0.0) * len(turn.answered)

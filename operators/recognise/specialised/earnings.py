@@ -35,7 +35,6 @@ class Earnings(msgspec.Struct):
         return self.gap.is_over(self.objects)
 
     def saw(self, named: bool) -> None:
-        """One object more."""
         self.objects += 1
         self.named += NEWEST * (named - self.named)
 

@@ -58,7 +58,6 @@ class Features:
         return self._make is not None
 
     def is_open(self, network: str) -> bool:
-        """Whether the network is ready."""
         return network in self._opened
 
     async def open(self, network: str) -> float:

@@ -79,7 +79,6 @@ class _OnTemplates:
         self._samples, self._trainer = samples, trainer
 
     def why_foreign(self, subject: Subject) -> str | None:
-        """See ``Trainable``."""
         return self._samples.why_foreign(subject)
 
 
@@ -89,11 +88,9 @@ class HeadKind(_OnTemplates):
     kind = HEAD
 
     def why_not(self, target: Target) -> str | None:
-        """See ``Trainable``."""
         return self._samples.why_foreign(target.subject) or _malformed(target.spec, HeadSpec)
 
     async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
-        """See ``Trainable``."""
         spec, (store, *own) = decode(target.spec, HeadSpec), self._samples.stores(target.subject, rows)
         job = Job(store, spec.classes, spec.training_skew, spec.tolerance, seed, own=own[0] if own else None)
         head = await self._trainer.train(job, paid)
@@ -130,11 +127,9 @@ class RatesKind(_OnTemplates):
     kind = RATES
 
     def why_not(self, target: Target) -> str | None:
-        """See ``Trainable``."""
         return self._samples.why_foreign(target.subject) or _malformed(target.spec, RatesSpec)
 
     async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
-        """See ``Trainable``."""
         *_, store = self._samples.stores(target.subject, rows)
         found = await self._trainer.profile(ProfileJob(store, seed), paid)
         return MadeArtefact(

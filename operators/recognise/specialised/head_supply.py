@@ -322,5 +322,4 @@ class _Bill:
         self.seconds = estimate_s
 
     def paid(self, processor_s: float) -> None:
-        """The job tells."""
         self.seconds = processor_s

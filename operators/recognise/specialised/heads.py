@@ -66,7 +66,6 @@ class Heads(Shortcut):
         return all(map(self._supply.features.resumes, self.models))
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
-        """See ``Shortcut``."""
         used = self.cascade(frame.stream).in_use
         if used is None:
             return Turn((), regions)
@@ -129,7 +128,6 @@ class Heads(Shortcut):
         return _Read(said, halfway)
 
     def cost_s(self, turn: Turn) -> float:
-        """See ``Shortcut``."""
         used = turn.token
         if not isinstance(used, InUse):
             return 0.0
@@ -240,7 +238,6 @@ class Heads(Shortcut):
         return self.cascade(stream).epoch
 
     def standing(self, stream: str) -> Standing | None:
-        """See ``Shortcut``."""
         return self.cascade(stream).standing()
 
     def describe(self, plan: NodePlan, timeline: Timeline, standing: Standing) -> NodePlan:
@@ -253,7 +250,6 @@ class Heads(Shortcut):
         return msgspec.json.encode(known.cascade.state()) if known else None
 
     def restore(self, stream: str, data: bytes) -> None:
-        """See ``Shortcut``."""
         state = decode(data, CascadeState)
         self._supply.books.restore(stream, state.seconds)
         self.cascade(stream).restore(state)

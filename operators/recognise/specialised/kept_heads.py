@@ -27,7 +27,6 @@ class KeptHeads:
         return self._trained[number].head
 
     def put(self, number: int, trained: Trained) -> None:
-        """Keep a head, in place of the one that had its number."""
         self._trained[number] = trained
 
     def version(self, number: int) -> int:

@@ -51,21 +51,18 @@ class HeadsMadeElsewhere:
         self._elsewhere.offer(self._subject(template), stream, label, features)
 
     async def train(self, wish: HeadWish, paid: Paid) -> Trained:
-        """See ``HeadMaker``."""
         paid(0.0)
         target = self._target(wish)
         self.report(wish, 0, VersionUse())
         return await self._awaited(target, lambda update: self._checked(wish, update))
 
     async def profile(self, template: str, paid: Paid) -> Sequence[MeasuredRates]:
-        """See ``HeadMaker``."""
         paid(0.0)
         target = Target(self._subject(template), RATES, msgspec.json.encode(RatesSpec()))
         self._elsewhere.want(target, Report(self._node))
         return await self._awaited(target, lambda update: measured.from_bytes(update.data)[0])
 
     def newer(self, wish: HeadWish, version: int) -> Trained | None:
-        """See ``HeadMaker``."""
         target = self._target(wish)
         update = self._elsewhere.newest(target)
         if update is None or update.version <= version or (target.key, update.version) in self._refused:
@@ -77,7 +74,6 @@ class HeadsMadeElsewhere:
             return None
 
     def report(self, wish: HeadWish, version: int, seen: VersionUse) -> None:
-        """See ``HeadMaker``."""
         self._elsewhere.want(self._target(wish), Report(wish.stream, version, seen))
 
     async def _awaited(self, target: Target, checked: Callable[[Update], Found]) -> Found:

@@ -69,7 +69,6 @@ class HeadsMadeHere:
         self._templates: Mapping[str, StoredTemplate] = samples.templates
 
     async def train(self, wish: HeadWish, paid: Paid) -> Trained:
-        """See ``HeadMaker``."""
         stored, own = self._templates[wish.template], str(self._samples.directory(wish.template))
         job = Job(
             str(stored.directory) if stored.has_store else own,
@@ -82,7 +81,6 @@ class HeadsMadeHere:
         return Trained(await self._trainer.train(job, paid))
 
     async def profile(self, template: str, paid: Paid) -> Sequence[MeasuredRates]:
-        """See ``HeadMaker``."""
         return await self._trainer.profile(ProfileJob(str(self._samples.directory(template)), seed=0), paid)
 
     def newer(self, wish: HeadWish, version: int) -> Trained | None:

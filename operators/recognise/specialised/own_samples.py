@@ -36,7 +36,6 @@ Afford = Callable[[], bool]
 
 
 def always() -> bool:
-    """Whatever it costs."""
     return True
 
 
@@ -82,7 +81,6 @@ class OwnSamples:
 
     @property
     def taken(self) -> int:
-        """The number of samples so far."""
         return sum(self._counts.values())
 
     @property
@@ -198,11 +196,9 @@ class NodeSamples:
             samples.result_sent(stream)
 
     def directory(self, template: str) -> Path:
-        """Return the directory of a template's samples."""
         return self._own[template].directory
 
     def taken(self, template: str) -> int:
-        """Return the number of a template's samples."""
         return self._own[template].taken
 
     def wants_any(self, template: str) -> bool:
@@ -230,7 +226,6 @@ class NodeSamples:
         return asked
 
     def profile_is_due(self, template: str) -> bool:
-        """See ``OwnSamples``."""
         return self._own[template].profile_is_due()
 
     async def close(self) -> None:

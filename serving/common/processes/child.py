@@ -65,7 +65,6 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The process id."""
         return self._process.pid
 
     def send(self, body: bytes) -> None:

@@ -34,7 +34,6 @@ class Grids(NamedTuple):
     """Whether a grid holds all cells of its first box first, rather than all boxes of its first cell."""
 
     def cells(self, size: Size) -> int:
-        """Return the length of a row."""
         return self.boxes * sum((size.height // stride) * (size.width // stride) for stride in self.strides)
 
     def within(self, size: Size, part: Size) -> NDArray[np.intp]:

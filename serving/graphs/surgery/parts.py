@@ -43,7 +43,6 @@ def add(graph: onnx.GraphProto, name: str, values: Array) -> str:
 
 
 def attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    """Return what a node says of itself."""
     return {each.name: helper.get_attribute_value(each) for each in node.attribute}
 
 
