@@ -30,7 +30,7 @@ from learning.store import FeatureStore, write_store
 from operators.recognise.cached.building import CutNetwork, CutPlan, answer_of
 from operators.recognise.cached.building import job as caches_job
 from operators.recognise.cached.cache_kind import LOOK_S, WEIGHT_BYTES
-from pipelines.assembly.cache_source import CHILD, NAME
+from pipelines.assembly.caches import CHILD, NAME
 from pipelines.measure.cache_places import cut_plan
 from serving.catalogue.lookup import SHIPPED as NETWORKS
 from serving.catalogue.lookup import Catalogue

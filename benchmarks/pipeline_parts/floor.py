@@ -23,8 +23,8 @@ from operators.recognise.classifier import probabilities
 from operators.track.tracker import KalmanTracker
 from operators.wire.labels import MOVING
 from operators.wire.schema import FrameId
-from pipelines.assembly.build import track_settings
-from pipelines.assembly.detectors import motion_settings
+from pipelines.assembly.detect import motion_settings
+from pipelines.assembly.node import track_settings
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import DetectNode, RecogniseNode, TrackNode
 from serving import preprocess

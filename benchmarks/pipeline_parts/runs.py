@@ -29,6 +29,7 @@ from operators.publish.lifecycles import Lifecycles
 from operators.publish.track_events import TrackMessage
 from operators.wire.schema import Result, from_json
 from pipelines.assembly.build import build_executor
+from pipelines.assembly.environment import Environment
 from pipelines.partition.dispatch import TopicNames
 from pipelines.process.tuning import tuned
 from pipelines.query.compiled import compiled
@@ -152,7 +153,8 @@ async def _run_local(load: Load) -> Measured:
     engine = Backend(models())
     await engine.start()
     with closing(JsonLines(os.devnull)) as lines, RunProgress(specs, Console(stderr=True)) as progress:
-        executor = await build_executor(compiled(wanted, models()), engine)
+        of = compiled(wanted, models())
+        executor = await build_executor(of, Environment.of(of, engine))
         observers = Observers([RunCounts(), progress])
         with tuned():
             async for found in EmbeddedRun(specs, observers).results(executor, asyncio.Event()):
@@ -174,7 +176,8 @@ async def _run_worker(load: Load, place: Kafka, ready: Path | None) -> Marks:
     wanted, meter = query(load.clip, load.streams), Meter(load)
     engine = Backend(models())
     await engine.start()
-    executor = await build_executor(compiled(wanted, models()), engine)
+    of = compiled(wanted, models())
+    executor = await build_executor(of, Environment.of(of, engine))
     config = WorkerConfig(
         KafkaTransport(BrokerSettings((place.bootstrap,))), f"run-{uuid.uuid4().hex[:8]}", place.topics(wanted)
     )

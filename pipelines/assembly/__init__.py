@@ -1,7 +1,7 @@
 """From a checked query to running parts: one operator per node, one executor for all streams. A run and a worker open
-the same parts here and close them again.
+the same parts here and close them again. Operators are built bottom-up, each by one function of its node's spec and of
+the one environment.
 
-Read in this order: ``parts``, ``build``, ``detectors``, ``galleries``, ``trial``, ``chains``, ``links``,
-``head_links``, ``cache_links``, ``cache_source``, ``tables``, ``choices``, ``planners``, ``shortcuts``,
-``head_training``, ``zone_rules``, ``news``.
+Read in this order: ``parts``, ``build``, ``environment``, ``registry``, ``node``, ``detect``, ``recognise``, ``links``,
+``heads``, ``caches``, ``planners``, ``tables``, ``choices``, ``trial``.
 """

@@ -8,23 +8,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cache_adapt.audit.state import Rule
-from operators.observer import UNOBSERVED, Observers
+from operators.observer import UNOBSERVED, Observer, Observers
+from operators.publish.lifecycles import Lifecycles
+from operators.publish.zone_events import ZoneRules
+from operators.zones.presence import Hysteresis
 from pipelines.assembly.build import build_executor
+from pipelines.assembly.environment import Audits, Environment, training
 from pipelines.assembly.planners import planner
-from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import backend
 from pipelines.execute.executor import Executor
-from pipelines.execute.surroundings import FinalStep, Surroundings
+from pipelines.execute.surroundings import FinalStep
 from pipelines.planning.planner import Planner
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.nodes import is_planned, learns
-from pipelines.query.query_file import DetectNode, NodeSpec, RecogniseNode
+from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode
 from serving.common.clock import SYSTEM, Clock
 from specialization.trainer.trainer import Specializer
 
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
-    from pipelines.assembly.chains import Chains
 
 
 @dataclass(frozen=True)
@@ -58,45 +61,37 @@ class Setting:
 async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Parts]:
     """An executor that is ready for frames; audits are finished and networks are stopped when the block ends."""
     shortcuts, engine = Shortcuts(wanted.query.name), backend(wanted.catalogue, setting.observers)
-    surroundings = Surroundings(setting.final_steps, setting.clock, setting.observers)
-    async with _chains(wanted, setting, shortcuts) as chains:
+    async with _audits(wanted, setting, shortcuts) as audits:
+        environment = Environment.of(wanted, engine, audits=audits, clock=setting.clock, observer=setting.observers)
         await engine.start()
         try:
             async with planner(wanted.dag, engine, setting.clock) as plans:
                 planned_by = setting.planned_by(plans)
-                yield Parts(await build_executor(wanted, engine, chains, surroundings, planned_by), shortcuts)
+                yield Parts(await build_executor(wanted, environment, setting.final_steps, planned_by), shortcuts)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()
 
 
 @asynccontextmanager
-async def _chains(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts) -> AsyncIterator[Chains | None]:
-    """What makes operators that are audited, and None where the query has no node for them; closes the trainer."""
-    if not any(learns(node.spec) for node in wanted.dag.nodes):
-        try:
-            yield _audited_only(wanted, setting, shortcuts)
-        finally:
-            await setting.trainer.close()
+async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts) -> AsyncIterator[Audits | None]:
+    """None where the query has no node for them; closes the trainer."""
+    specs, rule = [node.spec for node in wanted.dag.nodes], setting.rule or Rule(wanted.query.accuracy)
+    if any(map(learns, specs)):
+        async with training(wanted.catalogue, setting.trainer, setting.elsewhere) as trained:
+            yield Audits(shortcuts, rule, trained)
         return
-    from pipelines.assembly.chains import Chains
-    from pipelines.assembly.head_training import head_training
-
-    async with head_training(wanted.catalogue, setting.trainer, setting.elsewhere) as training:
-        yield Chains(shortcuts, _rule(wanted, setting), training, setting.observers)
-
-
-def _audited_only(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts) -> Chains | None:
-    """For nodes of which none learns."""
-    if not any(_is_audited(node.spec) for node in wanted.dag.nodes):
-        return None
-    from pipelines.assembly.chains import Chains  # brings statistics: not for those who only detect and track
-
-    return Chains(shortcuts, _rule(wanted, setting), observer=setting.observers)
+    try:
+        yield Audits(shortcuts, rule) if any(map(_is_audited, specs)) else None
+    finally:
+        await setting.trainer.close()
 
 
-def _rule(wanted: CompiledQuery, setting: Setting) -> Rule:
-    return setting.rule or Rule(wanted.query.accuracy)
+def lifecycles(query: Query, observer: Observer = UNOBSERVED) -> Lifecycles:
+    """What makes events of the query's results; ``observer`` hears of them."""
+    events = query.publish.events
+    zones = ZoneRules(query.layout, Hysteresis(events.settle_s, events.margin), events.count_every_s)
+    return Lifecycles(events.update_every_s, events.end_after_s, zones, observer)
 
 
 def _is_audited(spec: NodeSpec) -> bool:

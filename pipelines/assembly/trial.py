@@ -12,17 +12,16 @@ import numpy as np
 from operators.audits.roles import Roles
 from operators.base import Call, Operator
 from operators.frames.frame import WHOLE, Region, frame_of
-from operators.inference import Inference
 from operators.plan import Decision
 from operators.recognise.gallery_check import Progress, checked
 from operators.wire.labels import MOVING
 from operators.wire.schema import FrameId
-from pipelines.assembly.build import build_operator
-from pipelines.assembly.galleries import Around, gallery_recogniser
+from pipelines.assembly.environment import Environment
+from pipelines.assembly.node import node
+from pipelines.assembly.recognise import gallery_recogniser
 from pipelines.environment import backend
 from pipelines.query.compiled import CompiledQuery
-from pipelines.query.dag import DagNode
-from pipelines.query.nodes import MOTION, RecogniseNode
+from pipelines.query.nodes import MOTION, NodeSpec, RecogniseNode
 from serving.common.explain import first_line
 from serving.errors import SluiceError
 from serving.scheduling.urgency import Urgency
@@ -46,14 +45,14 @@ class Trial:
 async def tried(wanted: CompiledQuery, told: Progress) -> dict[str, Trial]:
     """Each node's trial, by its name; raises BadInput for settings that no network can be opened with."""
     nodes = wanted.dag.nodes
-    around = Around(nodes={node.name: node for node in nodes})
     engine, found = backend(wanted.catalogue), dict[str, Trial]()
+    environment = Environment(engine, nodes={each.name: each for each in nodes})
     await engine.start()
     try:
-        for place, node in enumerate(nodes):
-            if node.gallery is not None and any(each.models for each in found.values()):
+        for place, each in enumerate(nodes):
+            if each.gallery is not None and any(trial.models for trial in found.values()):
                 continue  # its pictures go the way of frames
-            found[node.name] = await _tried(node, engine, around, partial(_told, told, place, len(nodes)))
+            found[each.name] = await _tried(each.spec, environment, partial(_told, told, place, len(nodes)))
     finally:
         await engine.stop()
     return found
@@ -63,21 +62,21 @@ def _told(told: Progress, place: int, nodes: int, step: str, share: float) -> No
     told(step, (place + share) / nodes)
 
 
-async def _tried(node: DagNode, engine: Inference, around: Around, told: Progress) -> Trial:
-    trial = Trial()
-    told(node.name, 0.0)
-    models = () if node.models == (MOTION,) else Roles.of(node.models, engine.card).models if node.models else ()
+async def _tried(spec: NodeSpec, environment: Environment, told: Progress) -> Trial:
+    trial, engine = Trial(), environment.engine
+    told(spec.name, 0.0)
+    models = () if spec.models == (MOTION,) else Roles.of(spec.models, engine.card).models if spec.models else ()
     for model in models:
         await _noted(trial, model, engine.load(model))
     if trial.models:
         return trial
-    if isinstance(node.spec, RecogniseNode) and node.gallery is not None:
-        recogniser = gallery_recogniser(node.spec, engine, around)
+    if isinstance(spec, RecogniseNode) and spec.gallery is not None:
+        recogniser = gallery_recogniser(spec, spec.gallery, environment)
         operator: Operator = recogniser
         report = await checked(recogniser, models[0], told)
         trial.gallery, trial.doubts = report.faults, report.doubts
     else:
-        operator = build_operator(node.spec, engine, None, around)
+        operator = node(spec, environment)
     for model in models if not trial.gallery else ():
         await _noted(trial, model, _shown(operator, model))
     return trial

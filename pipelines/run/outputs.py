@@ -15,7 +15,7 @@ from operators.observer import Observer
 from operators.publish.jsonl import JsonLines
 from operators.wire.schema import Result, StreamPlan
 from operators.zones.totals import EventTotals
-from pipelines.assembly.zone_rules import lifecycles
+from pipelines.assembly.parts import lifecycles
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.manifest import Recording

@@ -17,7 +17,7 @@ from operators.capture.sources.hardware import SOFTWARE
 from operators.capture.spec import CaptureSpec
 from operators.observer import Observer
 from pipelines.assembly.parts import Setting, assembled
-from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.registry import Shortcuts
 from pipelines.process.heap import giving_back
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost

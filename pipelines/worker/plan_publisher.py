@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime
 
 from operators.wire.schema import NodePlan, StreamPlan, VariantSwitch, to_json
-from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.registry import Shortcuts
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.process.tasks import meanwhile
 from serving.errors import Unavailable

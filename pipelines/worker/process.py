@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from operators.observer import Observers
-from pipelines.assembly.parts import Setting, assembled
-from pipelines.assembly.zone_rules import lifecycles
+from pipelines.assembly.parts import Setting, assembled, lifecycles
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.record.recorder import Recorder, recorders
 from pipelines.observe.web.listen import Listen

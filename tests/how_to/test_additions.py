@@ -39,9 +39,10 @@ def test_an_operator_is_added(tmp_path: Path, data_dir: Path) -> None:
         nodes = reader.folder / "pipelines" / "query" / "nodes.py"
         (spec,) = [line for line in nodes.read_text().splitlines(keepends=True) if line.startswith("NodeSpec")]
         nodes.write_text(nodes.read_text().replace(spec, reader.block("python")))
-        build = reader.folder / "pipelines" / "assembly" / "build.py"
-        put(build, "async def prepare(", f"{reader.block('python')}\n\n")
-        put(build, "from operators.inference", reader.block("python"))
+        join = reader.folder / "pipelines" / "assembly" / "node.py"
+        (row,) = [line for line in join.read_text().splitlines(keepends=True) if line.startswith("BUILDERS")]
+        join.write_text(join.read_text().replace(row, reader.block("python")))
+        put(join, "from operators.track", reader.block("python"))
 
         reader.write("ground.yaml", "yaml")
         clip = data_dir / "videos" / "person-bicycle-car-detection.mp4"
@@ -69,7 +70,7 @@ def test_a_shortcut_is_added(tmp_path: Path, data_dir: Path) -> None:
         links = reader.folder / "pipelines" / "assembly" / "links.py"
         (line,) = [each for each in links.read_text().splitlines(keepends=True) if "list[Shortcut]()" in each]
         links.write_text(links.read_text().replace(line, reader.block("python")))
-        put(links, "from operators.recognise.shortcuts.oracle", reader.block("python"))
+        put(links, "from operators.recognise.shortcuts.postponed", reader.block("python"))
         assert "passed" in reader.follow()
         report = json.loads((reader.folder / "report.json").read_text())
         assert ("type", "cached", ["places"]) in [(at["node"], at["kind"], at["shortcuts"]) for at in report["audits"]]

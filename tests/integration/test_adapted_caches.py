@@ -61,7 +61,7 @@ def every_photo_is_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
 def every_look_is_sampled_whatever_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("operators.recognise.cached.sampled_engine.EVERY", 1)
     monkeypatch.setattr("operators.recognise.account.outlook.LEAST_ORACLE_S", 0.0)
-    monkeypatch.setattr("pipelines.assembly.chains.Purse", lambda used_s: unlimited())
+    monkeypatch.setattr("pipelines.assembly.environment.Purse", lambda used_s: unlimited())
     monkeypatch.setattr(UnitCosts, "network_s", lambda costs, model: 0.05)
 
 

@@ -97,7 +97,7 @@ async def test_heads_of_an_adaptation_worker_answer_and_a_second_worker_gets_the
 ) -> None:
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
     # What heads may cost, and whether they pay beside so small a network, is another matter.
-    monkeypatch.setattr("pipelines.assembly.chains.Purse", lambda used_s: unlimited())
+    monkeypatch.setattr("pipelines.assembly.environment.Purse", lambda used_s: unlimited())
     monkeypatch.setattr(UnitCosts, "network_s", lambda costs, model: 0.05 if model == "vehicle-type" else 0.001)
     photos = vehicle6.load(data_dir / "images" / "vehicle6", "test")
     common = [photo for photo, name in photos if name in ("bike", "car")]

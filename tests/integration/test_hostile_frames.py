@@ -13,6 +13,7 @@ import pytest
 from operators.publish.lifecycles import Lifecycles
 from operators.wire.schema import DeadLetter, Event, Result, from_json
 from pipelines.assembly.build import build_executor
+from pipelines.assembly.environment import Environment
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.worker.worker import Duties, WorkerConfig, run_worker
@@ -32,7 +33,8 @@ async def analysing(wire: Wire) -> AsyncIterator[None]:
     """A worker with the real executor, detector and tracker; it must live to the end of the block."""
     unused: Any = None  # the motion detector needs no engine
     wanted = query(DETECT, TRACK, name=wire.query)
-    executor = await build_executor(compiled(wanted, catalogue([])), unused)
+    of = compiled(wanted, catalogue([]))
+    executor = await build_executor(of, Environment.of(of, unused))
     stop = asyncio.Event()
     config = WorkerConfig(wire.transport, wire.query, wire.topics, give_up_s=20)
     task = asyncio.create_task(run_worker(config, Duties(executor, Lifecycles(10.0, 3.0)), stop=stop))

@@ -32,14 +32,15 @@ class Caches(Shortcut):
         self.models = (self._model,)
 
     @property
+    def exits(self) -> Exits | None:
+        """See ``Shortcut``."""
+        network = self._supply.network
+        return None if network is None or self.within is not None else network.exits
+
+    @property
     def key(self) -> str:
         """Caches in a variant have an audit of their own."""
         return self.kind if self.within is None else f"{self.kind} {self._model}"
-
-    def exits(self) -> Exits | None:
-        """Where they answer in their network; None where it is not cut."""
-        network = self._supply.network
-        return None if network is None else network.exits
 
     async def prepare(self) -> None:
         await self._supply.prepare()

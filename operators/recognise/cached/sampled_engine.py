@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -19,6 +18,26 @@ EVERY = 4
 """Every so-manieth batch is sampled at most where looks that follow each other show the same objects."""
 
 
+class Sampler(Protocol):
+    """Says which batches become samples, and takes them."""
+
+    def tapped(self, items: int) -> str | None:
+        """The network to run in the oracle's place for so many items; None: the oracle."""
+        ...
+
+    def keeps(self, items: int) -> bool:
+        """Whether so many items are wanted whose taps are open anyway."""
+        ...
+
+    def sampled(self, found: ExitOutputs) -> None:
+        """Take what the network gave."""
+        ...
+
+    def failed(self, error: SluiceError) -> None:
+        """The network did not run; the oracle runs then."""
+        ...
+
+
 class SampledEngine:
     """Passes everything on; the answers are the oracle's own, bit for bit, whichever way it was run."""
 
@@ -26,14 +45,11 @@ class SampledEngine:
         """``every``: one batch in so many may be sampled."""
         self.inner, self._oracle, self._every, self._batches = engine, oracle, every, 0
         self._rests: set[str] = set()
-        self.wanted: Callable[[int], str | None] = lambda items: None
-        """The network to run in the oracle's place for so many items; None: the oracle."""
-        self.wanted_on_the_way: Callable[[int], bool] = lambda items: False
-        """Whether so many items are wanted whose taps are open anyway."""
-        self.took: Callable[[ExitOutputs], None] = lambda outputs: None
-        """Called with what it gave."""
-        self.failed: Callable[[SluiceError], None] = lambda error: None
-        """Called where it did not run; the oracle runs then."""
+        self._sampler: Sampler | None = None
+
+    def sample_for(self, sampler: Sampler) -> None:
+        """Take samples from now on."""
+        self._sampler = sampler
 
     def card(self, model: str) -> ModelCard:
         return self.inner.card(model)
@@ -58,20 +74,20 @@ class SampledEngine:
     ) -> list[NDArray[Any]]:
         if model in self._rests:
             return await self._rest(model, batch, urgency)
-        network = self._network(model, len(batch), urgency)
-        if network is None:
+        sampler, network = self._sampler, self._network(model, len(batch), urgency)
+        if sampler is None or network is None:
             return await self.inner.infer(model, batch, urgency, early)
         try:
             found = ExitOutputs.of(await self.inner.infer(network, batch, urgency))
         except TooLate:
             raise
         except SluiceError as error:
-            self.failed(error)
+            sampler.failed(error)
             return await self.inner.infer(model, batch, urgency)
         if (found.place != len(found.taps)).any():  # caches came into service meanwhile and answered
             return await self.inner.infer(model, batch, urgency)
         if not found.version.any():
-            self.took(found)
+            sampler.sampled(found)
         return [found.scores]
 
     def processor_s(self, model: str) -> float | None:
@@ -82,8 +98,9 @@ class SampledEngine:
         outputs = await self.inner.infer(model, batch, urgency)
         found = ExitOutputs.of(outputs)
         has_taps = bool(found.taps) and all(tap.shape[1] for tap in found.taps)
-        if has_taps and self._is_turn(urgency) and self.wanted_on_the_way(len(batch)):
-            self.took(found)
+        sampler = self._sampler
+        if sampler is not None and has_taps and self._is_turn(urgency) and sampler.keeps(len(batch)):
+            sampler.sampled(found)
         return outputs
 
     def _is_turn(self, urgency: Urgency) -> bool:
@@ -97,4 +114,6 @@ class SampledEngine:
         return self.inner.single_s(model)
 
     def _network(self, model: str, items: int, urgency: Urgency) -> str | None:
-        return self.wanted(items) if model == self._oracle and self._is_turn(urgency) else None
+        if self._sampler is None or model != self._oracle or not self._is_turn(urgency):
+            return None
+        return self._sampler.tapped(items)

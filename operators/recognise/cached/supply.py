@@ -62,8 +62,7 @@ class CacheSupply:
         self._why: str | None = None
         """Why they are not used, where that is settled or was so the last time."""
         if sampled is not None:
-            sampled.wanted, sampled.took, sampled.failed = self._to_sample, self.sampled, self.failed
-            sampled.wanted_on_the_way = self._to_keep
+            sampled.sample_for(self)
 
     @property
     def whole_s(self) -> float:
@@ -192,6 +191,34 @@ class CacheSupply:
     def listened(self, stream: str, items: int, lookups_s: float) -> None:
         self._books.of(stream).spend("shadow", TAPPED * self.whole_s * items + lookups_s)
 
+    def tapped(self, items: int) -> str | None:
+        """See ``Sampler``: where that can be paid."""
+        maker, network = self._maker, self.network
+        if maker is None or network is None or not self._worth_it() or not maker.wants(items):
+            return None
+        extra_s = (TAPPED * self._books.oracle_s + maker.sample_s) * items
+        if not self._books.purse.may_spend(extra_s):
+            return None
+        if not network.is_open:  # frames do not wait for that
+            if self._opening is None and self._books.purse.reserve(self._source.opening_s):
+                self._opening = asyncio.create_task(self._open(network))
+            return None
+        self._books.purse.spend("samples", extra_s)
+        if network.version is not None:
+            network.be_silent_once()
+        return network.name
+
+    def keeps(self, items: int) -> bool:
+        """See ``Sampler``: where that can be paid."""
+        maker = self._maker
+        if maker is None or not self._worth_it() or not maker.wants(items):
+            return False
+        sample_s = maker.sample_s * items
+        if self._books.purse.may_spend(sample_s):
+            self._books.purse.spend("samples", sample_s)
+            return True
+        return False
+
     def sampled(self, found: ExitOutputs) -> None:
         """Keep samples; where they cannot be kept there will be no caches, but the looks stand."""
         if self._maker is None:
@@ -211,7 +238,7 @@ class CacheSupply:
     def released(self, stream: str, found: ExitOutputs) -> None:
         """A run that releases has ended: thresholds follow it, and its looks may become samples."""
         self.ran(stream, found)
-        if self._to_keep(len(found.place)):
+        if self.keeps(len(found.place)):
             self.sampled(replace(found, place=np.full_like(found.place, len(found.taps))))
 
     def hurried(self, stream: str, seconds: float) -> None:
@@ -254,34 +281,6 @@ class CacheSupply:
 
     def _worth_it(self) -> bool:
         return self._books.oracle_s > 0 and too_fast(self._books.oracle_s) is None
-
-    def _to_sample(self, items: int) -> str | None:
-        """The network to run for these items, if they are to become samples and that can be paid."""
-        maker, network = self._maker, self.network
-        if maker is None or network is None or not self._worth_it() or not maker.wants(items):
-            return None
-        extra_s = (TAPPED * self._books.oracle_s + maker.sample_s) * items
-        if not self._books.purse.may_spend(extra_s):
-            return None
-        if not network.is_open:  # frames do not wait for that
-            if self._opening is None and self._books.purse.reserve(self._source.opening_s):
-                self._opening = asyncio.create_task(self._open(network))
-            return None
-        self._books.purse.spend("samples", extra_s)
-        if network.version is not None:
-            network.be_silent_once()
-        return network.name
-
-    def _to_keep(self, items: int) -> bool:
-        """Whether these items, whose taps are open, are to become samples, and that can be paid."""
-        maker = self._maker
-        if maker is None or not self._worth_it() or not maker.wants(items):
-            return False
-        sample_s = maker.sample_s * items
-        if self._books.purse.may_spend(sample_s):
-            self._books.purse.spend("samples", sample_s)
-            return True
-        return False
 
     async def _open(self, network: CacheNetwork, built: BuiltCaches | None = None) -> None:
         """Load the network; these answer in it."""

@@ -1,6 +1,6 @@
 """Kinds of shortcuts that answer before the oracle, what all of them have in common, and what is known of
 them on a stream. A new kind is one file that keeps the contract in ``shortcut``, and one line in
-``pipelines/assembly/chains.py``.
+``pipelines/assembly/links.py``.
 
 Read in this order: ``shortcut``, ``variant``, ``postponed``, ``oracle``, ``node_stream``, ``settling``,
 ``tally``.

@@ -16,6 +16,7 @@ from operators.recognise.objects.answer import ObjectAnswer
 from operators.wire.disagreement import Finding
 from operators.wire.schema import Attribute, NodePlan, ShortcutKind
 from serving.common.tensors import Image
+from serving.engines.exits import Exits
 from specialization.timeline import Timeline
 from specialization.weg.state import PhaseName
 
@@ -137,6 +138,11 @@ class Shortcut(Protocol):
     def gathers(self, stream: str, looks: int, call: Call) -> bool:
         """Whether it would ``listen`` to so many looks of the oracle to learn from them; asked while it is silent."""
         return False
+
+    @property
+    def exits(self) -> Exits | None:
+        """Where it answers inside the oracle; None where it answers without it, or the oracle is not cut."""
+        return None
 
     @property
     def key(self) -> str:

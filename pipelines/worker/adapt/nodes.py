@@ -11,8 +11,8 @@ from operators.recognise.cached.cache_kind import CachedOracle
 from operators.recognise.specialised.features import head_identity
 from operators.recognise.specialised.head_kinds import KnownTemplate, Templates
 from operators.recognise.specialised.labels import Labels
-from pipelines.assembly.cache_source import usable_validation
-from pipelines.assembly.head_training import node_templates
+from pipelines.assembly.caches import usable_validation
+from pipelines.assembly.heads import node_templates
 from pipelines.query.dag import Dag
 from pipelines.query.nodes import NOTHING_LEARNS, learns
 from pipelines.query.query_file import RecogniseNode

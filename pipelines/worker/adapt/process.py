@@ -14,7 +14,7 @@ from learning.purse import Purse
 from operators.observer import Observers
 from operators.recognise.cached.cache_kind import CacheKind
 from operators.recognise.specialised.head_kinds import HeadKind, RatesKind, TrainingSamples
-from pipelines.assembly.cache_source import CHILD, NAME
+from pipelines.assembly.caches import CHILD, NAME
 from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.worker.adapt.nodes import Adapted

@@ -14,7 +14,7 @@ from cache_adapt.caches.training import train_predictor
 from learning.job_runner import JobRunner
 from learning.ring import SampleRing
 from learning.store import write_store
-from pipelines.assembly.cache_source import CHILD, NAME
+from pipelines.assembly.caches import CHILD, NAME
 from serving.errors import ModelError, SluiceError
 from tests.cache_adapt.caches.made import CLASSES, GRID, SHA, lessons
 

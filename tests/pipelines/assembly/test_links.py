@@ -13,16 +13,15 @@ from learning.purse import Purse, unlimited
 from operators.recognise.chain import Chain
 from operators.recognise.shortcuts.postponed import Postponed
 from operators.testing import FakeEngine
-from pipelines.assembly.build import build_operator
-from pipelines.assembly.chains import Chains
-from pipelines.assembly.head_training import HeadTraining
-from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.environment import Audits, Environment, Training
+from pipelines.assembly.node import node
+from pipelines.assembly.registry import Shortcuts
 from pipelines.measure.cache_files import caches_file
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.operators.recognise.cached.paints import named
-from tests.pipelines.assembly.test_cache_source import of_shipped
+from tests.pipelines.assembly.test_caches import of_shipped
 
 KNOWN = Catalogue([SHIPPED])
 LEARNS = {"specialize": True, "caches": True}
@@ -42,8 +41,8 @@ def kinds(tmp_path: Path, trainer: ThreadSpecializer, purse: Purse, **options: o
     spec = RecogniseNode.model_validate(
         {"name": "kind", "task": "recognise", "input": "track", "model": "street-kind", "answer": "track", **options}
     )
-    training = HeadTraining(KNOWN, [tmp_path], trainer, tmp_path / "samples")
-    chain = build_operator(spec, engine, Chains(Shortcuts("q"), Rule(0.95), training, purse=purse))
+    training = Training(KNOWN, [tmp_path], trainer, tmp_path / "samples")
+    chain = node(spec, Environment(engine, Audits(Shortcuts("q"), Rule(0.95), training, purse)))
     assert isinstance(chain, Chain)
     return [f"later {each.kind}" if isinstance(each, Postponed) else type(each).__name__ for each in chain.links]
 

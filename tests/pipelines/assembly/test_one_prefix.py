@@ -86,7 +86,7 @@ async def test_what_a_head_passes_on_is_what_the_whole_oracle_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
-    monkeypatch.setattr("pipelines.assembly.chains.Purse", lambda used_s: unlimited())
+    monkeypatch.setattr("pipelines.assembly.environment.Purse", lambda used_s: unlimited())
     known = catalogue([MODELS])
     setting = Setting(ThreadSpecializer(), rule=Rule(0.7))
     async with assembled(compiled(query(NODE, slo_ms=60_000), known), setting) as parts:

@@ -11,7 +11,7 @@ import pytest
 
 from cache_adapt.audit.state import Rule
 from learning.purse import unlimited
-from operators.base import Call, Operator, ask
+from operators.base import Call, Operator, ask, make_ready
 from operators.frames.frame import Region
 from operators.inference import Inference
 from operators.plan import Decision
@@ -19,10 +19,9 @@ from operators.recognise.cached.caches import Caches
 from operators.recognise.chain import Chain
 from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.testing import make_frame
-from pipelines.assembly.build import build_operators, prepare
-from pipelines.assembly.chains import Chains
-from pipelines.assembly.head_training import HeadTraining
-from pipelines.assembly.shortcuts import ShortcutNode, Shortcuts
+from pipelines.assembly.environment import Audits, Environment, Training
+from pipelines.assembly.node import node as node_of
+from pipelines.assembly.registry import ShortcutNode, Shortcuts
 from pipelines.environment import backend
 from pipelines.measure.cache_building import CacheBuildRequest, CacheReport, build_caches
 from pipelines.measure.tapped_pictures import prepared, whole_of
@@ -61,9 +60,9 @@ def node_chain(album: Path, model: Sequence[str], engine: Inference) -> tuple[Op
     node = {"name": "kind", "task": "recognise", "input": "frame", "model": list(model), "caches": True}
     streams = [{"id": "cam", "uri": str(album)}]
     given = {"version": 1, "name": "test", "slo_ms": 1000, "streams": streams, "nodes": [node]}
-    shortcuts, training = Shortcuts("test"), HeadTraining(KNOWN, [album], ThreadSpecializer(), album.parent / "samples")
-    chains = Chains(shortcuts, Rule(TARGET), training, purse=unlimited())
-    operator = build_operators(compile_dag(Query.model_validate(given)), engine, chains)["kind"]
+    shortcuts, training = Shortcuts("test"), Training(KNOWN, [album], ThreadSpecializer(), album.parent / "samples")
+    environment = Environment(engine, Audits(shortcuts, Rule(TARGET), training, unlimited()))
+    operator = node_of(compile_dag(Query.model_validate(given)).nodes[0].spec, environment)
     return operator, shortcuts.nodes["kind"]
 
 
@@ -79,7 +78,7 @@ async def shown(album: Path, model: Sequence[str], frames: int) -> AsyncIterator
     operator, chain = node_chain(album, model, engine)
     await engine.start()
     try:
-        await prepare([operator])
+        await make_ready(operator)
         for seq in range(frames):
             call = Call(Decision(model[0]), Urgency(1e9))
             picture = cv2.imread(str(album / f"{seq % 120}.png"))

@@ -17,9 +17,9 @@ from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.plan import Decision, Rung
 from operators.testing import make_frame
-from pipelines.assembly.build import build_operators
-from pipelines.assembly.chains import Chains
-from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.environment import Audits, Environment
+from pipelines.assembly.node import node
+from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import backend
 from pipelines.query.compiled import compiled
 from pipelines.query.dag import compile_dag
@@ -65,10 +65,10 @@ async def test_who_finds_what_the_oracle_finds_answers_and_who_finds_nothing_is_
         backend(models),
         Shortcuts("test"),
     )
-    chains = Chains(shortcuts, Rule(0.7, probation_rate=1.0), purse=unlimited())
+    audits = Audits(shortcuts, Rule(0.7, probation_rate=1.0), purse=unlimited())
     await engine.start()
     try:
-        detector = build_operators(compile_dag(query), engine, chains)["detect"]
+        detector = node(compile_dag(query).nodes[0].spec, Environment(engine, audits))
         ladder, models_used = (Rung(LARGE, 0, 5.0), Rung(SMALL, 1, 0.5), Rung(BLIND, 9, 0.1)), list[str | None]()
         source = open_source(SourceUri(str(data_dir / "videos" / CLIP)), Sampling("fps", 5.0), None)
         for seq, picture in zip(range(40), source.pictures(), strict=False):
@@ -96,10 +96,10 @@ async def test_a_variant_whose_file_vanishes_while_frames_come_gives_way_to_the_
     file = build(entry, parse(gone), cache)
     query = wanted(data_dir / "videos" / CLIP, nodes=[DETECT | {"model": [LARGE, gone]}, TRACK])
     engine, shortcuts = backend(models), Shortcuts("test")
-    chains = Chains(shortcuts, Rule(0.7, probation_rate=1.0), purse=unlimited())
+    audits = Audits(shortcuts, Rule(0.7, probation_rate=1.0), purse=unlimited())
     await engine.start()
     try:
-        detector = build_operators(compile_dag(query), engine, chains)["detect"]
+        detector = node(compile_dag(query).nodes[0].spec, Environment(engine, audits))
         trusted = NodeSnapshot(audits={"variant": AuditState(phase="probation")}).to_json()
         shortcuts.nodes["detect"].restore("park", trusted)
         answered = list[str | None]()

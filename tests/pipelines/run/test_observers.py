@@ -15,8 +15,8 @@ from operators.frames.frame import Frame
 from operators.observer import HOOKS, Observer, Observers
 from operators.wire.schema import Result
 from pipelines.assembly.build import build_executor
+from pipelines.assembly.environment import Environment
 from pipelines.environment import catalogue
-from pipelines.execute.surroundings import Surroundings
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
@@ -134,7 +134,8 @@ async def test_frames_that_nobody_had_time_for_are_heard_of(caplog: pytest.LogCa
 
     engine = Backend(catalogue([]))
     await engine.start()
-    executor = await build_executor(compiled(wanted, catalogue([])), engine, surroundings=Surroundings([waits]))
+    of = compiled(wanted, catalogue([]))
+    executor = await build_executor(of, Environment.of(of, engine), [waits])
     run = EmbeddedRun(capture_specs(wanted, realtime=True), Observers([heard, behind]))
     async with asyncio.timeout(60):
         assert len([found async for found in run.results(executor, asyncio.Event())]) == 20

@@ -11,10 +11,9 @@ from learning.purse import unlimited
 from operators.base import Call, ask
 from operators.plan import Decision
 from operators.testing import make_frame
-from pipelines.assembly.build import build_operators, prepare
-from pipelines.assembly.chains import Chains
-from pipelines.assembly.head_training import HeadTraining
-from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.environment import Audits, Environment, Training
+from pipelines.assembly.node import nodes
+from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import backend
 from pipelines.measure.cache_building import CacheBuildRequest, build_caches
 from pipelines.measure.tapped_pictures import prepared, whole_of
@@ -51,14 +50,13 @@ async def test_early_answers_are_compared_with_what_the_oracle_itself_says_in_th
     node = {"name": "kind", "task": "recognise", "input": "frame", "model": ENTRY.card.name, "caches": "release"}
     given = {"version": 1, "name": "test", "slo_ms": 1000, "streams": [{"id": "cam", "uri": str(album)}]}
     query = Query.model_validate({**given, "nodes": [node]})
-    shortcuts, training = Shortcuts("test"), HeadTraining(KNOWN, [album], ThreadSpecializer(), tmp_path / "samples")
+    shortcuts, training = Shortcuts("test"), Training(KNOWN, [album], ThreadSpecializer(), tmp_path / "samples")
     engine = backend(KNOWN)
-    chains = Chains(shortcuts, Rule(TARGET), training, purse=unlimited())
-    operator = build_operators(compile_dag(query), engine, chains)["kind"]
-    chain, early = shortcuts.nodes["kind"], 0
+    environment = Environment(engine, Audits(shortcuts, Rule(TARGET), training, unlimited()))
     await engine.start()
     try:
-        await prepare([operator])
+        operator = (await nodes(compile_dag(query), environment))["kind"]
+        chain, early = shortcuts.nodes["kind"], 0
         for seq in range(MOST):
             call = Call(Decision(ENTRY.card.name), Urgency(1e9))
             picture = cv2.imread(str(album / f"{seq % 120}.png"))

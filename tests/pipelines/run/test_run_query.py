@@ -21,7 +21,8 @@ from operators.capture.sources.uri import SourceUri
 from operators.observer import Observer, Observers
 from operators.wire.schema import StreamStatus
 from pipelines.assembly.build import build_executor
-from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.environment import Environment
+from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
@@ -222,7 +223,8 @@ async def test_stop_ends_an_endless_source_and_every_frame_sampled_has_its_resul
     stop, states = asyncio.Event(), States()
     engine = Backend(catalogue([]))
     await engine.start()
-    executor = await build_executor(compiled(wanted, catalogue([])), engine)
+    of = compiled(wanted, catalogue([]))
+    executor = await build_executor(of, Environment.of(of, engine))
     async for found in EmbeddedRun([spec], Observers([states])).results(executor, stop):
         seen.append(found.result.seq)
         if found.result.seq == 50:

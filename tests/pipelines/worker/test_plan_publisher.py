@@ -14,7 +14,7 @@ from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import Audited, node_plan
 from operators.testing import make_frame
 from operators.wire.schema import NodePlan, StreamPlan, from_json, to_json
-from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.registry import Shortcuts
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.worker.plan_publisher import PlanPublisher
 from serving.errors import Malformed

@@ -416,7 +416,7 @@ async def test_samples_that_cannot_be_written_cost_no_look(tmp_path, caplog):
 async def test_a_sample_run_that_caches_answered_is_run_again_by_the_oracle(tmp_path):
     world = await ready(World(tmp_path, None))
     world.supply.network.answer_with(built())
-    world.sampled.wanted = lambda items: "oracle+exits"
+    world.supply.tapped = lambda items: "oracle+exits"
     batch = np.zeros((2, 3, 4, 4), np.float32)
     batch[:, 0] = 200
     for _ in range(EVERY):

@@ -1,4 +1,7 @@
-"""Where the caches of a recognise node come from: files that were built for its models, or the node's own looks."""
+"""Makes the links of caches of a node, of files that were built for its models, or of the node's own looks.
+
+It brings what builds and runs caches: import it where they may be used.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,16 @@ from cache_adapt.caches.store import BuiltCaches
 from learning.job_runner import JobRunner
 from operators.recognise.cached.building import CutPlan
 from operators.recognise.cached.cache_source import CacheSource
+from operators.recognise.cached.caches import Caches
+from operators.recognise.cached.released import ReleasedCaches
+from operators.recognise.cached.sampled_engine import SampledEngine
+from operators.recognise.cached.supply import CacheSupply
 from operators.recognise.cached.validation import ValidationSet
+from operators.recognise.classifier import Classifier
+from operators.recognise.shortcuts.shortcut import Shortcut
+from operators.recognise.shortcuts.variant import VariantShortcut
+from pipelines.assembly.environment import Training
+from pipelines.assembly.links import LinkParts
 from pipelines.measure.cache_files import built_caches, validation_set
 from pipelines.settings import cache_dir
 from serving.catalogue.lookup import Catalogue, Entry
@@ -23,6 +35,30 @@ from serving.variants.variant import parse
 log = logging.getLogger(__name__)
 
 CHILD, NAME = "cache_adapt.caches.child", "the process that builds caches"
+
+
+def source_of(parts: LinkParts, training: Training) -> CacheSource:
+    """Find where the caches of a node's oracle come from; reads files, and the network's graph for their places."""
+    source = cache_source(training.catalogue, parts.oracle, parts.rule.accuracy, _samples(parts, training))
+    return replace(source, node=parts.spec.name, elsewhere=training.elsewhere, releases=parts.spec.releases)
+
+
+def caches(parts: LinkParts, classifier: Classifier, taps: SampledEngine, source: CacheSource) -> Caches:
+    """Return the link in the oracle; call this on the event loop."""
+    supply = CacheSupply(taps.inner, taps, classifier, source, parts.books)
+    return ReleasedCaches(classifier, supply) if source.releases else Caches(classifier, supply)
+
+
+def caches_in(variant: VariantShortcut, parts: LinkParts, training: Training, classifier: Classifier) -> list[Shortcut]:
+    """Return the link in front of a variant of the oracle; none where the caches built for it cannot be used."""
+    source = variant_source(training.catalogue, variant.model, parts.rule.accuracy, _samples(parts, training))
+    if source is None:
+        return []
+    return [Caches(classifier, CacheSupply(parts.engine, None, classifier, source, parts.books), variant.key)]
+
+
+def _samples(parts: LinkParts, training: Training) -> Path:
+    return training.samples / f"{parts.spec.name}.caches"
 
 
 def cache_source(known: Catalogue, oracle: str, agreement: float, samples: Path) -> CacheSource:

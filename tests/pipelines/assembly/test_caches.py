@@ -18,11 +18,10 @@ from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.released import ReleasedCaches
 from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.testing import FakeEngine
-from pipelines.assembly.build import build_operator
-from pipelines.assembly.cache_source import cache_source
-from pipelines.assembly.chains import Chains
-from pipelines.assembly.head_training import HeadTraining
-from pipelines.assembly.shortcuts import Shortcuts
+from pipelines.assembly.caches import cache_source
+from pipelines.assembly.environment import Audits, Environment, Training
+from pipelines.assembly.node import node
+from pipelines.assembly.registry import Shortcuts
 from pipelines.measure.cache_files import caches_file, validation_folder
 from pipelines.measure.cache_places import cut_plan, cuts_at
 from pipelines.query.nodes import RecogniseNode
@@ -109,9 +108,9 @@ async def test_a_node_with_caches_gets_the_link_before_the_variant(tmp_path):
     entry = KNOWN.find("street-kind")
     engine = FakeEngine(**{"street-kind": (entry.card, named)})
     trainer = ThreadSpecializer()
-    training = HeadTraining(KNOWN, [tmp_path], trainer, tmp_path / "samples")
+    training = Training(KNOWN, [tmp_path], trainer, tmp_path / "samples")
     spec = RecogniseNode(name="kind", task="recognise", input="track", model="street-kind", caches=True, answer="track")
-    chain = build_operator(spec, engine, Chains(Shortcuts("q"), Rule(0.95), training, purse=unlimited()))
+    chain = node(spec, Environment(engine, Audits(Shortcuts("q"), Rule(0.95), training, unlimited())))
     assert [type(link) for link in chain.links] == [Caches]
     await trainer.close()
 
@@ -123,9 +122,9 @@ async def test_a_node_that_releases_gets_one_link_whose_answers_go_out_early(tmp
     store.write(caches_file(entry, parse("street-kind@onnxruntime-int8")), of_shipped(0.97))
     engine = FakeEngine(**dict.fromkeys(models, (entry.card, named)))
     trainer = ThreadSpecializer()
-    training = HeadTraining(KNOWN, [tmp_path], trainer, tmp_path / "samples")
+    training = Training(KNOWN, [tmp_path], trainer, tmp_path / "samples")
     spec = RecogniseNode(name="kind", task="recognise", input="track", model=models, caches="release", answer="look")
-    chain = build_operator(spec, engine, Chains(Shortcuts("q"), Rule(0.95), training))
+    chain = node(spec, Environment(engine, Audits(Shortcuts("q"), Rule(0.95), training)))
     assert [type(link) for link in chain.links] == [ReleasedCaches, VariantShortcut][: len(models)]
     await trainer.close()
 

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from operators.frames.frame import Frame
 from operators.wire.schema import NodePlan, Result, StreamPlan
-from pipelines.assembly.news import News
 from pipelines.planning.switches import Switches
 from specialization.timeline import Timeline
 
@@ -49,6 +48,23 @@ class ShortcutNode(Protocol):
     async def close(self, within_s: float) -> None:
         """Finish the audits that wait, within the time, and give up other background work."""
         ...
+
+
+class News:
+    """Notifies listeners, each of which has its own event."""
+
+    def __init__(self) -> None:
+        self._listeners: list[asyncio.Event] = []
+
+    def listen(self) -> asyncio.Event:
+        """Return an event that is set at every change; the caller clears it."""
+        self._listeners.append(asyncio.Event())
+        return self._listeners[-1]
+
+    def notify(self) -> None:
+        """Set the events of all listeners."""
+        for listener in self._listeners:
+            listener.set()
 
 
 class Shortcuts:

@@ -1,0 +1,51 @@
+"""From a node of a query to its operator: one function for each kind of node, by its ``task``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from operators.base import Operator, make_ready
+from operators.track.operator import Track, TrackSettings
+from pipelines.assembly.detect import detect
+from pipelines.assembly.environment import Environment
+from pipelines.query.dag import Dag
+from pipelines.query.nodes import NodeSpec, RecogniseNode, TrackNode
+
+Builder = Callable[[Any, Environment], Operator]
+"""Makes the operator of one kind of node."""
+
+
+def node(spec: NodeSpec, environment: Environment) -> Operator:
+    """The operator of a node; raises BadInput where its model or gallery cannot be used."""
+    return BUILDERS[spec.task](spec, environment)
+
+
+async def nodes(dag: Dag, environment: Environment) -> dict[str, Operator]:
+    """The operator of every node, by name, ready for frames.
+
+    Every model is loaded now: a wrong one ends the command with one line, and the first frame need not wait.
+    """
+    made = {each.name: node(each.spec, environment) for each in dag.nodes}
+    for operator in made.values():
+        await make_ready(operator)
+    return made
+
+
+def track_settings(spec: TrackNode) -> TrackSettings:
+    """Return the tracker's settings from its node."""
+    return TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance)
+
+
+def _track(spec: TrackNode, environment: Environment) -> Operator:
+    return Track(track_settings(spec))
+
+
+def _recognise(spec: RecogniseNode, environment: Environment) -> Operator:
+    # Brings chains of looks and their audits: not for those who only detect and track.
+    from pipelines.assembly.recognise import recognise
+
+    return recognise(spec, environment)
+
+
+BUILDERS: Mapping[str, Builder] = {"detect": detect, "track": _track, "recognise": _recognise}

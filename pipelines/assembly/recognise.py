@@ -1,0 +1,83 @@
+"""Builds the operators of recognise nodes: a recogniser, and a chain of links that may answer in its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from operators.audits.roles import Roles
+from operators.audits.unit_costs import UnitCosts
+from operators.base import Operator
+from operators.recognise.account.books import Books
+from operators.recognise.cached.sampled_engine import EVERY, SampledEngine
+from operators.recognise.chain import Chain
+from operators.recognise.classifier import Classifier
+from operators.recognise.gallery import GalleryRecogniser
+from operators.recognise.objects.objects import Objects
+from operators.recognise.portraits import DetectedObject, PortraitFinder, WholePicture
+from operators.recognise.shortcuts.oracle import Oracle
+from operators.recognise.terms import ChainTerms, Listeners
+from operators.recognise.whole_frame import WholeFrame
+from pipelines.assembly.detect import detector
+from pipelines.assembly.environment import Audits, Environment
+from pipelines.assembly.links import LinkParts, links
+from pipelines.query.dag import passes, way_to
+from pipelines.query.nodes import MOTION, DetectNode, RecogniseNode, caches_in_oracle, takes_frame
+
+
+def recognise(spec: RecogniseNode, environment: Environment) -> Operator:
+    """The recogniser itself where every look is an answer and the node has no shortcut."""
+    audits = environment.audits
+    operator = looks(spec, environment) if audits is None else _audited(spec, environment, audits)
+    return WholeFrame(spec.name, operator) if takes_frame(spec) else operator
+
+
+def looks(spec: RecogniseNode, environment: Environment) -> Classifier | GalleryRecogniser:
+    """The recogniser of a node, which asks whichever model a call names."""
+    if spec.gallery is not None:
+        return gallery_recogniser(spec, spec.gallery, environment)
+    roles = Roles.of(spec.model, environment.engine.card)
+    return Classifier(environment.engine, roles, spec.attribute, min_confidence=spec.min_confidence, margin=spec.margin)
+
+
+def gallery_recogniser(spec: RecogniseNode, gallery: Path, environment: Environment) -> GalleryRecogniser:
+    """One that enrols a gallery as the query's detector finds the objects."""
+    return GalleryRecogniser(
+        environment.engine,
+        Roles.of(spec.model, environment.engine.card),
+        spec.attribute,
+        gallery,
+        min_similarity=spec.min_confidence,
+        margin=spec.margin,
+        finder=_finder(spec, environment),
+    )
+
+
+def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> Operator:
+    oracle = Roles.of(spec.model, environment.engine.card).oracle
+    taps = None
+    if caches_in_oracle(spec, oracle):
+        taps = SampledEngine(environment.engine, oracle, 1 if spec.answer == "track" else EVERY)
+        environment = replace(environment, engine=taps)
+    recogniser = looks(spec, environment)
+    books = Books(oracle, UnitCosts(environment.engine), audits.purse)
+    listeners = Listeners(audits.changed, environment.observer)
+    parts = LinkParts(spec, environment.engine, recogniser, audits.rule, books, listeners, audits.training, taps)
+    found = links(parts)
+    objects = Objects(recogniser) if spec.answer == "track" else None
+    if not found and objects is None:
+        return recogniser
+    chain = Chain(spec.name, found, Oracle(recogniser), ChainTerms(audits.rule, listeners, books), objects)
+    audits.shortcuts.add(chain)
+    return chain
+
+
+def _finder(spec: RecogniseNode, environment: Environment) -> PortraitFinder:
+    """The query's own way to the objects of a node: the detector that makes them, and the filters behind it."""
+    path = way_to(environment.nodes.get(spec.name), environment.nodes)
+    first = path[-1].spec if path else None
+    if not isinstance(first, DetectNode) or first.model[0] == MOTION:
+        return WholePicture()
+    found = detector(first.model_copy(update={"input": None}), environment.engine)
+    return DetectedObject(found, first.model[0], partial(passes, path[:-1]))
