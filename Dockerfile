@@ -4,13 +4,13 @@
 FROM python:3.11.13-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=/opt/sluice/bin:$PATH
 RUN python -m venv /opt/sluice
-# First, because the package registry's torch carries CUDA (5.6 GB); inference here is ONNX Runtime's.
-RUN pip install --index-url https://download.pytorch.org/whl/cpu "torch~=2.13.0"
 WORKDIR /source
 # The dependencies are a layer of their own: a change of the source does not fetch them again.
 COPY pyproject.toml ./
-RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
-    > requirements.txt && pip install -r requirements.txt
+ARG EXTRAS="kafka serve mqtt"
+RUN python -c "import sys, tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+    print(*project['dependencies'], *sum(map(project['optional-dependencies'].get, sys.argv[1:]), []), sep='\n')" \
+    $EXTRAS > requirements.txt && pip install -r requirements.txt
 COPY LICENSE README.md ./
 COPY cache_adapt cache_adapt
 COPY learning learning

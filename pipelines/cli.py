@@ -9,6 +9,7 @@ from typing import TextIO, cast
 
 import click
 
+from pipelines.process import extras
 from pipelines.process.early_stop import Stopped, end_on_signals
 from pipelines.process.garbage import collect_seldom
 from pipelines.process.leaving import leave
@@ -105,7 +106,8 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
-        _complain(f"unexpected {type(error).__name__}: {error} (run `sluice --debug …` for the traceback)")
+        lacks = extras.remedy(error.name) if isinstance(error, ModuleNotFoundError) else None
+        _complain(lacks or f"unexpected {type(error).__name__}: {error} (run `sluice --debug …` for the traceback)")
         status = 1
     leave(status if isinstance(status, int) else 0)
 

@@ -30,12 +30,13 @@ def command(ctx: click.Context, broker: str | None, models: tuple[Path, ...], as
     settings: BrokerSettings | None = broker_settings(broker) if broker or is_broker_set() else None
     known = catalogue(models)
     # The libraries that are looked at.
-    from pipelines.kafka.async_clients import knock
     from pipelines.measure.findings import findings
     from pipelines.measure.machine import this_machine
 
     url = refusal = None
     if settings is not None:
+        from pipelines.kafka.async_clients import knock
+
         refused, url = asyncio.run(knock(settings)), settings.url
         refusal = refused.text if refused is not None else None
     found = findings(this_machine(known, url, refusal))

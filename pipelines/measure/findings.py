@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from pipelines.process.extras import install
+
 State = Literal["ok", "note", "missing"]
 
 CODECS = {"h264": "H.264", "hevc": "H.265", "mjpeg": "Motion JPEG", "av1": "AV1"}
 LEAST_MEMORY = 2 << 30
 """Bytes below which a worker is told to be tight."""
-GPU_INSTALL = "pip uninstall -y onnxruntime && pip install 'sluice-video[gpu]'"
+GPU_INSTALL = f"pip uninstall -y onnxruntime && {install('gpu')}"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Machine:
     """Its address; None where none is set."""
     refusal: str | None
     """Why the broker does not let us in; None where it does."""
+    absent: tuple[str, ...]
+    """Extras that are not installed."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ def findings(machine: Machine) -> list[MachineFinding]:
         *_engines(machine),
         _precisions(machine),
         _gpu(machine),
+        _extras(machine),
         *_decoders(machine),
         _models(machine),
         _broker(machine),
@@ -81,7 +86,7 @@ def _engines(machine: Machine) -> Iterator[MachineFinding]:
     openvino = machine.versions.get("openvino")
     if openvino is None:
         faster = "not installed; on this kind of processor it runs networks in bf16 and int8"
-        yield MachineFinding("OpenVINO", "note", faster, "pip install 'sluice-video[openvino]'")
+        yield MachineFinding("OpenVINO", "note", faster, install("openvino"))
     else:
         yield MachineFinding("OpenVINO", "ok", openvino)
 
@@ -137,3 +142,9 @@ def _broker(machine: Machine) -> MachineFinding:
     return MachineFinding(
         "broker", "missing", f"{machine.broker}: {machine.refusal}", "see that it runs: docs/deploy.md"
     )
+
+
+def _extras(machine: Machine) -> MachineFinding:
+    if not machine.absent:
+        return MachineFinding("extras", "ok", "all are installed")
+    return MachineFinding("extras", "note", f"not installed: {', '.join(machine.absent)}", install(*machine.absent))

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from pipelines.measure.findings import CODECS, Machine
+from pipelines.process.extras import absent
 from pipelines.process.machine_memory import machine_memory_bytes
 from serving.catalogue.lookup import Catalogue
 from serving.common.cores import usable_cores
@@ -35,6 +36,7 @@ def this_machine(known: Catalogue, broker: str | None = None, refusal: str | Non
         models=whole,
         faulty=tuple(faulty),
         broker=broker,
+        absent=tuple(absent()),
         refusal=refusal,
     )
 

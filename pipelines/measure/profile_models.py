@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.measure.pictures import PreparedPictures, gather
+from pipelines.process.extras import install
 from serving.catalogue.lookup import Entry
 from serving.common.precision import Precision
 from serving.errors import ModelError
@@ -85,8 +86,7 @@ def _here(known: ProfiledModel, variants: Sequence[Variant]) -> list[Variant]:
     """The variants whose engine is installed."""
     missing = {variant.engine for variant in variants if not installed(variant.engine)}
     known.notes += [
-        f"{engine} is not installed, its variants are skipped: pip install 'sluice-video[{engine}]'"
-        for engine in sorted(missing)
+        f"{engine} is not installed, its variants are skipped: {install(engine)}" for engine in sorted(missing)
     ]
     return [variant for variant in variants if variant.engine not in missing]
 

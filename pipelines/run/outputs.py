@@ -20,6 +20,7 @@ from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.manifest import Recording
 from pipelines.observe.web.listen import Listen
+from pipelines.process.extras import need
 from pipelines.query.query_file import Query
 from pipelines.report.plots.plans import PlanHistory
 from pipelines.report.timelines import NodeTimeline
@@ -71,6 +72,8 @@ def check_writable(outputs: Outputs) -> None:
             outputs.report.touch()
     except OSError as error:
         raise BadInput(f"cannot write the report to {outputs.report}: {error.strerror}; choose another file") from None
+    if outputs.plots is not None:
+        need("matplotlib")
     try:
         if outputs.plots is not None:
             outputs.plots.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 import urllib.request
 from collections.abc import Iterator
@@ -213,15 +215,16 @@ def test_what_the_image_copies_is_there_and_not_ignored() -> None:
     assert {project["project"]["readme"], *project["project"]["license-files"]} <= set(copied)
 
 
-def test_the_images_torch_is_the_projects() -> None:
-    wanted = [name for name in _project_dependencies() if name.startswith("torch")]
-    installed = [shlex.split(rest)[-1] for word, rest in _instructions() if word == "RUN" and "whl/cpu" in rest]
-    assert installed == wanted
-
-
-def _project_dependencies() -> list[str]:
-    dependencies: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    return dependencies
+def test_the_image_has_the_extras_that_its_services_need() -> None:
+    (extras,) = [rest.partition("=")[2].strip('"') for word, rest in _instructions() if word == "ARG"]
+    (install,) = [rest for word, rest in _instructions() if word == "RUN" and "requirements.txt" in rest]
+    listed = install.partition(">")[0].replace("python", sys.executable, 1)
+    lines = subprocess.run(
+        ["bash", "-c", listed], cwd=ROOT, env={"EXTRAS": extras}, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = [project["optional-dependencies"][extra] for extra in ("kafka", "serve", "mqtt")]
+    assert lines == [*project["dependencies"], *(line for some in needed for line in some)]
 
 
 def test_entry_point_and_healthcheck_are_the_command() -> None:

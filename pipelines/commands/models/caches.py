@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
+from pipelines.process.extras import need
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
 from pipelines.process.work_bar import work_bar
@@ -66,6 +67,8 @@ def build(
     can be interrupted: it goes on where it was. Times are processor times of one item on one thread, measured here and
     now.
     """
+    if plot is not None:
+        need("matplotlib")
     entry = catalogue(models).find(model)
     from pipelines.measure.cache_building import CacheBuildRequest, build_caches
     from pipelines.measure.template_data import Shown

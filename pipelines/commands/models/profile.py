@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
+from pipelines.process.extras import need
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
 from pipelines.process.work_bar import work_bar
@@ -64,7 +65,7 @@ class Ranks(click.ParamType):
     "--data",
     type=click.Path(path_type=Path),
     metavar="DIR|VIDEO",
-    help="Pictures to calibrate and compare on, best in one folder per class.  [default: the generated street]",
+    help="Pictures to calibrate and compare on, best in one folder per class.  [default in a checkout: drawn ones]",
 )
 @click.option("--engines", type=Words(ENGINES), default=",".join(ENGINES), show_default=True)
 @click.option("--precisions", type=Words(PRECISIONS), default=",".join(PRECISIONS), show_default=True)
@@ -90,6 +91,8 @@ def command(
     A dot marks those that no other beats in latency and quality at once. Profiles are kept, and reused until the
     machine, the engine, the model or the data change.
     """
+    if plot is not None:
+        need("matplotlib")
     entries = [catalogue(models).find(name) for name in dict.fromkeys(names)]
     from pipelines.measure.profile_models import ProfileRequest, measure
     from serving.variants.artefacts import user_cache

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.environment import catalogue
+from pipelines.process.extras import need
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
 from pipelines.process.work_bar import work_bar
@@ -67,6 +68,8 @@ def command(
     It is measured on cameras, or tracks, that it has not learnt from, where the names of the crops tell these:
     CAMERA_TRACK_NUMBER.jpg, as `sluice models crops` writes them.
     """
+    if not frozen:
+        need("torch")
     target = into or next(iter(model_dirs()), user_models())
     _check(name, folder, target)
     entry = catalogue(models).find(base)

@@ -7,8 +7,6 @@ import ssl
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipelines.observe.forward.mqtt_connection import MqttBroker
-from pipelines.observe.forward.mqtt_sink import MqttSink
 from pipelines.observe.forward.mqtt_topics import Announced, Topics
 from pipelines.observe.forward.sink import Sink
 from pipelines.observe.forward.sinks_file import (
@@ -19,7 +17,6 @@ from pipelines.observe.forward.sinks_file import (
     WebhookSpec,
     webhook_url,
 )
-from pipelines.observe.forward.webhook import Endpoint, WebhookSink
 from pipelines.query.secret_places import SecretPlace, read_secret
 from serving.common.redaction import hide
 from serving.errors import BadInput
@@ -41,7 +38,10 @@ def _open(spec: MqttSpec | WebhookSpec, folder: Path, key: str) -> Sink:
     return _mqtt(spec, folder, key, tls) if isinstance(spec, MqttSpec) else _webhook(spec, folder, key, tls)
 
 
-def _mqtt(spec: MqttSpec, folder: Path, key: str, tls: ssl.SSLContext) -> MqttSink:
+def _mqtt(spec: MqttSpec, folder: Path, key: str, tls: ssl.SSLContext) -> Sink:
+    from pipelines.observe.forward.mqtt_connection import MqttBroker  # paho's client, which webhooks do without
+    from pipelines.observe.forward.mqtt_sink import MqttSink
+
     url = urlsplit(spec.url)
     password = None if spec.password is None else read_secret(spec.password, folder, f"{key}.password")
     if password is not None and url.scheme == "mqtt":
@@ -58,7 +58,9 @@ def _mqtt(spec: MqttSpec, folder: Path, key: str, tls: ssl.SSLContext) -> MqttSi
     return MqttSink(spec.name, broker, Topics(spec.topic_prefix), announced)
 
 
-def _webhook(spec: WebhookSpec, folder: Path, key: str, tls: ssl.SSLContext) -> WebhookSink:
+def _webhook(spec: WebhookSpec, folder: Path, key: str, tls: ssl.SSLContext) -> Sink:
+    from pipelines.observe.forward.webhook import Endpoint, WebhookSink  # aiohttp, which MQTT does without
+
     secret = None if spec.secret is None else read_secret(spec.secret, folder, f"{key}.secret")
     if secret is not None and len(secret) < LEAST_SECRET:
         raise BadInput(f"{key}.secret: give at least {LEAST_SECRET} characters, as `openssl rand -hex 16` prints them")

@@ -25,6 +25,7 @@ WHOLE = Machine(
     faulty=(),
     broker="kafka://a:9092",
     refusal=None,
+    absent=(),
 )
 
 
@@ -50,6 +51,7 @@ def test_a_machine_that_has_all_lacks_nothing() -> None:
         ({"refusal": "nothing listens"}, "broker", "missing", "see that it runs: docs/deploy.md"),
         ({"memory_bytes": 1 << 30}, "machine", "note", "bound what is kept: see docs/memory.md"),
         ({"flags": frozenset()}, "precisions", "note", ""),
+        ({"absent": ("kafka", "mqtt")}, "extras", "note", "pip install 'sluice-video[kafka,mqtt]'"),
     ],
 )
 def test_what_is_missing_is_named_with_what_to_do(
