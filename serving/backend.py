@@ -69,6 +69,11 @@ class Backend:
     async def start(self) -> None:
         self._device.start()
 
+    @property
+    def hung(self) -> asyncio.Event:
+        """Is set once a network did not return and cannot be ended: all requests fail from then on."""
+        return self._loader.hung
+
     async def stop(self) -> None:
         """Finish what was asked so far; later requests are refused."""
         await self._device.stop()

@@ -78,7 +78,7 @@ from serving.common.backoff import Backoff
 from serving.graphs import taps
 from serving.loading import proofs, rectangles
 from serving.scheduling.schedule import BACKGROUND_S
-from serving.watchdog import abandoned, patience
+from serving.scheduling.time_limits import TimeLimits
 from specialization import timeline
 from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
 from specialization.kit import doubts, features, folds, recogniser
@@ -89,7 +89,7 @@ RING = inspect.signature(SampleRing).parameters["capacity"].default
 CAMERA = {field: CaptureSpec.__dataclass_fields__[field].default for field in ("stall_timeout_s", "freeze_timeout_s")}
 (BUFFER_MB,) = [option.default for option in capture.command.params if option.name == "buffer_mb"]
 FRAMES = FramesTopic()
-LIMITS = patience.TimeLimits()
+LIMITS = TimeLimits()
 COUNTS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 
@@ -245,7 +245,6 @@ SAID = {
         f"younger than `--max-age` ({heartbeat.MAX_AGE_S:.0f} s)",
         f"`--stalled-after` ({liveness.STALLED_AFTER_S:.0f} s)",
         f"| {COUNTS[liveness.RESTARTS]} times in a row |",
-        f"A worker in which {COUNTS[abandoned.MOST]} networks never returned exits with 1",
         f"that becomes larger than {mib(MAX_SET_BYTES)}) is skipped",
         f"goes on delivering for {capture_all.FLUSH_S:.0f} s",
         f"(`publish.topics.frames.partitions`, default {FRAMES.partitions})",
@@ -280,7 +279,6 @@ SAID = {
         f"in batches of {BACKGROUND_S * 1000:.0f} ms at most",
         f"A batch may take {LIMITS.batch_s:.0f} s, loading (with the first run) "
         f"{COUNTS[round(LIMITS.load_s / LIMITS.batch_s)]} times as long",
-        f"With {COUNTS[abandoned.MOST]} threads left behind",
     ],
     "consume-results.md": [
         f"frames that come more than {arrival_clock.EARLY_S} s before they were captured",

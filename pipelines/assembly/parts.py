@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ class Parts:
 
     executor: Executor
     shortcuts: Shortcuts
+    hung: asyncio.Event
+    """Is set once a network did not return and cannot be ended: all frames fail from then on."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Pa
         try:
             async with planner(wanted.dag, engine, setting.clock) as plans:
                 planned_by = setting.planned_by(plans)
-                yield Parts(await build_executor(wanted, environment, setting.final_steps, planned_by), shortcuts)
+                executor = await build_executor(wanted, environment, setting.final_steps, planned_by)
+                yield Parts(executor, shortcuts, engine.hung)
         finally:
             await shortcuts.close(setting.close_s)
             await engine.stop()

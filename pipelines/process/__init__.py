@@ -1,6 +1,6 @@
 """What every command owes the process that it runs in: signals, a terminal that hostile text cannot act upon, logs
 without secrets, limits of memory, and small helpers for asyncio tasks.
 
-Read in this order: ``early_stop``, ``signals``, ``leaving``, ``terminal``, ``safe_console``, ``work_bar``,
-``safe_stream``, ``suggesting``, ``extras``, ``machine_memory``, ``heap``, ``garbage``, ``tuning``, ``tasks``.
+Read in this order: ``early_stop``, ``signals``, ``terminal``, ``safe_console``, ``work_bar``, ``safe_stream``,
+``suggesting``, ``extras``, ``machine_memory``, ``heap``, ``garbage``, ``tuning``, ``tasks``.
 """

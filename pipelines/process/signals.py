@@ -16,10 +16,7 @@ from types import FrameType
 
 from pipelines.process.tasks import meanwhile
 from serving.errors import SluiceError
-from serving.watchdog.abandoned import MOST, lost
-from serving.watchdog.patience import Patience
-
-LOOK_S = 1.0
+from serving.scheduling.time_limits import Stopwatch
 
 
 @contextmanager
@@ -72,23 +69,23 @@ def end_within(seconds: int, reason: str) -> None:
 @asynccontextmanager
 async def end_when_the_loop_hangs(limit_s: float) -> AsyncIterator[None]:
     """Have the process end with status 1 where its event loop stands still for so long; a frozen process does not."""
-    over, patience, turn = threading.Event(), Patience(limit_s), object()
+    over, watch, turn = threading.Event(), Stopwatch(limit_s), object()
     reason = (
         f"the event loop has stood still for {limit_s:.0f} s: the process ends here, so that it can be started anew"
     )
 
-    def watch() -> None:
-        while not over.wait(patience.look_every_s):
-            if patience.look(turn, time.monotonic()) == "interrupt":
+    def look() -> None:
+        while not over.wait(watch.look_every_s):
+            if watch.taken_s(turn, time.monotonic()) >= limit_s:
                 _end(reason)
 
     async def turns() -> None:
         nonlocal turn
         while True:
             turn = object()
-            await asyncio.sleep(patience.look_every_s)
+            await asyncio.sleep(watch.look_every_s)
 
-    thread = threading.Thread(target=watch, name="loop-watch", daemon=True)
+    thread = threading.Thread(target=look, name="loop-watch", daemon=True)
     if limit_s < inf:
         thread.start()
     async with meanwhile(turns()):
@@ -104,21 +101,17 @@ def _end(reason: str) -> None:
 
 
 @asynccontextmanager
-async def stop_when_threads_are_lost(stop: asyncio.Event) -> AsyncIterator[None]:
-    """Sets ``stop`` once too many networks did not return; raises SluiceError when the rest has been finished."""
-    watch = asyncio.create_task(_until_too_many(stop))
-    try:
+async def stop_when_hung(hung: asyncio.Event, stop: asyncio.Event) -> AsyncIterator[None]:
+    """Sets ``stop`` once a network does not return and cannot be ended; raises SluiceError when all else is done."""
+    async with meanwhile(_pass_on(hung, stop)):
         yield
-    finally:
-        watch.cancel()
-    if (count := lost()) >= MOST:
+    if hung.is_set():
         raise SluiceError(
-            f"{count} networks did not return and keep processor cores busy: the process ends here, start it anew "
-            "without the models named above"
+            "a network did not return and keeps processor cores busy: the process ends here, start it anew without the "
+            "model named above"
         )
 
 
-async def _until_too_many(stop: asyncio.Event) -> None:
-    while lost() < MOST:  # noqa: ASYNC110  a thread cannot say that it is lost
-        await asyncio.sleep(LOOK_S)
-    stop.set()
+async def _pass_on(first: asyncio.Event, second: asyncio.Event) -> None:
+    await first.wait()
+    second.set()

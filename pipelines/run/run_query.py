@@ -20,7 +20,7 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.assembly.registry import Shortcuts
 from pipelines.process.heap import giving_back
 from pipelines.process.safe_console import SafeConsole
-from pipelines.process.signals import stop_loop_on_signals, stop_when_threads_are_lost
+from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
 from pipelines.process.tasks import meanwhile
 from pipelines.process.tuning import tuned
 from pipelines.query.compiled import CompiledQuery
@@ -90,7 +90,7 @@ async def _run(
         if station is not None:
             station.knows(parts.shortcuts.plans)
         try:
-            async with stop_when_threads_are_lost(stop), aclosing(run.results(parts.executor, stop)) as results:
+            async with stop_when_hung(parts.hung, stop), aclosing(run.results(parts.executor, stop)) as results:
                 async for found in results:
                     for sink in listening.sinks:
                         sink.write(found.result)

@@ -18,7 +18,7 @@ from pipelines.process.signals import (
     end_when_the_loop_hangs,
     end_within,
     stop_loop_on_signals,
-    stop_when_threads_are_lost,
+    stop_when_hung,
 )
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.query_file import Query
@@ -100,5 +100,5 @@ async def _work(
             plans = PlanPublisher(parts.shortcuts, topics.name("plans"))
             state = StateConfig(topics.name("state"), parts.shortcuts.nodes, parts.shortcuts.news.listen())
             duties = Duties(parts.executor, lifecycles(wanted.query, config.observers), plans, state)
-            async with stop_when_threads_are_lost(stop), end_when_the_loop_hangs(config.ends_after_s):
+            async with stop_when_hung(parts.hung, stop), end_when_the_loop_hangs(config.ends_after_s):
                 await run_worker(config, duties, stop=stop)

@@ -80,6 +80,14 @@ def in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     return answer
 
 
+def in_own_thread(work: Callable[[], T], name: str | None = None) -> asyncio.Future[T]:
+    """The same for long work, in a new thread, for which the end of the process does not wait."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+    threading.Thread(target=_do, args=(work, loop, answer), name=name, daemon=True).start()
+    return answer
+
+
 def _start() -> None:
     """Start those that are missing; where the machine refuses one, a few do, and the next call tries again."""
     with _starting:

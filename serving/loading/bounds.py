@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from serving.common.cores import usable_cores
-from serving.watchdog.patience import TimeLimits
+from serving.scheduling.time_limits import TimeLimits
 
 
 @dataclass(frozen=True, slots=True)

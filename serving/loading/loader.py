@@ -10,7 +10,7 @@ from functools import partial
 
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
-from serving.common.threads import ThreadTime
+from serving.common.threads import ThreadTime, in_own_thread
 from serving.engines.groups import Group
 from serving.errors import OutOfService, SluiceError
 from serving.loading.bounds import NetworkBounds
@@ -22,8 +22,8 @@ from serving.scheduling.latency import LatencyEstimate, LatencyTable
 from serving.scheduling.monitor import Monitor
 from serving.scheduling.requests import Request, settle
 from serving.scheduling.schedule import Schedule, Session
+from serving.scheduling.time_limits import Stopwatch
 from serving.variants.artefacts import ResolvedModel
-from serving.watchdog.watched import Overran, watched
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,9 @@ class Loader:
     def __init__(
         self, bounds: NetworkBounds, opener: Opener, clock: Clock = SYSTEM, observer: EngineObserver = UNOBSERVED
     ) -> None:
-        self.device, self._clock = Device(bounds.time, self._overran, clock, observer), clock
+        self.device, self._clock = Device(bounds.time, self._overran, self._hangs, clock, observer), clock
+        self.hung = asyncio.Event()
+        """A network did not return and cannot be ended: nothing is run any more."""
         self._observer = observer
         self._bounds, self._opener = bounds, opener
         self._residency = Residency(bounds.memory_bytes or UNBOUNDED, Forecast())
@@ -119,6 +121,11 @@ class Loader:
         settle(waiting, error)
         self._unpinned.set()
 
+    def _hangs(self) -> None:
+        error = OutOfService("another model did not return and cannot be ended: start the process anew without it")
+        settle([each for session in self._sessions.values() for each in (*session.waiting, *session.background)], error)
+        self.hung.set()
+
     def _take_out(self, models: Sequence[str], what: str, limit_s: float) -> OutOfService:
         names = ", ".join(map(repr, models))
         error = OutOfService(
@@ -148,14 +155,18 @@ class Loader:
             return self._observer.model_loaded(key, took_s, memory_bytes)
 
     async def _opened(self, members: Members) -> Group:
+        opening = in_own_thread(self._took.of(partial(self._opener, members, self._bounds.threads)), "loading")
         limit_s = self._bounds.time.load_s
+        watch = Stopwatch(limit_s)
         try:
-            opening = self._took.of(partial(self._opener, members, self._bounds.threads))
-            return await watched(opening, limit_s, "loading")
-        except BaseException as error:
+            while not opening.done() and watch.taken_s(opening, self._clock.monotonic_s()) < limit_s:
+                await asyncio.wait([opening], timeout=watch.look_every_s)
+            if opening.done():
+                return opening.result()
+            raise self._take_out([members[-1].name], "being loaded and run once", limit_s)
+        except BaseException:
+            opening.cancel()
             self._residency.released(key_of(members))
-            if isinstance(error, Overran):
-                raise self._take_out([members[-1].name], "being loaded and run once", limit_s) from None
             raise
 
     async def _make_room(self, members: Members) -> None:

@@ -1,7 +1,7 @@
 """The device: one thread that runs batches, one after the other, as the schedule says.
 
 A batch that takes too long fails its requests. Where the runtime can be asked to end it, the thread goes on with the
-next batch; otherwise the thread is abandoned and another one takes its place.
+next batch; otherwise the device hangs: it takes no requests any more, and the process has to be started anew.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,9 +22,10 @@ from serving.engines.interrupt import interrupt
 from serving.errors import SluiceError, TooLate
 from serving.scheduling.requests import Answer, Request, hand_out, settle
 from serving.scheduling.schedule import Schedule, Session, Work
-from serving.watchdog.abandoned import abandon
-from serving.watchdog.patience import Patience, TimeLimits
+from serving.scheduling.time_limits import Stopwatch, TimeLimits
 
+GRACE_S = 2.0
+"""So long a network that was asked to end may take to do so."""
 SWITCH_INTERVAL_S = 0.0002
 """How long a busy Python thread may keep the interpreter from one that returns from a network (default 0.005)."""
 
@@ -57,12 +57,16 @@ class Device:
         self,
         limits: TimeLimits,
         overran: Callable[[Sequence[Request]], None],
+        hangs: Callable[[], None],
         clock: Clock = SYSTEM,
         observer: EngineObserver = UNOBSERVED,
     ) -> None:
-        """``overran`` is told on the loop of the requests whose batch took too long, while they wait."""
+        """``overran`` is told on the loop of the requests whose batch took too long, while they wait.
+
+        ``hangs`` is called where it does not end when it is asked to: nothing that waits is answered any more.
+        """
         self.stats = DeviceStats()
-        self._limits, self._overran, self._clock = limits, overran, clock
+        self._limits, self._overran, self._hangs, self._clock = limits, overran, hangs, clock
         self._observer = observer
         self._schedule = Schedule()
         lock = threading.RLock()
@@ -150,7 +154,7 @@ class Device:
             return self._under_way
 
     def _is_ours(self, batch: UnderWay) -> bool:
-        """Whether the thread still serves: it does not where it was abandoned while it ran the batch."""
+        """Whether the thread still serves: it does not once the device hangs."""
         with self._work:
             return self._under_way is batch
 
@@ -162,26 +166,29 @@ class Device:
 
     async def _watched(self) -> None:
         """Look after the batch under way, for as long as the device serves."""
-        patience = Patience(self._limits.batch_s)
+        limit_s, overran = self._limits.batch_s, None
+        watch = Stopwatch(limit_s)
         while True:
-            await asyncio.sleep(patience.look_every_s)
+            await asyncio.sleep(watch.look_every_s)
             batch = self._under_way
-            verdict = patience.look(batch, self._clock.monotonic_s())
-            if batch is not None and verdict == "interrupt":
+            taken_s = watch.taken_s(batch, self._clock.monotonic_s())
+            if batch is None or taken_s < limit_s:
+                continue
+            if batch is not overran:
+                overran = batch
                 self._overran(batch.work.run)
                 interrupt(batch.thread)
-            elif batch is not None and verdict == "abandon":
-                with suppress(RuntimeError):  # no thread can be started now: the next look tries again
-                    self._abandon(batch)
+            elif taken_s >= limit_s + GRACE_S:
+                self._hang(batch)
 
-    def _abandon(self, batch: UnderWay) -> None:
-        """Another thread takes over, unless the batch has just ended."""
+    def _hang(self, batch: UnderWay) -> None:
+        """Give the thread up, unless its batch has just ended."""
         with self._work:
-            if self._under_way is batch:
-                self._serve_anew()
-                self._under_way = None
-                abandon(batch.thread)
-                self._ended.notify_all()
+            if self._under_way is not batch:
+                return
+            self._open, self._thread, self._under_way = False, None, None
+            self._ended.notify_all()
+        self._hangs()
 
     def _drop(self, work: Work) -> None:
         work.session.latency.doubt()

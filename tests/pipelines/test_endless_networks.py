@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import threading
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from pipelines.process.signals import stop_when_threads_are_lost
+from pipelines.process.signals import stop_when_hung
 from serving.errors import SluiceError
-from serving.watchdog.abandoned import MOST, abandon
 from tests.endless import looping_model, slow_to_open_model
-from tests.real.command import sluice
+from tests.real.command import environment, sluice
 
 QUERY = """\
 version: 1
@@ -57,19 +58,35 @@ def test_a_thread_that_nobody_can_free_does_not_hold_up_the_end(tmp_path: Path) 
     assert (status, len([line for line in errors if "'slow' did not return" in line])) == (2, 1), errors
 
 
-async def test_with_too_many_threads_lost_the_process_is_stopped_in_good_order_and_fails() -> None:
-    gate, stop = threading.Event(), asyncio.Event()
-    threads = [threading.Thread(target=gate.wait, daemon=True) for _ in range(MOST)]
-    for thread in threads:
-        thread.start()
-        abandon(thread)
-    try:
-        with pytest.raises(SluiceError, match=r"networks did not return and keep processor cores busy"):
-            async with stop_when_threads_are_lost(stop):
-                await stop.wait()
-    finally:
-        gate.set()
-        for thread in threads:
-            thread.join()
-    async with stop_when_threads_are_lost(asyncio.Event()):
+HANGS = """
+import threading
+from serving.engines import groups
+
+groups.Solo.run = lambda *_: threading.Event().wait()
+from pipelines.cli import main
+main()
+"""
+
+
+def test_a_network_that_nobody_can_end_fails_its_frames_and_ends_the_command_with_an_error(tmp_path: Path) -> None:
+    looping_model(tmp_path)
+    query, results = tmp_path / "q.yaml", tmp_path / "results.jsonl"
+    query.write_text(QUERY.replace("MODEL", "endless").replace("duration_s=3&", "duration_s=3000&"))
+    command = [sys.executable, "-c", HANGS, "run", str(query), "--models", str(tmp_path), "--out", str(results)]
+    done = subprocess.run(
+        command, env=environment() | {"SLUICE_MODEL_TIMEOUT": "0.5"}, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("sluice: error: a network did not return and keeps processor cores")
+    outcomes = {json.loads(line)["outcome"] for line in results.read_text().splitlines()}
+    assert "failed" in outcomes
+
+
+async def test_a_process_whose_network_hangs_is_stopped_in_good_order_and_fails() -> None:
+    hung, stop = asyncio.Event(), asyncio.Event()
+    hung.set()
+    with pytest.raises(SluiceError, match=r"a network did not return and keeps processor cores busy"):
+        async with stop_when_hung(hung, stop):
+            await stop.wait()
+    async with stop_when_hung(asyncio.Event(), asyncio.Event()):
         pass

@@ -21,8 +21,8 @@ from serving.errors import OutOfService, SluiceError, TooLate
 from serving.graphs.segments import cut_points
 from serving.graphs.taps import tap_grid
 from serving.loading.bounds import NetworkBounds
+from serving.scheduling.time_limits import TimeLimits
 from serving.scheduling.urgency import Urgency
-from serving.watchdog.patience import TimeLimits
 
 SOON = Urgency(1.0)
 MODEL = "street-kind"

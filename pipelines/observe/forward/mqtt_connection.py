@@ -14,7 +14,7 @@ from paho.mqtt.client import MQTT_ERR_SUCCESS, Client
 from paho.mqtt.enums import CallbackAPIVersion
 
 from pipelines.observe.forward.sink import Away
-from pipelines.process.tasks import in_own_thread
+from serving.common.threads import in_own_thread
 
 CONNECT_S = 10.0
 ACKNOWLEDGED_S = 15.0

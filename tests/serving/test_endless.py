@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,23 +15,16 @@ from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
 from serving.engines.groups import Group, Solo
-from serving.errors import OutOfService
+from serving.errors import OutOfService, SluiceError
 from serving.loading.bounds import NetworkBounds
 from serving.loading.opening import open_group
+from serving.scheduling.time_limits import TimeLimits
 from serving.scheduling.urgency import Urgency
 from serving.variants.artefacts import ResolvedModel
-from serving.watchdog import abandoned
-from serving.watchdog.patience import TimeLimits
 from tests.endless import TRIPS, looping_model, slow_to_open_model
 from tests.models import mean_model
 
 SOON = Urgency(1.0)
-
-
-def ended(lost: int) -> None:
-    """Return when so few threads are lost."""
-    while abandoned.lost() > lost:
-        time.sleep(0.01)
 
 
 DARK, BRIGHT = np.zeros((2, 3, 4, 4), np.float32), np.ones((2, 3, 4, 4), np.float32)
@@ -83,7 +75,6 @@ class Deaf:
 async def test_a_real_endless_loop_fails_its_requests_and_frees_its_thread(tmp_path: Path) -> None:
     looping_model(tmp_path, trips=TRIPS)
     async with serving(mean_model(tmp_path)) as backend:
-        before = abandoned.lost()
         assert (await backend.infer("endless", DARK, SOON))[0].tolist() == np.zeros((2, 3)).tolist()
         asked = [backend.infer("endless", BRIGHT, SOON), backend.infer("means", BRIGHT, SOON)]
         stuck, served = await asyncio.gather(*asked, return_exceptions=True)
@@ -91,7 +82,7 @@ async def test_a_real_endless_loop_fails_its_requests_and_frees_its_thread(tmp_p
         with pytest.raises(OutOfService, match=OUT):
             raise stuck
         assert isinstance(served, list)
-        assert abandoned.lost() == before
+        assert not backend.hung.is_set()
 
 
 async def test_who_asks_or_waits_afterwards_is_refused_at_once(tmp_path: Path) -> None:
@@ -105,45 +96,28 @@ async def test_who_asks_or_waits_afterwards_is_refused_at_once(tmp_path: Path) -
                 await each
 
 
-async def test_a_thread_that_cannot_be_freed_is_replaced(tmp_path: Path, gate: threading.Event) -> None:
-    mean_model(tmp_path, "one")
-
-    def opener(sources: Sequence[ResolvedModel], threads: int) -> Group:
-        return Solo(Deaf(gate)) if sources[0].name == "one" else open_group(sources, threads)
-
-    async with serving(mean_model(tmp_path), opener=opener) as backend:
-        before = abandoned.lost()
-        await backend.load("means")
-        with pytest.raises(OutOfService, match="model 'one' did not return"):
-            await backend.infer("one", DARK, SOON)
-        assert (await backend.infer("means", BRIGHT, SOON))[0].tolist() == np.ones((2, 3)).tolist()
-        assert abandoned.lost() == before + 1
-    gate.set()
-    await asyncio.to_thread(ended, before)
-
-
-async def test_a_thread_that_cannot_be_replaced_at_once_is_replaced_later(
-    tmp_path: Path, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+async def test_a_thread_that_cannot_be_freed_hangs_the_device_and_whoever_asks_is_told(
+    tmp_path: Path, gate: threading.Event
 ) -> None:
     mean_model(tmp_path, "one")
-    begin, refused = threading.Thread.start, []
-
-    def start(thread: threading.Thread) -> None:
-        if thread.name == "device" and len(refused) < 3:
-            refused.append(thread)
-            raise RuntimeError("can't start new thread")
-        begin(thread)
 
     def opener(sources: Sequence[ResolvedModel], threads: int) -> Group:
         return Solo(Deaf(gate)) if sources[0].name == "one" else open_group(sources, threads)
 
     async with serving(mean_model(tmp_path), opener=opener) as backend:
         await backend.load("means")
-        monkeypatch.setattr(threading.Thread, "start", start)
+        stuck = asyncio.create_task(backend.infer("one", DARK, SOON))
+        await asyncio.sleep(0.1)
+        behind = asyncio.create_task(backend.infer("means", BRIGHT, SOON))
         with pytest.raises(OutOfService, match="model 'one' did not return"):
-            await backend.infer("one", DARK, SOON)
-        assert (await backend.infer("means", BRIGHT, SOON))[0].tolist() == np.ones((2, 3)).tolist()
-        assert len(refused) == 3
+            await stuck
+        assert not behind.done()
+        assert not backend.hung.is_set()
+        with pytest.raises(OutOfService, match="another model did not return and cannot be ended"):
+            await behind
+        assert backend.hung.is_set()
+        with pytest.raises(SluiceError, match="the engine has stopped"):
+            await backend.infer("means", BRIGHT, SOON)
 
 
 async def test_a_stop_does_not_wait_for_a_thread_that_never_returns(tmp_path: Path, gate: threading.Event) -> None:
