@@ -2,7 +2,7 @@
 the memory allowed, batches requests under deadlines, and runs them in an engine.
 
 Read in this order: ``errors``, ``backend``, ``preprocess``, ``weights``, ``catalogue``, ``engines``, ``scheduling``,
-``loading``, ``watchdog``, ``variants``, ``selection``, ``profiling``, ``graphs``, ``common``.
+``loading``, ``variants``, ``selection``, ``profiling``, ``graphs``, ``common``.
 """
 
 import os

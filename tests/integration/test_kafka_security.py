@@ -14,7 +14,7 @@ import pytest
 from pipelines.kafka.async_clients import knock, wait_for_broker
 from pipelines.kafka.rights import needs
 from pipelines.settings import BrokerSettings, broker_settings
-from serving.errors import BadInput
+from serving.errors import BadInput, Unavailable
 from tests.integration.kafka_side import create_topic, write_query
 from tests.integration.test_worker import results_of, working
 from tests.integration.worker_parts import CountingAnalyser, Wire, frame_message
@@ -234,6 +234,12 @@ async def test_a_worker_asks_for_every_right_before_it_begins(
         for name in names.values():
             allow(secured_broker, {"kind": "TOPIC", "name": name, "operation": operation})
     await wait_for_broker(bob, wanted, 60.0)
+
+
+async def test_a_topic_that_is_missing_is_no_missing_right(secured_broker: SecuredBroker, topic_prefix: str) -> None:
+    alice = settings(secured_broker, "sasl_ssl", {})
+    with pytest.raises(Unavailable, match=f"has no topic {topic_prefix}absent: make them with `sluice topics create`"):
+        await wait_for_broker(alice, needs(read=[f"{topic_prefix}absent"], write=[f"{topic_prefix}absent"]), 0.5)
 
 
 async def test_a_worker_speaks_sasl_and_tls_too(secured_broker: SecuredBroker, topic_prefix: str) -> None:

@@ -156,9 +156,9 @@ async def test_a_run_in_which_nothing_moves_says_so(monkeypatch: pytest.MonkeyPa
 def test_a_run_brings_neither_faust_nor_a_kafka_client_nor_what_trains() -> None:
     clip, query_file = ROOT / "examples" / "street.mp4", ROOT / "examples" / "vehicles.yaml"
     script = (
-        "import sys; from pipelines.cli import main\n"
-        f"sys.argv = ['sluice', 'run', {str(query_file)!r}, '--source', {str(clip)!r}, '--limit', '5']\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "import sys; from pipelines.cli import sluice\n"
+        f"given = ['run', {str(query_file)!r}, '--source', {str(clip)!r}, '--limit', '5']\n"
+        "sluice.main(given, standalone_mode=False)\n"
         "print('loaded:', *sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -107,13 +107,8 @@ def test_frozen_features_need_no_pytorch(tmp_path: Path) -> None:
     asked = ["models", "train", "mine", "--from", "crops", "--base", "street-kind", "--frozen", "--into", "m"]
     probe = f"""
 import sys
-from click.testing import CliRunner
-from pipelines.cli import main
-sys.argv = ["sluice", *{asked!r}]
-try:
-    main()
-except SystemExit as ended:
-    assert not ended.code, ended.code
+from pipelines.cli import sluice
+assert not sluice.main({asked!r}, standalone_mode=False)
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", probe], check=True, cwd=tmp_path)
