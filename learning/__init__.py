@@ -1,4 +1,4 @@
-"""What everything that learns while it runs shares: samples, features in files, a regression, a threshold, a
+"""The common part of everything that learns while it runs: samples, features in files, a regression, a threshold, a
 temperature, a test for change, a distribution's tails, jobs in a child process, and what all of this may cost. Heads,
 learned caches and their audits are built on it.
 

@@ -1,4 +1,4 @@
-"""What shortcuts cost and save on one stream and node, in processor seconds, against the oracle alone. Pure."""
+"""The cost and savings of shortcuts on one stream and node, in processor seconds, against the oracle alone. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Seconds(msgspec.Struct):
     oracle: float = 0.0
     """The oracle's, for its answers."""
     shortcuts: float = 0.0
-    """What the networks took that shortcuts answered with, or said "other" with; less what the oracle was spared
+    """The cost of the networks of shortcuts that answered or said "other"; less what the oracle was spared
     of its looks, where it went on from there."""
     avoided: float = 0.0
     """The oracle would have taken for the answers of shortcuts."""
     early: float = 0.0
-    """What it cost beyond the oracle's own run that answers came earlier; the query has asked for that."""
+    """The cost beyond the oracle's own run of earlier answers; the query has asked for that."""
     samples: float = 0.0
     shadow: float = 0.0
     audits: float = 0.0
@@ -28,7 +28,7 @@ class Seconds(msgspec.Struct):
 
     @property
     def spent(self) -> float:
-        """What was spent on finding out what can be saved."""
+        """Seconds spent on finding out what can be saved."""
         return self.samples + self.shadow + self.audits + self.training + self.profiling + self.algorithm
 
     @property
@@ -38,7 +38,7 @@ class Seconds(msgspec.Struct):
 
     @property
     def alone(self) -> float:
-        """What the oracle alone would have taken for all answers."""
+        """The oracle's would-be cost of all answers."""
         return self.oracle + self.avoided
 
     def answered(self, by_oracle: int, by_shortcuts: int, oracle_s: float, shortcuts_s: float) -> None:

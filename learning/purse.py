@@ -1,4 +1,4 @@
-"""What may be spent on finding out whether work can be saved, so that finding out never costs more than it saves. Pure.
+"""The budget for finding out whether work can be saved, so that finding out never costs more than it saves. Pure.
 
 Samples, features that are computed for later, shadows, training, profiling and audits are paid before anybody knows
 whether they bring anything. They may together cost a small share of the processor seconds that the process has used,
@@ -44,14 +44,14 @@ class Purse:
 
     @property
     def left_s(self) -> float:
-        """What may be spent now; below 0 where work has cost more than was estimated."""
+        """Seconds that may be spent now; below 0 where work has cost more than was estimated."""
         gain_s, loss_s = max(self._saved_s, 0.0), max(-self._saved_s, 0.0)
         allowed_s = self.income_s + self._reinvested * gain_s
         return allowed_s - self.spent_s - self._reserved_s - loss_s
 
     @property
     def income_s(self) -> float:
-        """What might be spent so far of what the process has used, savings left out."""
+        """Seconds that the process's own use has earned so far, savings left out."""
         return self._share * self._used_s()
 
     @property
@@ -60,7 +60,7 @@ class Purse:
 
     @property
     def saved_s(self) -> float:
-        """What shortcuts have saved, their own networks deducted, expenses not; below 0 where they cost more."""
+        """The savings of shortcuts, their own networks deducted, expenses not; below 0 where they cost more."""
         return self._saved_s
 
     @property

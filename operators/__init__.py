@@ -1,4 +1,4 @@
-"""What happens to a frame: capture, detect, track, recognise, annotate, publish; besides, the messages on the wire, the
+"""The steps of a frame: capture, detect, track, recognise, annotate, publish; besides, the messages on the wire, the
 two transports, what observers can hear, and what tests of operators need.
 
 Read in this order: ``base``, ``plan``, ``inference``, ``background``, ``observer``, ``wire``, ``frames``, ``zones``,

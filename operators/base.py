@@ -34,7 +34,7 @@ class Call:
     ahead: Ahead | None = None
     """The frames that wait behind this one; None where the stream is analysed frame by frame as it comes."""
     halfway: Halfway | None = None
-    """What the node's model has computed of regions that a shortcut has passed on; None where it begins with them."""
+    """The activations of regions that a shortcut has passed on; None where the node's model begins with them."""
 
     @property
     def model(self) -> str | None:
@@ -44,7 +44,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """What a node answers for one frame, and how far it obeyed the plan; part of the result."""
+    """A node's answer for one frame, and how far it obeyed the decision; part of the result."""
 
     regions: Sequence[Region] = ()
     """*New* regions."""
@@ -101,7 +101,7 @@ class Handles(Protocol):
 
 
 async def ask(operator: Operator, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
-    """What an operator answers, in the one form whatever it returns."""
+    """An operator's answer, in the one form whatever it returns."""
     found = await operator.process(frame, regions, call)
     return found if isinstance(found, NodeAnswer) else NodeAnswer(found)
 

@@ -1,4 +1,4 @@
-"""What whoever watches a run, a worker or a capture can hear of it: one hook for each thing that happens."""
+"""The hooks of those that watch a run, a worker or a capture: one for each thing that happens."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Observer(EngineObserver):
         """A shortcut gave so many answers, one or more, for a frame. Called on the event loop."""
 
     def audit_done(self, stream: str, node: str, kind: ShortcutKind, agrees: bool) -> None:
-        """What a shortcut says of an object, in the shadow or in service, was compared with what a sure oracle says.
+        """A shortcut's answer for an object, in the shadow or in service, was compared with a sure oracle's.
 
         Called on the event loop.
         """

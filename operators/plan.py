@@ -1,4 +1,4 @@
-"""What the planner decided for the nodes of a frame, as plain data; handed down in a ``Call``. Pure.
+"""The planner's decisions for the nodes of a frame, as plain data; handed down in a ``Call``. Pure.
 
 A ``Decision`` is about one node of one frame, and results repeat it. How many objects a node has to look at is known
 only within the node: shortcuts and earlier answers leave some of them. So a decision among several models is a ladder,
@@ -39,7 +39,7 @@ class Rung(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What a recording says that the node's detector did on the frame, if it has ``when: needed``: it does so again."""
+    """The work of the node's detector in a recording, if it has ``when: needed``: it does so again."""
 
     skipped: bool
     window: Sequence[bool] = ()
@@ -50,7 +50,7 @@ class Past(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What one node should do for one frame."""
+    """A decision for one node and one frame."""
 
     variant: str | None
     """The model to run where no other shortcut answers; None for nodes without a network."""
@@ -70,7 +70,7 @@ class Decision:
     proving: frozenset[str] = frozenset()
     """Models that may not answer yet, and are to be compared with the oracle, unseen."""
     past: Past | None = None
-    """What was done on the frame before, where it is replayed; None: the node decides."""
+    """The work on the frame before, where it is replayed; None: the node decides."""
     objects: int | None = None
     """How many objects it was settled for; None: it did not depend on that."""
 

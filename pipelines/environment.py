@@ -30,7 +30,7 @@ def template_dirs() -> list[Path]:
 
 
 def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
-    """What was measured of a model on this machine, by its name; it raises ModelError for what cannot be used."""
+    """A model's figures on this machine, by its name; it raises ModelError for those that cannot be used."""
     from serving.variants.artefacts import user_cache
     from serving.variants.timings import measured as of
     from serving.variants.variant import parse
@@ -43,7 +43,7 @@ def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
 
 
 def backend(known: Catalogue, observer: EngineObserver = UNOBSERVED) -> Backend:
-    """What runs them, and the feature networks of templates, as the environment says; not yet started."""
+    """Runs them, and the feature networks of templates, as the environment says; not yet started."""
     from serving.backend import Backend  # brings the runtimes, which most commands do without
     from serving.loading.bounds import NetworkBounds
 

@@ -135,7 +135,7 @@ def decoded_memory(environ: Mapping[str, str] = os.environ) -> int:
 
 
 def time_limits(environ: Mapping[str, str] = os.environ) -> TimeLimits:
-    """What networks may take, from ``SLUICE_MODEL_TIMEOUT``; raises ``BadInput``."""
+    """Time limits of networks, from ``SLUICE_MODEL_TIMEOUT``; raises ``BadInput``."""
     given = environ.get("SLUICE_MODEL_TIMEOUT")
     if not given:
         return TimeLimits()
@@ -146,7 +146,7 @@ def time_limits(environ: Mapping[str, str] = os.environ) -> TimeLimits:
 
 
 def hwaccel(environ: Mapping[str, str] = os.environ) -> str:
-    """What decodes video, from ``SLUICE_HWACCEL``: one of ``HWACCELS``; raises ``BadInput``."""
+    """The decoder of video, from ``SLUICE_HWACCEL``: one of ``HWACCELS``; raises ``BadInput``."""
     return _choice(environ, "SLUICE_HWACCEL", HWACCELS, SOFTWARE)
 
 

@@ -151,7 +151,7 @@ class Backend:
             return await request.answer
 
     def measured(self, model: str) -> VariantFigures | None:
-        """What was measured of a model on this machine, None for nothing; ModelError for what cannot be used."""
+        """The figures measured of a model on this machine, None for none; ModelError for those that cannot be used."""
         variant = parse(model)
         return measured(self._catalogue.find(variant.model), variant, self._artefacts_dir)
 

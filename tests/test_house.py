@@ -152,6 +152,11 @@ def test_no_docstring_begins_with_of_or_whose() -> None:
     assert {module: found for module, found in wrong.items() if found} == {}
 
 
+def test_a_docstring_of_the_product_names_its_thing_and_does_not_begin_with_what() -> None:
+    wrong = {name(module): [text for text in said(module) if text.startswith("What ")] for module, _ in product()}
+    assert {module: found for module, found in wrong.items() if found} == {}
+
+
 def said(module: Path) -> list[str]:
     nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
     bare = [node.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]

@@ -38,7 +38,7 @@ FIRST_GUESS_S = 1.0
 
 @dataclass
 class _State:
-    """What is known of one target."""
+    """The state of one target."""
 
     key: str
     wanted_at_s: float
@@ -47,13 +47,13 @@ class _State:
     data: bytes = b""
     """The version in use; empty where it is not known."""
     made: bytes = b""
-    """What was trained here last."""
+    """The last one that was trained here."""
     reports: OrderedDict[str, Report] = field(default_factory=OrderedDict)
 
 
 @dataclass(frozen=True, slots=True)
 class DueTraining:
-    """What is to be trained now, and why."""
+    """A target to train now, and the reason."""
 
     target: Target
     reason: Reason
@@ -61,7 +61,7 @@ class DueTraining:
 
 @dataclass(frozen=True, slots=True)
 class Artefact:
-    """What is to be published."""
+    """A trained artefact to publish."""
 
     target: Target
     version: int
@@ -130,7 +130,7 @@ class Adaptation:
                 self._take(target, state, version, data, now_s)
 
     def next(self, now_s: float) -> DueTraining | None:
-        """What should be trained now, the one that waits longest; None where nothing should, or can be paid."""
+        """The target that should be trained now and waits longest; None where there is none, or it cannot be paid."""
         due = [
             (state.history.tried_at_s or 0.0, DueTraining(target, reason))
             for target, state in self._states.items()

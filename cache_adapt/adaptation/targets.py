@@ -1,4 +1,4 @@
-"""What can be trained: an artefact of some kind, for one network of one node. Pure."""
+"""Targets of training: an artefact of some kind, for one network of one node. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Target:
     kind: str
     """The name of a ``Trainable``."""
     spec: bytes
-    """What exactly is wanted, in the words of the kind: equal bytes mean the same artefact."""
+    """The exact target, in the words of the kind: equal bytes mean the same artefact."""
 
     @property
     def key(self) -> str:
@@ -42,13 +42,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a worker says of a target when it asks for it, again and again as long as it is wanted."""
+    """A worker's figures of a target when it asks for it, again and again as long as it is wanted."""
 
     stream: str
     version: int = 0
     """The version in use there; 0: none."""
     seen: VersionUse = field(default_factory=VersionUse)
-    """What was seen of this version."""
+    """The use of this version."""
 
 
 def vars_of(subject: Subject) -> tuple[str, str, str, str]:
@@ -56,7 +56,7 @@ def vars_of(subject: Subject) -> tuple[str, str, str, str]:
 
 
 def pooled(reports: Iterable[Report], version: int) -> VersionUse:
-    """What all streams together have seen; figures of other versions than this one do not count, their classes do."""
+    """The figures of all streams together; figures of other versions than this one do not count, their classes do."""
     mix: Counter[int] = Counter()
     asked = answered = audits = agreed = 0
     expected = 0.0

@@ -20,15 +20,15 @@ class MadeArtefact:
     data: bytes
     """Encoded: no pickle."""
     detail: str
-    """What it is, in a few words for people."""
+    """A description in a few words for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an artefact is good for on samples that it was not trained on."""
+    """The worth of an artefact on samples that it was not trained on."""
 
     worth: float
-    """What it is good for, 0…1, by the measure of its kind, such as the share of objects that it answers rightly."""
+    """0…1, by the measure of its kind, such as the share of objects that it answers rightly."""
     why_not: str | None = None
     """Why it must not be used, in a few words; None where the samples do not show that."""
 

@@ -35,7 +35,7 @@ DRIFT = 0.2
 
 
 class VersionUse(msgspec.Struct, frozen=True):
-    """What workers have seen of a version while it was in use, and of the classes."""
+    """The answers of a version in use, as workers have counted them, and the classes."""
 
     asked: int = 0
     """Objects that it was asked about."""
@@ -50,7 +50,7 @@ class VersionUse(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """What is known of one thing that is trained; plain data."""
+    """The trainings of one target; plain data."""
 
     tried_at_s: float | None = None
     """When it was trained last, whether that brought anything or not."""

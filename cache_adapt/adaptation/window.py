@@ -23,13 +23,13 @@ HALF_LIFE_S = 900.0
 HELD_SHARE = 0.2
 """Share of every group that is held back for validation, the newest of it: as much as in §7."""
 OVERHEAD_BYTES = 200
-"""What a sample takes beside its features."""
+"""The bytes of a sample beside its features."""
 TRIMMED = 15 / 16
 """Share of the bytes that is left when room is made, so that it is made seldom."""
 
 
 class Sample(NamedTuple):
-    """What the oracle said of one object, and what a network made of it."""
+    """The oracle's answer for one object, and a network's features of it."""
 
     at_s: float
     """When it was seen, seconds since 1970."""

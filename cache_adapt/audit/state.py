@@ -60,7 +60,7 @@ class AuditState(msgspec.Struct):
 
     phase: Phase = "shadow"
     edition: Count = 0
-    """What the evidence is about: a shortcut that has been exchanged has to prove itself anew."""
+    """The version that the evidence is about: a shortcut that has been exchanged has to prove itself anew."""
     recent: Recent = Recent()
     pressure: float = 0.0
     """How near the alarm of a trusted shortcut is."""

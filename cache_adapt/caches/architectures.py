@@ -43,7 +43,7 @@ class Form(Protocol):
         ...
 
     def shape(self, grid: Grid) -> Shape | None:
-        """What ``pieces`` makes of activations of this size, by arithmetic alone; None where they cannot be read so."""
+        """The shape of ``pieces`` for activations of this size, by arithmetic; None where they cannot be read so."""
         ...
 
     def pieces(self, activations: Values) -> Values:
@@ -115,7 +115,7 @@ class Convolution:
 FORMS: dict[str, Callable[..., Form]] = {"FC": FullyConnected, "Pool": Pooling, "Conv": Convolution}
 """By name; another form is registered here, with as many numbers as it takes."""
 EXPLORED = ("FC(64)", "FC(256)", "Pool(512)", "Conv(3,1)")
-"""What is tried at every cut point."""
+"""The forms that are tried at every cut point."""
 
 
 @lru_cache(maxsize=64)
@@ -137,7 +137,7 @@ def form(name: str) -> Form:
 
 
 def shape_read(name: str, grid: Grid) -> Shape | None:
-    """What a form reads of one input; None where it cannot read such activations, or would make too much of them.
+    """The values that a form reads of one input; None where it cannot, or would make too much of them.
 
     Nothing is run: names and sizes may be anybody's.
     """

@@ -22,7 +22,7 @@ wrong answers that are allowed, and does not know that one cache may make up for
 
 @dataclass(frozen=True, slots=True)
 class WholeNetwork:
-    """What caches are built into."""
+    """The network in which caches are built, as a whole."""
 
     model: str
     identity: str
@@ -33,14 +33,14 @@ class WholeNetwork:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What came of it."""
+    """The result of a build."""
 
     caches: BuiltCaches | None
     """None where caches do not make the network faster by ``WORTH``."""
     latency_s: float
     """Expected for one input with the caches; the network's own without."""
     certified: Certified | None
-    """What the thresholds did to the inputs that they were judged on."""
+    """The thresholds' effect on the inputs that they were judged on."""
     leave_s: tuple[float, ...] = ()
     """Latency of an input that leaves at each cache, then of one that leaves at none."""
 

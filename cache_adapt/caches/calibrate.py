@@ -17,7 +17,7 @@ class Operating(NamedTuple):
     """One cache by itself, at a certain agreement."""
 
     agreement: float
-    """What was asked for, as a share of all inputs."""
+    """The wanted share of all inputs."""
     hit_rate: float
     accuracy: float
     """Share of its hits that are right."""
@@ -49,7 +49,7 @@ def best_score(held: HeldOutPredictions, constraint: Constraint) -> tuple[bool, 
 
 
 def operating(held: HeldOutPredictions, selector: bool, constraint: Constraint) -> Operating:
-    """What a cache by itself answers, and how well."""
+    """A cache by itself: its answers, and how good they are."""
     errors = held.errors[selector]
     _, found = calibrated([errors], [held.right], [1.0, 2.0], constraint)
     answered = int(found.effect.answered.sum())

@@ -36,13 +36,13 @@ class Cut:
     until_s: float
     """The network's latency up to here."""
     overhead_s: float
-    """What cutting and pooling here adds to the latency of an input that goes on."""
+    """The latency that cutting and pooling here adds to an input that goes on."""
     lessons: Lessons
 
 
 @dataclass(frozen=True, slots=True)
 class BuildGoal:
-    """What caches are built for."""
+    """The goal of a build of caches."""
 
     constraint: Constraint
     architectures: Sequence[str] = EXPLORED
@@ -91,7 +91,7 @@ def explore(
 
 
 def problem(cuts: Sequence[Cut], whole_s: float, explored: Sequence[Explored], wanted: BuildGoal) -> CompositionProblem:
-    """What composition has to solve: each form at each of its points is a cache by itself."""
+    """The problem of composition: each form at each of its points is a cache by itself."""
     order = {cut.tensor: number for number, cut in enumerate(cuts, 1)}
     until = [0.0, *(cut.until_s for cut in cuts), whole_s]
     layers = [later - earlier for earlier, later in pairwise(until)]

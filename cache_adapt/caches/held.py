@@ -1,4 +1,4 @@
-"""What predictors say of inputs that they were not trained on, for all inputs: cross-fitting in folds of neighbours."""
+"""Predictions for inputs that predictors were not trained on, for all inputs: cross-fitting in folds of neighbours."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from serving.errors import ModelError, SluiceError
 LOOKUPS = 15
 """Lookups that are timed."""
 SEGMENT_BYTES = 16 << 20
-"""What passes through the processor's caches between two lookups."""
+"""Bytes that pass through the processor's caches between two lookups."""
 
 
 class CutJob(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class CachesJob(msgspec.Struct, frozen=True):
     independent: float = 1.0
     """As how many samples each one in ``store`` counts."""
     memory_bytes: int | None = None
-    """What the caches may take together; None: as much as they like."""
+    """The most memory of the caches together; None: as much as they like."""
     untuned_at: tuple[int, ...] = ()
     """Only train caches of the first form, at these cuts, and leave to others who answers, and when; none: choose."""
     validation: str = ""
@@ -69,7 +69,7 @@ class CachesAnswer(msgspec.Struct, frozen=True):
     """Base64 of ``BuiltCaches.to_bytes``."""
     error: str = ""
     processor_s: float = 0.0
-    """What the job took."""
+    """The job's cost."""
 
     def built(self) -> BuiltCaches:
         """The caches; SluiceError where there are none, ModelError where they are damaged."""
@@ -82,7 +82,7 @@ class CachesAnswer(msgspec.Struct, frozen=True):
 
 
 class _Collected(NamedTuple):
-    """What caches are built from."""
+    """The inputs from which caches are built."""
 
     lessons: Sequence[Lessons]
     """By cut: inputs of the validation set in any order, then the others, oldest first."""

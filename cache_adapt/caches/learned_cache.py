@@ -14,7 +14,7 @@ from cache_adapt.caches.selector import Selector, largest
 
 
 class Lookup(NamedTuple):
-    """What a cache says of N inputs."""
+    """A cache's answers for N inputs."""
 
     distribution: NDArray[np.float32]
     """N × classes, its prediction."""

@@ -38,7 +38,7 @@ class LookBatch:
 
     @cached_property
     def heard(self) -> Heard:
-        """What the caches say of them."""
+        """The caches' answers for them."""
         found = [cache.predictor.probabilities(tap) for cache, tap in zip(self.caches, self.taps, strict=True)]
         errors = [cache.errors(each) for cache, each in zip(self.caches, found, strict=True)]
         return Heard(np.stack(errors), np.stack([self.words(each) == self.answers for each in found]))
@@ -66,7 +66,7 @@ class NewestLooks:
 
 
 def heard(looks: Sequence[LookBatch]) -> Heard:
-    """What caches say of all of them, of which there is one at least."""
+    """Caches' answers for all of them, of which there is one at least."""
     found = [each.heard for each in looks]
     errors, right = ([getattr(each, name) for each in found] for name in ("errors", "right"))
     return Heard(np.concatenate(errors, axis=1), np.concatenate(right, axis=1))

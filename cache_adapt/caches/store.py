@@ -50,7 +50,7 @@ class CacheCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a file of caches is for, and what it may be expected to do."""
+    """The purpose of a file of caches, and its expected figures."""
 
     schema: Literal["sluice.caches/1"]
     model: Name
@@ -59,7 +59,7 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Digest of its weights and of what it is fed."""
     classes: Annotated[int, msgspec.Meta(ge=2, le=65536)]
     agreement: Share
-    """What it was calibrated for."""
+    """The calibration's target."""
     of: Literal["inputs", "answers"]
     """Among what at most 1 − ``agreement`` is wrong."""
     samples: Annotated[int, msgspec.Meta(ge=1)]

@@ -36,7 +36,7 @@ SELECTOR_EPOCHS = 30
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What a cache is trained on: N inputs that went through the whole network."""
+    """A cache's training data: N inputs that went through the whole network."""
 
     features: Values
     """N × (C·H·W) pooled activations."""

@@ -46,7 +46,7 @@ class Costs:
     """The network without cuts."""
 
     def leaving(self, chosen: Sequence[int]) -> list[float]:
-        """What an input takes that leaves at each of the chosen caches, then one that leaves at none."""
+        """The latency of an input that leaves at each of the chosen caches, then of one that leaves at none."""
         found, asked = [], 0.0
         for place in chosen:
             asked += self.lookup[place]
@@ -77,7 +77,7 @@ def tuned(heard: Heard, costs: Costs, agreement: float) -> TunedChoice | None:
 
 
 def aim(agreement: float) -> Constraint:
-    """What thresholds aim at where this share of the answers is to be right."""
+    """The aim of thresholds where this share of the answers is to be right."""
     return Constraint(1 - SPARE * (1 - agreement), "answers", proven_later=True)
 
 

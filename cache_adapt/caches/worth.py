@@ -1,4 +1,4 @@
-"""What caches would have spared on looks that went through the whole network, and which of them pay. Pure."""
+"""Would-be savings of caches on looks that went through the whole network, and which of them pay. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cache_adapt.caches.learned_cache import LearnedCache
 
 
 class Tried(NamedTuple):
-    """What caches said of N looks."""
+    """The caches' answers to N looks."""
 
     answered: int
     right: int

@@ -27,7 +27,7 @@ from cache_adapt.compose.problem import ROUNDING, Cache, Choice, CompositionProb
 MOST_LABELS = 200_000
 """After so many the best choice so far is taken; 228 caches make some thousands."""
 PRICES = (0.0, *np.geomspace(0.001, 4, 16).tolist())
-"""What all wrong answers that are allowed cost, and what all memory does, as shares of the network's latency."""
+"""The price of all wrong answers that are allowed, and of all memory, as shares of the network's latency."""
 INPUT = Cache(0, "input", 0.0, 1.0, 0.0)
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """What the steps between places add: the input is place 0, the others are caches in the order of the network."""
+    """The costs of steps between places: the input is place 0, the others are caches in the network's order."""
 
     may: NDArray[np.bool_]
     """Whether the second place may come next after the first."""

@@ -40,7 +40,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class CompositionProblem:
-    """What to choose from, and what must be kept."""
+    """The caches to choose from, and the constraints."""
 
     layers: Sequence[float]
     """L_1 … L_N."""
@@ -63,7 +63,7 @@ class CompositionProblem:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a choice does, on average."""
+    """A choice's effect, on average."""
 
     latency: float
     agreement: float

@@ -27,7 +27,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """What to run."""
+    """A variant to run, with its caches."""
 
     variant: str
     choice: Choice

@@ -42,7 +42,7 @@ Share = Literal["inputs", "answers"]
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What thresholds have to keep, and by what evidence that is judged."""
+    """The constraint on thresholds, and by what evidence it is judged."""
 
     agreement: float
     """At most 1 − ``agreement`` may be wrong."""

@@ -18,7 +18,7 @@ from itertools import pairwise
 EVERY = 128
 """Inputs between two adjustments."""
 BUDGET = 0.02
-"""What all exits together may add to the latency of an input that leaves nowhere, as a share of it."""
+"""The most that all exits together may add to the latency of an input that leaves nowhere, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Places:
     whole: float
     """The network's latency."""
     overhead: Sequence[float]
-    """What an exit at each place takes."""
+    """The latency of an exit at each place."""
 
     def fits(self, active: Sequence[int], budget: float) -> bool:
         """Whether exits at these places keep to the budget."""

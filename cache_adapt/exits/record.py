@@ -1,4 +1,4 @@
-"""What exits said of inputs that went through the whole network: the one thing that tuning reads. Pure."""
+"""The exits' answers for inputs that went through the whole network: the one thing that tuning reads. Pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What thresholds do to the inputs of a record."""
+    """The effect of thresholds on the inputs of a record."""
 
     agreement: float
     """Share of the inputs that get the whole network's answer."""

@@ -23,7 +23,7 @@ QUEUED_FRAMES = 8
 
 @dataclass(frozen=True)
 class Overlay:
-    """What pictures show besides what was found."""
+    """Drawn beside the objects that were found."""
 
     masks: Sequence[Mask] = ()
     unhurried: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""What annotated pictures say: a short label for an object, the frame's banner, the legend of colours. Pure."""
+"""The words on annotated pictures: a short label for an object, the frame's banner, the legend of colours. Pure."""
 
 from __future__ import annotations
 

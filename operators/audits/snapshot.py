@@ -1,4 +1,4 @@
-"""What a node knows of a stream, as it survives a restart or a move to another worker: JSON with a version."""
+"""A node's knowledge of a stream, as it survives a restart or a move to another worker: JSON with a version."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class CaptureRun:
         self.waits = not (spec.uri.live or spec.realtime)
         """Whether a slow consumer makes the source wait instead of losing frames; the first frame decides it."""
         self.hardware = Hardware(spec.hwaccel, self._decoded_in_software)
-        """What decodes the source's video, for the whole run."""
+        """The decoder of the source's video, for the whole run."""
         self._clock = clock
         self._consumer = consumer
         self._observer = observer

@@ -1,4 +1,4 @@
-"""What to capture and how: plain data, checked when made."""
+"""A source and how to capture it: plain data, checked when made."""
 
 from __future__ import annotations
 

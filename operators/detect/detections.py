@@ -1,4 +1,4 @@
-"""What a detector found in one image: boxes, which of them are sound, and which of them are one thing. Pure."""
+"""Detections in one image: boxes, which of them are sound, and which of them are one thing. Pure."""
 
 from __future__ import annotations
 

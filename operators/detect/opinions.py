@@ -1,4 +1,4 @@
-"""What a detector has found, as a disagreement says it. Pure."""
+"""A detector's regions, as a disagreement says them. Pure."""
 
 from __future__ import annotations
 

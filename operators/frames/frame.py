@@ -1,4 +1,4 @@
-"""What operators work on: a decoded frame and the regions found in it."""
+"""The data of operators: a decoded frame and the regions found in it."""
 
 from __future__ import annotations
 

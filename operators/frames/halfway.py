@@ -20,7 +20,7 @@ class Rest(NamedTuple):
 
 
 class Halfway:
-    """What the first layers of a network have made of some regions."""
+    """The output of a network's first layers for some regions."""
 
     def __init__(self, model: str, rest: Rest, regions: Sequence[Region], activations: Array, spared_s: float) -> None:
         """``model``: the network; ``rest``: its later layers, which take ``activations``, one row for each region.

@@ -20,7 +20,7 @@ LEAST_LENGTH = 1e-6
 
 
 def polygon_fault(corners: Sequence[Point]) -> str | None:
-    """What keeps these corners from being the corners of one area; None: nothing."""
+    """Why these corners are not those of one area; None: they are."""
     if repeated := next((b for a, b in zip(corners, [*corners[1:], corners[0]], strict=True) if a == b), None):
         return f"the corner {list(repeated)} comes twice running: leave one out"
     sides = list(zip(corners, [*corners[1:], corners[0]], strict=True))
@@ -32,7 +32,7 @@ def polygon_fault(corners: Sequence[Point]) -> str | None:
 
 
 def line_fault(points: Sequence[Point]) -> str | None:
-    """What keeps these points from being those of one line; None: nothing."""
+    """Why these points are not those of one line; None: they are."""
     parts = list(pairwise(points))
     if repeated := next((a for a, b in parts if math.dist(a, b) < LEAST_LENGTH), None):
         return f"two points running are {list(repeated)}: a line has a length"

@@ -1,4 +1,4 @@
-"""What the sending side logs, each thing once: a broker that is away, a buffer that is full, frames too large."""
+"""The log of the sending side, each thing once: a broker that is away, a buffer that is full, frames too large."""
 
 from __future__ import annotations
 

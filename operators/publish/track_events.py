@@ -15,7 +15,7 @@ MOST_TRACKS = 4096
 """Tracks of a stream that have not ended; beyond, the one that was seen longest ago ends."""
 
 TrackMessage = Event | Counts
-"""What is published about tracks."""
+"""The messages about tracks."""
 
 
 class Lifecycle:

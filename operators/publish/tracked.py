@@ -10,7 +10,7 @@ from operators.wire.schema import Event, Object, Result
 
 @dataclass(slots=True)
 class Tracked:
-    """What is known of a track that has not ended."""
+    """A track that has not ended."""
 
     last: Object
     first_s: float

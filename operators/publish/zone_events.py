@@ -1,4 +1,4 @@
-"""What the tracks of one stream do in its zones and at its lines, as events and counts. Pure."""
+"""Events and counts of one stream's tracks in its zones and at its lines. Pure."""
 
 from __future__ import annotations
 

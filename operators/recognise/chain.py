@@ -327,7 +327,7 @@ def _by_whom(links: Sequence[Shortcut], turns: Sequence[Turn]) -> list[tuple[Sho
 
 
 def _unfinished(turn: Turn) -> Sequence[Region]:
-    """What is left for later links; regions that are finished get their answer."""
+    """Regions for later links; regions that are finished get their answer."""
     for region, look in turn.finished:
         region.attributes.append(look)
     done = {id(region) for region, _ in turn.finished}

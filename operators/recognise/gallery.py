@@ -100,7 +100,7 @@ class GalleryRecogniser(Recogniser):
         return [(name, path) for name, paths in self._pictures.items() for path in paths]
 
     async def portrait(self, path: Path) -> Portrait:
-        """What is enrolled of a picture; BadInput where it cannot be read or shows nothing to recognise."""
+        """The enrolled part of a picture; BadInput where it cannot be read or shows nothing to recognise."""
         if path not in self._portraits:
             picture = await asyncio.to_thread(read_picture, path)
             self._portraits[path] = await self._finder.find(path, picture)

@@ -30,12 +30,12 @@ def _silent(step: str, share: float) -> None:
 
 @dataclass(frozen=True)
 class GalleryReport:
-    """What a gallery needs."""
+    """The faults and doubts of a gallery."""
 
     faults: tuple[str, ...]
     """Pictures that are of no use, one line each."""
     doubts: tuple[str, ...]
-    """What may be right but is worth a look, one line each."""
+    """May be right but is worth a look, one line each."""
 
 
 async def checked(recogniser: GalleryRecogniser, model: str, told: Progress = _silent) -> GalleryReport:
@@ -101,7 +101,7 @@ def _double(path: Path, name: str, other: str) -> str:
 
 
 async def _stranger(recogniser: GalleryRecogniser, model: str, name: str, path: Path) -> str | None:
-    """What a picture is taken for when it is seen a little farther away; None if for its own identity."""
+    """A picture's wrong identity when it is seen a little farther away; None where it is right."""
     view = await recogniser.farther(path)
     if view is None:
         return f"{_name(path)} shows nothing to recognise when it is seen a little farther away"

@@ -40,7 +40,7 @@ GREY = (114, 114, 114)
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """What is enrolled of a picture."""
+    """The enrolled part of a picture."""
 
     box: Box
     found: int
@@ -53,7 +53,7 @@ class Portrait:
 
 @dataclass(frozen=True, slots=True)
 class FromAfar:
-    """What is cut out of a picture."""
+    """A part of a picture, as it is cut out."""
 
     picture: Image
     box: Box

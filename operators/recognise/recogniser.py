@@ -1,4 +1,4 @@
-"""What all recognisers have in common: crops of regions go in, one attribute for each comes out."""
+"""The common part of all recognisers: crops of regions go in, one attribute for each comes out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shortcuts of a node are held to, and who hears of what becomes of them."""
+"""The rules for the shortcuts of a node, and who hears of their outcomes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ChainTerms:
     """The terms of a chain."""
 
     rule: Rule
-    """What audits demand."""
+    """The audits' demands."""
     listeners: Listeners = field(default_factory=Listeners)
     books: Books | None = None
     """None: everything may be spent."""

@@ -39,7 +39,7 @@ class FakeEngine:
         self.shapes: dict[tuple[str, int, int], ModelCard] = {}
         """Cards for pictures of a size, by model, width and height; a test writes them down."""
         self.details: list[int | None] = []
-        """What was wanted of each picture that was fitted."""
+        """The wanted size of each picture that was fitted."""
         self._releasing: set[str] = set()
         self.runs_on: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0.0)
         """Waits for the end of a run whose answers are out; a test may hold it, or have it fail."""
@@ -138,7 +138,7 @@ def card_of(name: str, **changes: Any) -> ModelCard:
 
 
 def scores(words: Sequence[str]) -> NDArray[np.float32]:
-    """What such a network gives out when it says these words."""
+    """The output of such a network when it says these words."""
     return np.array([[9.0 * (word == colour) for colour in COLOURS] for word in words], np.float32)
 
 

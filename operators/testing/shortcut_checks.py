@@ -1,4 +1,4 @@
-"""What every shortcut has to do, as a list of checks: run each of them on yours.
+"""The duties of every shortcut, as a list of checks: run each of them on yours.
 
 >>> @pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
 ... async def test_mine_is_a_shortcut(check):
@@ -47,7 +47,7 @@ async def _breathe(shortcut: Shortcut) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """What the checks need to know of a shortcut."""
+    """A shortcut, as the checks need it."""
 
     make: Callable[[], CheckedShortcut]
     scene: Callable[[int], tuple[Frame, list[Region]]] = _tracked

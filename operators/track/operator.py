@@ -22,7 +22,7 @@ FEW = 40
 
 
 class Tracker(Protocol):
-    """What the operator needs of a tracker. One instance follows one stream."""
+    """A tracker, as the operator needs it. One instance follows one stream."""
 
     def update(self, regions: Sequence[Region], elapsed_s: float) -> list[int | None]:
         """For each region the tracker's own number of its track, or None while that is not confirmed."""

@@ -26,7 +26,7 @@ def mend_polls(client: Any) -> None:
 
 
 def _partition_records(kind: Any, mishaps: Mishaps, fetched: int, place: Any, records: Any, **options: Any) -> Any:
-    """What the library would make of a set of records, of one that it can read."""
+    """The library's records of a set, of one that it can read."""
     data, problems = readable(bytes(records._buffer), fetched, NO_END, FORMAT)
     for problem in problems:
         mishaps.note("a batch is skipped", f"topic {place.topic} partition {place.partition}: {problem}")

@@ -91,7 +91,7 @@ def _batches(data: bytes) -> Iterator[bytes]:
 
 
 def _plain_bytes(batch: bytes, library: Format, end: int) -> int:
-    """What a compressed batch takes once it is decompressed. Raises where the client could not read it to its end."""
+    """The size of a compressed batch once it is decompressed. Raises where the client could not read it to its end."""
     if len(batch) < HEADER_BYTES or len(batch) != PREFIX_BYTES + int.from_bytes(batch[8:12], "big", signed=True):
         raise ValueError("the batch claims a wrong length")
     if batch[MAGIC_AT] != MAGIC:

@@ -86,7 +86,7 @@ class Wish(msgspec.Struct, kw_only=True, frozen=True):
     at: Moment
     kind: Kind
     spec: msgspec.Raw
-    """What exactly, in the words of the kind; at most 64 KiB."""
+    """The exact target, in the words of the kind; at most 64 KiB."""
     version: Seq = 0
     """The version in use; 0: none."""
     asked: Count = 0
@@ -120,7 +120,7 @@ class UpdateHeader(msgspec.Struct, kw_only=True, frozen=True):
     samples: Count
     """Recent samples that it was trained on."""
     detail: Text
-    """What it is, for people."""
+    """A description for people."""
 
     def __post_init__(self) -> None:
         bounds.check(self.at)

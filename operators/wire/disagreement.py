@@ -1,4 +1,4 @@
-"""What an audit found a shortcut to get wrong: kept in recordings beside the picture, never on a topic."""
+"""An answer that an audit found wrong: kept in recordings beside the picture, never on a topic."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Finding(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Opinion(msgspec.Struct, kw_only=True, frozen=True):
-    """What one of the two said."""
+    """The answer of one of the two."""
 
     models: Annotated[list[Label], Meta(max_length=bounds.MOST_LISTED)]
     """The networks that may have answered."""

@@ -98,7 +98,7 @@ class LineCounts(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Counts(msgspec.Struct, kw_only=True, frozen=True):
-    """What zones and lines of a stream have counted in an interval. Topic ``events.v1``, key = stream."""
+    """The counts of a stream's zones and lines in an interval. Topic ``events.v1``, key = stream."""
 
     schema: Literal["sluice.count/1"] = COUNT_SCHEMA
     type: Literal["count"] = "count"

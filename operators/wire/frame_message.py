@@ -69,7 +69,7 @@ class FrameHeader(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def info(self) -> FrameInfo:
-        """What its result repeats."""
+        """The part that its result repeats."""
         return FrameInfo(
             width=self.width, height=self.height, media_time_s=self.media_time_s, captured_at=self.captured_at
         )

@@ -29,7 +29,7 @@ class Snapshot(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Notification(msgspec.Struct, kw_only=True, frozen=True):
-    """What ``sluice forward`` tells a sink: an event, what zones have counted, or a change of a stream's state."""
+    """A message of ``sluice forward`` to a sink: an event, the counts of zones, or a change of a stream's state."""
 
     schema: Literal["sluice.notification/1"] = NOTIFICATION_SCHEMA
     id: Id

@@ -16,7 +16,7 @@ Outcome = Literal["analysed", "dropped", "failed"]
 Provenance = Literal["oracle", "variant", "specialised", "cached", "track", "reused"]
 """``track``: the pooled looks at the object. ``reused`` is written no longer, but read in results that are older."""
 Fallback = Literal["cheapest", "reuse", "drop"]
-"""What is done where no model of a node has the time. ``cheapest``: the fastest answers, late if need be. ``reuse``:
+"""The remedy where no model of a node has the time. ``cheapest``: the fastest answers, late if need be. ``reuse``:
 objects with a known answer keep it and are looked at later, the fastest looks at the others. ``drop``: the fastest
 answers, and the frame is given up where that cannot be in time."""
 ShortcutKind = Literal["variant", "specialised", "cached", "reused"]
@@ -35,7 +35,7 @@ class BoundingBox(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Detection(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """What the detector said, and when."""
+    """An object's detection, and how old it is."""
 
     bounding_box: BoundingBox
     confidence: Share
@@ -57,7 +57,7 @@ class Model(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Attribute(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """What a recogniser said of one object, and where the answer came from."""
+    """A recogniser's answer for one object, and where it came from."""
 
     name: Label
     label: Label
@@ -85,7 +85,7 @@ class Object(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """What the planner decided for one node of one frame, and what the node could not obey."""
+    """The planner's decision for one node of one frame, and where the node could not obey."""
 
     variant: Label
     """The model to run where no other shortcut answers."""
@@ -94,7 +94,7 @@ class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
     cause: Fallback | None = None
     """The policy that decided, where no model had the time."""
     expected_ms: Annotated[dict[Label, Milliseconds], Meta(max_length=bounds.MOST_LISTED)] = {}
-    """What each model that there was to choose from seldom exceeds for so many objects."""
+    """The time that each model to choose from seldom exceeds for so many objects."""
     shortcuts: Annotated[list[AuditedKind], Meta(max_length=bounds.MOST_LISTED)] | None = None
     """Kinds of shortcuts that were allowed to answer; None: all that the node has."""
     budget_ms: Milliseconds | None = None
@@ -127,7 +127,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     """True where frames wait for their turn, as those of a recording do: their age says nothing then, and none is late.
     Else left out."""
     nodes: Annotated[dict[Label, NodeDecision], Meta(max_length=bounds.MOST_NODES)] = {}
-    """What each node with a model had to do."""
+    """The decision for each node with a model."""
 
 
 class Result(msgspec.Struct, kw_only=True, frozen=True):

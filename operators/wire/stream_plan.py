@@ -74,22 +74,22 @@ SpecializationPhase = Literal["initialising", "selecting", "training", "speciali
 
 
 class ProcessorSeconds(msgspec.Struct, kw_only=True, frozen=True):
-    """What looks have cost on a stream at one node: processor seconds, all threads and children of the worker."""
+    """The cost of looks on a stream at one node: processor seconds, all threads and children of the worker."""
 
     oracle: Real
     """The oracle's, for its answers."""
     shortcuts: Real
     """Those of the networks that heads read from, for their answers."""
     avoided: Real
-    """What the oracle would have taken for the answers of heads."""
+    """The oracle's would-be cost of the answers of heads."""
     spent: Real
-    """What was spent on it: samples, shadows, audits, training, profiling, and the algorithm itself."""
+    """The cost of finding out: samples, shadows, audits, training, profiling, and the algorithm itself."""
     saved: Real
     """``avoided`` − ``shortcuts`` − ``spent``; below 0 where all of it has cost more than the oracle alone."""
 
 
 class Specialization(msgspec.Struct, kw_only=True, frozen=True):
-    """What specialization does for a stream at one node, and has done so far."""
+    """The work of specialization for a stream at one node, now and so far."""
 
     phase: SpecializationPhase
     """In ``specialised`` a head answers, and the oracle where the head says "other"; else the oracle answers."""
@@ -119,7 +119,7 @@ class Specialization(msgspec.Struct, kw_only=True, frozen=True):
     saving: Real | None
     """``processor_s.saved`` as a share of what the oracle alone would have taken; below 0 where nothing was saved."""
     speedup: Real | None
-    """What the oracle alone would have taken ÷ what everything together has taken."""
+    """The oracle's would-be cost ÷ the cost of everything together."""
     processor_s: ProcessorSeconds | None = None
     """The account; None from workers that do not keep one."""
     reason: Text | None = None
@@ -155,13 +155,13 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     switch_offs: Annotated[list[SwitchOff], Meta(max_length=bounds.MOST_LISTED)] = []
     """The latest of them."""
     specialization: Specialization | None = None
-    """What specialization does; given if ``kind`` is ``specialised``."""
+    """The work of specialization; given if ``kind`` is ``specialised``."""
     pace: Text | None = None
     """Which frames the detector skips, in words; given if ``kind`` is ``propagated``."""
     identity_agreement: IdentityAgreement | None = None
     """Given if ``kind`` is ``propagated``, once objects were compared."""
     processor_s: ProcessorSeconds | None = None
-    """What looking at frames has cost and saved; given if ``kind`` is ``propagated``, once it is known."""
+    """The cost and savings of looks at frames; given if ``kind`` is ``propagated``, once they are known."""
     reason: Text | None = None
     """Why no shortcut answers, in one sentence, where that is known; of heads it is in ``specialization``."""
     early_s: Real | None = None

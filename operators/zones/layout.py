@@ -16,7 +16,7 @@ from operators.zones.sighting import Anchor, has_place, point_of
 
 @dataclass(frozen=True)
 class Shape:
-    """What zones and lines have in common."""
+    """The common part of zones and lines."""
 
     closed: ClassVar[bool] = False
     """Whether the last point is joined to the first."""

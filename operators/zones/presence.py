@@ -18,7 +18,7 @@ ROUNDING_S = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Hysteresis:
-    """What it takes to believe that an object has come in, gone, or crossed."""
+    """The patience before an object counts as come, gone, or across."""
 
     settle_s: float = 0.4
     """Media time for which it must be seen there."""

@@ -25,7 +25,7 @@ class SightingMoment:
     now_s: float
     """Media time that has passed in the stream, by a stopwatch that no jump disturbs."""
     media_time_s: float
-    """What the frame says."""
+    """The frame's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the planner of a query will choose from, for ``sluice check``: what is known before anything runs."""
+"""The options of a query's planner, for ``sluice check``: as far as they are known before anything runs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ OBJECTS = (1, 4, 16)
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is known of a query's plan."""
+    """The options of a query's nodes, and how far their times are known."""
 
     tables: Tables
     slo_ms: float
     first: Mapping[str, Choice]
-    """What nodes whose times are known get at first, for one object each."""
+    """The first choice of nodes whose times are known, for one object each."""
     split: LatencySplit | None
     """The budgets with which a device serves the most frames, one object each; None where that is not known."""
 
 
 def choices(dag: Dag, measured: Callable[[str], VariantFigures | None]) -> Choices:
-    """What there is to choose, by what was measured here; nodes whose networks were not measured are left out."""
+    """The options, by what was measured here; nodes whose networks were not measured are left out."""
     tables = Tables.read(dag, measured)
     known = {node.name: each for node in dag.nodes if (each := _measured(node, tables, measured)) is not None}
     options = tables.ready() | {
@@ -52,7 +52,7 @@ def _has_network(node: DagNode) -> bool:
 
 
 def _measured(node: DagNode, tables: Tables, measured: Callable[[str], VariantFigures | None]) -> VariantFigures | None:
-    """What is known of a node's first listed model."""
+    """The figures of a node's first listed model."""
     if not _has_network(node):
         return None
     if node.name in tables.nodes:
@@ -75,7 +75,7 @@ def _stages(dag: Dag, known: dict[str, VariantFigures]) -> list[Stage]:
 
 
 def as_json(found: Choices) -> dict[str, Any]:
-    """What scripts read."""
+    """The same for scripts."""
     nodes = {
         name: [
             {
@@ -92,7 +92,7 @@ def as_json(found: Choices) -> dict[str, Any]:
 
 
 def lines(found: Choices) -> list[str]:
-    """What people read: a table for each node with a choice, then how the SLO is shared."""
+    """Lines for people: a table for each node with a choice, then how the SLO is shared."""
     said: list[str] = []
     for name, table in found.tables.ready().items():
         counts = _counts(found, name)
@@ -130,7 +130,7 @@ def _shared(found: Choices) -> list[str]:
 
 
 def doubts(found: Choices) -> Sequence[str]:
-    """What is worth a look: measurements that cannot be used, an SLO that is too short."""
+    """Doubts that are worth a look: measurements that cannot be used, an SLO that is too short."""
     return [*found.tables.faults, *shortages(found)]
 
 

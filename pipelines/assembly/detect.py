@@ -27,7 +27,7 @@ def detect(spec: DetectNode, environment: Environment) -> Operator:
 
 
 def detector(spec: DetectNode, engine: Inference, models: Sequence[str] | None = None) -> Operator:
-    """What looks at every frame, by the listed models or by these."""
+    """Looks at every frame, by the listed models or by these."""
     if spec.model[0] == MOTION:
         return MotionDetector(spec.name, motion_settings(spec))
     reported = Reported(spec.labels, spec.min_confidence, spec.max_objects)
@@ -49,7 +49,7 @@ def motion_settings(spec: DetectNode) -> MotionSettings:
 
 
 def _audited(spec: DetectNode, environment: Environment, audits: Audits) -> Operator:
-    """What chooses between several models, and what skips frames."""
+    """Chooses between several models, and skips frames."""
     engine, planned = environment.engine, is_planned(spec)
     if spec.when == "always" and not planned:
         return detector(spec, engine)

@@ -1,4 +1,4 @@
-"""What the operators of a query are built in: one environment, which nobody changes once it is made."""
+"""The environment in which the operators of a query are built: one, which nobody changes once it is made."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ async def training(
 
 @dataclass(frozen=True)
 class Audits:
-    """What finds out whether answers that cost less agree with the oracle's."""
+    """The means to find out whether answers that cost less agree with the oracle's."""
 
     shortcuts: Shortcuts
     """Knows the operators that it audits."""
     rule: Rule
-    """What it demands."""
+    """Its demands."""
     training: Training | None = None
     """None: nothing learns."""
     purse: Purse = field(default_factory=lambda: Purse(time.process_time))
-    """What finding out what can be saved may cost, of all nodes together."""
+    """The budget of finding out what can be saved, for all nodes together."""
 
     def changed(self, stream: str) -> None:
         """Note that a phase has changed on a stream."""

@@ -26,12 +26,12 @@ from serving.variants.variant import parse
 HEADS_S, CACHES_S = 0.04, 0.25
 """Processor seconds of loading what makes heads, and of loading what makes caches and finding places for them."""
 COMPACT_S, AGAIN_S = 0.1, 0.2
-"""What comes next takes, at least: opening a compact network for heads; the oracle once more, with cuts, for caches."""
+"""The least cost of the next step: opening a compact network for heads; the oracle once more, with cuts, for caches."""
 
 
 @dataclass(frozen=True)
 class LinkParts:
-    """What the links of one node are made of."""
+    """The parts of which the links of one node are made."""
 
     spec: RecogniseNode
     engine: Inference

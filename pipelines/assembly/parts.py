@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parts:
-    """What an assembled query consists of."""
+    """The parts of an assembled query."""
 
     executor: Executor
     shortcuts: Shortcuts
@@ -43,7 +43,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run and a worker do differently."""
+    """The differences between a run and a worker."""
 
     trainer: Specializer
     """Who trains heads; closed at the end."""
@@ -51,13 +51,13 @@ class Setting:
     close_s: float = 0.0
     """How long audits that wait may take once there are no more frames."""
     rule: Rule | None = None
-    """What audits demand; None: what the query says."""
+    """The audits' demands; None: the query's."""
     clock: Clock = SYSTEM
     observers: Observers = UNOBSERVED
     elsewhere: Elsewhere | None = None
     """Trains heads in place of ``trainer``."""
     planned_by: Callable[[Planner], Planner] = lambda planner: planner
-    """What stands in front of the query's planner."""
+    """Wraps the query's planner."""
 
 
 @asynccontextmanager
@@ -92,7 +92,7 @@ async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts)
 
 
 def lifecycles(query: Query, observer: Observer = UNOBSERVED) -> Lifecycles:
-    """What makes events of the query's results; ``observer`` hears of them."""
+    """Makes events of the query's results; ``observer`` hears of them."""
     events = query.publish.events
     zones = ZoneRules(query.layout, Hysteresis(events.settle_s, events.margin), events.count_every_s)
     return Lifecycles(events.update_every_s, events.end_after_s, zones, observer)

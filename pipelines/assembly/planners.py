@@ -39,7 +39,7 @@ class Measures(Protocol):
         ...
 
     def measured(self, model: str) -> VariantFigures | None:
-        """What was measured of a model here, None for nothing; ModelError for what cannot be used."""
+        """The figures measured of a model here, None for none; ModelError for those that cannot be used."""
         ...
 
     def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:

@@ -34,11 +34,11 @@ class ShortcutNode(Protocol):
         ...
 
     def timelines(self) -> Mapping[str, Timeline]:
-        """What became of each stream over time."""
+        """Each stream's timeline."""
         ...
 
     def snapshot(self, stream: str) -> bytes | None:
-        """What it knows of a stream, as JSON; None where that is nothing."""
+        """The node's knowledge of a stream, as JSON; None where there is none."""
         ...
 
     def restore(self, stream: str, data: bytes) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Tables:
-    """What is known of the models of the nodes that list several."""
+    """The figures of the models of nodes that list several."""
 
     nodes: Mapping[str, DagNode]
     known: dict[str, VariantFigures] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Tables:
         return Table(tuple(option(model, self.known[model]) for model in models if model in self.known))
 
     def ratio(self, model: str, plans: Replanning) -> float | None:
-        """What service takes of what was measured at the node of a model; of several nodes, where that differs most."""
+        """Service time over measured time at the node of a model; of several nodes, where that differs most."""
         ratios = [plans.ratio(node) for node, each in self.nodes.items() if model in each.models]
         known = [ratio for ratio in ratios if ratio is not None]
         return max(known, key=lambda ratio: abs(log(ratio)), default=None)

@@ -32,14 +32,14 @@ GREY = 114
 
 @dataclass
 class Trial:
-    """What a node turned out to need."""
+    """The faults that were found when a node was tried."""
 
     models: dict[str, str] = field(default_factory=dict)
     """Why models cannot be used: the node's, and its oracle if it does not list that."""
     gallery: Sequence[str] = ()
     """Pictures of a gallery that are of no use, one line each."""
     doubts: Sequence[str] = ()
-    """What may be right but is worth a look, one line each."""
+    """May be right but is worth a look, one line each."""
 
 
 async def tried(wanted: CompiledQuery, told: Progress) -> dict[str, Trial]:

@@ -58,7 +58,7 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
 
 @dataclass(frozen=True)
 class _Planned:
-    """What the planner will choose from, as it is said."""
+    """The planner's options, as they are printed."""
 
     lines: Sequence[str] = ()
     doubts: Sequence[str] = ()
@@ -154,14 +154,14 @@ def _source(stream: StreamSpec) -> str:
 
 
 def _mask(mask: MaskSpec, streams: Sequence[StreamSpec]) -> str:
-    """What a mask does, and whether it lies on any stream of the query: a misspelt id is found here."""
+    """A mask's effect, and whether it lies on any stream of the query: a misspelt id is found here."""
     what = f"{mask.mask.kind}s {' and '.join(mask.labels or ('everything',))} in {len(mask.mask.polygon)} corners"
     nowhere = streams and not any(mask.mask.is_for(stream.id) for stream in streams)
     return f"{what} (no stream of this query has such an id)" if nowhere else what
 
 
 def _about(shape: ShapeSpec) -> str:
-    """What a zone or line is for."""
+    """The purpose of a zone or line."""
     return f"{' and '.join(shape.labels or ('everything',))} on {', '.join(shape.streams)}"
 
 

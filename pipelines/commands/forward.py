@@ -76,7 +76,7 @@ async def _forward(config: ForwardConfig, sinks: Sinks, listen: Listen | None) -
 
 
 def _lines(file: SinksFile) -> list[str]:
-    """What each sink will be told."""
+    """Each sink with the events that it will be told."""
     lines = [f"ok: {len(file.sinks)} sink{'s' if len(file.sinks) > 1 else ''}"]
     for sink in file.sinks:
         kinds, streams, labels = (", ".join(words or ["all"]) for words in (sink.kinds, sink.streams, sink.labels))

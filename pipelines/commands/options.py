@@ -157,7 +157,7 @@ def recorded(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def recording(directory: Path | None, megabytes: int | None, file: Path, wanted: CompiledQuery) -> Recording | None:
-    """What to record, None where nobody asked for it; ``file``: where the query stands. Raises ``BadInput``."""
+    """The recording that was asked for, or None; ``file``: where the query stands. Raises ``BadInput``."""
     if directory is None:
         if megabytes is not None:
             raise BadInput("--record-mb belongs to --record DIR: give that too, or leave it out")

@@ -54,7 +54,7 @@ class Seen:
 
     @property
     def age_s(self) -> float:
-        """What the clocks say."""
+        """The age by the clocks."""
         return self.day_s - self.captured_s
 
 

@@ -39,7 +39,7 @@ def _object(region: Region) -> Object:
 
 
 def name_of(region: Region) -> tuple[str, float]:
-    """What to call the object, and how sure of it.
+    """The object's name, and how sure it is.
 
     The detector names it, unless it is class-agnostic: then the last recogniser that is sure of a name does. Where one
     is sure that none of its names fits, the object is ``other``; where none is sure the detector's word stays.

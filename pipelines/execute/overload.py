@@ -1,4 +1,4 @@
-"""What happens when frames come faster than they can be analysed: named policies, pure decisions.
+"""Overload, when frames come faster than they can be analysed: named policies, pure decisions.
 
 The executor asks at enqueue (``overflow``, ``late``), at dequeue (``late``) and on a timer set for the moment after
 which ``late`` may have changed its mind. It counts every drop under the policy's cause.

@@ -1,4 +1,4 @@
-"""What a node did for a frame, as its result says it. Pure."""
+"""A node's decision for a frame, as its result repeats it. Pure."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Stopwatch:
         self._started = time.perf_counter()
 
     def stage(self, name: str) -> Stage:
-        """What happens inside counts for the stage."""
+        """Time within the block counts for the stage."""
         return Stage(name, self.stages_ms)
 
     def timed(self, name: str, work: Callable[[], T]) -> T:

@@ -1,4 +1,4 @@
-"""What an executor is given besides the query: limits of its streams, and what goes on around it."""
+"""An executor's settings besides the query: limits of its streams, and what goes on around it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FinalStep = Callable[[Frame, Result], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Limits:
-    """What streams may take."""
+    """The limits of streams."""
 
     policies: Mapping[str, PolicyName] = field(default_factory=dict)
     """Overload policies by stream; other streams have ``block``."""
@@ -32,7 +32,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What goes on around an executor."""
+    """An executor's observers, and the rest that goes on around it."""
 
     final_steps: Sequence[FinalStep] = ()
     clock: Clock = SYSTEM

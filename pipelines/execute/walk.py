@@ -26,12 +26,12 @@ log = logging.getLogger(__name__)
 
 
 class Walked(NamedTuple):
-    """What the nodes have made of a frame."""
+    """The results of the nodes for a frame."""
 
     regions: Sequence[Region]
     """All that were found, in the order of the nodes; none where one has failed."""
     nodes: Mapping[str, NodeDecision]
-    """What each node with a model had to do."""
+    """The decision for each node with a model."""
     failure: str | None = None
     """Which node has failed, and how."""
 
@@ -43,7 +43,7 @@ class _Progress:
         self.frame, self.start, self.ahead, self.watch = frame, start, ahead, watch
         self.found: list[Region] = []
         self.seen: dict[str, Sequence[Region]] = {}
-        """What each node puts out."""
+        """The output of each node."""
         self.nodes: dict[str, NodeDecision] = {}
 
     def echo(self, node: DagNode, call: Call, answer: NodeAnswer, expected_s: Mapping[str, float]) -> None:

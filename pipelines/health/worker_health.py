@@ -162,7 +162,7 @@ class Consumer(Protocol):
 
 
 def observe(consumer: Consumer, tally: Tally, joined: bool, storing: bool, now_s: float) -> Observation:
-    """What can be seen of a worker from outside."""
+    """The figures of a worker that can be seen from outside."""
     views = tuple(
         PartitionView(
             state.topic,

@@ -124,7 +124,7 @@ async def _absent(settings: BrokerSettings, wanted: Needs) -> list[str]:
 async def _described(
     client: AIOKafkaAdminClient, wanted: Mapping[str, frozenset[str]]
 ) -> AsyncIterator[Mapping[str, Any]]:
-    """What kafka-python's ``describe_topics`` says of topics, as far as it is looked at."""
+    """Topics by kafka-python's ``describe_topics``, as far as they are looked at."""
     answer = await client._send_request(MetadataRequest(list(wanted), allow_auto_topic_creation=False))
     for topic in answer.to_object()["topics"]:
         name, code = topic["topic"], topic["error_code"]

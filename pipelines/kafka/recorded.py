@@ -28,7 +28,7 @@ async def each_result(settings: BrokerSettings, topic: str, stream: str | None, 
 
 
 async def audits(settings: BrokerSettings, topic: str, stream: str, query: str) -> list[NodePlan]:
-    """What the latest plan of a stream says of its shortcuts; Unavailable where there is no broker."""
+    """The shortcuts' audits in the latest plan of a stream; Unavailable where there is no broker."""
     found: list[NodePlan] = []
     try:
         async for record in records(settings, topic, "the stream's plan"):

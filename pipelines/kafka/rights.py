@@ -10,7 +10,7 @@ from pipelines.settings import BrokerSettings
 from serving.errors import BadInput
 
 HIDDEN_TOPIC = 29
-"""What the broker says of a topic that the user may not see, whether it exists or not."""
+"""The broker's words for a topic that the user may not see, whether it exists or not."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from serving.errors import BadInput, SluiceError
 
 @dataclass(frozen=True)
 class Ensured:
-    """What was done about one topic."""
+    """The change that was made to one topic."""
 
     name: str
     created: bool = False

@@ -36,7 +36,7 @@ class TopicSettings(Strict):
     retention_s: float | None = Field(default=7 * DAY_S, gt=0)
     """Messages older than this may be deleted; null keeps them for ever."""
     retention_bytes: int | None = Field(default=None, gt=0)
-    """What one partition may hold before its oldest messages are deleted; null is no bound."""
+    """The largest size of one partition before its oldest messages are deleted; null is no bound."""
     compacted: bool = False
     """Keep the last message of every key, instead of deleting by age and size."""
     max_message_bytes: int = Field(default=MIB, ge=1024)
@@ -80,7 +80,7 @@ class PlansTopic(StreamsTopic):
 
 
 class StateTopic(TopicSettings):
-    """What workers have learnt of every stream, for those that take it over. Read as a whole, so kept small."""
+    """The knowledge that workers have of every stream, for those that take it over. Read as a whole, so kept small."""
 
     compacted: bool = True
     retention_s: float | None = Field(default=7 * DAY_S, gt=0)
@@ -95,7 +95,7 @@ class StateTopic(TopicSettings):
 
 
 class SamplesTopic(TopicSettings):
-    """What the adaptation worker trains on: an hour of it, and never more than a few hundred megabytes."""
+    """Training data of the adaptation worker: an hour of it, and never more than a few hundred megabytes."""
 
     partitions: int = Field(default=1, ge=1, le=10_000)
     retention_s: float | None = Field(default=2 * 3600.0, gt=0)
@@ -104,7 +104,7 @@ class SamplesTopic(TopicSettings):
 
 
 class UpdatesTopic(StateTopic):
-    """What the adaptation worker has trained: the last version of everything, a week long."""
+    """Artefacts of the adaptation worker: the last version of everything, a week long."""
 
     partitions: int = Field(default=1, ge=1, le=10_000)
     max_message_bytes: int = Field(default=2 * MIB, ge=1024)
@@ -133,11 +133,11 @@ class TopicsConfig(Strict):
     plans: PlansTopic = PlansTopic.model_construct()
     """Who answers for every stream, and what audits have found."""
     state: StateTopic = StateTopic.model_construct()
-    """What workers have learnt of every stream."""
+    """The workers' knowledge of every stream."""
     samples: SamplesTopic = SamplesTopic.model_construct()
-    """What workers have seen, for the adaptation worker."""
+    """The workers' samples, for the adaptation worker."""
     updates: UpdatesTopic = UpdatesTopic.model_construct()
-    """What the adaptation worker has trained, for workers."""
+    """The adaptation worker's artefacts, for workers."""
     events: TopicSettings = TopicSettings.model_construct()
     """The life cycle of tracks."""
     dlq: DeadLettersTopic = DeadLettersTopic.model_construct()
@@ -184,7 +184,7 @@ class Difference:
 
 
 def differences(wanted: TopicSettings, found: Found) -> list[Difference]:
-    """What would have to change for ``found`` to be as ``wanted``."""
+    """The changes by which ``found`` would be as ``wanted``."""
     unlike = [
         Difference(key, found.configs.get(key, "unknown"), value)
         for key, value in wanted.broker_configs().items()

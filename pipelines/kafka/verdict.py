@@ -26,7 +26,7 @@ class Verdict:
 
 
 def verdict(settings: BrokerSettings, server: str, error: Exception) -> Verdict:
-    """What the error of an attempt to enter one server, ``host:port``, means."""
+    """The meaning of an error that entering one server, ``host:port``, has ended with."""
     refusal = _refusal(settings, error)
     if refusal is not None:
         return Verdict(f"the broker at {settings.url} {refusal}", final=True)

@@ -1,5 +1,5 @@
-"""What ``sluice models profile``, ``models select``, ``models train``, ``specialize profile``, ``caches build``
-and ``doctor`` do, but for the printing.
+"""The work of ``sluice models profile``, ``models select``, ``models train``, ``specialize profile``, ``caches build``
+and ``doctor``, but for the printing.
 
 Read in this order: ``pictures``, ``profile_models``, ``measured_variants``, ``compact_models``, ``template_data``,
 ``template_making``, ``head_prospects``, ``audit_prospects``, ``cache_prospects``, ``cache_files``, ``cache_places``,

@@ -1,4 +1,4 @@
-"""What a query's ``accuracy`` demands of shortcuts, as far as that is known before anything runs."""
+"""The demands of a query's ``accuracy`` on shortcuts, as far as they are known before anything runs."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from serving.errors import Malformed
 
 
 class Exploration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was explored so far, so that an interrupted build goes on."""
+    """The state of an exploration, so that an interrupted build goes on."""
 
     data_sha256: str
     agreement: float
@@ -40,10 +40,10 @@ class Exploration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class CacheReport:
-    """What a build found."""
+    """The result of a build."""
 
     plan: Composition
-    """What to run: caches in the model or in a variant of it, a variant, or the model alone."""
+    """To be run: caches in the model or in a variant of it, a variant, or the model alone."""
     built: Built
     explored: Mapping[str, Sequence[Explored]]
     """By the network that it was explored in."""
@@ -72,7 +72,7 @@ class CacheReport:
 
 @dataclass(frozen=True)
 class CacheBuildRequest:
-    """What caches are built from, and for what."""
+    """The pictures and the target of a build of caches."""
 
     shown: Shown
     target: float
@@ -166,7 +166,7 @@ def _explored(entry: Entry, way: Way, order: CacheBuildRequest, report: OnProgre
 
 @dataclass(frozen=True)
 class _Notes:
-    """What was explored in one network for one target on the same pictures, by this build and earlier ones."""
+    """The explored parts of one network for one target on the same pictures, by this build and earlier ones."""
 
     path: Path
     about: Exploration

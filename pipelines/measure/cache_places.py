@@ -23,7 +23,7 @@ def nearest(points: Sequence[CutPoint]) -> list[CutPoint]:
 
 
 def plan_of(points: Sequence[CutPoint]) -> list[CutPlan]:
-    """What caches at these cut points read."""
+    """The inputs of caches at these cut points."""
     grids = [(point, tap_grid(point)) for point in points]
     return [CutPlan(point.tensor, grid, point.share) for point, grid in grids if grid is not None]
 

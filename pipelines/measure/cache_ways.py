@@ -51,7 +51,7 @@ class Way:
     """Whether its own answer to each picture is the model's."""
 
     def wanted(self, target: float) -> BuildGoal:
-        """What its caches must keep: with what it answers differently itself, the target is kept."""
+        """The agreement that its caches must keep: with what it answers differently itself, the target is kept."""
         return BuildGoal(Constraint(min(target + 1 - self.agreement, 1.0), "answers"))
 
     def rival(self, explored: Sequence[Explored], target: float) -> Rival:

@@ -1,4 +1,4 @@
-"""What a machine has and lacks for Sluice, in lines with what to do. Pure: from facts that ``machine`` gathers."""
+"""A machine's strengths and gaps, in lines with what to do. Pure: from facts that ``machine`` gathers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Machine:
     processor: str
     cores: int
     memory_bytes: int
-    """What this process may have."""
+    """The most that this process may have."""
     flags: frozenset[str]
     """The processor's, as Linux names them; empty where they are not known."""
     versions: dict[str, str]
@@ -36,7 +36,7 @@ class Machine:
     models: int
     """That are here and whole."""
     faulty: tuple[str, ...]
-    """What is wrong with others."""
+    """The faults of others."""
     broker: str | None
     """Its address; None where none is set."""
     refusal: str | None

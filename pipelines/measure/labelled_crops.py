@@ -34,7 +34,7 @@ class LabelledCrops:
     labels: list[int] = field(default_factory=list)
     places: list[CropOrigin] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What was left out, one line each."""
+    """Crops that were left out, one line each."""
     _paths: list[Path] = field(default_factory=list)
 
     @classmethod

@@ -41,7 +41,7 @@ TYPES: Mapping[str, Sequence[str]] = {
     "juggernaut": ("truck",),
     "minibus": ("van",),
 }
-"""What recognisers of vehicle types call those that have another word in drawings and in data sets."""
+"""The words of recognisers of vehicle types for those that have another word in drawings and in data sets."""
 
 Named = tuple[Image, str | None]
 """A picture and the folder it lies in, or the label it was drawn for."""
@@ -144,7 +144,7 @@ def _read(card: ModelCard, data: Path) -> tuple[str, Iterator[Named]]:
 
 
 def _layout(data: Path | None) -> str:
-    """What is said of a folder in which too few pictures were found."""
+    """The error for a folder in which too few pictures were found."""
     if data is None or not data.is_dir():
         return ""
     return f". Put pictures into {data} itself, or into one folder for each class there; deeper folders are not read"

@@ -22,7 +22,7 @@ from serving.variants.variant import EngineName, Variant, generate
 
 @dataclass(frozen=True, slots=True)
 class ProfileRequest:
-    """What to measure."""
+    """The variants to measure, and how."""
 
     engines: Sequence[EngineName]
     precisions: Sequence[Precision]
@@ -34,7 +34,7 @@ class ProfileRequest:
 
 @dataclass(slots=True)
 class ProfiledModel:
-    """What is known of a model's variants (a catalogue in the sense of Shen, 2019, §4.3.1)."""
+    """The figures of a model's variants (a catalogue in the sense of Shen, 2019, §4.3.1)."""
 
     model: str
     profiles: list[Profile] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What caches are built from: pictures that went through a network once, with a tap at every cut point."""
+"""Inputs of built caches: pictures that went through a network once, with a tap at every cut point."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Tapped:
     cuts: Sequence[Cut]
     whole_s: float
     shares: Array
-    """What the network says of each picture (N × classes)."""
+    """The network's answer to each picture (N × classes)."""
     answers: Array
     """The class that a node would publish of each, −1 for none: by the least confidence of the card."""
 

@@ -24,7 +24,7 @@ OnProgress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class TemplateRequest:
-    """What templates are made from, and where."""
+    """The pictures from which templates are made, and where."""
 
     shown: Shown
     directory: Path

@@ -1,4 +1,4 @@
-"""What a process shows over HTTP while it runs: its metrics, its health, and the live page where it has one."""
+"""Serves a process over HTTP while it runs: its metrics, its health, and the live page where it has one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Station:
             self.page.find_plans = find_plans
 
     def evidence(self, kept: Kept) -> None:
-        """What is kept as evidence is shown, too."""
+        """Show the kept evidence, too."""
         self._scrape.evidence(kept)
 
     def never_late(self, unhurried: Collection[str]) -> None:

@@ -43,7 +43,7 @@ class Analyser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What to publish for a message; empty if the message was answered before."""
+    """The messages to publish for a message; empty if it was answered before."""
 
     result: Result | None = None
     dead_letter: DeadLetter | None = None

@@ -1,4 +1,4 @@
-"""What is decided for each frame before its nodes run: which model, which shortcuts, and in how much time. Pure.
+"""Decisions for each frame before its nodes run: which model, which shortcuts, and in how much time. Pure.
 
 Read in this order: ``planner``, ``options``, ``budgets``, ``plan``, ``replanning``, ``fallback``, ``pace``,
 ``switches``, ``node_times``, ``fan_out``, ``latency_split``, ``least_times``.

@@ -18,9 +18,9 @@ class TimeRange(NamedTuple):
     """Seconds of a node's options."""
 
     least_s: float
-    """What the fastest variant takes."""
+    """The fastest variant takes so long."""
     longest_s: float
-    """What the slowest variant takes."""
+    """The slowest variant takes so long."""
 
 
 def fill(weights: Sequence[float], least: Sequence[float], total: float) -> list[float]:

@@ -73,7 +73,7 @@ def best_split(stages: Sequence[Stage], slo_s: float) -> LatencySplit | None:
 
 
 def split_as(stages: Sequence[Stage], budgets_s: Mapping[str, float]) -> LatencySplit | None:
-    """What a given split needs; None where a stage cannot keep its budget."""
+    """The demands of a given split; None where a stage cannot keep its budget."""
     rates = _rates(stages)
     workers = sum(_workers(rates[stage.name], served(stage, budgets_s[stage.name])) for stage in stages)
     return None if workers == inf else LatencySplit(dict(budgets_s), workers)

@@ -1,4 +1,4 @@
-"""What nodes take at present: a mean, and a tail that is seldom exceeded. Pure."""
+"""The times of nodes at present: a mean, and a tail that is seldom exceeded. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NodeTimes:
 
 @dataclass(slots=True)
 class ModelTimes:
-    """What a node takes by any of its models, from what was measured of them: ``extra_s + slowdown × measured``.
+    """A node's times by any of its models, from their measured ones: ``extra_s + slowdown × measured``.
 
     ``extra_s`` is what is done around a network and the wait for others, ``slowdown`` what a busy machine makes of it.
     Both are fitted to the latest times of all models of the node, so that what a small model takes is not believed to
@@ -92,7 +92,7 @@ class ModelTimes:
 
     @property
     def ratio(self) -> float | None:
-        """What was taken of late as a multiple of what was measured; None before the first time."""
+        """Recent times as a multiple of measured ones; None before the first time."""
         _, measured, _, beyond, _ = self._sums
         return max(measured + beyond, 1e-9) / measured if measured else None
 
@@ -108,5 +108,5 @@ class ModelTimes:
         return tail * self.extra_s, tail * self.slowdown
 
     def mean_s(self, measured_s: float) -> float:
-        """What a node takes in the mean by a model that was measured to take so long."""
+        """A node's mean time by a model that was measured to take so long."""
         return self.extra_s + self.slowdown * measured_s

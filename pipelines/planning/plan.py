@@ -1,4 +1,4 @@
-"""What a frame brings, and what its nodes get before any of them has run (GATI §5.1). Pure.
+"""A frame's load, and the choices for its nodes before any of them has run (GATI §5.1). Pure.
 
 Every node gets its share of the time until the deadline, and takes the best variant that fits it. ``replanning.py``
 decides anew before every node, when it is known what the nodes before have taken.
@@ -20,14 +20,14 @@ NO_TIME = TimeRange(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a frame brings, and what the device has to do besides."""
+    """The objects of a frame, and the other work of the device."""
 
     objects: Mapping[str, int] = field(default_factory=dict)
     """Objects by node; nodes that are not named get one."""
     slowdown: Mapping[str, float] = field(default_factory=dict)
     """How much longer models take at a node than was measured; those of nodes that are not named take as long."""
     extra_s: Mapping[str, float] = field(default_factory=dict)
-    """What nodes take besides: the wait for the device, and what is done around a model."""
+    """Seconds of nodes besides: the wait for the device, and work around a model."""
 
     def times(self, node: str, table: Table) -> TimeRange:
         """Seconds of the fastest and of the slowest variant of a node under this load."""
@@ -44,7 +44,7 @@ class Load:
 
 
 class Choice(NamedTuple):
-    """What one node is to run."""
+    """The choice for one node."""
 
     variant: str
     budget_s: float
@@ -58,7 +58,7 @@ class Choice(NamedTuple):
 
 
 def first_plan(tables: Mapping[str, Table], slo_s: float) -> dict[str, Choice]:
-    """What nodes that run one after the other get for one object each, where they take what was measured."""
+    """The first choices for nodes that run one after the other, for one object each, in measured times."""
     if not tables:
         return {}
     times = [table.times(1) for table in tables.values()]

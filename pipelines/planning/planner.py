@@ -1,4 +1,4 @@
-"""What a node is to do for a frame: which model, which shortcuts, in how much time. Pure.
+"""The planner of a node's work for a frame: which model, which shortcuts, in how much time. Pure.
 
 The executor tells a planner when a frame begins, asks it before each node, and tells it when a node has ended.
 """
@@ -37,7 +37,7 @@ class Step(NamedTuple):
     now_s: float
     deadline_s: float
     after_s: float
-    """What the nodes after this one need at least."""
+    """The least time that the nodes after this one need."""
     idle: Collection[str] = ()
     """Those of them that are known to have nothing to do for this frame."""
 

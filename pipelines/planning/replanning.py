@@ -30,7 +30,7 @@ TOGETHER = 64
 
 @dataclass(slots=True)
 class _StreamLoad:
-    """What is known of one stream."""
+    """The recent figures of one stream."""
 
     objects: Mapping[str, FanOut]
     """Objects that a node looks at, for each frame on which it has any."""
@@ -44,9 +44,9 @@ class _StreamLoad:
     busy: int = 0
     deadline_s: float = 0.0
     load: Load | None = None
-    """What the latest frame brings; None before the first."""
+    """The load of the latest frame; None before the first."""
     least_s: list[float] = field(default_factory=list)
-    """What the fastest model of each node takes for it; ``longest_s``: the slowest."""
+    """Seconds of the fastest model of each node for it; ``longest_s``: of the slowest."""
     longest_s: list[float] = field(default_factory=list)
     droppable: bool = False
     hurried: bool = False
@@ -75,7 +75,7 @@ class Replanning:
         self._measured[node] = table
 
     def ratio(self, node: str) -> float | None:
-        """What a node takes of late as a multiple of what was measured; None as long as nobody knows."""
+        """A node's recent times as a multiple of measured ones; None as long as there are none."""
         times = self._models.get(node)
         return None if times is None else times.ratio
 
@@ -151,7 +151,7 @@ class Replanning:
         return known
 
     def _after(self, known: _StreamLoad, place: int, idle: Collection[str]) -> tuple[float, float]:
-        """What the nodes after one take together, by their slowest models and by their fastest."""
+        """The time of the nodes after one together, by their slowest models and by their fastest."""
         longest_s = least_s = 0.0
         for busy in set(known.together):
             longest, least = 0.0, 0.0
@@ -174,7 +174,7 @@ class Replanning:
         return Load(objects, slowdown, {node: extra_s for node, (extra_s, _) in lines.items()})
 
     def _best_s(self, known: _StreamLoad) -> float:
-        """What a frame takes in the mean by the models that are wanted most."""
+        """A frame's mean time by the models that are wanted most."""
         seconds = 0.0
         for node, times in self._times.items():
             if node in self._measured:

@@ -14,7 +14,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "mqtt": ("paho",),
     "train": ("torch", "matplotlib"),
 }
-"""What each is for, by the names that are imported. Engines are no commands': ``sluice doctor`` names theirs."""
+"""The purpose of each, by the names that are imported. Engines are no commands': ``sluice doctor`` names theirs."""
 
 
 def remedy(module: str | None) -> str | None:

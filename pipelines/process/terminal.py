@@ -36,6 +36,6 @@ class SafeFormatter(logging.Formatter):
 
 
 def show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """What ``sys.excepthook`` does, with nothing in it that acts upon the terminal."""
+    """Stands in for ``sys.excepthook``, with nothing that acts upon the terminal."""
     for line in "".join(traceback.format_exception(kind, error, trace)).split("\n"):
         sys.stderr.write(printable(line) + "\n")

@@ -1,4 +1,4 @@
-"""What a worker asks of its process as a whole, while it works."""
+"""Tunes a worker's process as a whole, while it works."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def compile_dag(query: Query) -> Dag:
 
 
 def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -> list[Problem]:
-    """What is wrong between nodes, by their place in the file. Only the names of ``unread`` are known."""
+    """Faults between nodes, by their place in the file. Only the names of ``unread`` are known."""
     by_name = {spec.name: spec for spec in reversed(list(specs.values()))}
     inputs = [problem for index, spec in specs.items() for problem in _input_problems(index, spec, by_name, unread)]
     untracked = [problem for index, spec in specs.items() for problem in _answer_problems(index, spec, by_name)]
@@ -215,7 +215,7 @@ def _no_node(spec: NodeSpec) -> str:
 
 
 def _answer_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
-    """What a node that answers for tracks needs."""
+    """Faults of a node that answers for tracks."""
     if not isinstance(spec, RecogniseNode) or spec.answer != "track":
         return
     if _makes_regions(lineage(spec.name, by_name)[-1]) and not _tracked(spec, by_name):
@@ -235,7 +235,7 @@ def _when_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
 
 
 def _detail_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
-    """What a detector needs to be shown frames at another size."""
+    """Faults of a detector that is shown frames at another size."""
     if not isinstance(spec, DetectNode) or spec.detail is None:
         return
     if spec.model[0] == MOTION or not takes_frame(spec):

@@ -15,7 +15,7 @@ from typing import Literal
 
 Value = str | float
 Facts = Mapping[str, str | float | tuple[str, ...] | None]
-"""What is known of a region; a tuple: several things at once."""
+"""The words for a region; a tuple: several things at once."""
 Comparator = Literal["==", "!=", "<", "<=", ">", ">="]
 
 ZONE = "zone"

@@ -20,7 +20,7 @@ from serving.errors import BadInput, ModelError
 from serving.variants.variant import parse
 
 Words = tuple[str, ...] | None
-"""What a node may call an object; None where that is not known."""
+"""The names that a node may give an object; None where they are not known."""
 
 _SKILLS: Mapping[Task, str] = {"detect": "finds objects", "classify": "names classes", "embed": "compares objects"}
 
@@ -54,7 +54,7 @@ def _mask_problems(masks: Sequence[MaskSpec], finders: Sequence[Words]) -> Itera
 
 
 def _check(path: KeyPath, node: NodeSpec, catalogue: Catalogue) -> tuple[Words, list[Problem]]:
-    """What the node may say, and what is wrong with its models."""
+    """The names that the node may give, and the faults of its models."""
     if not isinstance(node, DetectNode | RecogniseNode):
         return None, []
     if isinstance(node, DetectNode) and node.model == (MOTION,):

@@ -23,7 +23,7 @@ MOST_MODELS = 6
 """So many models are listed for a node at most: each is loaded, and proves itself on every stream."""
 
 KnownOf = Callable[[str], VariantFigures | None]
-"""What was measured of a model on this machine; raises ModelError for what cannot be used."""
+"""The figures measured of a model on this machine; raises ModelError for those that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)

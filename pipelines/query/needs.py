@@ -1,4 +1,4 @@
-"""What a node needs of a model, where it names none: the model-less query of INFaaS (Romero et al., 2021, §3.1).
+"""A node's needs, where it names no model: the model-less query of INFaaS (Romero et al., 2021, §3.1).
 
 ``model: auto`` and ``model: {task: vehicle-type, accuracy: 0.95}`` become names when the file is read, so that they are
 passed on like other names, and lists of models before anything runs.
@@ -17,7 +17,7 @@ AUTO = "auto"
 
 
 class Needs(Strict):
-    """What a node needs of a model."""
+    """A node's needs of a model."""
 
     task: str | None = Field(default=None, pattern=r"^[^\s@]{1,100}$")
     """The model whose answers are wanted; it is the oracle. Default: the only reference model of the catalogue."""
@@ -26,7 +26,7 @@ class Needs(Strict):
 
 
 def named(value: Any) -> Any:
-    """What a query gives as ``model``, with needs as a name; ValueError for needs that make no sense."""
+    """A query's ``model``, with needs as a name; ValueError for needs that make no sense."""
     if not isinstance(value, dict):
         return value
     try:
@@ -39,7 +39,7 @@ def named(value: Any) -> Any:
 
 
 def needs_of(models: Sequence[str]) -> Needs | None:
-    """What a node needs, None where it names models."""
+    """A node's needs, None where it names models."""
     if len(models) != 1 or models[0].split(" ")[0] != AUTO:
         return None
     task, accuracy = [*models[0].split(" "), "-", "-"][1:3]

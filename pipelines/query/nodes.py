@@ -23,7 +23,7 @@ FRAME = "frame"
 """The input that is the frame itself, and no node."""
 
 PolicyName = Literal["block", "drop_oldest", "drop_late"]
-"""What happens to frames that come faster than they can be analysed."""
+"""The fate of frames that come faster than they can be analysed."""
 
 NodeName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,49}$")]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -62,13 +62,13 @@ class Motion(Strict):
     max_area: Share = 0.6
     """A larger change is a change of light or of the camera's view, not an object."""
     absorb_s: Seconds = 4.0
-    """What stands still this long becomes background."""
+    """A thing that stands still this long becomes background."""
     warmup_s: Seconds = 0.4
     """Time to learn a background before anything is reported."""
 
 
 class Node(Strict):
-    """What all nodes have."""
+    """The keys of all nodes."""
 
     name: NodeName
     """Unique; names the node's input to other nodes, its time in reports, and its answer in filters."""

@@ -20,7 +20,7 @@ from serving.errors import BadInput
 FPS = 5
 SLO_MS = 500
 EVERYDAY = ("person", "bicycle", "car", "motorcycle", "bus", "truck")
-"""What is looked for where nobody says what: people and vehicles, as detectors call them."""
+"""The default search: people and vehicles, as detectors call them."""
 
 Classes = Mapping[str, Sequence[str]]
 """The words of each model, by its name."""
@@ -28,7 +28,7 @@ Classes = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class ModelWords:
-    """What models can say."""
+    """The words of models."""
 
     detectors: Classes
     recognisers: Classes
@@ -42,7 +42,7 @@ class Finder:
 
     detector: str
     labels: tuple[str, ...] = ()
-    """What the detector is to report; (): whatever it finds."""
+    """The detector is to report these; (): all that it finds."""
     recogniser: str | None = None
     """Names what was found."""
     named: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Finder:
 
 
 def words_of(known: Catalogue) -> ModelWords:
-    """What the models of a catalogue can say, and those that can be pulled into it."""
+    """The words of a catalogue's models, and of those that can be pulled into it."""
     cards = [entry.card for entry in known.list()]
     here = {card.name for card in cards}
     public = {name: model for name, model in public_models().items() if name not in here}
@@ -128,7 +128,7 @@ class SecretFiles:
         """By secret."""
 
     def place(self, secret: str) -> str:
-        """What stands for a secret in the query."""
+        """A secret's placeholder in the query."""
         number = len(self.names) + 1
         name = self.names.setdefault(secret, f"{self._stem}{'' if number == 1 else f'-{number}'}.secret")
         return f"${{file:{name}}}"

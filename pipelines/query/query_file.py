@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 DEFAULT_ACCURACY = 0.9
-"""What a shortcut can be shown to keep where an oracle says the same of an object again in 0.95, as ours do."""
+"""A shortcut can be shown to keep it where an oracle says the same of an object again in 0.95, as ours do."""
 DEFAULT_MAX_WIDTH = 1920
 
 StreamId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
@@ -122,7 +122,7 @@ class StreamSpec(Strict):
     max_width: int = Field(default=DEFAULT_MAX_WIDTH, ge=64, le=7680)
     """Larger frames are scaled down to this width, pixels."""
     overload: PolicyName | None = None
-    """What happens to frames that come too fast. Default: ``block``, for live sources ``drop_oldest``."""
+    """The fate of frames that come too fast. Default: ``block``, for live sources ``drop_oldest``."""
 
     @property
     def overload_policy(self) -> PolicyName:
@@ -154,7 +154,7 @@ class Publish(Strict):
 
 
 class Query(Strict):
-    """What to look for, in which streams, how fast."""
+    """The objects to look for, in which streams, how fast."""
 
     version: Literal[1]
     """The version of this file's format."""
@@ -167,7 +167,7 @@ class Query(Strict):
     streams: tuple[StreamSpec, ...] = ()
     """The sources; ``--source`` replaces them."""
     nodes: tuple[NodeSpec, ...] = Field(min_length=1, max_length=MOST_NODES)
-    """What is done with each frame; in any order, inputs decide."""
+    """The work on each frame; in any order, inputs decide."""
     masks: tuple[MaskSpec, ...] = Field(default=(), max_length=MOST_MASKS)
     """Where in the pictures of streams objects count, and where not."""
     zones: tuple[ZoneSpec, ...] = Field(default=(), max_length=MOST_ZONES)

@@ -1,4 +1,4 @@
-"""What nodes and zones need of each other. Pure."""
+"""Checks the needs that nodes and zones have of each other. Pure."""
 
 from __future__ import annotations
 

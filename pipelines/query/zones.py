@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ShapeSpec(Strict):
-    """What zones and lines have in common."""
+    """The keys of zones and lines."""
 
     name: NodeName
     """Names it in events, results and filters; unique on each stream."""

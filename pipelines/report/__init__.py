@@ -1,4 +1,4 @@
-"""What a run or a worker tells people: counts, percentiles, lines, pictures. Most of it is pure and takes results as
+"""Tells people of a run or a worker: counts, percentiles, lines, pictures. Most of it is pure and takes results as
 they come.
 
 Read in this order: ``run_counts``, ``tracks``, ``looks``, ``static_objects``, ``percentiles``,

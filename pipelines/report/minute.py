@@ -8,7 +8,7 @@ from typing import Protocol
 
 MINUTE_S = 60.0
 REPEAT_S = 600.0
-"""What goes on unchanged is said again after so long."""
+"""A fact that goes on unchanged is said again after so long."""
 BEHIND_S = 5.0
 """A lag of less is none."""
 CHANGED = 0.1
@@ -56,7 +56,7 @@ class Totals:
         return Totals(analysed, dropped, failed, counts.letters, dict(counts.drops), behind, lag_s)
 
     def since(self, before: Totals) -> Totals:
-        """What was added, with the lag of the later."""
+        """The difference of counts, with the lag of the later."""
         drops = {cause: number - before.drops.get(cause, 0) for cause, number in self.drops.items()}
         return Totals(
             self.analysed - before.analysed,

@@ -1,4 +1,4 @@
-"""What a run did, counted from its results; memory is bounded however long the run."""
+"""A run's figures, counted from its results; memory is bounded however long the run."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class StreamFailure(msgspec.Struct, frozen=True):
 
 
 class AuditReport(msgspec.Struct, frozen=True):
-    """What the audits of a stream found at a node."""
+    """The audits of a stream at a node."""
 
     stream: str
     plan: NodePlan
@@ -72,7 +72,7 @@ class SpanReport(msgspec.Struct, frozen=True):
 
 
 class SpecializationReport(msgspec.Struct, frozen=True):
-    """What specialization did for a stream at a node."""
+    """Specialization of a stream at a node."""
 
     stream: str
     node: str

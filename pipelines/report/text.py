@@ -87,7 +87,7 @@ def _by_label(counted: Mapping[str, int]) -> str:
 
 
 def _doubtful(found: Iterable[StaticObject]) -> Iterable[str]:
-    """What is likely no object at all, with the mask that would ignore it."""
+    """A label that is likely no object at all, with the mask that would ignore it."""
     for each in found:
         corners = ", ".join(f"[{x:g}, {y:g}]" for x, y in each.polygon)
         mask = f"{{streams: {json.dumps(each.stream)}, ignore: [{corners}], labels: {json.dumps(each.labels)}}}"

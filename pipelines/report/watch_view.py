@@ -1,4 +1,4 @@
-"""What `sluice watch` prints for people: a line a result, runs of dropped frames as one, a summary now and then. Pure.
+"""The lines of `sluice watch`: one for a result, runs of dropped frames as one, a summary now and then. Pure.
 
 Times are seconds on the monotonic clock, given by the caller.
 """
@@ -104,7 +104,7 @@ class WatchView:
         self._newest = captured if self._newest is None else max(self._newest, captured)
 
     def _age(self, now: datetime) -> str:
-        """What a consumer cares for: how far the results lie behind the world, where both clocks agree."""
+        """The results' age for a consumer: how far they lie behind the world, where both clocks agree."""
         if self._newest is None:
             return ""
         age_s = (now - self._newest).total_seconds()

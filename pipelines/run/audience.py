@@ -44,7 +44,7 @@ class Audience:
     """Whether frames are recorded."""
     events: EventLog | None = None
     totals: EventTotals = field(default_factory=EventTotals)
-    """What events add up to."""
+    """The sums of events."""
     history: PlanHistory = field(default_factory=PlanHistory)
 
     @asynccontextmanager

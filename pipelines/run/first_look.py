@@ -28,7 +28,7 @@ FRAMES = 25
 
 @dataclass
 class Seen:
-    """What was seen of a stream."""
+    """The first frames of a stream."""
 
     frames: int = 0
     objects: int = -1
@@ -40,7 +40,7 @@ class Seen:
 
 
 def first_look(wanted: CompiledQuery, wait_s: float) -> dict[str, Seen]:
-    """What the query sees, by stream; raises SourceError where a source gives no frame for ``wait_s``.
+    """The first frames of the query, by stream; raises SourceError where a source gives no frame for ``wait_s``.
 
     Raises ``Stopped`` after a signal.
     """

@@ -1,4 +1,4 @@
-"""What ``sluice run`` was given: a query, or a clip or camera, for which there is a query of our own."""
+"""The input of ``sluice run``: a query, or a clip or camera, for which there is a query of our own."""
 
 from __future__ import annotations
 

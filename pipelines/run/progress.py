@@ -1,4 +1,4 @@
-"""What a run shows while it goes on: a bar for each stream, with its rate and its drops."""
+"""The progress of a run: a bar for each stream, with its rate and its drops."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ async def _serve(
 async def _run(
     wanted: CompiledQuery, specs: Sequence[CaptureSpec], listening: Audience, stop: asyncio.Event
 ) -> tuple[Shortcuts, SourceError | None]:
-    """What shortcuts did, and what went wrong with a source: the report of the other streams is worth having."""
+    """Also where a source failed: the report of the other streams is worth having."""
     query, observers, station = wanted.query, listening.observers, listening.station
     run = EmbeddedRun(specs, observers, streams_ahead(query), listening.keeps_frames)
     setting = Setting(ThreadSpecializer(), listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers)
@@ -101,7 +101,7 @@ async def _run(
 
 @dataclass(frozen=True)
 class _Ended:
-    """What is done once there are no more frames."""
+    """The end of a run, once there are no more frames."""
 
     outputs: Outputs
     listening: Audience

@@ -1,4 +1,4 @@
-"""What ``sluice capture`` shows while it goes on: a line for each change of a stream's state."""
+"""The lines of ``sluice capture``: one for each change of a stream's state."""
 
 from __future__ import annotations
 

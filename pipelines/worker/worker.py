@@ -98,7 +98,7 @@ class WorkerConfig:
 
 @dataclass(frozen=True)
 class Duties:
-    """What a worker does with every frame, and what it publishes beside results."""
+    """A worker's steps for every frame, and its messages beside results."""
 
     analyser: Analyser
     derive: Derive = field(default_factory=NoEvents)
@@ -106,7 +106,7 @@ class Duties:
     plans: PlanPublisher | None = None
     """Publishes how streams stand with their shortcuts."""
     state: StateConfig | None = None
-    """What is learnt of streams and must not be lost."""
+    """The knowledge of streams that must not be lost."""
 
 
 async def run_worker(

@@ -25,7 +25,7 @@ Triple = tuple[float, float, float]
 FileName = Annotated[str, Field(pattern=r"^[\w][\w.+-]*$")]
 Alignment = Literal["arcface"]
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
-"""What a model may be called."""
+"""The form of a model's name."""
 Word = Annotated[str, Field(max_length=256)]
 """As long as results allow."""
 

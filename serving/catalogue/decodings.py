@@ -44,7 +44,7 @@ class SsdDecoding(Strict):
     normalised: bool = True
     """Boxes are shares of the input; otherwise pixels of it."""
     activation: Literal["none", "sigmoid", "softmax"] = "none"
-    """What makes scores of the K × classes numbers, where the graph says logits."""
+    """Makes scores of the K × classes numbers, where the graph says logits."""
     background: int | None = Field(default=None, ge=0)
     """Column of the scores (or label) that means "nothing"; the others count as classes in their order."""
     first_label: int = 0

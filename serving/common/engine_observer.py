@@ -1,4 +1,4 @@
-"""What whoever watches the networks of a process can hear of them."""
+"""The hooks of those that watch the networks of a process."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def _literals(model: type[BaseModel], field: str) -> tuple[Any, ...]:
 
 
 def pattern_words(pattern: str) -> str | None:
-    """What a pattern such as ``^[a-z][a-z0-9-]{0,49}$`` demands; None for one of another form.
+    """The demand of a pattern such as ``^[a-z][a-z0-9-]{0,49}$`` in words; None for one of another form.
 
     >>> pattern_words("^[a-z][a-z0-9-]{0,49}$")
     "should be 1 to 50 small letters, digits or '-', beginning with small letters"

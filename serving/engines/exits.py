@@ -1,4 +1,4 @@
-"""What a network with exits asks of whoever answers at them; nothing is known here of what is inside."""
+"""The questions of a network with exits to those that answer at them; nothing is known here of what is inside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from serving.common.tensors import Array
 
 
 class ExitAnswers(Protocol):
-    """What an exit says of N items."""
+    """An exit's answers for N items."""
 
     @property
     def distribution(self) -> NDArray[np.float32]:

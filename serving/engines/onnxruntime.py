@@ -74,13 +74,13 @@ class OnnxRuntimeEngine(SegmentChain[bytes]):
 
     @contextmanager
     def one_run(self) -> Iterator[RunOptions]:
-        """What segments of one batch are run with: another thread can end all of them by ``interrupt``."""
+        """The options with which segments of one batch are run: another thread can end all of them by ``interrupt``."""
         options = _run_options()
         with interruptible(partial(_terminate, options)):
             yield options
 
     def bound(self, segment: int, batch: Array, outputs: Sequence[Array]) -> BoundRun:
-        """What runs one segment from an array into others, in its graph's order, as often as it is called.
+        """Runs one segment from an array into others, in its graph's order, as often as it is called.
 
         All lie whole in memory and have the segment's shapes and types. A run checks and copies nothing; SluiceError
         where the network fails.
@@ -124,7 +124,7 @@ class OnnxRuntimeSegment:
         return outputs
 
     def bound(self, batch: Array, outputs: Sequence[Array]) -> BoundRun:
-        """What runs it from an array into others."""
+        """Runs it from an array into others."""
         binding = self._session.io_binding()
         binding.bind_input(self._name, "cpu", 0, batch.dtype.type, batch.shape, batch.ctypes.data)
         for name, array in zip(self._outputs, outputs, strict=True):

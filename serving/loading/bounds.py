@@ -1,4 +1,4 @@
-"""What the networks of a process may take of its machine."""
+"""The limits of a process's networks on its machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class NetworkBounds:
     """Memory and time, and how much may run at once."""
 
     memory_bytes: int | None = None
-    """What all loaded networks may take together; None: no bound."""
+    """The most memory of all loaded networks together; None: no bound."""
     threads: int = field(default_factory=usable_cores)
     """Cores that one network may use."""
     max_batch: int = 16

@@ -38,7 +38,7 @@ LONGEST = 300
 
 
 class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was found of one change."""
+    """The proof of one change."""
 
     difference: float | None
     """The largest one; None where the changed network did not run."""
@@ -47,7 +47,7 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Proofs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was found of the changes of one network, by change."""
+    """The proofs of one network's changes, by change."""
 
     engine: str
     edition: int

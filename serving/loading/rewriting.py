@@ -174,7 +174,7 @@ def _in_the_corner(size: ImageInput, picture: Image, whole: Size) -> Array:
 
 
 def _tried(change: Callable[[], T]) -> T:
-    """What a change returns; ModelError where it fails."""
+    """A change's result; ModelError where it fails."""
     try:
         return change()
     except ModelError:

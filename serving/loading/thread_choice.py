@@ -45,7 +45,7 @@ LOADING_S = 5.0
 
 
 class ThreadChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was found, and where it holds."""
+    """The number of threads that was found best, and where that holds."""
 
     threads: int
     allowed: int

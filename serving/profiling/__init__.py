@@ -1,4 +1,4 @@
-"""What each way to run a network costs on this machine, and how far its answers agree with the reference.
+"""The cost of each way to run a network on this machine, and how far its answers agree with the reference.
 
 Read in this order: ``profiler``, ``contenders``, ``timing``, ``segment_times``, ``spread``, ``agreement``,
 ``footprint``, ``footprint_process``, ``in_service``,

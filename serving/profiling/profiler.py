@@ -61,7 +61,7 @@ class ComparedItems:
         return self.items if variant.size is None else self.smaller[variant.size].items
 
     def agreement(self, variant: Variant) -> Agree:
-        """What compares the reference's outputs with those of a variant."""
+        """Compares the reference's outputs with those of a variant."""
         return self.agree if variant.size is None else self.smaller[variant.size].agree
 
 

@@ -63,7 +63,7 @@ class Session:
         return Work(self, [request] if run else [], [] if run else [request])
 
     def meter(self, run: Iterable[Request]) -> ProcessorMeter | None:
-        """What a batch's processor time is to be told; None where it need not be known, or is of several models."""
+        """The meter of a batch's processor time; None where it need not be known, or is of several models."""
         models = {request.model for request in run}
         meter = self.processor.setdefault(models.pop(), ProcessorMeter()) if len(models) == 1 else None
         return meter if meter is not None and meter.is_due() else None

@@ -128,7 +128,7 @@ def identity(entry: Entry, variant: Variant, artefacts_dir: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What int8 is calibrated on."""
+    """The pictures on which int8 is calibrated."""
 
     items: Array
     """Prepared pictures (N × …)."""

@@ -104,7 +104,7 @@ def is_possible(seconds: Mapping[int, float]) -> bool:
 
 
 def _fault(profile: Profile) -> str | None:
-    """What a measurement never says; None where all figures are possible."""
+    """A fault of figures that cannot be; None where all are possible."""
     for name, seconds in (("latency_s", profile.latency_s), ("latency_p95_s", profile.latency_p95_s)):
         if not is_possible(seconds):
             return f"{name} is {dict(seconds)}"

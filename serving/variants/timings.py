@@ -1,4 +1,4 @@
-"""What was measured of a variant here: its profile, and times that were measured in passing, kept beside profiles.
+"""The figures measured of a variant here: its profile, and times that were measured in passing, kept beside profiles.
 
 Times are measured at several moments, of which the least counts: whatever else the machine did only added to them.
 """
@@ -40,7 +40,7 @@ class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 @dataclass(frozen=True, slots=True)
 class VariantFigures:
-    """What is known of a variant on this machine."""
+    """The figures of a variant on this machine."""
 
     tail_s: Mapping[int, float]
     """Seconds that a batch of so many items seldom exceeds."""
@@ -55,7 +55,7 @@ class VariantFigures:
 
 
 def measured(entry: Entry, variant: Variant, artefacts_dir: Path) -> VariantFigures | None:
-    """What is known of a variant, None for nothing.
+    """The figures of a variant, None for none.
 
     Raises ModelError, in a line that says what to do, for what was measured on another machine or cannot be true.
     """
@@ -121,7 +121,7 @@ def _timed(entry: Entry, variant: Variant, artefacts_dir: Path) -> VariantFigure
 
 
 def _fresh(entry: Entry, variant: Variant, artefacts_dir: Path) -> Timing | None:
-    """What was measured in passing; ModelError where it cannot be used."""
+    """The times that were measured in passing; ModelError where they cannot be used."""
     timing = _read(folder(artefacts_dir, entry), variant)
     if timing is not None:
         _require_fresh(variant, timing.model_sha256, timing.fingerprint, entry)

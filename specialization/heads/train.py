@@ -57,7 +57,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class HeadSamples:
-    """What heads are trained from."""
+    """The rows from which heads are trained."""
 
     features: NDArray[Any]
     """N × D."""

@@ -47,7 +47,7 @@ class Base:
         return cls(entry.card, model, features_of(model))
 
     def parts(self) -> tuple[onnx.ModelProto, onnx.ModelProto]:
-        """What lies before the last block, and the block up to the features."""
+        """The layers before the last block, and the block up to the features."""
         model = with_item_size(self.model, self.card.input.item_shape)
         points = [point.tensor for point in cut_points(model) if point.share <= BLOCK_FROM]
         if not points or points[-1] == self.features:

@@ -97,12 +97,12 @@ class _Block(nn.Module):
             self._last.bias.copy_(torch.from_numpy(bias.copy()))
 
     def forward(self, given: Tensor) -> Tensor:
-        """What the block is given → scores."""
+        """The block's input → scores."""
         scores: Tensor = self._last(self.features(given))
         return scores
 
     def features(self, given: Tensor) -> Tensor:
-        """What the block is given → N × F."""
+        """The block's input → N × F."""
         values: dict[str, Any] = {**self._fixed, **self._named, self._given: given}
         for node, attributes in self._nodes:
             inputs = [values[name] if name else None for name in node.input]
@@ -111,7 +111,7 @@ class _Block(nn.Module):
         return result.flatten(1)
 
     def weights(self) -> dict[str, Rows]:
-        """What was trained, by the names in the graph."""
+        """The trained weights, by their names in the graph."""
         return {name: value.detach().numpy() for name, value in self._named.items()}
 
     def head(self) -> Head:

@@ -1,4 +1,4 @@
-"""What the kit is given: pictures in classes, with what their names say of camera and track. Pure."""
+"""The kit's input: pictures in classes, with what their names say of camera and track. Pure."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Labels = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What is familiar, and the distance up to which most right answers lie."""
+    """The familiar features, and the distance up to which most right answers lie."""
 
     familiarity: Familiarity
     limit: float

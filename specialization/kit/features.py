@@ -1,4 +1,4 @@
-"""What the base sees in the crops: each as it is, and as other cameras might show it."""
+"""The base's features of the crops: each as it is, and as other cameras might show it."""
 
 from __future__ import annotations
 

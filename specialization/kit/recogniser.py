@@ -31,7 +31,7 @@ LEAST_GAIN = 0.01
 
 @dataclass(frozen=True, slots=True)
 class RecogniserRequest:
-    """What to make."""
+    """A recogniser to make."""
 
     name: str
     right: float = 0.9

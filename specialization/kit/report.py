@@ -1,4 +1,4 @@
-"""What a recogniser is worth on crops that it did not learn from. Pure."""
+"""The worth of a recogniser on crops that it did not learn from. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HeldOut:
     likeliest: NDArray[np.intp]
     said: NDArray[np.intp]
     unit: str
-    """What is never both learnt from and measured on."""
+    """Crops of one are never both learnt from and measured on."""
 
     @property
     def accuracy(self) -> float:

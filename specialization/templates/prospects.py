@@ -23,7 +23,7 @@ UNMEASURED = 0.8
 
 
 class Prospect(NamedTuple):
-    """What is known of a template; costs are shares of a look of the oracle."""
+    """The prospects of a template; costs are shares of a look of the oracle."""
 
     cost: float
     """One input."""
@@ -33,7 +33,7 @@ class Prospect(NamedTuple):
     """The oracle for an input that a head passes on."""
 
     def saving(self, share: float) -> float:
-        """What heads save that answer this share of the inputs."""
+        """The saving by heads that answer this share of the inputs."""
         return 1 - self.cost - (1 - share) * self.passed
 
 

@@ -75,7 +75,7 @@ class StoredTemplate:
 
     @property
     def prospect(self) -> Prospect:
-        """What is known of it before anything has run here."""
+        """Its prospects before anything has run here."""
         return Prospect(self.manifest.cost, self.measured)
 
     def at(self, tolerance: float, cost: float, passed: float = 1.0) -> Template:
@@ -111,7 +111,7 @@ def templates_for(directories: Sequence[Path], oracle: ModelCard) -> list[Stored
 
 
 def to_derive(oracle: Entry, directory: Path) -> StoredTemplate:
-    """What ``derived`` will give, before it was made: nothing is read or written."""
+    """The template that ``derived`` will give, before it was made: nothing is read or written."""
     name, card = early_name(oracle.card.name), oracle.card
     manifest = TemplateManifest(
         card.name, card.identity, card.name, card.identity, card.classes, EARLY, "multiply-adds", ()

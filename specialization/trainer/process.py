@@ -27,7 +27,7 @@ class JobAnswer(msgspec.Struct, frozen=True):
     measured: tuple[MeasuredRates, ...] = ()
     error: str = ""
     processor_s: float = 0.0
-    """What the job took."""
+    """The job's cost."""
 
 
 class ProcessSpecializer:

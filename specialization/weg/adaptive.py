@@ -27,7 +27,7 @@ from specialization.weg.state import HEAD, Head, HeadTarget, WegState
 
 MOST_CAUTION = 8.0
 PERFECT = Rates(a_in=1.0, e_in_out=0.0, a_out=1.0)
-"""What counts for a head that nobody hears: it is only known which classes it is for."""
+"""The rates of a head whose answers are not measured: only its classes are known."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Windowed ε-Greedy: when to specialise to which classes, and when to stop (Shen, 2019, §5.3.2, algorithm 5.1).
 
-Each stream and node has one ``Weg``. The caller asks ``action`` before every object and reports the outcome. ``Weg``
-runs nothing itself: when ``state.wanted`` names a head, the caller trains it and calls ``head_arrived``; until then
-the oracle goes on, or the head in use. Outcomes may come late: a head no longer in use ignores them. Outcomes
-are taken for independent observations: an object that is seen in many frames is reported now and then only.
+Each stream and node has one ``Weg``. The caller asks ``state.head`` about an object where there is one, else the
+oracle, and reports the outcome. ``Weg`` runs nothing itself: when ``state.wanted`` names a head, the caller trains it
+and calls ``head_arrived``; until then the oracle goes on, or the head in use. Outcomes may come late: a head no longer
+in use ignores them. Outcomes are taken for independent observations: an object that is seen in many frames is reported
+now and then only.
 
 Line 18 of the printed algorithm inverts its condition: an audit is made of answers that did *not* come from the oracle.
 """

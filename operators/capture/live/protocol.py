@@ -1,4 +1,4 @@
-"""What passes between capture and its decoder process: messages in JSON, raw pixels after some of them."""
+"""The messages between capture and its decoder process: JSON, raw pixels after some of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_MESSAGE_BYTES: Final = 65_536
 
 
 class DecodeJob(msgspec.Struct, kw_only=True, frozen=True):
-    """What the process has to decode. It is sent over stdin, because other users can see arguments and environment."""
+    """A source to decode. It is sent over stdin, because other users can see arguments and environment."""
 
     uri: str
     mode: Literal["all", "keyframes", "fps"]

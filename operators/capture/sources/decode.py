@@ -45,7 +45,7 @@ class DeviceFailed(SourceError):
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """What PyAV needs to open a source."""
+    """PyAV's options for opening a source."""
 
     location: str
     format: str | None = None

@@ -16,7 +16,7 @@ HWACCELS: Final = (SOFTWARE, AUTO, *DEVICES)
 
 
 class Hardware:
-    """What decodes one stream: a device until it is given up, then software."""
+    """The decoder of one stream: a device until it is given up, then software."""
 
     def __init__(self, wanted: str = SOFTWARE, tell: Callable[[str], None] = lambda why: None) -> None:
         """``wanted``: one of ``HWACCELS``; ``tell`` is given the reason when the device is given up."""

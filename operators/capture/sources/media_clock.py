@@ -48,7 +48,7 @@ _AHEAD_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class DecodedTimes:
-    """What is known of one frame, in seconds."""
+    """The times of one frame, in seconds, as far as they are known."""
 
     pts_s: float | None = None
     dts_s: float | None = None

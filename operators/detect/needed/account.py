@@ -25,7 +25,7 @@ OVERDRAFT_REST = 50
 
 @dataclass
 class SkipTally:
-    """What became of the frames of one stream."""
+    """The frames of one stream, counted."""
 
     detected: int = 0
     """Frames on which the detector ran."""
@@ -55,7 +55,7 @@ class Account:
         self.detection_s: float | None = None
         """Processor seconds of one detection; None as long as nobody knows."""
         self.avoided_s = self.audits_s = 0.0
-        """What skipped frames have saved, and what audits have cost."""
+        """Savings by skipped frames, and the cost of audits."""
         self.rest = 0
         """Frames of the rest that are still to come, the one at hand included."""
         self.tally = tally

@@ -35,7 +35,7 @@ class Before:
 
     pixels: Pixels
     found: Sequence[Region] | None
-    """What the detector found on it; None where it was skipped: an audit may have to run it then."""
+    """The detector's regions; None where it was skipped: an audit may have to run it then."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,10 +56,10 @@ class _Skipped:
 
 @dataclass(frozen=True, slots=True)
 class FrameAudit:
-    """What an audit has found."""
+    """The result of an audit."""
 
     now: Sequence[Region]
-    """What the detector finds on the frame."""
+    """The detector's regions on the frame."""
     deficit: float
     """0…1."""
     runs: int

@@ -1,4 +1,4 @@
-"""What has changed between two thumbnails, on a grid of cells. Pure.
+"""The changes between two thumbnails, on a grid of cells. Pure.
 
 A change of light of the whole frame is none, and the threshold follows the picture's own noise. Cells are shares of the
 frame, so that a camera's resolution changes nothing.

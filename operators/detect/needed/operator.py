@@ -59,12 +59,12 @@ class _NeededStream:
 
 
 class _Looked(NamedTuple):
-    """What a look at a frame has brought."""
+    """The result of a look at a frame."""
 
     planned: Planned | None
     """None: the detector has to run on the frame."""
     answer: NodeAnswer = NodeAnswer()
-    """What the detector has answered, where frames ahead were planned with it."""
+    """The detector's answer, where frames ahead were planned with it."""
     reason: str = ""
 
 
@@ -213,7 +213,7 @@ class DetectWhenNeeded:
         return {KIND: why}
 
     async def _look(self, stream: _NeededStream, frame: Frame, call: Call) -> _Looked:
-        """What is published of a frame, if it is known without that the detector runs on it now."""
+        """The regions to publish of a frame, if they are known without that the detector runs on it now."""
         view, every, past = stream.view, stream.pace.every, call.plan.past
         patient = call.ahead is not None and (past is None or bool(past.window))
         why = await in_thread(partial(_timed, stream.tally, partial(view.look, frame, every, patient, past)))
@@ -245,7 +245,7 @@ class DetectWhenNeeded:
         return coin(self.node, KIND, frame.stream, frame.run, seq)
 
     def _detection_s(self, stream: _NeededStream) -> float | None:
-        """What a detection takes, with what is done around the network."""
+        """Seconds of a detection, with the work around the network."""
         network_s = self._terms.engine.processor_s(stream.ran or self._model)
         if network_s is None:
             return None

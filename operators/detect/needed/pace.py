@@ -50,7 +50,7 @@ Sum = Annotated[float, Meta(ge=0, le=1e15)]
 
 
 class Learnt(msgspec.Struct, frozen=True, kw_only=True):
-    """What was learnt of the pace of a stream, as plain data. Lists have an entry for each pace."""
+    """The pace of a stream as it was learnt, as plain data. Lists have an entry for each pace."""
 
     step: Annotated[int, Meta(ge=0, lt=len(PACES))]
     """The place of the pace in ``PACES``."""
@@ -107,7 +107,7 @@ class SkipPace:
 
     @property
     def learnt(self) -> Learnt:
-        """What a worker needs that goes on with the stream."""
+        """The state for a worker that goes on with the stream."""
         return Learnt(
             step=self._step,
             proven=self._proven,

@@ -69,7 +69,7 @@ def in_words(why: Reason | None, every: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FrameChanges:
-    """What one frame shows, compared with the frame of the latest detection."""
+    """The changes of one frame since the frame of the latest detection."""
 
     changed: Cells
     news: Cells

@@ -1,4 +1,4 @@
-"""What was learnt of a stream's pace, as it survives a restart or a move to another worker: JSON with a version."""
+"""The pace of a stream as it was learnt and survives a restart or a move to another worker: JSON with a version."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LARGEST_BYTES = 4096
 
 
 class PaceSnapshot(msgspec.Struct, kw_only=True, frozen=True):
-    """What was learnt, and under which conditions it holds."""
+    """The pace that was learnt, and under which conditions it holds."""
 
     version: int = VERSION
     model: Label
     """The detector that audits asked."""
     accuracy: Share
-    """What the query wanted."""
+    """The query's."""
     learnt: Learnt
 
 

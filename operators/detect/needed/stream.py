@@ -1,4 +1,4 @@
-"""What is known of one run of a stream: the latest thumbnail, the regions, and when the detector last ran."""
+"""One run of a stream: the latest thumbnail, the regions, and when the detector last ran."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StreamView:
     """The number of the first object that it follows."""
     when: When = field(default_factory=When)
     regions: list[Region] = field(default_factory=list)
-    """What the detector found, moved to where it lies on the latest frame."""
+    """The detector's regions, moved to where they lie on the latest frame."""
     planned: dict[int, Planned] = field(default_factory=dict)
     """Frames of a window, by ``seq``."""
     step_s: float = 0.0
@@ -48,7 +48,7 @@ class StreamView:
     _latest: Image | None = None
     _seen: FrameChanges | None = None
     _past: Past | None = None
-    """What was done on the latest frame before, where it is replayed."""
+    """The work on the latest frame before, where it is replayed."""
 
     def __post_init__(self, first: int) -> None:
         self._tracker = KalmanTracker(TrackSettings(), first)

@@ -53,7 +53,7 @@ class VariantTerms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameAnswer:
-    """What was found on a frame, and by whom."""
+    """The regions of a frame, and who found them."""
 
     model: str
     regions: Sequence[Region]

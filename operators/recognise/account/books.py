@@ -60,7 +60,7 @@ class Books:
 
     @property
     def income_s(self) -> float:
-        """What the purse has got on average for each look of the node, savings left out; 0 before the first."""
+        """The purse's mean income for each look of the node, savings left out; 0 before the first."""
         alone_s = sum(ledger.seconds.alone for ledger in self._ledgers.values())
         return self.purse.income_s * self.oracle_s / alone_s if alone_s else 0.0
 

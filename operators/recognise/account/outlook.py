@@ -14,7 +14,7 @@ HORIZON_H = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is known of a node; all seconds are processor seconds."""
+    """A node's prospects; all seconds are processor seconds."""
 
     oracle_s: float
     """One look of the oracle."""
@@ -25,13 +25,13 @@ class Outlook:
     looks_per_hour: float | None
     """None as long as nobody knows."""
     investment_s: float
-    """What is still to be spent before a head answers."""
+    """Seconds to be spent before a head answers."""
     passed_s: float | None = None
     """The oracle for a look that a head passes on; None: as much as for one of its own."""
 
     @property
     def gain_s(self) -> float:
-        """What a head would save at each look."""
+        """The saving of a head at each look."""
         passed_s = self.oracle_s if self.passed_s is None else self.passed_s
         return self.oracle_s - self.head_s - (1 - self.share) * passed_s
 

@@ -1,4 +1,4 @@
-"""What the audits of a node work with: who is asked, where questions wait, and who hears of the outcomes."""
+"""The parts that the audits of a node share: who is asked, where questions wait, and who hears of the outcomes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OnOutcome = Callable[[NodeStream, AuditOutcome], None]
 """Called with the stream as it was when the object was answered for."""
 
 Turns = Sequence[tuple[Shortcut, Turn]]
-"""What each link of the chain did for a frame."""
+"""The turn of each link of the chain for a frame."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Bench:
     """Frames that wait for shortcuts."""
     on_outcome: OnOutcome
     books: Books
-    """What looks cost, and the purse that pays those that bring no answer."""
+    """The cost of looks, and the purse that pays those that bring no answer."""
 
     def can_audit(self, kept: int = 0) -> bool:
         """Whether another object may be drawn: there is room, and it can be paid with ``kept`` further audits."""

@@ -1,4 +1,4 @@
-"""What is told of an audit whose parties say different things. Pure."""
+"""The message about an audit in which two answers differ. Pure."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class _DrawnAnswer:
     """A copy where the oracle has yet to look: a view would keep the whole frame in memory."""
     in_shadow: bool = False
     reserved_s: float = 0.0
-    """What was set aside for the look."""
+    """Seconds set aside for the look."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,7 +32,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ShadowTurn:
-    """What one shortcut is asked about one frame."""
+    """The questions to one shortcut about one frame."""
 
     link: Shortcut
     frame: Frame

@@ -41,7 +41,7 @@ class Trial:
     token: object = None
     """The shortcut's note of how it answered."""
     answer: ObjectAnswer | None = None
-    """What was published, once there is a conclusion."""
+    """The published answer, once there is a conclusion."""
     pending: int = 0
     """Looks that were begun and are not there yet."""
     closed: bool = False
@@ -51,7 +51,7 @@ class Trial:
     key: str = ""
     """The name of the shortcut's audit."""
     heard: Pool | None = None
-    """What the shortcut would have had published, unseen, where it sits in the network of another that answers: that is
+    """The looks of a shortcut that sits in the network of another that answers, unseen: their conclusion is
     compared with the looks of the oracle."""
 
     def wants(self, at_s: float, whole: bool) -> bool:
@@ -97,7 +97,7 @@ class Trial:
 
     @property
     def evidence(self) -> Evidence | None:
-        """What both have said, if that can be compared and is not the same."""
+        """The words of both, if they can be compared and are not the same."""
         if self.agrees is not False or self.answer is None or self.crop is None:
             return None
         belief = self.pool.belief()
@@ -107,7 +107,7 @@ class Trial:
 
     @property
     def _said(self) -> Finding:
-        """What was published, or would have been."""
+        """The answer that was published, or would have been."""
         assert self.answer is not None
         if self.heard is None:
             return Finding(label=self.answer.label, confidence=share(self.answer.confidence))

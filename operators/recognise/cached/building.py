@@ -1,4 +1,4 @@
-"""What caches are built from and for, whoever has them built: here or in an adaptation worker."""
+"""The input and the job of building caches, here or in an adaptation worker."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CutPlan:
 
 @dataclass(frozen=True, slots=True)
 class CutNetwork:
-    """What caches are built into."""
+    """A network with its cut points, where caches are built."""
 
     model: str
     identity: str
@@ -62,7 +62,7 @@ class CutNetwork:
 
 
 def costs_of(plan: Sequence[CutPlan], cuts: Sequence[int], lookups: Sequence[float], look_s: float) -> Costs:
-    """What looks take with caches at some ``cuts`` of a plan, by their places; ``lookups``: seconds at each of them."""
+    """Costs of looks with caches at some ``cuts`` of a plan, by their places; ``lookups``: seconds at each."""
     until = [plan[cut].share * look_s + (cut + 1) * CUT_S for cut in cuts]
     return Costs(until, lookups, look_s + len(plan) * CUT_S, look_s)
 

@@ -1,4 +1,4 @@
-"""What an adaptation worker trains for nodes with learned caches: a ``Trainable``."""
+"""An adaptation worker's training for nodes with learned caches: a ``Trainable``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEAST_SAMPLES = 500
 LEAST_JUDGED = 20
 """Fewest samples by which caches are judged."""
 WEIGHT_BYTES = 2 * (LARGEST_BYTES - (64 << 10))
-"""What weights may take in float32, so that in float16 they and their card are no larger than an artefact may be."""
+"""The most weights in float32, so that in float16 they and their card are no larger than an artefact may be."""
 
 
 class CachedOracle(NamedTuple):

@@ -85,7 +85,7 @@ class CacheNetwork:
         self.exits.be_silent_once()
 
     def as_if_answered(self, found: ExitOutputs) -> ExitOutputs:
-        """What a batch that went through as a whole, with all taps, had become if the caches had answered."""
+        """The outputs of a batch that ran to its end with all taps, as if the caches had answered."""
         count, through = len(found.place), len(self.cuts)
         place = np.full(count, through, np.int32)
         said = np.zeros((count, self.exits.now.classes), np.float32)

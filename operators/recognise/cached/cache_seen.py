@@ -1,4 +1,4 @@
-"""What was seen of the caches in use on each stream, for who makes caches. Pure."""
+"""The answers of the caches in use on each stream, counted for the makers of caches. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CacheSeen:
         self._streams: OrderedDict[str, StreamSeen] = OrderedDict()
 
     def of(self, stream: str) -> StreamSeen:
-        """What is known of a stream; the stream that was seen longest ago gives way."""
+        """The counts of a stream; the stream that was seen longest ago gives way."""
         known = self._streams.setdefault(stream, StreamSeen())
         self._streams.move_to_end(stream)
         if len(self._streams) > MOST_STREAMS:

@@ -29,9 +29,9 @@ class CacheSource:
     samples: Path
     """The directory of the node's samples."""
     agreement: float
-    """What the audit demands."""
+    """The audit's demand."""
     validation: ValidationSet | None = None
-    """What an adaptation worker trains on too, if it has the same; ``plan`` gives its places then."""
+    """Data that an adaptation worker trains on too, if it has the same; ``plan`` gives its places then."""
     weights_bytes: int = 0
     """Size of the network's file."""
     node: str = ""

@@ -1,4 +1,4 @@
-"""What exactly a worker wants from an adaptation worker, as it is written into wishes.
+"""The targets that a worker wants from an adaptation worker, as they are written into wishes.
 
 Nothing in it depends on the machine: places are told by their share of the network's work, so workers whose machines
 take other times want the same caches. Each leaves out those that do not pay where it runs.

@@ -156,7 +156,7 @@ class Caches(Shortcut):
     async def _found(
         self, network: CacheNetwork, frame: Frame, regions: Sequence[Region], call: Call
     ) -> ExitOutputs | None:
-        """What the network gives for these regions; None where it fails."""
+        """The network's output for these regions; None where it fails."""
         begun = self._begun(network, regions, call)
         try:
             if begun is not None:
@@ -169,7 +169,7 @@ class Caches(Shortcut):
             return None
 
     def _begun(self, network: CacheNetwork, regions: Sequence[Region], call: Call) -> Halfway | None:
-        """What a shortcut has begun with, where these caches answer in the rest."""
+        """A shortcut's beginning, where these caches answer in the rest."""
         halfway = call.halfway
         if halfway is None or halfway.rest.exits is not network.exits or not halfway.has(self._model, regions):
             return None

@@ -1,4 +1,4 @@
-"""What new caches would have said of looks that went through the whole oracle, until their thresholds are chosen."""
+"""The answers of new caches to looks that went through the whole oracle, until their thresholds are chosen."""
 
 from __future__ import annotations
 

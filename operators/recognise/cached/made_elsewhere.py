@@ -48,7 +48,7 @@ MOST_WAITING = 64
 
 @dataclass(frozen=True)
 class CacheOrder:
-    """What is wanted for a node."""
+    """The caches that are wanted for a node."""
 
     target: Target
     spec: CachesSpec

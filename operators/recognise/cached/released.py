@@ -86,7 +86,7 @@ class ReleasedCaches(Caches):
             return None
 
     def _follow(self, stream: str, rest: asyncio.Future[list[Array]]) -> asyncio.Task[Sequence[Attribute]]:
-        """What the oracle itself says, once the run has ended."""
+        """The oracle's own answers, once the run has ended."""
         run = asyncio.create_task(self._own(stream, rest))
         self._runs.add(run)
         run.add_done_callback(self._over)

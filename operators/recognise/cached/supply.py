@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TAPPED = 0.06
-"""What a look with open taps costs more, as a share of the network's."""
+"""The extra cost of a look with open taps, as a share of the network's."""
 PATIENCE = 60.0
 """Caches are left when they have cost more than they saved by so many looks of the network that they sit in."""
 SILENT_EVERY = 8

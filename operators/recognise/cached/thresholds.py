@@ -66,7 +66,7 @@ class FollowedThresholds:
 
 
 class _Following:
-    """What is known of one set of caches."""
+    """The answers of one set of caches, followed."""
 
     def __init__(self, built: BuiltCaches, cuts: Sequence[str], recogniser: Classifier, agreement: float) -> None:
         self.built = built

@@ -35,7 +35,7 @@ CARD, MOST_CARD_BYTES = "card.json", 64 << 10
 
 
 class ValidationCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a validation set is of."""
+    """The origin of a validation set."""
 
     schema: Literal["sluice.validation/1"]
     model_identity: Digest

@@ -1,4 +1,4 @@
-"""What is known of one object, as shortcuts and the audit hear of it. Pure."""
+"""One object's answer, as shortcuts and the audit hear of it. Pure."""
 
 from __future__ import annotations
 

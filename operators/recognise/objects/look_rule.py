@@ -12,7 +12,7 @@ class LookRule:
     correlation: float = 0.6
     """Intraclass correlation of the looks at one object: their errors have the same causes."""
     border_strength: float = 0.7
-    """What a look at an object that the frame's border cuts off is worth, beside a look at a whole one."""
+    """The worth of a look at an object that the frame's border cuts off, beside a look at a whole one."""
     sure: float = 0.85
     """Posterior from which the answer is known. Correlated looks hardly ever bring it above .95."""
     most_looks: int = 3

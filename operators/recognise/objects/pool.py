@@ -1,4 +1,4 @@
-"""What the looks at one object say together. Pure.
+"""The sum of the looks at one object. Pure.
 
 A look says a word with a certainty c; its other K − 1 words share 1 − c. Looks at one object are not independent: n of
 them, correlated by ρ, tell as much as n / (1 + ρ (n − 1)) independent ones (the design effect; Kish, 1965, 5.4). So the

@@ -1,4 +1,4 @@
-"""What the boxes of a track tell: whether the object is cut off by the border, and whether it may be another. Pure."""
+"""Hints in the boxes of a track: whether the object is cut off by the border, and whether it may be another. Pure."""
 
 from __future__ import annotations
 

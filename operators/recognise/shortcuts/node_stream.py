@@ -39,7 +39,7 @@ class NodeStream:
             self.timeline.counted(self.at_s, audits=1)
 
     def note(self, key: str, standing: Standing) -> None:
-        """Return the stream's present standing with a shortcut."""
+        """Note the stream's present standing with a shortcut."""
         self.standings[key] = standing
         if self.timeline is not None:
             self.timeline.entered(self.at_s, standing.phase, standing.classes, standing.window)

@@ -31,7 +31,7 @@ class Making:
     kind: ShortcutKind
     follows_content: bool
     what: str
-    """What is made, in the plural, as sentences name it."""
+    """The thing that is made, in the plural, as sentences name it."""
     load: Callable[[], Callable[[], Shortcut]]
     """Imports and reads what the link needs, in a thread; returns what makes it, on the event loop."""
     cost_s: float

@@ -27,14 +27,14 @@ class Overheard:
 
     region: Region
     said: Attribute | None
-    """What the shortcut would have said; None: nothing."""
+    """The shortcut's would-be answer; None: none."""
     token: object
     """As that of a turn in which it had answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a shortcut did for one frame; empty if the plan or the audit did not allow it."""
+    """A shortcut's work for one frame; empty if the decision or the audit did not allow it."""
 
     answered: Sequence[Region]
     """Regions that now have the shortcut's answer as their last attribute."""
@@ -48,11 +48,11 @@ class Turn:
     """Regions of ``rest`` whose answer came on the way, the oracle's, or that of the shortcut in whose network this one
     sits: later links and the oracle need not look at them."""
     halfway: Halfway | None = None
-    """What the oracle has computed of regions of ``rest``: whoever runs it for them next goes on from there."""
+    """The oracle's activations of regions of ``rest``: its next run for them goes on from there."""
     overheard: Sequence[Overheard] = ()
     """All regions, where the shortcut only listened; what is ``finished`` has cost what it costs by itself then."""
     own: asyncio.Future[Sequence[Attribute]] | None = None
-    """What the oracle itself says of each region of ``answered``, where it runs on for them; fails if that run does."""
+    """The oracle's own answers for the regions of ``answered``, where it runs on for them; fails if that run does."""
     declined: str = ""
     """Why it did not answer, where the plan asked it to; part of the result."""
 
@@ -72,7 +72,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditOutcome:
-    """What an audit found: what a shortcut said of an object, in the shadow or in service, against a sure oracle."""
+    """The result of an audit: a shortcut's answer for an object, in shadow or service, against a sure oracle's."""
 
     stream: str
     kind: ShortcutKind
@@ -80,13 +80,13 @@ class AuditOutcome:
     label: str
     """The oracle's answer: for a tracked object, of all its looks."""
     crop: Image | None
-    """What the oracle has looked at for the audit, last; None in the shadow: there it was looked at anyway."""
+    """The oracle's last crop for the audit; None in the shadow: there it was looked at anyway."""
     token: object
     """The token of the turn in which the shortcut answered."""
     key: str = ""
     """The shortcut's ``key``; empty: its kind."""
     evidence: Evidence | None = None
-    """What the two have said; None where they agree."""
+    """The words of both; None where they agree."""
 
     @property
     def audit(self) -> str:
@@ -104,7 +104,7 @@ class Standing:
     window: int = 0
     """Number of answers by which the classes were chosen."""
     seconds: Seconds = field(default_factory=Seconds)
-    """What it has cost and saved."""
+    """Its costs and savings."""
     reason: str | None = None
     """Why it does not answer, in one sentence, where that is known."""
 

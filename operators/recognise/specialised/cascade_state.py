@@ -10,7 +10,7 @@ from specialization.weg.state import WegState
 
 
 class CascadeState(msgspec.Struct):
-    """What ``Heads.snapshot`` writes."""
+    """The contents of ``Heads.snapshot``."""
 
     weg: WegState
     heads: dict[int, bytes]

@@ -100,7 +100,7 @@ class EarlyCuts:
         return 0.0 if network_s is None else share * network_s + HANDLING_S - RESUMING_S
 
     def halfway(self, template: str, regions: Sequence[Region], activations: Array, spared_s: float) -> Halfway | None:
-        """What the oracle can go on with; None where that spares nothing, but now and then to see whether it does."""
+        """Activations from which the oracle goes on; None where that spares nothing, but for a try now and then."""
         cut = self._cuts.get(template)
         if cut is None:
             return None

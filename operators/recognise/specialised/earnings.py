@@ -1,4 +1,4 @@
-"""What heads have brought on one stream, and whether to try again. Pure."""
+"""The earnings of heads on one stream, and whether to try again. Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Earnings(msgspec.Struct):
     """Share of them that have a name at all, rather than "other"."""
     gap: RetryGap = msgspec.field(default_factory=lambda: RetryGap(FIRST_GAP))
     price_s: float = 0.0
-    """What the newest head's training has cost, processor seconds."""
+    """The price of the newest head's training, processor seconds."""
     earned_s: float = 0.0
-    """What heads have saved since."""
+    """The savings of heads since."""
     lost_s: float = 0.0
     """How far the present head is behind."""
 

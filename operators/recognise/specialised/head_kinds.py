@@ -1,4 +1,4 @@
-"""What an adaptation worker trains for nodes that specialise: heads, and how well heads do."""
+"""An adaptation worker's training for nodes that specialise: heads, and how well heads do."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TrainingSamples:
 
 
 class _OnTemplates:
-    """What both kinds have in common: they are trained on samples of templates."""
+    """The common part of both kinds: they are trained on samples of templates."""
 
     least_samples = 0
 

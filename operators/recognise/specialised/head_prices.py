@@ -1,4 +1,4 @@
-"""What it takes until a head answers, step by step, in processor seconds: first guesses, then what was seen."""
+"""The price of a head that answers, step by step, in processor seconds: first guesses, then what was seen."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class HeadPrices:
         """
 
     def step_s(self, template: str) -> float:
-        """What the next step towards a head costs."""
+        """The price of the next step towards a head."""
         if not self._features.is_open(template):
             return self.opening.seconds
         if template in self._measured:
@@ -52,7 +52,7 @@ class HeadPrices:
         return self._judging_s(template) if enough else self._features.look_s(template)
 
     def strangers_s(self, template: str) -> float:
-        """What it costs to ask about strangers, where there are no samples of "other"; 0 where nobody has to."""
+        """The price of asking about strangers, where there are no samples of "other"; 0 where nobody has to."""
         wanted = self._costs_here and self._samples.lacks_others(template)
         return STRANGERS * (self._features.oracle_s + self._features.look_s(template)) if wanted else 0.0
 
@@ -60,7 +60,7 @@ class HeadPrices:
         return self.profiling.seconds + self.strangers_s(template)
 
     def kept_s(self, template: str) -> float:
-        """What must be left in the purse while samples are taken: for what matters more."""
+        """Seconds that must be left in the purse while samples are taken: for what matters more."""
         if template in self._measured:
             return self.training.seconds + PROOF * self._features.look_s(template)
         return self._judging_s(template) if self._samples.taken(template) >= FIRST_PROFILE else 0.0
@@ -74,7 +74,7 @@ class HeadPrices:
         return "training a head", self.training
 
     def outlook(self, template: str, share: float, looks_per_hour: float | None) -> Outlook:
-        """What heads of a template that answer this share could save, and what it takes to get them."""
+        """The savings of heads of a template that answer this share, and the price of getting them."""
         look_s, steps_s = self._features.look_s(template), self.training.seconds
         if template not in self._measured:
             steps_s += self._judging_s(template) + FIRST_PROFILE * look_s

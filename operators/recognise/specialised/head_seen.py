@@ -1,4 +1,4 @@
-"""What was seen of the head in use on one stream, for who makes heads. Pure."""
+"""The answers of the head in use on one stream, counted for the makers of heads. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HeadSeen:
         self._agreed += agrees
 
     def of(self, number: int, answers: Sequence[int]) -> VersionUse:
-        """What was seen of a head; ``answers``: the classes of the stream's latest objects."""
+        """The counts of a head; ``answers``: the classes of the stream's latest objects."""
         mix = Counter(answers)
         if number != self._number:
             return VersionUse(mix=mix)

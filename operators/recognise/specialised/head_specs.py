@@ -1,4 +1,4 @@
-"""What exactly a worker wants from an adaptation worker, as it is written into wishes."""
+"""The targets that a worker wants from an adaptation worker, as they are written into wishes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the link of heads keeps of one stream: its cascade, and which frames and tracks are followed."""
+"""One stream in the link of heads: its cascade, and which frames and tracks are followed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HeadStream:
         self._frames, self._due = 0, 1
         self._rests = self._unheard = 0
         self.computed = NOTHING
-        """What the head has read of the latest frame."""
+        """The head's answers for the latest frame."""
         self.allowed = True
         """Whether heads may answer at present."""
         self._asked: OrderedDict[int, tuple[InUse, bool]] = OrderedDict()

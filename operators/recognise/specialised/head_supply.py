@@ -203,7 +203,7 @@ class HeadSupply:
         return by_costs if by_costs and all(each.gain_s <= 0 for each in outlooks) else by_rates or by_costs
 
     def waits_for(self) -> str | None:
-        """What cannot be paid yet, though it might pay."""
+        """The step that cannot be paid yet, though it might pay."""
         purse, (what, estimate) = self.books.purse, self._prices.next_step(self._promising or self._usable())
         if purse.may_spend(estimate.seconds):
             return None
@@ -316,7 +316,7 @@ class HeadSupply:
 
 
 class _Bill:
-    """What a job has taken; the estimate as long as nobody has said it."""
+    """The seconds of a job; the estimate as long as the job has not said them."""
 
     def __init__(self, estimate_s: float) -> None:
         self.seconds = estimate_s

@@ -29,10 +29,10 @@ from specialization.timeline import Timeline
 
 
 class _Read(NamedTuple):
-    """What a head has read of some regions."""
+    """A head's answers for some regions."""
 
     said: Sequence[Attribute | None]
-    """What it says of each; None: "other"."""
+    """The head's answer for each; None: "other"."""
     halfway: Halfway | None
     fits: bool = True
     """Whether it is for the network whose features these are."""
@@ -112,7 +112,7 @@ class Heads(Shortcut):
         return call.model in (None, self._recogniser.roles.oracle)
 
     async def _read(self, used: InUse, frame: Frame, regions: Sequence[Region], call: Call) -> _Read:
-        """What the head that is in use says; it is dropped where it is for another network."""
+        """The answers of the head that is in use; it is dropped where it is for another network."""
         features, halfway = await self._supply.features.of_regions(used.template, frame, regions, call.urgency)
         if features.shape[1] != len(used.head.weights):
             self.cascade(frame.stream).misfits(used)

@@ -260,4 +260,4 @@ class NodeSamples:
 
 
 def _nothing() -> None:
-    """Return a deadline far away, since nobody waits for a sample."""
+    """Give up a sample: nothing was reserved for it."""

@@ -127,7 +127,7 @@ def _described(entry: Entry) -> dict[str, Any]:
 
 
 def _changes(entry: Entry) -> dict[str, str]:
-    """What was found here of the network's simpler form and of its shapes; nothing before it has run."""
+    """The simpler form and the shapes that were found here for the network; nothing before it has run."""
     from serving.loading.proofs import read
     from serving.variants.artefacts import folder, user_cache
     from serving.variants.variant import reference

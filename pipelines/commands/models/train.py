@@ -122,7 +122,7 @@ def _tell(made: RecogniserDraft, smaller: Int8, path: Path) -> None:
 
 
 def _table(made: RecogniserDraft) -> Table:
-    """What was said of each class."""
+    """A row for each class."""
     table = Table(title="is → was called", title_justify="left", box=None, collapse_padding=True, pad_edge=False)
     table.add_column("", overflow="fold")
     for heading in (*made.held_out.classes, "unknown"):

@@ -74,7 +74,7 @@ def command(
 
 
 def notes(manifest: Manifest, query: Path, wanted: CompiledQuery) -> list[str]:
-    """What is not as it was when the recording was made."""
+    """The differences between now and when the recording was made."""
     now = options.manifest(query, wanted)
     said = []
     if now.query_sha256 != manifest.query_sha256:

@@ -1,4 +1,4 @@
-"""What happens in this process goes to sinks at once: each has a queue with bounds in place of a topic."""
+"""Events of this process go to sinks at once: each has a queue with bounds in place of a topic."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _image(frame: Frame) -> Image:
 
 
 class Queue:
-    """What waits for one sink."""
+    """Notifications that wait for one sink."""
 
     def __init__(self, way: Delivery) -> None:
         self._way, self._lines = way, InOrder()

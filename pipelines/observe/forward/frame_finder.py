@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 BEFORE_S = 2.0
 """Search begins so long before the frame was captured: the times of messages are those of their sender."""
 LOOK_S = 5.0
-"""What one search may take."""
+"""The longest search."""
 LOOK_BYTES = 32 << 20
 """Bytes of frames that one search may read."""
 FETCH_BYTES = 1 << 20

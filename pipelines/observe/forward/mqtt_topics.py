@@ -61,7 +61,7 @@ class Topics:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What Home Assistant is told of every stream."""
+    """The messages about every stream that Home Assistant has."""
 
     prefix: str
     """Begins the topics that it looks at."""

@@ -1,4 +1,4 @@
-"""What happened becomes a notification. Pure."""
+"""Makes notifications of events. Pure."""
 
 from __future__ import annotations
 

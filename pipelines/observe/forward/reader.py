@@ -152,7 +152,7 @@ class Reader:
         left.discard(record.offset)
 
     async def _commit(self, consumer: AIOKafkaConsumer, places: Mapping[TopicPartition, int]) -> None:
-        """What is not committed now is committed with the next messages, or told again after a restart."""
+        """An offset that cannot be committed is committed with the next ones, or its message comes again."""
         mine = {place: offset for place, offset in places.items() if place in consumer.assignment()}
         try:
             if mine:

@@ -1,4 +1,4 @@
-"""What a sink is, how it says that a notification was not delivered, and why there is no picture with one."""
+"""The contract of a sink, how it says that a notification was not delivered, and why one has no picture."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Sink(Protocol):
         ...
 
     async def run(self) -> None:
-        """What the sink does beside, until it is cancelled."""
+        """The sink's own work, until it is cancelled."""
         ...
 
 

@@ -57,7 +57,7 @@ class SnapshotSpec(Strict):
 
 
 class SinkSpec(Strict):
-    """What all sinks have."""
+    """The keys of all sinks."""
 
     name: str = Field(pattern=r"^[a-z0-9-]{1,50}$")
     """Part of the consumer group, which remembers what was sent: a new name begins with what happens from then on."""
@@ -72,7 +72,7 @@ class SinkSpec(Strict):
     snapshot: SnapshotSpec | None = None
     """Send a picture with each event. Default: none."""
     max_age_s: float = Field(default=HOUR_S, gt=0, le=7 * 24 * HOUR_S)
-    """What could not be delivered for so long is given up."""
+    """A notification that could not be delivered for so long is given up."""
     cafile: Path | None = None
     """Certificates to trust (PEM) in place of the system's."""
 
@@ -88,7 +88,7 @@ class SinkSpec(Strict):
 
 
 def _words(event: Event) -> list[str]:
-    """What an object is called: its label, and the answers of recognisers."""
+    """The words for an object: its label, and the answers of recognisers."""
     return [event.label, *(answer.label for answer in event.attributes)]
 
 

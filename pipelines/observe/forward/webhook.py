@@ -115,7 +115,7 @@ def _cause(error: aiohttp.ClientConnectorError) -> str:
 
 
 def meaning(status: int) -> Literal["delivered", "refused", "failed", "away"]:
-    """What a web server's status says of a notification; redirects are not followed.
+    """The meaning of a web server's status for a notification; redirects are not followed.
 
     >>> [meaning(status) for status in (204, 301, 400, 408, 500, 503)]
     ['delivered', 'refused', 'refused', 'failed', 'failed', 'away']

@@ -1,4 +1,4 @@
-"""What ``sluice serve`` shows: the topics of an installation, read by a consumer of kafka-python.
+"""The feed of ``sluice serve``: the topics of an installation, read by a consumer of kafka-python.
 
 Frames are read only while somebody looks.
 """

@@ -34,7 +34,7 @@ EVERY_S: dict[Size, float] = {"small": 0.5, "large": 0.2, "thumbnail": 0.2}
 WALL_RATE = 16.0
 """Small pictures a second, of all streams together; frames a second of which thumbnails are made."""
 MARGIN = 0.12
-"""What a thumbnail shows around the object, as a share of its sides."""
+"""The surroundings of an object in its thumbnail, as a share of its sides."""
 REMEMBERED = 1024
 """Streams whose last picture is remembered, in each size: more than the page shows."""
 LAST = 16

@@ -112,7 +112,7 @@ class Sightings:
 
 
 def named(found: Object) -> str:
-    """What an object is called: its last answer that says something, else the detector's word."""
+    """An object's name: its last answer that says something, else the detector's word."""
     for said in reversed(found.attributes):
         if said.label not in UNNAMED:
             return said.label

@@ -26,7 +26,7 @@ MOST_OBJECTS = 200
 
 @dataclass(slots=True)
 class Slot:
-    """What happened within five seconds."""
+    """The figures of five seconds."""
 
     number: int
     analysed: int = 0
@@ -95,7 +95,7 @@ class StreamFigures:
         return round(len(times) / span_s, 1)
 
     def latency_ms(self, now_s: float) -> float | None:
-        """What 95 % of the frames of the last minute did not exceed; None where that is not known."""
+        """The latency that 95 % of the frames of the last minute did not exceed; None where that is not known."""
         known = sorted(
             each.latency_ms
             for each in self._samples

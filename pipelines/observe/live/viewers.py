@@ -31,7 +31,7 @@ class Viewer:
             self._news.set()
 
     async def next(self) -> bytes:
-        """What there is to send, once there is something."""
+        """The next messages, once there are some."""
         await self._news.wait()
         self._news.clear()
         found, self._waiting = self._waiting, {}

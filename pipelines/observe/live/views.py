@@ -1,4 +1,4 @@
-"""What the page is told: plain data, bounded whatever the messages said, and JSON. Pure."""
+"""The page's messages: plain data, bounded whatever the messages of topics said, and JSON. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tile(stream: str, figures: StreamFigures, status: StreamStatus | None, now_s
 
 
 def detail(figures: StreamFigures, plan: StreamPlan | None, now_s: float, hurried: bool = True) -> dict[str, Any]:
-    """What a stream's own page shows beside its tile and picture; ``hurried``: whether its frames can be late."""
+    """The contents of a stream's own page beside its tile and picture; ``hurried``: whether its frames can be late."""
     number, slots = int(now_s // SLOT_S), figures.recent(now_s, SLOTS)
     models = _sum(slot.models for slot in slots)
     return {

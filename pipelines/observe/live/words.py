@@ -1,4 +1,4 @@
-"""What the page says in words: who answered, how a stream stands, a lost frame's cause, one frame explained. Pure."""
+"""The page's words: who answered, how a stream stands, a lost frame's cause, one frame explained. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was kept as evidence, made into metrics when Prometheus asks."""
+"""Makes metrics of kept evidence when Prometheus asks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Kept(Protocol):
 
     @property
     def bytes(self) -> int:
-        """What the folder takes on the disk."""
+        """The folder's size on the disk."""
         ...
 
     @property

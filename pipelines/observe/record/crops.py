@@ -31,7 +31,7 @@ LONGEST = 64
 
 @dataclass(frozen=True, slots=True)
 class WantedCrops:
-    """What to cut out."""
+    """The crops to cut out."""
 
     attribute: str | None
     """Folders are called by this answer; None: by the detector's label."""
@@ -45,7 +45,7 @@ class WantedCrops:
 
 @dataclass(slots=True)
 class SavedCrops:
-    """What was written."""
+    """The crops that were written."""
 
     by_folder: Counter[str] = field(default_factory=Counter)
     unreadable: int = 0

@@ -36,7 +36,7 @@ LARGEST_RESULTS = 256 << 20
 
 
 class Manifest(msgspec.Struct, kw_only=True, frozen=True):
-    """What was recorded with what."""
+    """The query and the versions that were recorded."""
 
     schema: Literal["sluice.recording/1"] = RECORDING_SCHEMA
     query: Id

@@ -23,7 +23,7 @@ class Recording:
     directory: Path
     manifest: Manifest
     most_bytes: int
-    """What may lie in the folder."""
+    """The largest size of the folder."""
 
 
 def manifest_of(name: str, file: Path, models: Mapping[str, str], now: datetime) -> Manifest:

@@ -63,7 +63,7 @@ def header_of(result: Result, captured_at: datetime) -> FrameHeader:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """What was recorded; raises BadInput where the folder is no recording."""
+    """A recording's manifest; raises BadInput where the folder is no recording."""
     path = directory / MANIFEST
     try:
         return from_json(_bounded(path, LARGEST_MANIFEST), Manifest)

@@ -110,7 +110,7 @@ class Recorder(Observer):
 
     @property
     def bytes(self) -> int:
-        """What the folder takes on the disk."""
+        """The folder's size on the disk."""
         return self._folder.bytes
 
     @property

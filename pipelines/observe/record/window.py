@@ -26,7 +26,7 @@ def affordable(spent_s: float, process_s: float) -> bool:
 
 
 class Window:
-    """What is kept of one run of a stream."""
+    """The part of one stream's run that is kept."""
 
     def __init__(self, run: str, numbers: Iterator[int]) -> None:
         """``numbers``: of new episodes."""

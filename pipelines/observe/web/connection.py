@@ -56,7 +56,7 @@ class HttpConnection(web.RequestHandler):
         return answer
 
     def log_exception(self, *args: Any, **kw: Any) -> None:
-        """What aiohttp finds wrong once an answer has gone, such as a body that breaks off."""
+        """Note a connection that was given up, such as one whose body breaks off."""
         self._note("a connection was given up", kw.get("exc_info"))
 
     def _note(self, kind: str, error: object) -> None:

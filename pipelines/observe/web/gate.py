@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pipelines.observe.web.listen import PLACE, Listen
 
 OPEN = frozenset({"/healthz", "/readyz"})
-"""What container engines ask, who have no secret: these say no more than whether all is well."""
+"""Asked by container engines, which have no secret: these say no more than whether all is well."""
 ANSWER_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

@@ -74,7 +74,7 @@ def _result(line: bytes, where: str) -> Result:
 
 
 def audits(report: Path, stream: str) -> list[NodePlan]:
-    """What a closing report says of a stream's shortcuts; BadInput where it is none."""
+    """The closing report's audits of a stream's shortcuts; BadInput where it is no report."""
     try:
         with report.open("rb") as file:
             found = decode(file.read(LARGEST_BYTES + 1), _Report)

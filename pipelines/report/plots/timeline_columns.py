@@ -49,7 +49,7 @@ def shares(state: TimelineState) -> AnswerShares:
 
 
 def agreement(slices: Sequence[Slice]) -> Bounds:
-    """What the audits had found at the end of each slice."""
+    """The agreement that the audits had found at the end of each slice."""
     known = [(each.from_s, *each.agreement) for each in slices if each.agreement]
     return Bounds([at_s for at_s, _, _ in known], [low for _, low, _ in known], [high for _, _, high in known])
 

@@ -1,4 +1,4 @@
-"""What has changed in all frames together, by stream, and where most of it lies. Pure; bounded."""
+"""The changes in all frames together, by stream, and where most of them lie. Pure; bounded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REST = "(others)"
 
 
 class StreamChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What has changed on a stream."""
+    """The changes on a stream."""
 
     stream: str
     frames: int

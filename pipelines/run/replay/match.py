@@ -1,4 +1,4 @@
-"""What has changed between two results of the same frame. Pure.
+"""The changes between two results of the same frame. Pure.
 
 Objects are the same if they have the same label and overlap by half or more, one to one, those that overlap most first
 (PASCAL VOC's rule; Everingham et al., 2010, section 4.2). Of what remains, objects that overlap as much were renamed.
@@ -30,7 +30,7 @@ class Difference:
 
     kind: Kind
     before: str
-    """What was said: the label, or the label of an answer; empty where there was nothing."""
+    """The earlier word: the label, or the label of an answer; empty where there was nothing."""
     after: str
     confidence: float
     """How sure those were who said it: the greater of both, 0…1."""

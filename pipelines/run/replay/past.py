@@ -1,4 +1,4 @@
-"""What was decided when a recording was made, for the planner that decides so again.
+"""The decisions of a recording, for the planner that decides so again.
 
 Decisions that depended on time and chance, such as which frames a detector skipped and which it planned together, are
 in the results. What they were taken from, the frames and the hurry of that moment, is not there any more.
@@ -30,7 +30,7 @@ def together(frames: Iterable[RecordedFrame]) -> Iterator[list[RecordedFrame]]:
 
 
 def pasts(batch: Sequence[Result]) -> list[dict[str, Past]]:
-    """What the detectors of each frame did; of frames that were planned together, but are not all here, less."""
+    """The work of each frame's detectors; of frames that were planned together, but are not all here, less."""
     return [
         {
             name: _past(name, place, batch)

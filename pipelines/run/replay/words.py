@@ -1,4 +1,4 @@
-"""What a replay found, in words and in JSON. Pure."""
+"""The findings of a replay, in words and in JSON. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ COLUMNS = ("frames", "objects", "lost", "new", "renamed", "answers")
 
 @dataclass(frozen=True)
 class About:
-    """What else there is to say of a replay."""
+    """Remarks on a replay."""
 
     tolerance: float
     """Share of objects that may have changed, 0…1."""
     notes: Sequence[str] = ()
-    """What is not as it was when the recording was made."""
+    """Differences between now and when the recording was made."""
 
 
 def lines(found: Comparison, about: About) -> list[str]:

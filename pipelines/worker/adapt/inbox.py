@@ -1,4 +1,4 @@
-"""What the adaptation worker takes from the topics: the samples and wishes of its query, and updates that are there."""
+"""The adaptation worker's input from the topics: the samples and wishes of its query, and updates that are there."""
 
 from __future__ import annotations
 

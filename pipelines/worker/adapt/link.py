@@ -1,4 +1,4 @@
-"""What a worker has to send to the adaptation worker and has got from it; an ``Elsewhere`` without a broker in it."""
+"""A worker's messages to the adaptation worker, and from it; an ``Elsewhere`` without a broker in it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Link:
         return update
 
     def letters(self) -> Iterator[Letter]:
-        """What is to be sent now, taken out of what waits."""
+        """Messages to send now, taken out of those that wait."""
         now_s = self._now_s()
         for batch in self._batches():
             yield samples_letter(batch, now_s)

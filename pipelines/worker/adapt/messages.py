@@ -61,7 +61,7 @@ class SampleBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
-    """What a worker wants."""
+    """A worker's wish."""
 
     query: str
     target: Target

@@ -1,4 +1,4 @@
-"""What there is to adapt in a query: the templates of nodes that specialise, the oracles of nodes with caches."""
+"""The targets of adaptation in a query: the templates of nodes that specialise, the oracles of nodes with caches."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from specialization.templates.stored import StoredTemplate, feature_entry
 
 @dataclass(frozen=True)
 class Adapted:
-    """What is trained for a query."""
+    """The templates and oracles of a query."""
 
     templates: Templates
-    """What heads are made for."""
+    """Heads are made for these."""
     oracles: Mapping[str, CachedOracle]
-    """What caches are made for, by node."""
+    """Caches are made for these, by node."""
 
 
 def adapted(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Adapted:
-    """What all nodes learn; BadInput where none learns from its streams."""
+    """The targets of all nodes; BadInput where none learns from its streams."""
     nodes = [node.spec for node in dag.nodes if isinstance(node.spec, RecogniseNode) and learns(node.spec)]
     if not nodes:
         raise BadInput(NOTHING_LEARNS)

@@ -60,6 +60,6 @@ async def _adapt(config: ServiceConfig, what: Adapted, accuracy: float, share: f
 
 
 def allowance(share: float) -> Purse:
-    """What training may use: a share of one core over all the time that has passed, and ``AT_ONCE_S`` in advance."""
+    """Processor time for training: a share of one core over all passed time, and ``AT_ONCE_S`` in advance."""
     began_s = time.monotonic() - AT_ONCE_S / share
     return Purse(lambda: time.monotonic() - began_s, share, reinvested=0.0)
