@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import nn
@@ -112,16 +112,10 @@ def _opened(case: Case) -> dict[Way, Runs]:
         print(f"{variant.id}: {reason}")
     ways: dict[Way, Runs] = {Way(variant.engine, variant.precision): engine for variant, engine in engines.items()}
     if case.module is not None:
-        ways |= {EAGER: Eager(case.module), PYTORCH: _pytorch(case, case.module, "fp32")}
+        ways |= {EAGER: Eager(case.module), PYTORCH: PyTorchEngine(case.module, device())}
         if device() == "cuda" or Way("openvino", "bf16") not in ways:
-            ways[EMULATED] = _pytorch(case, case.module, "bf16")
+            ways[EMULATED] = PyTorchEngine(case.module, device(), torch.bfloat16)
     return ways
-
-
-def _pytorch(case: Case, module: nn.Module, precision: Any) -> PyTorchEngine:
-    engine = PyTorchEngine(case.name, item=case.calibration.shape[1:], device=device(), precision=precision)
-    engine.load([module])
-    return engine
 
 
 def _timed(case: Case, ways: Mapping[Way, Runs], budget_s: float) -> Mapping[tuple[Way, int], list[float]]:

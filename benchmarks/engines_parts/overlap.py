@@ -29,16 +29,13 @@ def head_overlap(device: str, rounds: int) -> float:
         for way in ways.values():
             way()
         seconds = interleaved(ways, rounds)
-    for head in heads:
-        head.close()
     return median(seconds["in turn"]) / median(seconds["at once"])
 
 
 def _head(device: str) -> PyTorchEngine:
     convolutions = [nn.Conv2d(CHANNELS, CHANNELS, 3, padding=1), nn.ReLU()]
-    engine = PyTorchEngine("head", item=(CHANNELS, SIDE, SIDE), device=device)
-    engine.load([nn.Sequential(*convolutions, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(CHANNELS, 10))])
-    return engine
+    head = nn.Sequential(*convolutions, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(CHANNELS, 10))
+    return PyTorchEngine(head, device)
 
 
 def _in_turn(heads: Sequence[PyTorchEngine], shared: Array) -> float:

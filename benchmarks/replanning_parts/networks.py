@@ -43,7 +43,7 @@ class Network:
     """An opened network."""
 
     card: ModelCard
-    engine: Engine[bytes]
+    engine: Engine
 
     @classmethod
     def opened(cls, model: str, known: Catalogue, cache: Path) -> Network:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from serving.common.tensors import Array, TensorSpec
 
-S_contra = TypeVar("S_contra", contravariant=True)
 
-
-class Engine(Protocol[S_contra]):
+class Engine(Protocol):
     """One network in one runtime at one precision.
 
-    Segments are ONNX models (bytes) or PyTorch modules, each with one input. The first output of a segment is the next
+    Segments are ONNX models, each with one input. The first output of a segment is the next
     one's input; further outputs are answers (a head's scores, a detector's boxes). ``run`` may be called from several
     threads at once.
     """
@@ -23,7 +21,7 @@ class Engine(Protocol[S_contra]):
         """The input of each segment; empty before ``load``."""
         ...
 
-    def load(self, segments: Sequence[S_contra]) -> None:
+    def load(self, segments: Sequence[bytes]) -> None:
         """Open every segment; ModelError where the runtime cannot. Called once."""
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from serving.common.explain import first_line
 from serving.common.tensors import Array, TensorSpec
 from serving.engines.memory import give_back, resident_bytes
 from serving.errors import ModelError, SluiceError
-
-S = TypeVar("S")
 
 
 class Segment(Protocol):
@@ -30,7 +28,7 @@ class Segment(Protocol):
         ...
 
 
-class SegmentChain(ABC, Generic[S]):
+class SegmentChain(ABC):
     """An engine but for the opening of one segment, which is the runtime's part."""
 
     def __init__(self, name: str) -> None:
@@ -41,21 +39,12 @@ class SegmentChain(ABC, Generic[S]):
         self.inputs: Sequence[TensorSpec] = ()
 
     @abstractmethod
-    def _open(self, segment: S) -> Segment:
+    def _open(self, segment: bytes) -> Segment:
         """Open one segment; any exception of the runtime."""
 
-    @abstractmethod
-    def _weights_bytes(self, segment: S) -> int:
-        """Size of a segment's weights as they were given."""
-
-    def _used_bytes(self) -> int:
-        """Memory in use, after what is free has been given back."""
-        give_back()
-        return resident_bytes()
-
-    def load(self, segments: Sequence[S]) -> None:
+    def load(self, segments: Sequence[bytes]) -> None:
         """Open every segment and run each once; ModelError where the runtime cannot."""
-        before = self._used_bytes()
+        before = _used_bytes()
         try:
             self._segments = [self._opened(index, segment, len(segments)) for index, segment in enumerate(segments)]
             self.inputs = [replace(each.input, shape=(None, *each.input.shape[1:])) for each in self._segments]
@@ -64,7 +53,7 @@ class SegmentChain(ABC, Generic[S]):
             self.close()
             raise ModelError(str(error)) from error
         # What else the process does meanwhile is measured too, and memory that lay free may be used again unseen.
-        self._memory_bytes = max(self._used_bytes() - before, sum(map(self._weights_bytes, segments)))
+        self._memory_bytes = max(_used_bytes() - before, sum(map(len, segments)))
 
     def run(self, segment: int, batch: Array) -> list[Array]:
         """Outputs of one segment for a batch of any length; ModelError, or SluiceError where the network fails."""
@@ -100,7 +89,7 @@ class SegmentChain(ABC, Generic[S]):
         self._segments, self._memory_bytes = (), 0
         give_back()
 
-    def _opened(self, index: int, segment: S, count: int) -> Segment:
+    def _opened(self, index: int, segment: bytes, count: int) -> Segment:
         what = self._what(index, count)
         try:
             opened = self._open(segment)
@@ -119,6 +108,12 @@ class SegmentChain(ABC, Generic[S]):
 
     def _what(self, index: int, count: int) -> str:
         return f"model {self._name!r}" + (f", segment {index}" if count > 1 else "")
+
+
+def _used_bytes() -> int:
+    """Memory in use, after what is free has been given back."""
+    give_back()
+    return resident_bytes()
 
 
 def _one_by_one(segment: Segment, batch: Array) -> list[Array]:

@@ -42,7 +42,7 @@ class Network(Protocol):
 class EngineNetwork:
     """A graph, or a part of one, in an engine."""
 
-    def __init__(self, name: str, model: onnx.ModelProto, engine: Engine[bytes], max_batch: int | None = None) -> None:
+    def __init__(self, name: str, model: onnx.ModelProto, engine: Engine, max_batch: int | None = None) -> None:
         """Load it; raises ModelError. ``name``: of the catalogue's model, for messages."""
         self._name, self._engine = name, engine
         engine.load([model.SerializeToString()])

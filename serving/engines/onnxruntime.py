@@ -42,7 +42,7 @@ _DTYPES = {
 }
 
 
-class OnnxRuntimeEngine(SegmentChain[bytes]):
+class OnnxRuntimeEngine(SegmentChain):
     """Segments as ONNX models in ONNX Runtime sessions; int8 networks come quantised, as graphs of Q and DQ nodes."""
 
     def __init__(self, name: str, *, threads: int | Sequence[int], precision: Precision = "fp32") -> None:
@@ -96,9 +96,6 @@ class OnnxRuntimeEngine(SegmentChain[bytes]):
                 raise SluiceError(f"{what} failed: {first_line(error)}") from error
 
         return checked
-
-    def _weights_bytes(self, segment: bytes) -> int:
-        return len(segment)
 
 
 class OnnxRuntimeSegment:

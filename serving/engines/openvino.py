@@ -18,7 +18,7 @@ from serving.errors import ModelError
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "int8": "f32"}
 
 
-class OpenVinoEngine(SegmentChain[bytes]):
+class OpenVinoEngine(SegmentChain):
     """Segments as ONNX models, compiled for the CPU at the precision asked for and no other."""
 
     def __init__(self, name: str, *, threads: int, precision: Precision = "fp32") -> None:
@@ -46,9 +46,6 @@ class OpenVinoEngine(SegmentChain[bytes]):
         if used != self._hint:
             raise ModelError(f"this processor does not compute in {self._hint} (OpenVINO would take {used})")
         return OpenVinoSegment(compiled)
-
-    def _weights_bytes(self, segment: bytes) -> int:
-        return len(segment)
 
 
 class OpenVinoSegment:

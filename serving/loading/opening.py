@@ -61,7 +61,7 @@ def open_model(entry: Entry, threads: int) -> Network:
     return _whole(source, _graph(source), threads)
 
 
-def engine_for(variant: Variant, threads: int) -> Engine[bytes]:
+def engine_for(variant: Variant, threads: int) -> Engine:
     """An engine that runs a variant; ModelError where it is not installed."""
     if variant.engine == "onnxruntime":
         return OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)

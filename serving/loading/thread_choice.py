@@ -24,7 +24,7 @@ from serving.variants.variant import Variant
 
 log = logging.getLogger(__name__)
 
-Open = Callable[[int], Engine[bytes]]
+Open = Callable[[int], Engine]
 """Makes an engine for so many threads, with nothing loaded."""
 
 Segments = Callable[[], Sequence[bytes]]
@@ -103,7 +103,7 @@ def _read(path: Path) -> ThreadChoice | None:
         return None
 
 
-def _quickest_s(segments: Sequence[bytes], engine: Engine[bytes], clock: Callable[[], float]) -> float | None:
+def _quickest_s(segments: Sequence[bytes], engine: Engine, clock: Callable[[], float]) -> float | None:
     """Seconds of one item through all segments, in the best of a few runs; None where that is not to be known.
 
     An input may leave its size open, or the network take so long to load that it must not be loaded often.

@@ -21,7 +21,7 @@ from serving.profiling.segment_times import timed
 from serving.profiling.timing import take_turns
 from serving.variants.variant import Variant
 
-Engines = Mapping[Variant, Engine[bytes]]
+Engines = Mapping[Variant, Engine]
 Seconds = Mapping[tuple[Variant, int], Sequence[Sequence[float]]]
 """By variant and batch size, one entry per run: the time of each segment."""
 TURN_S = 0.02
@@ -34,7 +34,7 @@ def opened(
 
     ``directory``: where it is kept how many threads run each variant when it serves; None: all.
     """
-    engines: dict[Variant, Engine[bytes]] = {}
+    engines: dict[Variant, Engine] = {}
     refused: dict[Variant, str] = {}
     for variant, segments in chains.items():
         try:
@@ -44,7 +44,7 @@ def opened(
     return engines, refused
 
 
-def _opened(variant: Variant, segments: Sequence[onnx.ModelProto], directory: Path | None) -> Engine[bytes]:
+def _opened(variant: Variant, segments: Sequence[onnx.ModelProto], directory: Path | None) -> Engine:
     graphs, open_with = [segment.SerializeToString() for segment in segments], partial(engine_for, variant)
     engine = open_with(chosen(directory, variant, lambda: graphs, open_with, usable_cores()))
     engine.load(graphs)
@@ -56,7 +56,7 @@ def close(engines: Engines) -> None:
         engine.close()
 
 
-def answers(engine: Engine[bytes], items: Array, step: int) -> list[Array]:
+def answers(engine: Engine, items: Array, step: int) -> list[Array]:
     """Outputs of a whole network for any number of items."""
     return run_in_steps(partial(engine.run, 0), items, step)
 
@@ -83,7 +83,7 @@ def _batch(items: Array, size: int) -> Array:
     return found
 
 
-def _turn(engine: Engine[bytes], batch: Array) -> list[list[float]]:
+def _turn(engine: Engine, batch: Array) -> list[list[float]]:
     """Seconds of all segments for each run of a turn.
 
     Where several runs fit in a turn, the first does not count: it finds the caches full of another network's weights.

@@ -118,7 +118,7 @@ class Profiler:
             variant: self._compared(wanted, variant, engines[variant]) for variant in self._each("answers", engines)
         }
 
-    def _compared(self, wanted: Sequence[Array], variant: Variant, engine: Engine[bytes]) -> Answers:
+    def _compared(self, wanted: Sequence[Array], variant: Variant, engine: Engine) -> Answers:
         agree, right = self.pictures.agreement(variant), self.pictures.right
         outputs = contenders.answers(engine, self.pictures.of(variant), self.max_batch)
         return Answers(mean(agree(wanted, outputs)), None if right is None else float(right(outputs).mean()))

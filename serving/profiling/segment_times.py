@@ -40,7 +40,7 @@ def segment_times(
     return [median(seconds) for seconds in zip(*rounds, strict=True)]
 
 
-def _item(name: str, engine: Engine[bytes]) -> Array:
+def _item(name: str, engine: Engine) -> Array:
     spec = engine.inputs[0]
     size = [dim for dim in spec.shape[1:] if dim is not None]
     if len(size) < len(spec.shape) - 1:
@@ -48,7 +48,7 @@ def _item(name: str, engine: Engine[bytes]) -> Array:
     return np.random.default_rng(0).uniform(0, 2, (1, *size)).astype(spec.dtype)
 
 
-def timed(engine: Engine[bytes], batch: Array, clock: Callable[[], float] = time.perf_counter) -> list[float]:
+def timed(engine: Engine, batch: Array, clock: Callable[[], float] = time.perf_counter) -> list[float]:
     """Seconds of each segment; each takes the output of the one before it."""
     seconds = []
     for segment in range(len(engine.inputs)):

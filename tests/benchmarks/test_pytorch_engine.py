@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.engines_parts.pytorch_engine import PyTorchEngine
-from serving.errors import ModelError
 
 
 class Twice(nn.Module):
@@ -16,33 +15,9 @@ class Twice(nn.Module):
         return x * 2, x.argmax(1)
 
 
-def test_int8_is_not_offered() -> None:
-    with pytest.raises(ModelError, match=r"^model 'net': PyTorch computes in fp32 or bf16; int8 needs another engine$"):
-        PyTorchEngine("net", item=(4,), precision="int8")
-
-
-def test_an_unknown_device_is_named() -> None:
-    with pytest.raises(ModelError, match=r"^model 'net': no such device for PyTorch: 'abacus'$"):
-        PyTorchEngine("net", item=(4,), device="abacus")
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
-def test_a_device_that_is_not_here_is_refused_when_the_network_is_loaded() -> None:
-    with pytest.raises(ModelError, match=r"^model 'net' cannot be opened: ") as caught:
-        PyTorchEngine("net", item=(4,), device="cuda").load([nn.Linear(4, 2)])
-    assert "\n" not in str(caught.value)
-
-
-def test_an_item_that_does_not_fit_the_module_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"^model 'net' cannot be opened: .*shapes"):
-        PyTorchEngine("net", item=(5,)).load([nn.Linear(4, 2)])
-
-
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_all_outputs_come_in_order_and_keep_their_kind(precision: str) -> None:
-    engine = PyTorchEngine("net", item=(3,), precision=precision)
-    engine.load([Twice()])
-    doubled, best = engine.run(0, np.array([[1, 4, 2], [8, 0, 1]], np.float32))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_all_outputs_come_in_order_and_keep_their_kind(dtype: torch.dtype) -> None:
+    doubled, best = PyTorchEngine(Twice(), dtype=dtype).run(0, np.array([[1, 4, 2], [8, 0, 1]], np.float32))
     assert (doubled.dtype, best.dtype) == (np.float32, np.int64)
     assert doubled.tolist() == [[2, 8, 4], [16, 0, 2]]
     assert best.tolist() == [1, 0]
@@ -52,9 +27,7 @@ def test_the_module_given_is_left_as_it_was() -> None:
     """It may be in training: its mode, its place and its gradients are its owner's."""
     module = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).train()
     before = {name: value.clone() for name, value in module.state_dict().items()}
-    engine = PyTorchEngine("net", item=(4,), precision="bf16")
-    engine.load([module])
-    engine.run(0, np.ones((3, 4), np.float32))
+    PyTorchEngine(module, dtype=torch.bfloat16).run(0, np.ones((3, 4), np.float32))
     assert module.training
     assert all(weights.requires_grad for weights in module.parameters())
     assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
@@ -65,11 +38,5 @@ def test_on_a_gpu_answers_are_the_processors() -> None:
     torch.manual_seed(0)
     module = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 5))
     batch = np.random.default_rng(0).normal(size=(4, 3, 8, 8)).astype(np.float32)
-    answers = []
-    for device in ("cpu", "cuda"):
-        engine = PyTorchEngine("net", item=(3, 8, 8), device=device)
-        engine.load([module])
-        answers.append(engine.run(0, batch)[0])
-        assert engine.memory_bytes() > 0
-        engine.close()
+    answers = [PyTorchEngine(module, device).run(0, batch)[0] for device in ("cpu", "cuda")]
     np.testing.assert_allclose(answers[1], answers[0], atol=1e-4)

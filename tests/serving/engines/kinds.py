@@ -36,7 +36,7 @@ class Kind:
     name: str
     precision: Precision
     tolerance: float
-    make: Callable[[], Engine[bytes]]
+    make: Callable[[], Engine]
 
     def __str__(self) -> str:
         return f"{self.name}-{self.precision}"
@@ -47,7 +47,7 @@ class Kind:
         pieces = split(model, [point.tensor for point in spread(cut_points(model), cuts)])
         return [piece.SerializeToString() for piece in pieces]
 
-    def load(self, segments: Sequence[bytes]) -> Engine[bytes]:
+    def load(self, segments: Sequence[bytes]) -> Engine:
         """An engine with these segments; skips where this machine cannot run it."""
         engine = self.make()
         try:
@@ -59,16 +59,16 @@ class Kind:
         return engine
 
 
-def _onnxruntime(precision: Precision) -> Engine[bytes]:
+def _onnxruntime(precision: Precision) -> Engine:
     return OnnxRuntimeEngine("net", threads=2, precision=precision)
 
 
-def _openvino(precision: Precision) -> Engine[bytes]:
+def _openvino(precision: Precision) -> Engine:
     pytest.importorskip("openvino", reason="the extra 'openvino' is not installed")
     return OpenVinoEngine("net", threads=2, precision=precision)
 
 
-def _kind(name: str, make: Callable[[Precision], Engine[bytes]], precision: Precision, tolerance: float) -> Kind:
+def _kind(name: str, make: Callable[[Precision], Engine], precision: Precision, tolerance: float) -> Kind:
     return Kind(name, precision, tolerance, lambda: make(precision))
 
 

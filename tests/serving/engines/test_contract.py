@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,14 +24,14 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 
 @pytest.fixture(scope="module")
-def engine(kind: Kind) -> Iterator[Engine[Any]]:
+def engine(kind: Kind) -> Iterator[Engine]:
     """With the network in three segments."""
     engine = kind.load(kind.segments(2))
     yield engine
     engine.close()
 
 
-def through(engine: Engine[Any], batch: Array) -> Array:
+def through(engine: Engine, batch: Array) -> Array:
     for segment in range(len(engine.inputs)):
         batch = engine.run(segment, batch)[0]
     return batch
@@ -50,7 +49,7 @@ def test_the_whole_answers_as_the_reference_does(kind: Kind) -> None:
     assert error_of(answers, reference(items(LARGEST))) <= kind.tolerance
 
 
-def test_segments_compose_to_the_whole(kind: Kind, engine: Engine[Any]) -> None:
+def test_segments_compose_to_the_whole(kind: Kind, engine: Engine) -> None:
     assert len(engine.inputs) == 3
     assert error_of(through(engine, items(LARGEST)), reference(items(LARGEST))) <= kind.tolerance
 
@@ -61,7 +60,7 @@ def test_reduced_precision_is_not_the_reference_itself(reduced: Kind) -> None:
     assert error_of(through(engine, items(LARGEST)), reference(items(LARGEST))) > 1e-4
 
 
-def test_every_segment_says_what_it_takes(engine: Engine[Any]) -> None:
+def test_every_segment_says_what_it_takes(engine: Engine) -> None:
     batch = items(3)
     for segment, spec in enumerate(engine.inputs):
         assert spec.dtype == batch.dtype
@@ -72,13 +71,13 @@ def test_every_segment_says_what_it_takes(engine: Engine[Any]) -> None:
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(count=st.integers(1, LARGEST), seed=st.integers(0, 9))
-def test_a_batch_answers_as_its_items_do(kind: Kind, engine: Engine[Any], count: int, seed: int) -> None:
+def test_a_batch_answers_as_its_items_do(kind: Kind, engine: Engine, count: int, seed: int) -> None:
     batch = items(count, seed)
     one_by_one = np.concatenate([through(engine, batch[index : index + 1]) for index in range(count)])
     assert error_of(through(engine, batch), one_by_one) <= kind.tolerance
 
 
-def test_an_empty_batch_has_empty_answers(engine: Engine[Any]) -> None:
+def test_an_empty_batch_has_empty_answers(engine: Engine) -> None:
     for segment in range(3):
         full = engine.run(segment, np.zeros((2, *engine.inputs[segment].shape[1:]), np.float32))
         none = engine.run(segment, np.zeros((0, *engine.inputs[segment].shape[1:]), np.float32))
@@ -96,13 +95,13 @@ def test_an_empty_batch_has_empty_answers(engine: Engine[Any]) -> None:
         (np.zeros((2, 3, 16, 16), np.uint8), "uint8 2 × 3 × 16 × 16"),
     ],
 )
-def test_another_shape_or_type_is_refused(engine: Engine[Any], batch: Array, given: str) -> None:
+def test_another_shape_or_type_is_refused(engine: Engine, batch: Array, given: str) -> None:
     with pytest.raises(ModelError) as caught:
         engine.run(0, batch)
     assert str(caught.value) == f"model 'net', segment 0 takes float32 N × 3 × 16 × 16, was given {given}"
 
 
-def test_the_batch_is_left_as_it_was_and_may_lie_anyhow_in_memory(engine: Engine[Any]) -> None:
+def test_the_batch_is_left_as_it_was_and_may_lie_anyhow_in_memory(engine: Engine) -> None:
     batch = -np.abs(items(6))
     batch.flags.writeable = False
     before, wanted = batch.copy(), through(engine, batch[::2].copy())
@@ -112,7 +111,7 @@ def test_the_batch_is_left_as_it_was_and_may_lie_anyhow_in_memory(engine: Engine
     np.testing.assert_array_equal(batch, before)
 
 
-def test_answers_stay_when_the_engine_runs_again(engine: Engine[Any]) -> None:
+def test_answers_stay_when_the_engine_runs_again(engine: Engine) -> None:
     first = [engine.run(0, items(2))[0] for _ in range(2)]
     kept = first[0].copy()
     first[1][:] = 0
@@ -120,7 +119,7 @@ def test_answers_stay_when_the_engine_runs_again(engine: Engine[Any]) -> None:
     np.testing.assert_array_equal(first[0], kept)
 
 
-def test_many_threads_get_their_own_answers(kind: Kind, engine: Engine[Any]) -> None:
+def test_many_threads_get_their_own_answers(kind: Kind, engine: Engine) -> None:
     sizes = np.random.default_rng(0).integers(0, 6, 60)
     batches = [items(int(size), seed) for seed, size in enumerate(sizes)]
     wanted = [through(engine, batch) for batch in batches]

@@ -20,7 +20,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param
 
 
-def load(kind: Kind, tmp_path: Path, nodes: list[Any], outputs: dict[str, Any], *graph: Any) -> Engine[Any]:
+def load(kind: Kind, tmp_path: Path, nodes: list[Any], outputs: dict[str, Any], *graph: Any) -> Engine:
     save_graph(tmp_path / "net.onnx", nodes, outputs, *graph)
     return kind.load([(tmp_path / "net.onnx").read_bytes()])
 
