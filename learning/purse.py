@@ -1,6 +1,6 @@
 """The budget for finding out whether work can be saved, so that finding out never costs more than it saves. Pure.
 
-Samples, features that are computed for later, shadows, training, profiling and audits are paid before anybody knows
+Samples, features that are computed for later, shadows, training, profiling and audits are paid before it is known
 whether they bring anything. They may together cost a small share of the processor seconds that the process has used,
 and a share of what shortcuts have saved. Let u be the seconds used, p those spent so, s the net savings, o what the
 oracle alone would have used: u = o − s + p, and p ≤ a·u + b·s with a = ``SHARE``, b = ``REINVESTED``. So

@@ -1,8 +1,8 @@
 """Features of a training set, computed once: what heads are trained on (Shen, 2019, §5.2).
 
 A store is a directory with ``features.npy`` (N × D, float16) and ``labels.npy`` (N, int32: the oracle's answers). The
-ring of a stream's own samples has the same files and ``written.npy``; rows that nobody has written yet, or somebody is
-writing, have no label. Rows lie in the order in which they were seen.
+ring of a stream's own samples has the same files and ``written.npy``; rows that are not written yet, or are being
+written, have no label. Rows lie in the order in which they were seen.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FeatureStore:
     """N samples: what a feature network made of each, and what the oracle said."""
 
     features: Features
-    """N × D, oldest first; mapped from the file, unless somebody else may be writing it."""
+    """N × D, oldest first; mapped from the file, unless another process may be writing it."""
     labels: Labels
     """N, each ≥ 0."""
 

@@ -158,7 +158,7 @@ class Backend:
     def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
         """Keep times of a model that were measured in passing; BadInput where they cannot be written.
 
-        Returns what is known of the model with them.
+        Returns the model's figures with them.
         """
         variant = parse(model)
         entry = self._catalogue.find(variant.model)

@@ -51,7 +51,7 @@ class Malformed(SluiceError):
 
 
 class TooLate(SluiceError):
-    """An answer could not be there in time, and whoever asked allowed it to be given up."""
+    """An answer could not be there in time, and its request may be given up."""
 
 
 class Unavailable(SluiceError):

@@ -1,4 +1,4 @@
-"""The one way in for safetensors, whoever wrote them: whatever is wrong with a file raises ``ModelError``."""
+"""The one way in for safetensors, of any origin: whatever is wrong with a file raises ``ModelError``."""
 
 from __future__ import annotations
 

@@ -157,6 +157,14 @@ def test_a_docstring_of_the_product_names_its_thing_and_does_not_begin_with_what
     assert {module: found for module, found in wrong.items() if found} == {}
 
 
+ROLES = r"(other part(y|ies)|one party|[Ww]hoever|what is known of)\b"
+
+
+def test_docstrings_of_the_product_name_things_and_not_roles() -> None:
+    wrong = {name(module): [text for text in said(module) if re.search(ROLES, text)] for module, _ in product()}
+    assert {module: found for module, found in wrong.items() if found} == {}
+
+
 def said(module: Path) -> list[str]:
     nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
     bare = [node.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]

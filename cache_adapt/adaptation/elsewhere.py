@@ -11,7 +11,7 @@ from cache_adapt.adaptation.targets import Report, Subject, Target
 
 
 class Update(NamedTuple):
-    """An artefact that came, as it is on the wire: whoever uses it has to check what is in it."""
+    """An artefact that came, as it is on the wire: its user has to check what is in it."""
 
     version: int
     data: bytes

@@ -120,7 +120,7 @@ class Adaptation:
         return None
 
     def published(self, key: str, version: int, data: bytes, now_s: float) -> None:
-        """Note a version that is on the topic, of this worker, one before it, or whoever may write there."""
+        """Note a version that is on the topic, of this worker or of another."""
         self._found.pop(key, None)
         self._found[key] = version, data
         while len(self._found) > MOST_TARGETS or self.kept_bytes > KEPT_BYTES:

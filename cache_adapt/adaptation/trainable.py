@@ -51,7 +51,7 @@ class Trainable(Protocol):
         ...
 
     def why_not(self, target: Target) -> str | None:
-        """Why a target cannot be trained, which anybody may have asked for; None where it can."""
+        """Why a target, which is not trusted, cannot be trained; None where it can."""
         ...
 
     async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:

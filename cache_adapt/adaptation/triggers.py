@@ -46,7 +46,7 @@ class VersionUse(msgspec.Struct, frozen=True):
     audits: int = 0
     agreed: int = 0
     mix: Mapping[int, int] = {}
-    """How often each class was seen lately, whoever answered."""
+    """How often each class was seen lately, by any answer."""
 
 
 class History(msgspec.Struct):

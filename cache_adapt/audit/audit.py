@@ -70,7 +70,7 @@ class Audit:
         return self.rule.rate if self.state.phase == "trusted" else self.rule.probation_rate
 
     def stands_for(self, edition: int) -> None:
-        """Say what the shortcut is now; what is known of another edition is no evidence about this one."""
+        """Say what the shortcut is now; evidence about another edition is none about this one."""
         state = self.state
         if edition == state.edition:
             return

@@ -51,7 +51,7 @@ class AuditSwitchOff(msgspec.Struct, frozen=True):
     """When a shortcut was switched off, and why."""
 
     answers: Count
-    """Objects of the stream and node so far, whoever answered."""
+    """Objects of the stream and node so far, by any answer."""
     reason: Annotated[str, Meta(max_length=500)]
 
 
@@ -71,7 +71,7 @@ class AuditState(msgspec.Struct):
     """Since the last time that it was good for as long as the memory reaches."""
     by_shortcut: Count = 0
     by_oracle: Count = 0
-    """Objects that the shortcut did not answer for, whoever did."""
+    """Objects that the shortcut did not answer for."""
     unsampled: Count = 0
     """Objects that the shortcut answered for while no audit could be taken on; no statement covers them."""
     audits: Count = 0

@@ -139,7 +139,7 @@ def form(name: str) -> Form:
 def shape_read(name: str, grid: Grid) -> Shape | None:
     """The values that a form reads of one input; None where it cannot, or would make too much of them.
 
-    Nothing is run: names and sizes may be anybody's.
+    Nothing is run: names and sizes are not trusted.
     """
     chosen = form(name)
     found = chosen.shape(grid)

@@ -81,7 +81,7 @@ def explore(
 ) -> Iterator[Explored]:
     """Every form that fits, at every cut; what is ``known`` from before is not explored again.
 
-    ``fits``: is given the cross-fitted predictions, by what was explored, for whoever builds next.
+    ``fits``: is given the cross-fitted predictions, by what was explored, for the next build.
     """
     before = {each.key: each for each in known}
     for cut in cuts:

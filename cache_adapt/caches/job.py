@@ -38,7 +38,7 @@ class CutJob(msgspec.Struct, frozen=True):
 
 
 class CachesJob(msgspec.Struct, frozen=True):
-    """Build caches; what costs are measured in is up to whoever asks, here processor seconds."""
+    """Build caches; the unit of costs is the caller's, here processor seconds."""
 
     store: str
     """Directory of a feature store, or of a ring: the taps of all cuts, one after the other, and answers."""

@@ -1,7 +1,7 @@
 """The newest looks that ran through a whole network, with what its caches say of each. Pure.
 
 They are what thresholds are tuned on while streams run (Dai et al., 2024 [Apparate], §3.2). A cache is asked about a
-look when somebody wants to know, and once: most looks are gone before that.
+look when its answer is wanted, and once: most looks are gone before that.
 """
 
 from __future__ import annotations

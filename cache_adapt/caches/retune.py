@@ -1,9 +1,9 @@
 """Thresholds that follow what is shown, where every input runs to the network's end. Pure.
 
 They are tuned on the newest 512 inputs as soon as too few of the newest 16 got the right answer (Dai et al., 2024
-[Apparate], §3.2). At thresholds that let nobody leave all are right, so they are tuned every 128 inputs too, as places
-are adjusted in the paper (§3.3): a cache whose utility is negative is not asked until the next tuning. What it would
-have said is known all the same, so that it need not be tried.
+[Apparate], §3.2). At thresholds that let no input leave all are right, so they are tuned every 128 inputs too, as
+places are adjusted in the paper (§3.3): a cache whose utility is negative is not asked until the next tuning. What it
+would have said is known all the same, so that it need not be tried.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Streams(Generic[S]):
         return self.renew(name) if found is None else found
 
     def renew(self, name: str) -> S:
-        """Begin anew with a stream, and drop what is known of it."""
+        """Begin anew with a stream, and forget it as it was."""
         self._gone.pop(name, None)
         self._here[name] = self._fresh(name)
         return self._here[name]

@@ -11,7 +11,7 @@ from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader
 
 OVERRUN = "capture_overrun"
-"""The cause of frames that a newer one replaced before anybody took them."""
+"""The cause of frames that a newer one replaced before they were taken."""
 
 
 class Outlet(Protocol):

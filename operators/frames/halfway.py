@@ -1,4 +1,4 @@
-"""Regions of a frame that a network has been run for halfway: whoever asks it for them next goes on from there."""
+"""Regions of a frame that a network has been run for halfway: its next run for them goes on from there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Pictures as decoders give them: brightness for every pixel, colours for every four (YUV 4:2:0).
 
 A detector looks at a picture that is scaled down from them in one pass, and movement is measured on brightness alone.
-Blue, green and red are made once, and only if somebody asks: who cuts out a crop, draws, or writes a JPEG.
+Blue, green and red are made once, and only where they are needed: to cut out a crop, to draw, or to write a JPEG.
 """
 
 from __future__ import annotations

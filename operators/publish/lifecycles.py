@@ -18,7 +18,7 @@ class Lifecycles:
         zones: ZoneRules = NO_ZONES,
         observer: Observer = UNOBSERVED,
     ) -> None:
-        """``observer`` hears of every event, before whoever has called."""
+        """``observer`` hears of every event, before the caller."""
         self._update_every_s = update_every_s
         self._end_after_s = end_after_s
         self._zones = zones

@@ -227,7 +227,7 @@ class Chain:
         self.books.of(stream).answered(by_oracle, by_shortcuts, self.books.oracle_s, shortcuts_s)
 
     def _end(self, stream: NodeStream) -> None:
-        """Conclude what is known of the objects of a stream that ends."""
+        """Conclude about the objects of a stream that ends."""
         if self._objects is not None:
             self._conclude(stream, self._objects.forget(stream.name))
         self._auditor.end(stream)

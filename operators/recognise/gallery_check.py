@@ -1,4 +1,4 @@
-"""Checks a gallery before it is used: is everybody recognised on their own pictures, and can all be told apart?"""
+"""Checks a gallery before it is used: is each identity recognised on its own pictures, and can all be told apart?"""
 
 from __future__ import annotations
 

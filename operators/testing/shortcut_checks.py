@@ -157,7 +157,7 @@ async def check_it_is_audited_like_every_other(case: Case) -> None:
 
 
 async def check_closing_twice_is_no_error(case: Case) -> None:
-    """Whoever opened it closes it, and may do so again."""
+    """Its opener closes it, and may do so again."""
     link = case.make()
     await _taught(case, link)
     await link.shortcut.close()

@@ -1,6 +1,6 @@
 """Imports Faust without ``aiohttp``, which takes a good part of the import for the sake of one type.
 
-The type is that of ``App.http_client``, which we never use. Whoever imports ``aiohttp`` later gets the real one.
+The type is that of ``App.http_client``, which we never use. A later import of ``aiohttp`` gets the real one.
 """
 
 from __future__ import annotations

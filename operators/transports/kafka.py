@@ -223,7 +223,7 @@ class Consumer(CheapWaits, driver.Consumer):
         return bool(done)
 
     async def _say_what_is_lost(self) -> str:
-        """Commit where to go on in what is still there, so that whoever begins next begins there; why."""
+        """Commit where to go on in what is still there, so that the next reader begins there; why."""
         places = {TP(*place): lost for place, lost in self.fetches.lost.items()}
         wanted = {tp: lost.offset for tp, lost in places.items() if lost.out_of_range}
         if not wanted:

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class PartitionLost(Exception):
-    """A partition is no longer what it was: whoever reads it must begin anew."""
+    """A partition is no longer what it was: its reader must begin anew."""

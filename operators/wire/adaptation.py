@@ -97,7 +97,7 @@ class Wish(msgspec.Struct, kw_only=True, frozen=True):
     audits: Count = 0
     agreed: Count = 0
     mix: Annotated[list[ClassCount], Meta(max_length=MOST_CLASSES)] = []
-    """The classes of the stream's latest objects, whoever answered."""
+    """The classes of the stream's latest objects, by any answer."""
 
     def __post_init__(self) -> None:
         bounds.check(self.at)

@@ -33,7 +33,7 @@ class Notification(msgspec.Struct, kw_only=True, frozen=True):
 
     schema: Literal["sluice.notification/1"] = NOTIFICATION_SCHEMA
     id: Id
-    """The same for the same content: whoever was told twice knows it by this."""
+    """The same for the same content: a consumer that was told twice knows it by this."""
     kind: Label
     """The type of the event, ``count``, or ``state``."""
     stream: Id

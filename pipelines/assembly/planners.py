@@ -43,7 +43,7 @@ class Measures(Protocol):
         ...
 
     def keep(self, model: str, tail_s: Mapping[int, float]) -> VariantFigures:
-        """Keep what was measured at one more moment; returns what is known with it."""
+        """Keep the times of one more moment; returns the figures with them."""
         ...
 
     async def infer(self, model: str, batch: Array, urgency: Urgency) -> list[Array]:

@@ -14,7 +14,7 @@ from specialization.timeline import Timeline
 
 
 class ShortcutNode(Protocol):
-    """The operator of a node that has shortcuts, as everybody but the executor sees it."""
+    """The operator of a node that has shortcuts, as all but the executor see it."""
 
     @property
     def node(self) -> str:
@@ -22,7 +22,7 @@ class ShortcutNode(Protocol):
         ...
 
     def forget(self, stream: str) -> None:
-        """Drop what is known of a stream."""
+        """Forget a stream."""
         ...
 
     def result_sent(self, stream: str) -> None:

@@ -41,7 +41,7 @@ def command(
 ) -> None:
     """Show all streams of an installation in a browser, live: pictures, states, latency, who answered.
 
-    It reads topics and changes nothing. Frames are read only while somebody looks.
+    It reads topics and changes nothing. Frames are read only while the page is open.
     """
     settings = broker_settings(broker)
     listening = options.listening(True, listen, secret_file)

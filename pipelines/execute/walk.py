@@ -83,7 +83,7 @@ class Walk:
         return Walked(progress.found, progress.nodes)
 
     def forget(self, stream: str) -> None:
-        """Drop what is known of a stream, and what the operators know of it."""
+        """Forget a stream, here and in the operators."""
         self._here.pop(stream, None)
         self._fresh_starts.forget(stream)
         self._planner.forget(stream)

@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 async def begin_at_the_ends(settings: BrokerSettings, group: str, topic: str) -> None:
     """Commit the ends of the topic's partitions, unless the group has committed anything there, or has members.
 
-    Afterwards every partition has a place to go on from, also those that are silent: whoever starts again, or takes
-    over, misses nothing. Raises ``KafkaError``.
+    Afterwards every partition has a place to go on from, also those that are silent: a worker that starts again, or
+    takes over, misses nothing. Raises ``KafkaError``.
     """
     consumer = AIOKafkaConsumer(**client_options(settings), group_id=group, enable_auto_commit=False)
     try:

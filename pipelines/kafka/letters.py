@@ -93,7 +93,7 @@ def original_bytes(letter: DeadLetter) -> bytes:
 def remade(letter: DeadLetter, frames_topic: str, mend: Mend) -> Remade:
     """The message to put back; raises BadInput where it would become a dead letter again.
 
-    A letter that names another topic than ``frames_topic`` is refused: anybody may have written it.
+    A letter that names another topic than ``frames_topic`` is refused: it is not trusted.
     """
     if letter.topic != frames_topic:
         raise BadInput(f"the letter is from topic {letter.topic!r}: only those from {frames_topic} can be put back")

@@ -1,4 +1,4 @@
-"""Looks on a broker for one result, and for what is known of a stream's shortcuts."""
+"""Looks on a broker for one result, and for the audits of a stream's shortcuts."""
 
 from __future__ import annotations
 

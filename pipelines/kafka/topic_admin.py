@@ -73,7 +73,7 @@ def _visible(client: KafkaAdminClient, names: Iterable[str]) -> dict[str, Found]
 
 
 def _create(client: KafkaAdminClient, name: str, settings: TopicSettings, replication: int | None) -> bool:
-    """False where somebody else was faster."""
+    """False where another command was faster."""
     options = {
         "num_partitions": settings.partitions,
         "replication_factor": -1 if replication is None else replication,

@@ -62,7 +62,7 @@ class CacheReport:
 
     @property
     def agreement(self) -> float:
-        """Share of all answers that are the model's, whoever gives them."""
+        """Share of all answers that are the model's, those of caches included."""
         built, certified = self.built.caches, self.built.certified
         if built is None or certified is None:
             return self.plan.agreement

@@ -1,4 +1,4 @@
-"""``sluice models profile``, without the printing: which variants to measure anew, and what is known of all."""
+"""``sluice models profile``, without the printing: which variants to measure anew, and the figures of all."""
 
 from __future__ import annotations
 

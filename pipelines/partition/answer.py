@@ -81,7 +81,7 @@ def cause_of(error: Exception) -> str:
 
 
 def checked(message: Message, found: Answer) -> Answer:
-    """The answer, if everybody who keeps to the bounds of messages can read its result; else that of a failed frame."""
+    """The answer, if its result keeps to the bounds of messages; else that of a failed frame."""
     if found.result is None:
         return found
     try:

@@ -59,7 +59,7 @@ class OpenStreams:
             if not silent and not self._logged:
                 self._logged = True
                 log.warning(
-                    "more than %d streams send frames: what is known of the least recently seen is dropped, and they "
+                    "more than %d streams send frames: the state of the least recently seen is dropped, and they "
                     "begin anew; raise SLUICE_MAX_STREAMS, or start more workers",
                     self._bounds.max_streams,
                 )

@@ -94,7 +94,7 @@ class Partition:
             self._valve.hold()
 
     async def stop(self, timeout_s: float) -> None:
-        """Finish what is in the window, within the time; the rest is left to whoever takes the partition over."""
+        """Finish what is in the window, within the time; the rest is left to the worker that takes over."""
         self._feeder.cancel()
         try:
             async with asyncio.timeout(timeout_s):
@@ -142,7 +142,7 @@ class Partition:
         return failed(message, header, self._work.analyser, error)
 
     def _open_stream(self, stream: str) -> None:
-        """Go on with what is known of a stream that comes for the first time, or again after partitions moved.
+        """Go on with the state of a stream that comes for the first time, or again after partitions moved.
 
         Others may have answered frames of it meanwhile: those are not missing.
         """

@@ -19,7 +19,7 @@ class Stateful(Protocol):
         """Go on from a snapshot, before the stream's first frame; an unusable snapshot is logged and ignored."""
 
     def forget(self, stream: str) -> None:
-        """Drop what is known of a stream."""
+        """Forget a stream."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class StateStore(Protocol):
         ...
 
     def restore(self, stream: str) -> None:
-        """Restore what is known of a stream whose first frame is about to be analysed."""
+        """Restore the state of a stream whose first frame is about to be analysed."""
         ...
 
     async def save(self) -> None:

@@ -11,7 +11,7 @@ from pipelines.partition.message import Message
 
 @dataclass(slots=True)
 class Tally:
-    """Written by the partitions of a worker, read by whoever watches it."""
+    """Written by the partitions of a worker, read by its observers."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     """Results by outcome."""

@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 class OrderedWindow(Generic[Item, Answer]):
     """Items in work; ``finish`` gets the oldest ones that are done, in order, as one batch.
 
-    It is for whoever puts items in to bound their number, by ``len``.
+    Its user bounds the number of items, by ``len``.
 
     Batches grow by themselves when finishing is slow: whatever got done meanwhile goes together. An item leaves the
     window only after ``finish`` returned for it, so what ``finish`` acknowledges was finished, with no gap before it.

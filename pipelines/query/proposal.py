@@ -1,4 +1,4 @@
-"""A query file for whoever has none yet: from sources and from words for what is to be found. Pure."""
+"""A first query file: from sources and from words for what is to be found. Pure."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Audience:
-    """Everybody who listens to one run."""
+    """All listeners of one run."""
 
     counts: RunCounts
     observers: Observers

@@ -59,7 +59,7 @@ class EmbeddedRun:
     async def results(self, executor: Executor, stop: asyncio.Event) -> AsyncGenerator[FrameResult, None]:
         """Yield one result for every sampled frame, in the order of each stream, until sources end or ``stop`` is set.
 
-        A frame is in flight until the result behind it is asked for: whoever takes results slowly makes files wait and
+        A frame is in flight until the result behind it is asked for: taking results slowly makes files wait and
         cameras lose frames, each of which has its result. A source that cannot be read does not disturb the others: its
         ``SourceError`` is raised at the end. Use it under ``contextlib.aclosing``: leaving it ends the captures.
         """

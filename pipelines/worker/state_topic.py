@@ -1,4 +1,4 @@
-"""Snapshots of streams on a compacted topic: published as they change, read by whoever takes a stream over."""
+"""Snapshots of streams on a compacted topic: published as they change, read by the worker that takes a stream over."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class StateTopic:
             self._restore_node(name, stream, bytes(snapshot.nodes[name]))
 
     def _restore_node(self, name: str, stream: str, data: bytes) -> None:
-        """Restore a node, which begins anew if it cannot use the snapshot: anybody may have written it."""
+        """Restore a node, which begins anew if it cannot use the snapshot, which is not trusted."""
         try:
             self._what.nodes[name].restore(stream, data)
         except Exception as error:

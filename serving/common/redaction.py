@@ -1,6 +1,6 @@
 """Takes secrets out of text: those that this process was given, and whatever looks like one.
 
-Whoever is given a password calls ``hide`` with it; whoever writes text for people passes it through ``redact``.
+A reader of passwords calls ``hide`` with them; a writer of text for people passes it through ``redact``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decodes bytes that somebody else wrote: a topic, a file, a pipe.
+"""Decodes bytes that were written elsewhere: a topic, a file, a pipe.
 
 JSON only, of a declared kind, with the bounds that the kind's fields state. Whatever is wrong with the bytes raises one
 error, ``Malformed``, whichever way the libraries have of saying it.

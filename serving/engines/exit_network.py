@@ -38,7 +38,7 @@ class ExitNetwork:
     ) -> None:
         """``segments`` as ``graphs.taps.tapped`` makes them for the cuts of ``exits``. Raises ModelError.
 
-        ``first``: the segment that batches begin with, where somebody else runs those before it: exits before it are
+        ``first``: the segment that batches begin with, where another network runs those before it: exits before it are
         left out.
         """
         self._name, self._engine, self._exits, self._first = name, engine, exits, first
@@ -76,7 +76,7 @@ class ExitNetwork:
         return self._answered(count, now, options)
 
     def _unasked(self, count: int, version: int, options: RunOptions) -> ExitOutputs:
-        """The outputs where nobody answers, with all taps."""
+        """The outputs where no exit answers, with all taps."""
         for index in range(len(self._taps) + 1):
             self._through(index, count, options)
         place = np.full(count, len(self._exits.cuts), np.int32)
@@ -118,7 +118,7 @@ class ExitNetwork:
         """The outputs where some answer, without taps."""
         place = np.full(count, len(self._exits.cuts), np.int32)
         said = np.zeros((count, now.classes), np.float32)
-        left: NDArray[np.intp] | None = None  # everybody
+        left: NDArray[np.intp] | None = None  # all
         items = count
         for index, cut in enumerate(self._cuts):
             if not items:

@@ -41,14 +41,14 @@ class Answering:
     by_cut: Mapping[str, Exit]
     classes: int = 0
     version: int = 0
-    """Comes back with every answer, so that whoever asked knows who answered."""
+    """Comes back with every answer, so that the caller knows which exit answered."""
 
 
 class Exits:
-    """The places of a network's exits, and who answers there; shared by the network and whoever exchanges them."""
+    """The places of a network's exits, and who answers there; shared by network and maker."""
 
     def __init__(self, cuts: Sequence[str], releases: bool = False) -> None:
-        """``cuts``: cut tensors in dataflow order. At first nobody answers anywhere.
+        """``cuts``: cut tensors in dataflow order. At first no exit answers anywhere.
 
         ``releases``: items that are answered do not leave the batch, only their answers do (Dai et al., 2024, §3).
         """
@@ -66,7 +66,7 @@ class Exits:
         return Answering({}) if silent else self._now
 
     def be_silent_once(self) -> None:
-        """Let nobody answer for the next batch: it goes through as a whole, and has all its taps."""
+        """Let no exit answer for the next batch: it goes through as a whole, and has all its taps."""
         self._silent = True
 
     def exchange(self, answering: Answering) -> None:
@@ -87,9 +87,9 @@ class ExitOutputs:
     version: NDArray[np.int32]
     """N: of those who could answer."""
     distribution: NDArray[np.float32]
-    """N × classes: what the exit said; zeros for items that none answered. No classes where nobody could answer."""
+    """N × classes: what the exit said; zeros for items that none answered. No classes where no exit could answer."""
     taps: Sequence[NDArray[np.float32]]
-    """By cut, N × values; no values where items may have left, or the answer is early: then nobody reads them."""
+    """By cut, N × values; no values where items may have left, or the answer is early: then they are not read."""
 
     def as_list(self) -> list[Array]:
         """As an engine hands them over."""

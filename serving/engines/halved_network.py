@@ -1,4 +1,4 @@
-"""A network in two halves under two names: whoever has read the features of the first goes on where it ended."""
+"""A network in two halves under two names: a run of the second goes on where the first ended."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Profiler:
     budget_s: float
     report: OnProgress = lambda what, share: None
     directory: Path | None = None
-    """Where what is known of the model on this machine is kept; None: nowhere."""
+    """Where the model's figures on this machine are kept; None: nowhere."""
 
     def measure(self, files: Mapping[Variant, Path]) -> ProfilingOutcome:
         """Profiles of variants that run from these ONNX files; those that this machine cannot run are skipped."""

@@ -64,7 +64,7 @@ def _fill(requests: Sequence[R], limit: int) -> list[R]:
 
 
 def _can_wait(line: WaitingLine[R], first: int, end: int, late: R) -> bool:
-    """Whether a late request too large to ride beside anybody may go first: the window is in time after it, too."""
+    """Whether a late request too large to ride beside another may go first: the window is in time after it, too."""
     too_large = line.places[first + 1] - line.places[first] + late.items > line.limit
     window_s = line.seconds(line.places[end] - line.places[first])
     return too_large and line.now + line.seconds(late.items) + window_s <= line.due[first] + TOLERANCE_S

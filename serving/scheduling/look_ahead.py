@@ -1,10 +1,10 @@
 """Our batching policy: the next batch is chosen by what it does to the requests behind it.
 
 Earliest-first runs small batches to save its first request and loses many later ones; windows of a fixed or the longest
-size give up requests that need not be given up. Here a few first batches, from cautious ones that drop nobody to the
-longest window, are each followed by a rehearsal, in which a sliding window (Shen, 2019, §3.5.1) serves the rest of the
-queue and the arrivals expected at the present rate. The batch after which the most requests are in time is taken; of
-equal ones that which drops the fewest now. To try first steps, follow a fixed policy after each and take the best is
+size give up requests that need not be given up. Here a few first batches, from cautious ones that drop no request to
+the longest window, are each followed by a rehearsal, in which a sliding window (Shen, 2019, §3.5.1) serves the rest of
+the queue and the arrivals expected at the present rate. The batch after which the most requests are in time is taken;
+of equal ones that which drops the fewest now. To try first steps, follow a fixed policy after each and take the best is
 known as a rollout: where the rehearsal is right, it is never worse than that policy.
 
 The rehearsal expects even arrivals, all with the mean time. Where requests of one session have different times, it
@@ -70,7 +70,7 @@ class LookAheadPolicy:
 
 
 def first_windows(line: WaitingLine[R]) -> list[tuple[int, int]]:
-    """From the longest window that drops nobody to the longest of all; one where these are the same."""
+    """From the longest window that drops no request to the longest of all; one where these are the same."""
     last = line.start_of_longest()
     starts = sorted({last * number // (WINDOWS - 1) for number in range(WINDOWS)})
     return [(start, line.longest(start)) for start in starts]

@@ -13,7 +13,7 @@ from serving.scheduling.waiting_line import TOLERANCE_S, Latency, WaitingLine
 AHEAD = 2
 """Arrivals are rehearsed for so many batches: as long as a newcomer waits for a batch and runs in one."""
 NOBODY_PER_S = 1e-3
-"""At a lower rate nobody is expected."""
+"""At a lower rate no request is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Rehearsal:
             return cls(line.due, line.places, waiting, rate, line.now, line.seconds, batch, waiting, worth)
         gap_s, newest, stop = 1 / rate, line.now + time_s, waiting + ceil(AHEAD * batch / size)
         coming = range(1, stop - waiting + batch // size + 1)
-        # Whoever has more time than a newcomer is rehearsed as one: dues must not fall.
+        # A request with more time than a newcomer is rehearsed as one: dues must not fall.
         sooner = bisect_right(line.due, newest)
         due = [*line.due[:sooner], *[newest] * (waiting - sooner), *[newest + gap_s * number for number in coming]]
         taken = line.places[-1]
@@ -78,7 +78,7 @@ class Rehearsal:
         return served - self.worth * (at - self.now)
 
     def wait(self, at: float, position: int) -> tuple[float, int]:
-        """When there is somebody to serve from ``position`` on, and how many have come by then: more than ``position``.
+        """When there are requests from ``position`` on, and how many have come by then: more than ``position``.
 
         Those who are waited for are counted and not computed. Sums of times are rounded by a share of the machine's
         running time, which at high rates is more than a newcomer's gap: none would ever come.

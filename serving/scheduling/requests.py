@@ -16,7 +16,7 @@ Answer = list[list[Array]] | SluiceError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """A batch for one model, and the future that somebody awaits."""
+    """A batch for one model, and the future that its caller awaits."""
 
     model: str
     batch: Array

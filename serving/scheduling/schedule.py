@@ -23,7 +23,7 @@ BACKGROUND_S = 0.02
 
 @dataclass(eq=False, slots=True)
 class Session:
-    """A group on the device, the requests that wait for it, and what is known of its times."""
+    """A group on the device, the requests that wait for it, and its times."""
 
     name: str
     group: Group

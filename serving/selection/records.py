@@ -4,7 +4,7 @@ Accuracy is the agreement with the reference, which is what a query's ``accuracy
 
 Cost is the device's time for one item, in seconds, when the variant runs at its best batch; times the price of a second
 on its engine, where the user names one. So it is the inverse of the saturation throughput, and what is paid for a load
-is load × cost, whoever serves it.
+is load × cost, on any device.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class ResolvedModel:
     latency_s: Mapping[int, float] = field(default_factory=dict, compare=False)
     """Latency by batch size, as far as it was measured on this machine."""
     directory: Path | None = field(default=None, compare=False)
-    """Where what is known of the model on this machine is kept; None: nowhere."""
+    """Where the model's figures on this machine are kept; None: nowhere."""
     exits: Exits | None = field(default=None, compare=False)
     """Where the network is cut for exits, and who answers there; None: it is run whole."""
     halves: tuple[ResolvedModel, ResolvedModel] | None = field(default=None, compare=False)

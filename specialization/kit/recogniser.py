@@ -106,7 +106,7 @@ def _finished(base: Base, crops: Crops, trial: _Trial, wanted: RecogniserRequest
 
 
 def _card(base: Base, crops: Crops, name: str, held_out: HeldOut) -> ModelCard:
-    """All but what is known only when it is written."""
+    """All but the keys that are known only when it is written."""
     return ModelCard(
         name=name,
         version="1",

@@ -19,7 +19,7 @@ LEAST_ANSWERED = 0.5
 """A head that answers less often is not used: it would say "other" most of the time."""
 NO_ROOM = "it allows for no disagreement at all"
 UNMEASURED = 0.8
-"""Share of the objects that heads are thought to answer at best before anybody has measured it."""
+"""Share of the objects that heads are thought to answer at best before it was measured."""
 
 
 class Prospect(NamedTuple):

@@ -24,7 +24,7 @@ Paid = Callable[[float], None]
 
 
 def unpaid(processor_s: float) -> None:
-    """Do nothing: whoever asked does not keep accounts."""
+    """Do nothing: this caller keeps no accounts."""
 
 
 class Job(msgspec.Struct, frozen=True, tag=True):

@@ -1,6 +1,6 @@
 """Our rules for Windowed ε-Greedy: where they depart from the printed ones, and why.
 
-* The skew is freed of the errors of whoever answered, and of the choice of the classes (``weg_window``): an oracle that
+* The skew is freed of the errors of the answers, and of the choice of the classes (``weg_window``): an oracle that
   is right in 60 % of the cases shows a skew of 90 % as 54 %.
 * Windows of doubling length up to w_max are tried, each with the k that its length allows: ten classes are rarely seen
   twice each within 30 answers (table C.1, row 2).

@@ -21,7 +21,7 @@ from specialization.weg.config import WegConfig
 from specialization.weg.state import FALLBACK, HEAD, ORACLE, Head, HeadTarget, Source, WegState
 
 Evidence = Literal["head answered", "oracle answered", "known", "unknown", "agreed", "contradicted"]
-"""The source of a cascade's answer; whether a head that nobody hears knows the class; or the outcome of an audit."""
+"""The source of a cascade's answer; whether a head that is not heard knows the class; or the outcome of an audit."""
 
 
 class Rules(Protocol):

@@ -22,7 +22,7 @@ from operators.recognise.shortcuts.shortcut import Shortcut
 
 
 class Auditor:
-    """Says which objects another party looks at, has it look, and reports the outcomes."""
+    """Says at which objects the other network looks, has it look, and reports the outcomes."""
 
     def __init__(
         self, node: str, oracle: Oracle, on_outcome: OnOutcome, books: Books, objects: Objects | None = None
@@ -51,7 +51,7 @@ class Auditor:
     def watch(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], links: Sequence[Shortcut], call: Call
     ) -> None:
-        """Have the other party look at objects of the frame, whether or not those who answer have looked."""
+        """Have the other network look at objects of the frame, whether or not the answering one has looked."""
         if self._tracks is not None:
             self._tracks.watch(stream, frame, regions, links, call)
 

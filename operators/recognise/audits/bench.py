@@ -68,7 +68,7 @@ class Bench:
         self.books.purse.settle("audits", reserved_s, 0.0)
 
     def tell(self, stream: NodeStream, ticket: Ticket, outcome: AuditOutcome) -> None:
-        """Tell the audit, then everybody else."""
+        """Tell the audit, then the listeners."""
         stream.audits.of(outcome.audit).tell(ticket, outcome.agrees)
         self.on_outcome(stream, outcome)
 

@@ -52,7 +52,7 @@ class _Shown:
 
 
 class LookAudits:
-    """Draws looks; the other party looks once the frame's result has been sent."""
+    """Draws looks; the other network looks once the frame's result has been sent."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench

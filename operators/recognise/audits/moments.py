@@ -1,4 +1,4 @@
-"""When somebody looks at an object beside those who answer for it: at random, whatever anybody said of it. Pure."""
+"""The moments of an audit's looks at an object: at random, whatever was answered for it. Pure."""
 
 from __future__ import annotations
 

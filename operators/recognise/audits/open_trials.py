@@ -35,7 +35,7 @@ class OpenTrials:
         self._clock.move(media_time_s)
 
     def is_new(self, track: int) -> bool:
-        """Whether nobody has looked at the object yet; from now on somebody has."""
+        """Whether this is the first look at the object; from now on it is not."""
         new = track not in self._counted
         self._keys(track)
         return new

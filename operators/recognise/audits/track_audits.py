@@ -29,7 +29,7 @@ from serving.common.tensors import Image
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LookUnderWay:
-    """A look of the other party that is under way."""
+    """A look by the other network that is under way."""
 
     stream: NodeStream
     trials: OpenTrials
@@ -39,7 +39,7 @@ class _LookUnderWay:
 
 
 class TrackAudits:
-    """Opens trials, has the other party look at random moments, and tells the audits what both have concluded."""
+    """Opens trials, has the other network look at random moments, and tells the audits both conclusions."""
 
     def __init__(self, bench: Bench, objects: Objects) -> None:
         self._bench, self._objects = bench, objects
@@ -68,7 +68,7 @@ class TrackAudits:
     def watch(
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], links: Sequence[Shortcut], call: Call
     ) -> None:
-        """Have the other party look at objects of the frame, whether or not those who answer have looked."""
+        """Have the other network look at objects of the frame, whether or not the answering one has looked."""
         for region in regions:
             trials = stream.trials.of(region.track_id) if region.track_id is not None else ()
             for trial in trials:
@@ -166,7 +166,7 @@ class TrackAudits:
         self._seen(asked, said)
 
     def _seen(self, asked: _LookUnderWay, said: Attribute | None) -> None:
-        """Take a look of the other party; None: it was not made."""
+        """Take a look by the other network; None: it was not made."""
         asked.trial.pending -= 1
         if said is not None and not asked.trial.shadow:
             self._bench.looked_again(asked.stream)

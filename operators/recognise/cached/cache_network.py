@@ -34,7 +34,7 @@ class CacheNetwork:
     """One oracle, cut at a few places."""
 
     def __init__(self, engine: Inference, oracle: str, cuts: Sequence[str], releases: bool = False) -> None:
-        """``cuts``: tensors in dataflow order. Nobody answers there yet. ``releases``: see ``Exits``."""
+        """``cuts``: tensors in dataflow order. No exit answers there yet. ``releases``: see ``Exits``."""
         self.cuts = tuple(cuts)
         self.costs = UnitCosts(engine)
         self.oracle = oracle
@@ -68,7 +68,7 @@ class CacheNetwork:
     def tune(self, thresholds: Mapping[str, float]) -> None:
         """From the next batch on the same caches, by their tensors, are so sure; those left out are not asked.
 
-        They stay of one version: what is known of their answers is known of whoever chooses their thresholds.
+        They stay of one version: counts of their answers belong to the thresholds that gave them.
         """
         assert self.built is not None
         asked = [each for each in self.built.caches if each.tensor in thresholds]
@@ -76,12 +76,12 @@ class CacheNetwork:
         self._exchange(self.built, asked, self._versions)
 
     def withdraw(self) -> None:
-        """From the next batch on nobody answers."""
+        """From the next batch on no exit answers."""
         self.built, self._asked = None, ()
         self.exits.exchange(Answering({}))
 
     def be_silent_once(self) -> None:
-        """Nobody answers for the next batch: it goes through as a whole, and is of version 0."""
+        """No exit answers for the next batch: it goes through as a whole, and is of version 0."""
         self.exits.be_silent_once()
 
     def as_if_answered(self, found: ExitOutputs) -> ExitOutputs:
@@ -120,7 +120,7 @@ class CacheNetwork:
         return Run(ExitOutputs.of(await whole), None)
 
     async def go_on(self, rest: Rest, rows: Array, urgency: Urgency) -> ExitOutputs:
-        """Run what somebody else has begun with, as far as it has to go."""
+        """Run the rest of a look that another link has begun, as far as it has to go."""
         return ExitOutputs.of(await self._engine.infer(rest.name, rows, urgency))
 
     def _exchange(self, built: BuiltCaches, asked: Sequence[LearnedCache], version: int) -> None:
@@ -130,7 +130,7 @@ class CacheNetwork:
     def look_s(self, rest: Rest | None = None) -> float:
         """Processor seconds of one look, over looks of late; 0 as long as they are not known.
 
-        ``rest``: of a look that somebody else has begun with.
+        ``rest``: of a look that another link has begun.
         """
         if rest is None:
             return self.costs.look_s(self.name) or 0.0

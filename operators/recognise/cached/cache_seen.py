@@ -49,7 +49,7 @@ class CacheSeen:
         return VersionUse(asked, answered, asked * min(max(hit_rate, 0.0), 1.0), seen.audits, seen.agreed, mix)
 
     def looked(self, stream: str, numbers: Sequence[int]) -> None:
-        """Note the classes of looks, whoever answered."""
+        """Note the classes of looks, by any answer."""
         self.of(stream).latest.extend(numbers)
 
     def begin(self) -> None:

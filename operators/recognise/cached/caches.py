@@ -127,7 +127,7 @@ class Caches(Shortcut):
         self._supply.looked(len(turn.answered), len(turn.rest), self.cost_s(turn), begun_s)
 
     def audited(self, outcome: AuditOutcome) -> None:
-        """Count how often caches agree; they learn from what the oracle says, whoever asked it."""
+        """Count how often caches agree; they learn from the oracle's answers, also to other links."""
         if outcome.audit == self.key:
             self._supply.audited(outcome.stream, outcome.token, outcome.agrees)
 

@@ -39,7 +39,7 @@ class CacheMaker(ABC):
         """Return what is missing as long as no caches answer."""
 
     def looked(self, stream: str, version: int | None, answered: int, words: Sequence[str]) -> None:
-        """Note the answers to a frame's looks; ``answered`` of them by caches of this version; None: by nobody's."""
+        """Note the answers to a frame's looks; ``answered`` of them by caches of this version; None: by none."""
         return
 
     def audited(self, stream: str, version: object, agrees: bool) -> None:
@@ -47,7 +47,7 @@ class CacheMaker(ABC):
         return
 
     def forget(self, stream: str) -> None:
-        """Drop what is known of a stream."""
+        """Forget a stream."""
         return
 
     @abstractmethod

@@ -121,7 +121,7 @@ class TrackedObject:
         self.belief = self.pool.belief()
 
     def _doubt(self, look: Look) -> None:
-        """Note whether the look, and those before it, contradict what is known."""
+        """Note whether the look, and those before it, contradict the answer."""
         said, before = look.said.label, self._contradictions
         if before and before[0].said.label != said:
             before.clear()

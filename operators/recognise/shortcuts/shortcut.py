@@ -234,7 +234,7 @@ class Shortcut(Protocol):
         return
 
     def forget(self, stream: str) -> None:
-        """Drop what is known of a stream."""
+        """Forget a stream."""
         return
 
     async def close(self) -> None:

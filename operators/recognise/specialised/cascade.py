@@ -184,7 +184,7 @@ class Cascade:
             self._supply.report(head, self.strictness, self._stream, self._heads.version(head.number), seen)
 
     def misfits(self, used: InUse) -> None:
-        """Drop a head that is for another network, whoever has sent it."""
+        """Drop a head that is for another network, wherever it was trained."""
         log.warning("%s: a head is dropped: it does not fit the network %s", self._name, used.template)
         self.weg.head_failed(used.number)
         self._follow()

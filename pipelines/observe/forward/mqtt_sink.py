@@ -104,7 +104,7 @@ class MqttSink:
         self._known.add(stream)
 
     def _admits(self, stream: str) -> bool:
-        """Whether a stream may have something that is retained: whoever makes up names must not fill the broker."""
+        """Whether a stream may have something that is retained: made-up names must not fill the broker."""
         if stream in self._known or stream in self._states:
             return True
         if len(self._known | self._states.keys()) < MOST_STREAMS:

@@ -1,6 +1,6 @@
 """The MQTT topics of streams, and what announces them to Home Assistant. Pure.
 
-Names of streams may come from anybody: in topics whatever is special is percent-encoded, so that each stream has one
+Names of streams are not trusted: in topics whatever is special is percent-encoded, so that each stream has one
 level of its own and no two streams share it. Home Assistant is given them only where it shows text: never in a
 template, and never in an id.
 """

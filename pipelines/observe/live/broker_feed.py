@@ -1,6 +1,6 @@
 """The feed of ``sluice serve``: the topics of an installation, read by a consumer of kafka-python.
 
-Frames are read only while somebody looks.
+Frames are read only while the page is open.
 """
 
 from __future__ import annotations

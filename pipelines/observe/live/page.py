@@ -42,7 +42,7 @@ class Page:
         self.viewers = Viewers()
         self.pictures = Pictures(self.viewers, self.board)
         self.find_plans: FindPlans = lambda now: ()
-        """How streams stand with their shortcuts; called while somebody looks."""
+        """How streams stand with their shortcuts; called while the page is open."""
         self._title = title
 
     @property

@@ -55,7 +55,7 @@ class Pictures:
         self._made_s: dict[tuple[str, Size], float] = {}
         self._last: OrderedDict[str, tuple[Result, Load]] = OrderedDict()
         self.keeps_last = False
-        """Whether last frames are kept, and events get thumbnails, for whoever comes later."""
+        """Whether last frames are kept, and events get thumbnails, for later viewers."""
         self._making: set[asyncio.Task[None]] = set()
         self._failed = False
 
@@ -65,7 +65,7 @@ class Pictures:
             self.offer(result, lambda: frame.image)
 
     def offer(self, result: Result, load: Load) -> None:
-        """Make pictures of a frame if somebody waits for one; ``load`` is called in a thread."""
+        """Make pictures of a frame if a viewer waits for one; ``load`` is called in a thread."""
         if self.keeps_last:
             self._last[result.stream] = result, load
             self._last.move_to_end(result.stream)
@@ -87,7 +87,7 @@ class Pictures:
             task.add_done_callback(self._making.discard)
 
     def _due(self, stream: str, has_events: bool) -> list[Size]:
-        """The sizes that somebody waits for, of this stream, now."""
+        """The sizes that viewers wait for, of this stream, now."""
         if len(self._making) >= AT_ONCE:
             return []
         looked_at = {viewer.stream for viewer in self._viewers}

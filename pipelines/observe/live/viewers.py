@@ -45,7 +45,7 @@ class Viewers:
         self._most = most
         self._open: list[Viewer] = []
         self.changed = asyncio.Event()
-        """Set when somebody comes or goes."""
+        """Set when a viewer comes or goes."""
 
     def __len__(self) -> int:
         return len(self._open)

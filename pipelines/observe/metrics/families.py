@@ -129,4 +129,4 @@ RECORDED = (
 """Kept up to date as things happen."""
 STANDING = (AGREEMENT, AGREEMENT_LOW, AGREEMENT_HIGH, WANTED, PHASE, SPARED_S, SAVED_S)
 EVIDENCE = (EVIDENCE_FRAMES, EVIDENCE_LOST, EVIDENCE_PASSED_OVER, EVIDENCE_BYTES, EVIDENCE_WORKS)
-"""Both are looked up when somebody asks; evidence only where some is kept."""
+"""Both are looked up when Prometheus asks; evidence only where some is kept."""

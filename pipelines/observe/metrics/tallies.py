@@ -1,7 +1,7 @@
 """The figures themselves, made into metrics when Prometheus asks.
 
 They are plain numbers, since a frame changes twenty of them, and the metric objects of ``prometheus_client`` lock at
-every change. A figure is changed by one thread at a time; whoever cannot promise that takes a lock.
+every change. A figure is changed by one thread at a time; a writer that cannot promise that takes a lock.
 """
 
 from __future__ import annotations

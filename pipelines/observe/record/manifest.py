@@ -18,7 +18,7 @@ PACKAGES = ("sluice-video", "onnxruntime", "openvino", "numpy", "opencv-python-h
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording that somebody wants."""
+    """A recording that was asked for."""
 
     directory: Path
     manifest: Manifest

@@ -10,7 +10,7 @@ STARTING = "the process is starting"
 
 
 class Condition(Observer):
-    """Kept by a worker's own hooks, or set by whoever knows; read from any thread."""
+    """Kept by a worker's own hooks, or set from outside; read from any thread."""
 
     def __init__(self) -> None:
         self.problem: str | None = None

@@ -46,7 +46,7 @@ class HttpConnection(web.RequestHandler):
     ) -> web.StreamResponse:
         """Answer what is no request, or one that failed, in one line that quotes nothing of it."""
         unread = status == 400
-        if not isinstance(exc, ConnectionError):  # whoever asked has gone
+        if not isinstance(exc, ConnectionError):  # the client has gone
             self._note("a request cannot be read" if unread else "a request failed", exc)
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun")

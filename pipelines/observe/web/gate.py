@@ -1,6 +1,6 @@
 """Who may ask for what: the secret, the names a browser may have used, and the headers of every answer. Pure.
 
-A page of somebody else must not read ours through a reader's browser. On the loopback interface, where no secret is
+Another site's page must not read ours through a reader's browser. On the loopback interface, where no secret is
 asked for, a foreign name that was made to point here (DNS rebinding) shows in ``Host``; a script of another origin
 shows in ``Origin``.
 """

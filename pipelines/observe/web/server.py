@@ -39,7 +39,7 @@ async def serving(listen: Listen, routes: Sequence[web.RouteDef]) -> AsyncIterat
     await runner.setup()
     try:
         assert runner.server is not None
-        # Lines of requests are not logged: they would be somebody else's text, hundreds of them a minute.
+        # Lines of requests are not logged: they would be the clients' text, hundreds of them a minute.
         settings = {"access_log": None, "keepalive_timeout": IDLE_S, "lingering_time": REST_S}
         make = partial(HttpConnection, runner.server, MOST_CONNECTIONS, Mishaps(log), **settings)
         sockets = await _listening(listen, make)

@@ -21,7 +21,7 @@ BEFORE = ("capture",)
 
 
 def explain(result: Result, audits: Sequence[NodePlan] = ()) -> list[str]:
-    """Lines about one frame; ``audits``: what is known of its stream's shortcuts, at any time."""
+    """Lines about one frame; ``audits``: those of its stream's shortcuts, at any time."""
     return [*_frame(result), *_nodes(result), *_objects(result), *_audits(audits)]
 
 

@@ -1,4 +1,4 @@
-"""Finds one result in a file of results, and the audits in a closing report; both may be anybody's."""
+"""Finds one result in a file of results, and the audits in a closing report; neither file is trusted."""
 
 from __future__ import annotations
 

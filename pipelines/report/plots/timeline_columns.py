@@ -14,7 +14,7 @@ COLUMNS = 90
 ROWS = 20
 """Classes that are drawn, those that dominate longest."""
 Who = Literal["oracle", "fallback", "head", "reused"]
-EVERYBODY: Final[tuple[Who, ...]] = ("oracle", "fallback", "head", "reused")
+SOURCES: Final[tuple[Who, ...]] = ("oracle", "fallback", "head", "reused")
 
 
 class AnswerShares(NamedTuple):
@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
 def shares(state: TimelineState) -> AnswerShares:
     """At most ``COLUMNS`` steps, each of whole slices; together from the first answer to the last."""
     if not state.slices:
-        return AnswerShares([0.0, 1.0], {who: [float("nan")] for who in EVERYBODY})
+        return AnswerShares([0.0, 1.0], {who: [float("nan")] for who in SOURCES})
     first_s = state.slices[0].from_s
     slices = round((state.slices[-1].from_s - first_s) / state.slice_s) + 1
     width_s = state.slice_s * ceil(slices / COLUMNS)
@@ -45,7 +45,7 @@ def shares(state: TimelineState) -> AnswerShares:
     for each in state.slices:
         columns[int((each.from_s - first_s) // width_s)].add(each.counts)
     edges_s = [first_s + number * width_s for number in range(len(columns) + 1)]
-    return AnswerShares(edges_s, {who: [_share(column, who) for column in columns] for who in EVERYBODY})
+    return AnswerShares(edges_s, {who: [_share(column, who) for column in columns] for who in SOURCES})
 
 
 def agreement(slices: Sequence[Slice]) -> Bounds:

@@ -1,7 +1,7 @@
 """Runs the frames of a recording through a query, one after the other, each as if it had just been captured.
 
 Frames have all the time they need, so that what is found does not depend on how fast this machine is. Detectors that
-may skip frames skip those that they skipped. What is known of a stream lasts over its episodes, as it did when they
+may skip frames skip those that they skipped. The state of a stream lasts over its episodes, as it did when they
 were recorded; nothing is known of what came before them.
 """
 

@@ -11,7 +11,7 @@ from serving.common.processes.messages import LENGTH, body_bytes, framed
 
 
 class ParentProcess:
-    """Whoever started this process. Make it first: from then on, what a library prints goes to stderr."""
+    """The process that started this one. Make it first: from then on, what a library prints goes to stderr."""
 
     def __init__(self, largest_bytes: int) -> None:
         """``largest_bytes``: no message that is sent may be larger, because the other side refuses it."""
