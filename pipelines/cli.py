@@ -41,7 +41,7 @@ COMMANDS = {
     "health": "Exit 0 while a capture or worker process is alive and making progress.",
 }
 
-PACKAGES = ("pipelines", "operators", "specialization", "cache_adapt", "learning", "serving")
+PACKAGES = ("sluice", "pipelines", "operators", "specialization", "cache_adapt", "learning", "serving")
 """Ours: what goes well in them is shown too."""
 
 ELSEWHERE = {"caches": "models.caches", "explain": "recorded.explain", "replay": "recorded.replay"}

@@ -70,11 +70,11 @@ def _below(model: type[Strict]) -> Iterator[type[Strict]]:
         yield from _below(each)
 
 
-def field_docs(model: type) -> dict[str, str]:
-    """The docstrings of a class's fields, its own and those it inherits."""
+def field_docs(model: type, base: type = Strict) -> dict[str, str]:
+    """The docstrings of a class's fields, its own and those it inherits from classes below ``base``."""
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):
-        if issubclass(each, Strict):
+        if issubclass(each, base) and each is not base:
             body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0].body  # type: ignore[attr-defined]
             for field, said in pairwise(body):
                 match field, said:

@@ -1,11 +1,6 @@
 """Networks as resources. The backend runs every network of a process: it finds them in the catalogue, loads them within
 the memory allowed, batches requests under deadlines, and runs them in an engine.
 
-Read in this order: ``errors``, ``backend``, ``preprocess``, ``weights``, ``catalogue``, ``engines``, ``scheduling``,
-``loading``, ``variants``, ``selection``, ``profiling``, ``graphs``, ``common``.
+Read in this order: ``errors``, ``silence``, ``backend``, ``preprocess``, ``weights``, ``catalogue``, ``engines``,
+``scheduling``, ``loading``, ``variants``, ``selection``, ``profiling``, ``graphs``, ``common``.
 """
-
-import os
-
-# ONNX Runtime writes a device id and reports its use to its makers, unless this is set before it is loaded.
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

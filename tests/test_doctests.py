@@ -16,6 +16,7 @@ NAMES: dict[str, dict[str, object]] = {
     "pipelines.report.percentiles": {},
     "serving.common.backoff": {},
     "serving.scheduling.latency": {},
+    "sluice.query": {},
     "specialization.weg.algorithm": {"Adaptive": Adaptive, "Rates": Rates, "Template": Template},
 }
 """Modules with examples, and the names that their examples use besides their own."""

@@ -1,5 +1,5 @@
 """What a checkout has for makers of models: architectures in PyTorch, the way from their weights to a model's folder,
-and the training of what ships. Not installed; it needs the extra ``train``.
+and the training of what ships, which need the extra ``train``; and the page of the Python API. Not installed.
 
-Read in this order: ``architectures``, ``export``, ``shipped``.
+Read in this order: ``architectures``, ``export``, ``shipped``, ``api_page``.
 """

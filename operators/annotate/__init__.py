@@ -1,4 +1,5 @@
 """Annotated video or snapshots: what results say, drawn onto the pictures they speak of.
 
-Read in this order: ``annotator``, ``drawing``, ``captions``, ``places``, ``style``, ``shade``, ``outlines``, ``files``.
+Read in this order: ``annotator``, ``drawing``, ``captions``, ``places``, ``style``, ``shade``, ``outlines``, ``files``,
+``html``.
 """

@@ -83,6 +83,15 @@ class Object(msgspec.Struct, kw_only=True, frozen=True):
     zones: Annotated[list[Label], Meta(max_length=bounds.MOST_ZONES)] | UnsetType = UNSET
     """Names of the zones that hold its point in this frame; left out where the stream has no zones."""
 
+    @property
+    def box(self) -> BoundingBox:
+        """Where it is."""
+        return self.detection.bounding_box
+
+    def answer(self, name: str) -> str | None:
+        """The word that a recogniser has given under this name; None where none has."""
+        return next((said.label for said in self.attributes if said.name == name), None)
+
 
 class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """The planner's decision for one node of one frame, and where the node could not obey."""

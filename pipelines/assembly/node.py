@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from operators.base import Operator, make_ready
+from operators.recognise.own import OwnRecogniser
+from operators.recognise.whole_frame import WholeFrame
 from operators.track.operator import Track, TrackSettings
 from pipelines.assembly.detect import detect
 from pipelines.assembly.environment import Environment
 from pipelines.query.dag import Dag
-from pipelines.query.nodes import NodeSpec, RecogniseNode, TrackNode
+from pipelines.query.nodes import NodeSpec, OwnNode, RecogniseNode, TrackNode, takes_frame
 
 Builder = Callable[[Any, Environment], Operator]
 """Makes the operator of one kind of node."""
@@ -18,7 +20,7 @@ Builder = Callable[[Any, Environment], Operator]
 
 def node(spec: NodeSpec, environment: Environment) -> Operator:
     """The operator of a node; raises BadInput where its model or gallery cannot be used."""
-    return BUILDERS[spec.task](spec, environment)
+    return BUILDERS.get(spec.task, _own)(spec, environment)
 
 
 async def nodes(dag: Dag, environment: Environment) -> dict[str, Operator]:
@@ -48,4 +50,10 @@ def _recognise(spec: RecogniseNode, environment: Environment) -> Operator:
     return recognise(spec, environment)
 
 
+def _own(spec: OwnNode, environment: Environment) -> Operator:
+    operator: Operator = spec.make(f"node {spec.name}", name=spec.name)
+    return WholeFrame(spec.name, operator) if takes_frame(spec) and isinstance(operator, OwnRecogniser) else operator
+
+
 BUILDERS: Mapping[str, Builder] = {"detect": detect, "track": _track, "recognise": _recognise}
+"""For the kinds of nodes that ship."""

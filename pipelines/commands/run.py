@@ -10,6 +10,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.forward.sinks_file import load_sinks
+from pipelines.process.terminal import say
 from pipelines.run.given import given
 from pipelines.settings import hwaccel
 from serving.errors import BadInput
@@ -62,6 +63,8 @@ def command(
         raise BadInput("--stay keeps the page that --serve shows: give that too, or leave --stay out")
     with given(query, catalogue(models), sources, decoder) as found:
         wanted = found.wanted
+        if found.notice:
+            say(found.notice, err=True)
         sinks = None if forward is None else load_sinks(forward)
         recording = options.recording(record, record_mb, found.file, wanted)
     from pipelines.run.outputs import Outputs

@@ -163,15 +163,19 @@ def frames_producer(settings: BrokerSettings, timeout_s: float, stop: threading.
 
 
 def consumer(
-    settings: BrokerSettings, timeout_s: float, stop: threading.Event | None = None, **arguments: Any
+    settings: BrokerSettings,
+    timeout_s: float,
+    stop: threading.Event | None = None,
+    group: str | None = None,
+    **arguments: Any,
 ) -> KafkaConsumer:
-    """A consumer without a group: it reads, and leaves no trace on the broker."""
+    """A consumer; without a group it reads, and leaves no trace on the broker."""
     return connect(
         KafkaConsumer,
         settings,
         timeout_s,
         stop,
-        group_id=None,
+        group_id=group,
         enable_auto_commit=False,
         reconnect_backoff_max_ms=1000,
         allow_auto_create_topics=False,

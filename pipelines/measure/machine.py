@@ -14,6 +14,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.cores import usable_cores
 from serving.common.versions import versions_of
 from serving.errors import ModelError
+from serving.silence import silent
 
 PACKAGES = ("onnxruntime", "onnxruntime-gpu", "openvino")
 ASK_S = 10.0
@@ -54,7 +55,8 @@ def _processor(info: Path = Path("/proc/cpuinfo")) -> tuple[str, frozenset[str]]
 
 def _providers() -> tuple[str, ...]:
     try:
-        import onnxruntime
+        with silent():
+            import onnxruntime
     except ImportError:
         return ()
     return tuple(onnxruntime.get_available_providers())

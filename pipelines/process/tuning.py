@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,9 @@ import cv2
 from threadpoolctl import threadpool_limits
 
 from pipelines.process.garbage import collect_often
+
+SWITCH_INTERVAL_S = 0.0002
+"""How long a busy Python thread may keep the interpreter from one that returns from a network (default 0.005)."""
 
 
 @contextmanager
@@ -20,8 +24,9 @@ def tuned() -> Iterator[None]:
     threads wait for work in a loop, on cores that other streams and the networks need. So do those of numpy's products
     of matrices: beside other work a lookup of a learned cache that shares its product takes many times as long.
     """
-    opencv_threads = cv2.getNumThreads()
+    opencv_threads, switch_interval_s = cv2.getNumThreads(), sys.getswitchinterval()
     cv2.setNumThreads(1)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     collect_often()
     gc.freeze()
     try:
@@ -29,4 +34,5 @@ def tuned() -> Iterator[None]:
             yield
     finally:
         gc.unfreeze()
+        sys.setswitchinterval(switch_interval_s)
         cv2.setNumThreads(opencv_threads)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pipelines.environment import measured
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import Dag, compile_dag, node_problems
+from pipelines.query.filter_parser import FilterError, parse_selection
+from pipelines.query.filters import ZONE, In, Value, leaves
 from pipelines.query.model_check import model_problems
 from pipelines.query.needs import needs_of
-from pipelines.query.query_file import Draft, Query, read_draft
-from pipelines.query.yaml_file import read_yaml
-from pipelines.query.zone_check import zone_problems
+from pipelines.query.nodes import NodeSpec, takes_frame
+from pipelines.query.query_file import NO_OWN, Draft, Query, read_draft
+from pipelines.query.yaml_file import Document, read_yaml
 from pipelines.query.zones import stream_problems
 from serving.catalogue.lookup import Catalogue
-from serving.common.explain import Problem
+from serving.common.explain import Problem, choices
 
 log = logging.getLogger(__name__)
 
@@ -40,9 +44,12 @@ class Examined:
         return compile_dag(self.draft.require(()))
 
 
-def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:
-    """Check a query file: form, nodes, and, given a catalogue, models."""
-    draft, unmet = read_draft(read_yaml(path)), list[Problem]()
+def examine(
+    query: Path | Document, catalogue: Catalogue | None = None, own: Mapping[str, type[Any]] = NO_OWN
+) -> Examined:
+    """Check a query: form, nodes, and, given a catalogue, models. ``own``: classes of operators by their tasks."""
+    document = read_yaml(query) if isinstance(query, Path) else query
+    draft, unmet = read_draft(document, own), list[Problem]()
     if catalogue is not None and any(needs_of(node.models) for node in draft.nodes.values()):
         from pipelines.query.model_less import with_models  # profiles, which bring numbers
 
@@ -53,12 +60,37 @@ def examine(path: Path, catalogue: Catalogue | None = None) -> Examined:
     return Examined(draft, tuple(draft.document.located(problems)))
 
 
-def open_query(path: Path, catalogue: Catalogue, sources: Sequence[str] = ()) -> CompiledQuery:
+def open_query(
+    query: Path | Document, catalogue: Catalogue, sources: Sequence[str] = (), own: Mapping[str, type[Any]] = NO_OWN
+) -> CompiledQuery:
     """The query, ready to run, on other sources where given; raises QueryError or SourceError."""
-    found = CompiledQuery(*examine(path, catalogue).require(), catalogue)
+    found = CompiledQuery(*examine(query, catalogue, own).require(), catalogue)
     if not sources:
         return found
-    query = found.query.with_sources(sources)
-    for problem in stream_problems(query.shapes, [stream.id for stream in query.streams]):
+    moved = found.query.with_sources(sources)
+    for problem in stream_problems(moved.shapes, [stream.id for stream in moved.streams]):
         log.warning("%s: it lies on none of the sources that were given", problem)
-    return replace(found, query=query)
+    return replace(found, query=moved)
+
+
+def zone_problems(draft: Draft) -> Iterator[Problem]:
+    """Filters that name no zone of the query, and lines at which nothing is tracked."""
+    data = draft.document.data if isinstance(draft.document.data, dict) else {}
+    zones = data.get("zones")
+    names = [str(each.get("name")) for each in (zones if isinstance(zones, list) else ()) if isinstance(each, dict)]
+    for index, spec in draft.nodes.items():
+        for name in _asked(spec):
+            if name not in names:
+                yield Problem(("nodes", index, "input"), f"there is no zone {name!r}{choices(name, names)}")
+    if draft.query and draft.query.lines and all(node.task != "track" for node in draft.query.nodes):
+        yield Problem(("lines",), "nothing is tracked, so nothing can cross: add a node with task: track")
+
+
+def _asked(spec: NodeSpec) -> Iterator[Value]:
+    """The zones that a node's filter names; none where it cannot be read, which is told elsewhere."""
+    if takes_frame(spec):
+        return
+    with suppress(FilterError):
+        for leaf in leaves(parse_selection(spec.input or "").where):
+            if leaf.field == ZONE:
+                yield from leaf.values if isinstance(leaf, In) else (leaf.value,)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.query.filter_parser import FilterError, UnknownField, parse_selection, source_name
 from pipelines.query.filters import NUMBER_FIELDS, TEXT_FIELDS, ZONE, Facts, Selection, leaves
-from pipelines.query.nodes import FRAME, MOTION, takes_frame
+from pipelines.query.nodes import FRAME, MOTION, OwnNode, takes_frame
 from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode, TrackNode
 from serving.common.explain import Problem, choices
 from serving.errors import QueryError
@@ -30,7 +30,7 @@ class DagNode:
     source: Selection | None
     """Its input; None for the frame itself."""
     answers: Mapping[str, str]
-    """Recognise nodes whose answers the filter may ask for, with the attribute that holds the answer."""
+    """Nodes whose answers the filter may ask for, with the attribute that holds the answer."""
 
     @property
     def name(self) -> str:
@@ -165,11 +165,11 @@ def passes(way: Sequence[DagNode], region: Region) -> bool:
 
 
 def _answers(node: str | None, by_name: Mapping[str, NodeSpec]) -> dict[str, str] | None:
-    """Recognise nodes that have answered by the end of ``node``, with their attributes; None where nobody can know."""
+    """Nodes that have answered by the end of ``node``, with their attributes; None where nobody can know."""
     before = lineage(node, by_name)
     if not before or not _makes_regions(before[-1]):
         return None
-    return {spec.name: spec.attribute for spec in before if isinstance(spec, RecogniseNode)}
+    return {spec.name: spec.attribute for spec in before if isinstance(spec, RecogniseNode | OwnNode)}
 
 
 def _name_problems(specs: Mapping[int, NodeSpec]) -> Iterator[Problem]:
@@ -180,7 +180,7 @@ def _name_problems(specs: Mapping[int, NodeSpec]) -> Iterator[Problem]:
             yield Problem(("nodes", index, "name"), f"{spec.name!r} has a meaning of its own: choose another name")
         if names.setdefault(spec.name, index) != index:
             yield Problem(("nodes", index, "name"), f"{spec.name!r} is the name of nodes[{names[spec.name]}] too")
-        elif isinstance(spec, RecogniseNode) and attributes.setdefault(spec.attribute, index) != index:
+        elif isinstance(spec, RecogniseNode | OwnNode) and attributes.setdefault(spec.attribute, index) != index:
             other = attributes[spec.attribute]
             yield Problem(("nodes", index, "attribute"), f"{spec.attribute!r} is the attribute of nodes[{other}] too")
 
@@ -200,7 +200,7 @@ def _input_problems(
     try:
         parse_selection(spec.input, _answers(source, by_name))
     except UnknownField as error:
-        late = isinstance(by_name.get(error.field), RecogniseNode)
+        late = isinstance(by_name.get(error.field), RecogniseNode | OwnNode)
         hint = f"; {error.field!r} has not answered there, use it as the input: {error.field}[…]" if late else ""
         yield Problem(path, f"{error}{hint}")
     except FilterError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.query.nodes import is_planned
-from pipelines.query.query_file import Query, StreamSpec
+from pipelines.query.query_file import DetectNode, Query, StreamSpec
 
 LEAST_SLO_MS = 1000.0
 """A shorter time is not spent on waiting for frames where models are chosen by the time that is left."""
@@ -40,7 +40,7 @@ def why_not(query: Query, stream: StreamSpec) -> str | None:
 
 
 def _detects(query: Query) -> bool:
-    return any(node.task == "detect" and node.when == "needed" for node in query.nodes)
+    return any(isinstance(node, DetectNode) and node.when == "needed" for node in query.nodes)
 
 
 def _policy(why_live: str | None) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
+from operators.extensions import Extension
 from pipelines.query.needs import Needs, named
 from serving.common.strict import Strict
 
@@ -172,6 +173,19 @@ class RecogniseNode(Node):
         return self.caches == "release"
 
 
+class OwnNode(Extension, Node):
+    """A node whose operator is a class of the user's."""
+
+    task: str
+    input: str | None = Field(default=None, max_length=1000)
+    """Default: ``frame``. Otherwise the objects to look at: ``track[label == person]``."""
+
+    @property
+    def attribute(self) -> str:
+        """The name of its answers."""
+        return self.name
+
+
 def is_planned(node: NodeSpec) -> bool:
     """Whether the node lists several models between which there is a choice for every frame."""
     return len(node.models) > 1 and (isinstance(node, RecogniseNode) or takes_frame(node))
@@ -190,8 +204,10 @@ NOTHING_LEARNS = (
     "nothing of this query learns from its streams: set `specialize: true` or `caches: true` on a recognise node"
 )
 
-NodeSpec = Annotated[DetectNode | TrackNode | RecogniseNode, Field(discriminator="task")]
+if TYPE_CHECKING:
+    NodeSpec = DetectNode | TrackNode | RecogniseNode | OwnNode
+else:  # kinds of the user's are added where a query has one
+    NodeSpec = Annotated[DetectNode | TrackNode | RecogniseNode, Field(discriminator="task")]
 """A node of any kind: its ``task`` says which."""
 
-_KINDS: tuple[type[Node], ...] = get_args(get_args(NodeSpec)[0])
-NODE_TYPES: Mapping[str, type[Any]] = {get_args(each.model_fields["task"].annotation)[0]: each for each in _KINDS}
+NODE_TYPES: Mapping[str, type[Any]] = {"detect": DetectNode, "track": TrackNode, "recognise": RecogniseNode}

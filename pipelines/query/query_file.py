@@ -18,7 +18,6 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.query.masks import MOST_MASKS, MaskSpec
 from pipelines.query.nodes import (
     MOTION,
-    NODE_TYPES,
     DetectNode,
     Node,
     NodeSpec,
@@ -28,6 +27,7 @@ from pipelines.query.nodes import (
     Share,
     TrackNode,
 )
+from pipelines.query.own import kinds_of, query_model
 from pipelines.query.secret_places import SecretPlace, read_secret
 from pipelines.query.yaml_file import Document, read_yaml
 from pipelines.query.zones import LineSpec, ShapeSpec, ZoneSpec, name_problems, stream_problems
@@ -60,6 +60,8 @@ __all__ = [
 DEFAULT_ACCURACY = 0.9
 """A shortcut can be shown to keep it where an oracle says the same of an object again in 0.95, as ours do."""
 DEFAULT_MAX_WIDTH = 1920
+NO_OWN: Mapping[str, type[Any]] = {}
+"""No classes of operators beside the installed ones."""
 
 StreamId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
 
@@ -239,17 +241,20 @@ def load_query(path: Path) -> Query:
     return draft.require(draft.problems)
 
 
-def read_draft(document: Document) -> Draft:
-    """Validate a document against the models above."""
-    if document.root is None:
+def read_draft(document: Document, own: Mapping[str, type[Any]] = NO_OWN) -> Draft:
+    """Validate a document against the models above; ``own``: classes of operators beside the installed ones, by task.
+
+    Raises BadInput where such a class is of no use."""
+    if document.data is None:
         empty = (Problem((), "is empty: docs/query.md says what belongs into it"),)
         return Draft(document, None, {}, frozenset(), document.problems or empty)
     context = {"base": document.path.parent}
-    query, problems = validate(Query, document.data, context)
+    kinds = kinds_of([item.get("task") for _, item in _items(document.data, "nodes")], own)
+    query, problems = validate(query_model(Query, kinds), document.data, context)
     streams = {
         i: stream for i, item in _items(document.data, "streams") if (stream := salvage(StreamSpec, item, context))
     }
-    nodes = {i: node for i, item in _items(document.data, "nodes") if (node := _node(item, context))}
+    nodes = {i: node for i, item in _items(document.data, "nodes") if (node := _node(item, kinds, context))}
     unread = {item["name"] for i, item in _items(document.data, "nodes") if i not in nodes and "name" in item}
     ids = [stream.id for stream in streams.values()]
     shapes = [*_shapes(document.data, "zones", ZoneSpec), *_shapes(document.data, "lines", LineSpec)]
@@ -268,8 +273,8 @@ def _items(data: Any, key: str) -> list[tuple[int, dict[Any, Any]]]:
     return [(i, item) for i, item in enumerate(items if isinstance(items, list) else ()) if isinstance(item, dict)]
 
 
-def _node(item: dict[Any, Any], context: Mapping[str, Any]) -> NodeSpec | None:
-    kind = NODE_TYPES.get(str(item.get("task")))
+def _node(item: dict[Any, Any], kinds: Mapping[str, type[Any]], context: Mapping[str, Any]) -> NodeSpec | None:
+    kind = kinds.get(str(item.get("task")))
     return salvage(kind, item, context) if kind else None
 
 

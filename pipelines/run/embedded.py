@@ -24,7 +24,7 @@ from serving.errors import SourceError
 
 CHECK_S = 1.0
 SETTLE_S = 2.0
-"""How long the frames that are being analysed are given to end where a run is broken off."""
+"""How long sources are given to end where a run is broken off, and frames that are being analysed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,13 +103,15 @@ class EmbeddedRun:
         consumer = CaptureCallbacks(feed.emit, drop=feed.drop)
         captures = Captures(self._specs, lambda spec: consumer, executor.clock, self._observers)
         stopping = asyncio.create_task(_stopped(captures, stop))
+        running = captures.start()
+        over = asyncio.gather(*map(asyncio.wrap_future, running.values()), return_exceptions=True)
         try:
-            running = captures.start()
-            await asyncio.gather(*map(asyncio.wrap_future, running.values()), return_exceptions=True)
+            await asyncio.wait([over])  # which leaves them be where this is cancelled
             await feed.emptied()
         finally:
             stopping.cancel()
             captures.stop()
+            await asyncio.wait([over], timeout=SETTLE_S)
             self._answers.put_nowait(None)
         for stream, ended in running.items():
             error = ended.exception()

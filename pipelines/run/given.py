@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from operators.capture.sources.uri import SourceUri
-from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.proposal import Finder, SecretFiles, everyday, query_name, query_text, words_of
+from pipelines.query.query_file import NO_OWN
 from pipelines.query.yaml_file import MAX_BYTES, parse_yaml
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput, SourceError
@@ -29,16 +30,20 @@ class Given:
     file: Path
     """Where it stands."""
     wanted: CompiledQuery
+    notice: str = ""
+    """One line about the default query, where nobody gave one."""
 
 
 @contextmanager
-def given(what: str, known: Catalogue, sources: Sequence[str], hwaccel: str) -> Iterator[Given]:
+def given(
+    what: str, known: Catalogue, sources: Sequence[str], hwaccel: str, own: Mapping[str, type[Any]] = NO_OWN
+) -> Iterator[Given]:
     """The query of this name; or the default one on the clip or camera of this name, in a file while the block runs.
 
-    Raises QueryError, SourceError, or BadInput for what is neither.
+    ``own``: classes of operators by their tasks. Raises QueryError, SourceError, or BadInput for what is neither.
     """
     if _is_query(what):
-        yield Given(Path(what), open_query(Path(what), known, sources))
+        yield Given(Path(what), open_query(Path(what), known, sources, own))
         return
     if sources:
         raise BadInput(f"{what} is no query: give it alone, or a query with --source")
@@ -49,8 +54,8 @@ def given(what: str, known: Catalogue, sources: Sequence[str], hwaccel: str) -> 
         file.write_text(query_text(name, [uri], found, SecretFiles(name)), encoding="utf-8")
         wanted = open_query(file, known, [uri.reveal()])
         _check(what, uri, wanted, hwaccel)
-        say(f"default query: {_words(found)}; to write it to a file: {_command(what, uri, found)}", err=True)
-        yield Given(file, wanted)
+        notice = f"default query: {_words(found)}; to write it to a file: {_command(what, uri, found)}"
+        yield Given(file, wanted, notice)
 
 
 def _is_query(what: str) -> bool:

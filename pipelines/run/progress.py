@@ -28,7 +28,7 @@ class RunProgress(Observer):
             TimeElapsedColumn(),
             TextColumn("{task.fields[state]}", markup=False),
             console=console,
-            disable=not console.is_terminal,
+            disable=not (console.is_terminal or console.is_jupyter),
         )
         self._tasks: dict[str, TaskID] = {
             spec.stream: self._bars.add_task(spec.stream, total=spec.limit, fps=0.0, dropped=0, state="starting")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from onnxruntime import RunOptions
 
 from serving.common.tensors import Array
 from serving.engines.exits import Answering, ExitOutputs, Exits
@@ -16,6 +15,7 @@ from serving.errors import ModelError
 
 if TYPE_CHECKING:
     import onnx
+    from onnxruntime import RunOptions
 
 Tell = Callable[[NDArray[np.intp], list[Array]], None]
 """Takes the places of some items in their batch, and their ``ExitOutputs`` so far as a list; called on the way."""

@@ -11,8 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as ort
-from onnxruntime import RunOptions
 
 from serving.common.explain import first_line
 from serving.common.precision import Precision
@@ -22,6 +20,11 @@ from serving.engines.interrupt import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
 from serving.engines.pooled_input import with_pooled_input
 from serving.errors import ModelError, SluiceError
+from serving.silence import silent
+
+with silent():
+    import onnxruntime as ort
+    from onnxruntime import RunOptions
 
 if TYPE_CHECKING:
     import onnx

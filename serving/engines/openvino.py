@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from types import ModuleType
 from typing import Any, cast
@@ -13,6 +12,7 @@ from serving.common.precision import Precision
 from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import SegmentChain
 from serving.errors import ModelError
+from serving.silence import silent
 
 # The runtime would choose bf16 by itself where it can. A quantised network's graph says what is int8.
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "int8": "f32"}
@@ -78,8 +78,8 @@ def import_openvino() -> ModuleType:
 
     ImportError where it is not installed.
     """
-    sys.modules.setdefault("openvino_telemetry", cast(ModuleType, None))
-    import openvino
+    with silent():
+        import openvino
 
     return cast(ModuleType, openvino)
 

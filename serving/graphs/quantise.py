@@ -16,14 +16,17 @@ from typing import Any
 
 import onnx
 from onnx import version_converter
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from serving.common.explain import first_line
 from serving.common.tensors import Array
 from serving.errors import ModelError
 from serving.graphs.exact import is_exact
 from serving.graphs.fold import folded
+from serving.silence import silent
+
+with silent():
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
 
 CALIBRATION_ITEMS = 128
 """More did not bring the shipped networks nearer to their references."""

@@ -7,7 +7,6 @@ next batch; otherwise the device hangs: it takes no requests any more, and the p
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,8 +25,6 @@ from serving.scheduling.time_limits import Stopwatch, TimeLimits
 
 GRACE_S = 2.0
 """So long a network that was asked to end may take to do so."""
-SWITCH_INTERVAL_S = 0.0002
-"""How long a busy Python thread may keep the interpreter from one that returns from a network (default 0.005)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +77,7 @@ class Device:
         self._used = TimeBeside()
 
     def start(self) -> None:
-        """Start the thread; shortens the interpreter's switch interval for the whole process."""
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        """Start the thread."""
         self._loop, self._open = asyncio.get_running_loop(), True
         self._used = TimeBeside()  # what the loop does while a batch runs is not the network's
         self._serve_anew()

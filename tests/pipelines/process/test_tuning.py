@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import cv2
 import numpy as np  # noqa: F401 - its products are what has threads
@@ -34,6 +35,13 @@ def test_opencv_has_no_threads_of_its_own_while_it_lasts() -> None:
     with tuned():
         assert cv2.getNumThreads() == 1
     assert cv2.getNumThreads() == before
+
+
+def test_a_network_gets_the_interpreter_back_soon_while_it_lasts() -> None:
+    before = sys.getswitchinterval()
+    with tuned():
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before
 
 
 def test_products_of_matrices_have_one_thread_while_it_lasts() -> None:

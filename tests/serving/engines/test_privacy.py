@@ -1,4 +1,4 @@
-"""Engines send no telemetry."""
+"""Engines send no telemetry, and leave the process as it was."""
 
 from __future__ import annotations
 
@@ -7,9 +7,28 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
-def test_the_engine_leaves_no_telemetry(tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
-    script = "from serving.engines.onnxruntime import session_options; session_options(1)"
-    subprocess.run([sys.executable, "-c", script], env=environment | {"HOME": str(tmp_path)}, check=True)
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
+PROBE = """
+import os, sys
+environment = dict(os.environ)
+{script}
+assert environment == dict(os.environ)
+assert None not in sys.modules.values()
+"""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "from serving.engines.onnxruntime import session_options; session_options(1)",
+        "import serving.graphs.quantise",
+        "from serving.engines.openvino import import_openvino; import_openvino().Core()",
+    ],
+)
+def test_an_engine_leaves_no_telemetry_and_no_trace_in_the_process(tmp_path: Path, script: str) -> None:
+    subprocess.run(
+        [sys.executable, "-c", PROBE.format(script=script)], env=ENVIRONMENT | {"HOME": str(tmp_path)}, check=True
+    )
     assert not list(tmp_path.rglob("*"))

@@ -1,0 +1,77 @@
+"""Classes of others that take part: operators and sinks, found by entry points or handed over.
+
+The parameters of a class's constructor are the keys that a file may give it, and their annotations what is checked.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection
+from typing import Any, ClassVar, Literal, TypeVar, get_type_hints
+
+from pydantic import ConfigDict, create_model
+
+from serving.common.strict import Strict
+from serving.errors import BadInput
+
+OPERATORS, SINKS = "sluice.operators", "sluice.sinks"
+"""Groups of entry points; the name of one is the ``task`` of a node, or the ``to`` of a sink."""
+
+_NO_KEYS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Extension(Strict):
+    """The keys by which a file describes an instance of a class of others; ``kind`` makes one for each class."""
+
+    model_config = ConfigDict(protected_namespaces=())
+    made: ClassVar[type[Any]]
+    keys: ClassVar[Collection[str]]
+
+    def make(self, where: str, **reserved: object) -> Any:
+        """An instance; ``reserved`` parameters are handed over where it has them. BadInput for all that it raises."""
+        keys = {key: getattr(self, key) for key in self.keys}
+        asked = inspect.signature(self.made).parameters
+        try:
+            return self.made(**keys, **{name: value for name, value in reserved.items() if name in asked})
+        except Exception as error:
+            raise BadInput(f"{where}: {type(error).__name__}: {error}") from error
+
+
+E = TypeVar("E", bound=Extension)
+
+
+def installed(group: str) -> dict[str, type[Any]]:
+    """The classes of a group that installed packages bring, by name; raises BadInput where one cannot be imported."""
+    from importlib.metadata import entry_points  # reads what is installed, which most files do without
+
+    found: dict[str, type[Any]] = {}
+    for each in entry_points(group=group):
+        try:
+            found[each.name] = each.load()
+        except Exception as error:  # a package may raise anything when it is imported
+            raise BadInput(f"{group}: {each.name} ({each.value}): {type(error).__name__}: {error}") from error
+    return found
+
+
+def kind(base: type[E], tag: str, name: str, made: type[Any]) -> type[E]:
+    """The model of what a file says of a class: the keys of ``base``, and parameters of other names.
+
+    ``tag``: the key that holds its ``name``. Raises BadInput for a class whose keys cannot be known."""
+    try:
+        keys = {key: field for key, field in _fields(made).items() if key not in base.model_fields}
+        fields: dict[str, Any] = {tag: (Literal[name], ...), **keys}
+        found = create_model(f"{made.__name__}Keys", __base__=base, __doc__=made.__doc__, **fields)
+    except Exception as error:  # annotations of others
+        raise BadInput(f"{name} ({made.__module__}.{made.__qualname__}): {type(error).__name__}: {error}") from error
+    found.made, found.keys = made, tuple(keys)
+    return found
+
+
+def _fields(made: type[Any]) -> dict[str, Any]:
+    """The parameters of a constructor as fields of pydantic: name → (type, default)."""
+    hints = get_type_hints(made.__init__, include_extras=True)
+    return {
+        name: (hints.get(name, Any), ... if each.default is each.empty else each.default)
+        for name, each in inspect.signature(made).parameters.items()
+        if each.kind not in _NO_KEYS
+    }

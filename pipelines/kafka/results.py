@@ -1,0 +1,123 @@
+"""Reads the results topic by kafka-python, as ``sluice watch`` and consumers in Python do."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, Generic, TypeVar
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+from kafka.structs import OffsetAndMetadata
+
+from operators.transports.polls import mend_polls
+from operators.transports.record_sets import unreadable
+from operators.wire.mishaps import Mishaps
+from operators.wire.schema import Result, from_json
+from pipelines.kafka.rights import needs
+from pipelines.kafka.sync_clients import admin, consumer, demand
+from pipelines.kafka.topics import TopicsConfig
+from pipelines.settings import BrokerSettings
+from serving.errors import Malformed, Unavailable
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R", bound=Result)
+
+POLL_S = 0.2
+
+
+class ResultsReader(Generic[R]):
+    """Iterates over results until the time is over or ``stop`` is set; close it. Raises BadInput and Unavailable."""
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        kind: type[R],
+        *,
+        prefix: str | None = None,
+        from_beginning: bool = False,
+        group: str | None = None,
+        within_s: float = math.inf,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """``group``: shares the partitions, and goes on behind what was done."""
+        self._kind, self._group, self._stop = kind, group, stop or threading.Event()
+        self._deadline = time.monotonic() + within_s
+        self._topic = TopicsConfig().with_prefix(prefix).name("results")
+        self._mishaps = Mishaps(log)
+        self._done: dict[TopicPartition, OffsetAndMetadata] = {}
+        self.after_poll: Callable[[], None] = lambda: None
+        with closing(admin(settings, within_s, self._stop)) as client:
+            demand(client, settings, needs(read=[self._topic], group=group))
+        self._client: KafkaConsumer = consumer(
+            settings,
+            within_s,
+            self._stop,
+            group,
+            auto_offset_reset="earliest" if from_beginning else "latest",
+            metadata_max_age_ms=5000,  # a topic that is made later is noticed within this time
+            max_partition_fetch_bytes=8 << 20,
+        )
+        self._client.subscribe([self._topic])
+        mend_polls(self._client)
+
+    def __iter__(self) -> Iterator[tuple[R, bytes]]:
+        """Yield each result, and as it came; one whose successor was asked for counts as done."""
+        self._wait_for_topic()
+        while not self._stop.is_set() and (remaining_s := self._deadline - time.monotonic()) > 0:
+            batches = self._client.poll(timeout_ms=int(min(remaining_s, POLL_S) * 1000) + 1)
+            for place, records in batches.items():
+                for record in records:
+                    if (found := self._read(record)) is not None:
+                        yield found, record.value
+                    self._done[place] = OffsetAndMetadata(record.offset + 1, "", -1)
+            self._commit()
+            self.after_poll()
+
+    def _commit(self) -> None:
+        if self._group is not None and self._done:
+            try:
+                self._client.commit(self._done)
+            except KafkaError as error:  # the results come again
+                log.warning("the broker does not remember what group %s has done: %s", self._group, error)
+            self._done = {}
+
+    def waiting(self) -> int:
+        """Results that the topic has and that were not read yet, as far as is known."""
+        ends = {place: self._client.highwater(place) for place in self._client.assignment()}
+        return sum(max(0, end - self._client.position(place)) for place, end in ends.items() if end is not None)
+
+    def close(self) -> None:
+        """Let go of the broker; logs how many messages were skipped, if more than the one that was logged."""
+        self._commit()
+        self._client.close(timeout_ms=1000)
+        if (skipped := self._mishaps.counts.total()) > 1:
+            log.warning("%d messages of topic %s were no results", skipped, self._topic)
+
+    def _read(self, record: Any) -> R | None:
+        if unreadable(record.headers) is not None:
+            return None  # it was logged
+        try:
+            return from_json(record.value or b"", self._kind)
+        except Malformed as error:
+            self._mishaps.note(
+                f"topic {self._topic} has a message that is no result, skipped",
+                f"partition {record.partition} offset {record.offset}: {error}",
+            )
+            return None
+
+    def _wait_for_topic(self) -> None:
+        logged = False
+        while not self._client.partitions_for_topic(self._topic):
+            if time.monotonic() > self._deadline:
+                raise Unavailable(f"there is no topic {self._topic}: `sluice topics create` makes it")
+            if not logged:
+                log.warning("there is no topic %s yet: waiting for it", self._topic)
+                logged = True
+            if self._stop.wait(0.5):
+                return

@@ -1,0 +1,30 @@
+"""Runtimes report to their makers, unless they are told not to while they are imported."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import cast
+
+_SWITCH, _REPORTER = "ORT_DISABLE_TELEMETRY", "openvino_telemetry"
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Import ONNX Runtime or OpenVINO in this block, which leaves the process as it was.
+
+    ONNX Runtime would write a device id at home and report its use; OpenVINO does where it finds the part for that.
+    """
+    switched, found = _SWITCH in os.environ, _REPORTER in sys.modules
+    os.environ.setdefault(_SWITCH, "1")
+    sys.modules.setdefault(_REPORTER, cast(ModuleType, None))
+    try:
+        yield
+    finally:
+        if not switched:
+            del os.environ[_SWITCH]
+        if not found:
+            del sys.modules[_REPORTER]

@@ -1,0 +1,46 @@
+"""A query as Python programs build it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pipelines.query.check import examine, open_query
+from pipelines.query.compiled import CompiledQuery
+from pipelines.query.query_file import NO_OWN
+from pipelines.query.yaml_file import Document, read_yaml
+from serving.catalogue.lookup import Catalogue
+
+
+class Query:
+    """A query of the keys of a query file (``docs/query.md``), checked as there.
+
+    >>> query = Query(name="yard", slo_ms=250, nodes=[{"name": "find", "task": "detect", "model": "motion"}])
+    >>> query
+    Query(name='yard', nodes=['find'])
+    >>> Query(name="yard", slo_ms=250, nodes=[{"name": "find", "task": "detekt", "model": "motion"}])
+    Traceback (most recent call last):
+    serving.errors.QueryError: Query: nodes[0].task: is 'detekt'; did you mean 'detect'? allowed: ...
+    """
+
+    def __init__(
+        self, file: str | Path | None = None, /, *, operators: Mapping[str, type[Any]] = NO_OWN, **keys: Any
+    ) -> None:
+        """``file``: where the keys stand that are not given; ``operators``: classes of your own by their ``task``.
+
+        Raises QueryError with a line for each problem; models are looked up when the query runs."""
+        document = Document(Path("Query"), {"version": 1}, None, ()) if file is None else read_yaml(Path(file))
+        if keys and isinstance(document.data, dict):
+            document = replace(document, data=document.data | json.loads(json.dumps(keys, default=str)))
+        self._document, self._operators = document, operators
+        self._query, _ = examine(document, own=operators).require()
+
+    def __repr__(self) -> str:
+        return f"Query(name={self._query.name!r}, nodes={[node.name for node in self._query.nodes]})"
+
+    def _opened(self, known: Catalogue, sources: Sequence[str], operators: Mapping[str, type[Any]]) -> CompiledQuery:
+        """The query with models of a catalogue, ready to run, on other sources where given."""
+        return open_query(self._document, known, sources, {**self._operators, **operators})

@@ -1,0 +1,109 @@
+"""Runs of a query in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, aclosing
+from pathlib import Path
+from typing import Any
+
+from operators.capture.spec import CaptureSpec
+from operators.observer import Observer, Observers
+from pipelines.environment import catalogue
+from pipelines.process.iterated import iterated
+from pipelines.query.compiled import CompiledQuery
+from pipelines.query.look_ahead import streams_ahead
+from pipelines.query.query_file import NO_OWN
+from pipelines.run.capture_specs import capture_specs
+from pipelines.run.given import given
+from pipelines.settings import hwaccel
+from sluice.query import Query
+from sluice.results import Result
+
+
+def run(
+    query: Query | str | Path,
+    *sources: str | Path,
+    frames: bool = False,
+    progress: bool = False,
+    limit: int | None = None,
+    models: Sequence[str | Path] = (),
+    observers: Sequence[Observer] = (),
+    operators: Mapping[str, type[Any]] = NO_OWN,
+) -> Iterator[Result]:
+    """Analyse streams in a thread beside yours, and yield a result for every sampled frame, those of a stream in order.
+
+    ``query``: a ``Query`` or its file; or a clip or camera, which is looked at as ``sluice run`` does. ``sources`` take
+    the place of the query's streams. ``frames``: results have their pictures. ``limit``: so many frames of each stream.
+    ``models``: folders of models, searched first. ``operators``: classes of your own by the ``task`` they do.
+
+    A file waits while you work on a result, a camera loses frames, each of which has a result that says so. The run
+    ends with its sources, or once the iterator is closed or forgotten, as by ``break`` or an exception in the loop.
+    Raises QueryError, ModelError, SourceError or BadInput for what cannot be run; a source that fails later ends its
+    stream, and is raised when the others have ended.
+    """
+    return iterated(
+        arun(
+            query,
+            *sources,
+            frames=frames,
+            progress=progress,
+            limit=limit,
+            models=models,
+            observers=observers,
+            operators=operators,
+        )
+    )
+
+
+def arun(
+    query: Query | str | Path,
+    *sources: str | Path,
+    frames: bool = False,
+    progress: bool = False,
+    limit: int | None = None,
+    models: Sequence[str | Path] = (),
+    observers: Sequence[Observer] = (),
+    operators: Mapping[str, type[Any]] = NO_OWN,
+) -> AsyncGenerator[Result, None]:
+    """Do the same on the running event loop; use it under ``contextlib.aclosing`` where you leave the loop early."""
+    wanted = _opened(query, list(map(str, sources)), models, operators)
+    specs = capture_specs(wanted.query, limit=limit, hwaccel=hwaccel())
+    return _results(wanted, specs, frames, progress, observers)
+
+
+def _opened(
+    query: Query | str | Path, sources: Sequence[str], models: Sequence[str | Path], operators: Mapping[str, type[Any]]
+) -> CompiledQuery:
+    known = catalogue(list(map(Path, models)))
+    if isinstance(query, Query):
+        return query._opened(known, sources, operators)
+    with given(str(query), known, sources, hwaccel(), operators) as found:
+        return found.wanted
+
+
+async def _results(
+    wanted: CompiledQuery, specs: Sequence[CaptureSpec], frames: bool, progress: bool, observers: Sequence[Observer]
+) -> AsyncGenerator[Result, None]:
+    # The engines, which a wrong query need not wait for.
+    from pipelines.assembly.parts import Setting, assembled
+    from pipelines.process.safe_console import SafeConsole
+    from pipelines.process.signals import stop_when_hung
+    from pipelines.run.embedded import EmbeddedRun
+    from pipelines.run.progress import RunProgress
+    from serving.common.clock import SteadyClock
+    from specialization.trainer.trainer import ThreadSpecializer
+
+    with ExitStack() as shown:
+        bars = [shown.enter_context(RunProgress(specs, SafeConsole(stderr=True)))] if progress else []
+        watching = Observers([*bars, *observers])
+        played = EmbeddedRun(specs, watching, streams_ahead(wanted.query))
+        setting, stop = Setting(ThreadSpecializer(), clock=SteadyClock(), observers=watching), asyncio.Event()
+        async with (
+            assembled(wanted, setting) as parts,
+            stop_when_hung(parts.hung, stop),
+            aclosing(played.results(parts.executor, stop)) as answers,
+        ):
+            async for found in answers:
+                yield Result.of(found.result, found.frame if frames else None)

@@ -1,0 +1,39 @@
+"""Results from a topic, for applications that consume them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import closing
+
+from pipelines.process.extras import need
+from pipelines.settings import broker_settings
+from sluice.results import Result
+
+
+def watch(
+    broker: str | None = None,
+    *,
+    streams: Collection[str] = (),
+    group: str | None = None,
+    from_beginning: bool = False,
+    prefix: str | None = None,
+) -> Iterator[Result]:
+    """Yield results as workers publish them, each once, until the iterator is closed; needs the extra ``kafka``.
+
+    ``broker``: ``kafka://HOST:PORT``, by default ``SLUICE_BROKER``; further variables say how to speak to it
+    (``docs/deploy.md``). ``streams``: only these. ``group``: applications of one group share the streams and go on
+    where they were: a result is done when the next one is asked for. ``from_beginning``: begin with the oldest where
+    there is no such place. ``prefix``: begins the topics' names. Raises BadInput, or Unavailable without a broker.
+    """
+    need("kafka")
+    from pipelines.kafka.results import ResultsReader
+
+    last: dict[str, tuple[str, int]] = {}
+    settings = broker_settings(broker)
+    with closing(ResultsReader(settings, Result, prefix=prefix, from_beginning=from_beginning, group=group)) as reader:
+        for result, _ in reader:
+            run, seq = last.get(result.stream, ("", -1))
+            if (streams and result.stream not in streams) or (run == result.run and result.seq <= seq):
+                continue
+            last[result.stream] = result.run, result.seq
+            yield result

@@ -1,0 +1,95 @@
+"""Applications in Python that consume results: ``sluice.watch``, and the example of one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+
+import pytest
+from msgspec.structs import replace
+
+import sluice
+from operators.wire.schema import Attribute, Model, Object, Result, from_json, to_json
+from tests.doc_pages import ROOT
+from tests.integration.kafka_side import create_topic, send
+from tests.integration.test_consume_results import a_truck
+from tests.integration.test_watch import a_result
+from tests.real.command import environment
+from tests.real.kafka import KafkaBroker, RemoteBroker
+
+pytestmark = pytest.mark.kafka
+
+Broker = KafkaBroker | RemoteBroker
+
+
+@pytest.fixture
+def topic(kafka_broker: Broker, topic_prefix: str) -> str:
+    create_topic(kafka_broker.bootstrap, f"{topic_prefix}results.v1")
+    return f"{topic_prefix}results.v1"
+
+
+def put(broker: Broker, topic: str, stream: str, *seqs: int) -> None:
+    send(broker.bootstrap, topic, [(stream.encode(), a_result(stream, seq)) for seq in seqs])
+
+
+def test_results_come_typed_each_once_and_those_of_other_streams_not(
+    kafka_broker: Broker, topic: str, topic_prefix: str
+) -> None:
+    put(kafka_broker, topic, "yard", 0)
+    put(kafka_broker, topic, "gate", 0, 1)
+    send(kafka_broker.bootstrap, topic, [(b"gate", b"garbage")])
+    put(kafka_broker, topic, "gate", 0, 1, 2)
+    results = sluice.watch(kafka_broker.bootstrap, streams=["gate"], from_beginning=True, prefix=topic_prefix)
+    found = list(islice(results, 3))
+    assert [(type(each), each.stream, each.seq, each.image) for each in found] == [
+        (sluice.Result, "gate", seq, None) for seq in range(3)
+    ]
+
+
+def test_a_group_goes_on_behind_what_was_done(kafka_broker: Broker, topic: str, topic_prefix: str) -> None:
+    def watch() -> Iterator[sluice.Result]:
+        return sluice.watch(kafka_broker.bootstrap, group=topic, from_beginning=True, prefix=topic_prefix)
+
+    put(kafka_broker, topic, "gate", *range(5))
+    for result in watch():
+        if result.seq == 3:  # it is not done
+            break
+    assert next(watch()).seq == 3
+
+
+def test_without_a_broker_it_says_where_it_was_sought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLUICE_BROKER", raising=False)
+    with pytest.raises(sluice.BadInput, match="no broker given"):
+        next(sluice.watch())
+
+
+@contextmanager
+def consumer(broker: Broker, prefix: str) -> Iterator[Iterator[str]]:
+    """The lines of the example, while it runs."""
+    command = [sys.executable, str(ROOT / "examples" / "consumer.py"), broker.bootstrap, prefix]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:
+        assert process.stdout is not None
+        try:
+            yield iter(process.stdout)
+        finally:
+            process.terminate()
+
+
+def vehicle(seq: int, track: int, kind: str) -> tuple[bytes, bytes]:
+    result = from_json(a_truck(seq), Result)
+    model = Model(name="vehicle-type", version="1", tier="reference")
+    answer = Attribute(name="vehicle_type", label=kind, confidence=0.9, provenance="oracle", model=model)
+    (found,) = result.objects
+    objects: list[Object] = [replace(found, track_id=track, attributes=[answer])]
+    return b"gate", to_json(replace(result, objects=objects))
+
+
+def test_the_example_counts_and_goes_on_where_it_was(kafka_broker: Broker, topic: str, topic_prefix: str) -> None:
+    send(kafka_broker.bootstrap, topic, [vehicle(0, 1, "car"), vehicle(1, 2, "truck"), vehicle(2, 3, "unknown")])
+    with consumer(kafka_broker, topic_prefix) as lines:
+        assert list(islice(lines, 2)) == ["gate {'car': 1}\n", "gate {'car': 1, 'truck': 1}\n"]
+        send(kafka_broker.bootstrap, topic, [vehicle(3, 4, "car")])
+        assert next(lines) == "gate {'car': 2, 'truck': 1}\n"

@@ -1,0 +1,161 @@
+"""Operators of the user's own: their keys are checked as ours are, wherever their class comes from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field
+
+from operators.base import Call
+from operators.frames.frame import Frame, Region
+from operators.recognise.own import OwnRecogniser
+from operators.recognise.whole_frame import WholeFrame
+from operators.testing import CALL, FakeEngine, make_frame, make_region
+from pipelines.assembly.environment import Environment
+from pipelines.assembly.node import node
+from pipelines.query.check import Examined, examine
+from pipelines.query.own import kinds_of, query_model
+from pipelines.query.query_file import Query
+from serving.common.tensors import Image
+from serving.errors import BadInput
+from tests.pipelines.queries import write
+
+HEAD = "version: 1\nname: test\nslo_ms: 250\nnodes:\n  - {name: detect, task: detect, model: motion}\n"
+
+
+class Ground:
+    """Says where."""
+
+    def __init__(self, name: str, parts: dict[str, tuple[float, float]], most: Annotated[int, Field(ge=1)] = 3) -> None:
+        if not parts:
+            raise ValueError("no parts")
+        self.name, self.parts, self.most = name, parts, most
+
+    async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region]:
+        return []
+
+    def forget(self, stream: str) -> None:
+        """Nothing is kept."""
+
+
+class Brightness(OwnRecogniser):
+    """Says how bright."""
+
+    def look(self, pictures: Sequence[Image]) -> Sequence[tuple[str, float]]:
+        return [("bright" if picture.mean() > 100 else "dark", 1.0) for picture in pictures]
+
+
+OWN: Mapping[str, type[Any]] = {"ground": Ground, "brightness": Brightness}
+
+
+def checked(nodes: str, folder: Path, own: Mapping[str, type[Any]] = OWN) -> Examined:
+    return examine(write(folder / "q.yaml", HEAD + nodes), own=own)
+
+
+def problems_of(nodes: str, folder: Path, own: Mapping[str, type[Any]] = OWN) -> list[str]:
+    return [str(problem) for problem in checked(nodes, folder, own).problems]
+
+
+def test_the_parameters_of_the_constructor_are_the_keys_and_their_annotations_the_rules(tmp_path: Path) -> None:
+    wrong = "  - {name: place, task: ground, input: detect, parts: {a: [0]}, most: 0, part: 1}\n"
+    assert problems_of(wrong, tmp_path) == [
+        "nodes[1].parts.a[1]: is missing",
+        "nodes[1].most: 0 should be greater than or equal to 1",
+        "nodes[1].part: unknown key; did you mean 'parts'? allowed: name, task, input, parts, most",
+    ]
+
+
+def test_a_misspelt_task_is_told_with_those_of_the_user_among_the_allowed_ones(tmp_path: Path) -> None:
+    (problem,) = problems_of("  - {name: place, task: grund, input: detect}\n", tmp_path)
+    assert "is 'grund'; did you mean 'ground'? allowed:" in problem
+
+
+def test_filters_ask_for_its_answers_by_the_name_of_its_node(tmp_path: Path) -> None:
+    place = "  - {name: place, task: ground, input: detect, parts: {a: [0, 1]}}\n"
+    assert problems_of(place + "  - {name: t, task: track, input: 'place[place == a]'}\n", tmp_path) == []
+    (problem,) = problems_of(place + "  - {name: t, task: track, input: 'detect[place == a]'}\n", tmp_path)
+    assert "has not answered there" in problem
+
+
+def test_it_is_made_with_its_keys_their_defaults_and_the_name_of_its_node(tmp_path: Path) -> None:
+    query, _ = checked("  - {name: place, task: ground, input: detect, parts: {a: [0, 1]}}\n", tmp_path).require()
+    operator = node(query.nodes[1], Environment(FakeEngine()))
+    assert isinstance(operator, Ground)
+    assert (operator.name, operator.parts, operator.most) == ("place", {"a": (0, 1)}, 3)
+
+
+def test_what_its_constructor_raises_is_one_line_that_names_the_node(tmp_path: Path) -> None:
+    query, _ = checked("  - {name: place, task: ground, input: detect, parts: {}}\n", tmp_path).require()
+    with pytest.raises(BadInput, match="node place: ValueError: no parts"):
+        node(query.nodes[1], Environment(FakeEngine()))
+
+
+def test_a_class_whose_annotations_mean_nothing_is_named() -> None:
+    class Odd:
+        """Has a parameter of a kind that nothing can be checked for."""
+
+        def __init__(self, odd: "nowhere") -> None:  # type: ignore[name-defined]  # noqa: F821, UP037
+            """Nothing."""
+
+    with pytest.raises(BadInput, match=r"odd .*Odd.*: NameError"):
+        kinds_of(["odd"], {"odd": Odd})
+
+
+def test_the_schema_of_a_query_has_its_keys() -> None:
+    schema = query_model(Query, kinds_of([], OWN)).model_json_schema()
+    keys = schema["$defs"]["GroundKeys"]
+    assert keys["description"] == "Says where."
+    assert keys["properties"]["most"] == {"default": 3, "minimum": 1, "title": "Most", "type": "integer"}
+    assert "parts" in keys["required"]
+
+
+async def test_a_recogniser_of_the_users_gives_every_object_a_word(tmp_path: Path) -> None:
+    query, _ = checked("  - {name: light, task: brightness, input: detect}\n", tmp_path).require()
+    region = make_region(0.1, 0.1)
+    assert await node(query.nodes[1], Environment(FakeEngine())).process(make_frame(), [region], CALL) == []
+    (answer,) = region.attributes
+    assert (answer.name, answer.label, answer.model.name) == ("light", "bright", "Brightness")
+
+
+async def test_on_frames_it_gives_a_word_to_the_whole_frame(tmp_path: Path) -> None:
+    query, _ = checked("  - {name: light, task: brightness}\n", tmp_path).require()
+    operator = node(query.nodes[1], Environment(FakeEngine()))
+    assert isinstance(operator, WholeFrame)
+    (whole,) = (await operator.process(make_frame(), [], CALL)).regions
+    assert [answer.label for answer in whole.attributes] == ["bright"]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package with an entry point, on the path of modules."""
+    folder = tmp_path / "installed"
+    (folder / "own_ground-1.dist-info").mkdir(parents=True)
+    (folder / "own_ground-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: own-ground\nVersion: 1\n")
+    (folder / "own_ground-1.dist-info" / "entry_points.txt").write_text("[sluice.operators]\nspot = own_ground:Spot\n")
+    (folder / "own_ground.py").write_text("class Spot:\n    def __init__(self, size: int): ...\n")
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    sys.modules.pop("own_ground", None)
+
+
+def test_operators_of_installed_packages_are_found_by_their_entry_points(package: Path, tmp_path: Path) -> None:
+    wrong = "  - {name: here, task: spot, input: detect, sise: 1}\n"
+    assert problems_of(wrong, tmp_path, {}) == [
+        "nodes[1].size: is missing",
+        "nodes[1].sise: unknown key; did you mean 'size'? allowed: name, task, input, size",
+    ]
+
+
+def test_a_query_with_tasks_of_ours_alone_imports_no_other_package(package: Path, tmp_path: Path) -> None:
+    assert problems_of("  - {name: t, task: track, input: detect}\n", tmp_path, {}) == []
+    assert "own_ground" not in sys.modules
+
+
+def test_a_package_that_cannot_be_imported_is_named(package: Path, tmp_path: Path) -> None:
+    (package / "own_ground.py").write_text("raise OSError('no library')")
+    with pytest.raises(BadInput, match=r"sluice.operators: spot \(own_ground:Spot\): OSError: no library"):
+        problems_of("  - {name: here, task: spot, input: detect}\n", tmp_path, {})

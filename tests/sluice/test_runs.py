@@ -1,0 +1,223 @@
+"""Runs from Python: results in order, and an end whenever the caller has had enough."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sluice
+from tests.operators.capture.clips import make_clip
+from tests.real.rtsp import MakeServer
+from tests.sluice.clips import FRAMES, clip, query
+
+
+@pytest.fixture(autouse=True)
+def _nothing_runs_on() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    left = [each.name for each in set(threading.enumerate()) - before if not each.name.startswith("worker-")]
+    assert left == []
+
+
+class Ends(sluice.Observer):
+    """Notes how streams end."""
+
+    def __init__(self) -> None:
+        self.states: list[str] = []
+
+    def stream_state_changed(self, status: Any) -> None:
+        self.states.append(status.state)
+
+
+def test_every_frame_of_a_clip_has_its_result_in_order(tmp_path: Path) -> None:
+    results = list(sluice.run(query(), clip(tmp_path)))
+    assert [result.seq for result in results] == list(range(FRAMES))
+    (found, *_) = results[-1].objects
+    assert found.track_id is not None
+    assert found.label == "moving"
+    assert 0 <= found.box.x_min < found.box.x_max <= 1
+
+
+def test_a_query_file_is_run_on_its_streams_and_on_others(tmp_path: Path) -> None:
+    file = tmp_path / "q.yaml"
+    node = "{name: detect, task: detect, model: motion}"
+    file.write_text(f"version: 1\nname: q\nslo_ms: 500\nstreams: [{{uri: clip.mp4}}]\nnodes: [{node}]\n")
+    clip(tmp_path)
+    assert [result.stream for result in sluice.run(file, limit=3)] == ["clip"] * 3
+    assert [result.stream for result in sluice.run(str(file), clip(tmp_path, "other.mp4"), limit=2)] == ["other"] * 2
+
+
+def test_a_clip_alone_is_looked_at_for_what_moves(tmp_path: Path) -> None:
+    assert len(list(sluice.run(clip(tmp_path), limit=5))) == 5
+
+
+def test_streams_are_each_in_order(tmp_path: Path) -> None:
+    seqs = defaultdict(list)
+    for result in sluice.run(query(), *(clip(tmp_path, f"{name}.mp4") for name in "abc")):
+        seqs[result.stream].append(result.seq)
+    assert seqs == {name: list(range(FRAMES)) for name in "abc"}
+
+
+def test_pictures_come_where_they_are_asked_for(tmp_path: Path) -> None:
+    (result,) = sluice.run(query(), clip(tmp_path), limit=1, frames=True)
+    assert result.image is not None
+    assert (result.image.shape, result.image.dtype) == ((180, 320, 3), np.uint8)
+    (result,) = sluice.run(query(), clip(tmp_path), limit=1)
+    assert result.image is None
+
+
+def test_observers_hear_of_the_run(tmp_path: Path) -> None:
+    ends = Ends()
+    list(sluice.run(query(), clip(tmp_path), observers=[ends]))
+    assert ends.states[-1] == "ended"
+
+
+def test_a_file_waits_for_a_slow_caller(tmp_path: Path) -> None:
+    class Captured(sluice.Observer):
+        frames = 0
+
+        def frame_captured(self, stream: str, seq: int) -> None:
+            self.frames += 1
+
+    seen = Captured()
+    results = sluice.run(query(), clip(tmp_path, frames=60), observers=[seen])
+    next(results)
+    time.sleep(0.5)  # time in which the whole clip could be decoded
+    assert seen.frames < 60
+    assert len(list(results)) == 59
+
+
+def test_leaving_the_loop_ends_the_run(tmp_path: Path) -> None:
+    for result in sluice.run(query(), clip(tmp_path)):
+        if result.seq == 3:
+            break
+
+
+def test_an_exception_in_the_loop_ends_the_run_and_is_the_callers(tmp_path: Path) -> None:
+    def work() -> None:
+        for result in sluice.run(query(), clip(tmp_path)):
+            print(1 / (result.seq - 3))
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+
+
+def test_an_iterator_that_is_lost_ends_the_run(tmp_path: Path) -> None:
+    results = [sluice.run(query(), clip(tmp_path))]
+    next(results[0])
+    results.append(results)  # type: ignore[arg-type]
+    del results
+    gc.collect()
+
+
+def test_a_run_that_nobody_iterates_over_begins_nothing(tmp_path: Path) -> None:
+    before = threading.active_count()
+    results = sluice.run(query(), clip(tmp_path))
+    assert threading.active_count() == before
+    del results
+
+
+def test_two_runs_go_on_at_once(tmp_path: Path) -> None:
+    both = zip(sluice.run(query(), clip(tmp_path)), sluice.run(query(), clip(tmp_path, "b.mp4")), strict=True)
+    assert [(one.stream, two.stream, one.seq == two.seq) for one, two in both] == [("clip", "b", True)] * FRAMES
+
+
+@pytest.mark.rtsp
+def test_a_camera_ends_with_the_loop(rtsp_server: MakeServer, tmp_path: Path) -> None:
+    ends = Ends()
+    for _ in sluice.run(
+        query(), rtsp_server(make_clip(tmp_path / "camera.mp4", frames=48, fps=12)).uri, observers=[ends]
+    ):
+        break
+    assert ends.states[-1] == "ended"
+
+
+async def test_in_an_event_loop_results_come_by_async_for(tmp_path: Path) -> None:
+    assert [result.seq async for result in sluice.arun(query(), clip(tmp_path))] == list(range(FRAMES))
+
+
+async def test_an_async_loop_that_is_left_ends_the_run(tmp_path: Path) -> None:
+    async with aclosing(sluice.arun(query(), clip(tmp_path))) as results:
+        async for _ in results:
+            break
+
+
+async def test_a_task_that_is_cancelled_ends_the_run(tmp_path: Path) -> None:
+    first = asyncio.Event()
+
+    async def work() -> None:
+        async for _ in sluice.arun(query(), clip(tmp_path)):
+            first.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(work())
+    await first.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.get_running_loop().shutdown_asyncgens()
+
+
+def test_what_cannot_be_run_is_said_when_it_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(sluice.QueryError, match="the query has no streams"):
+        sluice.run(query())
+    with pytest.raises(sluice.QueryError, match=r"nodes\[2\].model: .*vehicle-tipe.*did you mean 'vehicle-type'"):
+        sluice.run(
+            query({"name": "type", "task": "recognise", "input": "track", "model": "vehicle-tipe"}), clip(tmp_path)
+        )
+    with pytest.raises(sluice.BadInput, match="neither a query"):
+        sluice.run(tmp_path / "none.mp5")
+
+
+def test_a_source_that_fails_is_raised_when_the_others_have_ended(tmp_path: Path) -> None:
+    results = sluice.run(query(), tmp_path / "none.mp4", clip(tmp_path))
+    assert [next(results).stream for _ in range(FRAMES)] == ["clip"] * FRAMES
+    with pytest.raises(sluice.SourceError, match=r"stream none: .*none.mp4"):
+        next(results)
+
+
+class Big(sluice.Recogniser):
+    """Says whether a picture is large."""
+
+    def __init__(self, name: str, least: int = 10) -> None:
+        super().__init__(name)
+        self.least = least
+
+    def look(self, pictures: Sequence[np.ndarray]) -> Sequence[tuple[str, float]]:
+        return [("big" if picture.size >= self.least else "small", 0.9) for picture in pictures]
+
+
+class Halves(sluice.Operator):
+    """Finds two objects in every frame."""
+
+    async def process(
+        self, frame: sluice.Frame, regions: Sequence[sluice.Region], call: sluice.Call
+    ) -> list[sluice.Region]:
+        left, right = sluice.Box(0, 0, 0.5, 1), sluice.Box(0.5, 0, 1, 1)
+        return [sluice.Region(0, "halves", box, "half", 1.0) for box in (left, right)]
+
+
+def test_operators_of_the_programs_own_are_nodes_like_others(tmp_path: Path) -> None:
+    nodes = [{"name": "halves", "task": "halves"}, {"name": "size", "task": "big", "input": "halves", "least": 20}]
+    own = sluice.Query(name="own", slo_ms=5000, operators={"halves": Halves, "big": Big}, nodes=nodes)
+    (result,) = sluice.run(own, clip(tmp_path), limit=1)
+    assert [(found.label, found.answer("size"), found.answer("none")) for found in result.objects] == [
+        ("half", "big", None)
+    ] * 2
+
+
+def test_a_query_file_may_name_operators_that_the_run_is_given(tmp_path: Path) -> None:
+    file = tmp_path / "q.yaml"
+    file.write_text("version: 1\nname: q\nslo_ms: 500\nnodes: [{name: halves, task: halves}]\n")
+    (result,) = sluice.run(file, clip(tmp_path), limit=1, operators={"halves": Halves})
+    assert len(result.objects) == 2

@@ -1,0 +1,7 @@
+"""The page about the Python API says what the code says."""
+
+from tools.api_page import PAGE, page
+
+
+def test_the_page_is_made_of_the_docstrings() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `python -m tools.api_page`"
