@@ -7,7 +7,6 @@ Read in this order: ``runs``, ``query``, ``results``, ``topics``.
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
@@ -67,6 +66,8 @@ _PLACE_OF["Recogniser"] = "operators.recognise.own:OwnRecogniser"
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
+        from importlib.metadata import version  # takes as long as all else here
+
         return version("sluice-video")
     if name not in _PLACE_OF:
         raise AttributeError(f"module 'sluice' has no attribute {name!r}")
