@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
+
+from operators.wire.schema import FrameId
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +33,47 @@ AT_ONCE = 8
 """Number of single-crop requests that wait in the engine at once: it fits them into its pauses."""
 
 
+class UntilPublished(Generic[T]):
+    """Things kept for frames until their results have been published, in the order of each stream."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, list[tuple[FrameId, T]]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def keep(self, frame: FrameId, things: Iterable[T]) -> None:
+        """Keep these for a frame that is being analysed."""
+        new = [(frame, each) for each in things]
+        if new:
+            self._kept.setdefault(frame.stream, []).extend(new)
+            self._count += len(new)
+
+    def published(self, frame: FrameId) -> list[T]:
+        """Take out what was kept for a frame, and for those before it in its run."""
+        return self._taken(frame.stream, lambda of: of.run == frame.run and of.seq <= frame.seq)
+
+    def dropped(self, frame: FrameId) -> list[T]:
+        """Take out what was kept for one frame."""
+        return self._taken(frame.stream, lambda of: of == frame)
+
+    def forgotten(self, stream: str | None = None) -> list[T]:
+        """Take out what was kept for a stream; None: for all."""
+        streams = list(self._kept) if stream is None else [stream]
+        return [each for name in streams for each in self._taken(name, lambda of: True)]
+
+    def _taken(self, stream: str, wanted: Callable[[FrameId], bool]) -> list[T]:
+        kept = self._kept.pop(stream, None)
+        if kept is None:
+            return []
+        left = [each for each in kept if not wanted(each[0])]
+        if left:
+            self._kept[stream] = left
+        self._count -= len(kept) - len(left)
+        return [thing for of, thing in kept if wanted(of)]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingLook(Generic[P, T]):
     """A crop that waits for the oracle."""
@@ -49,7 +92,7 @@ class PendingLook(Generic[P, T]):
 
 
 class Backlog(Generic[P, T]):
-    """Bounded. Crops of a frame are held until the frame's result has been sent, then looked at in their order.
+    """Bounded. Crops of a frame are held until the frame's result has been published, then looked at in their order.
 
     A full backlog says so *before* it is decided which crop is taken, so nothing that was chosen at random has to be
     thrown away for want of room: what is chosen remains a fair sample of what came while there was room.
@@ -58,7 +101,7 @@ class Backlog(Generic[P, T]):
     def __init__(self, look: Callable[[P], Awaitable[T]], failing: str) -> None:
         """``failing``: the warning that is logged, once, where looking fails."""
         self._look, self._failing = look, failing
-        self._held: dict[str, list[PendingLook[P, T]]] = {}
+        self._held = UntilPublished[PendingLook[P, T]]()
         self._waiting: deque[PendingLook[P, T]] = deque()
         self._bytes = 0
         self._task: asyncio.Task[None] | None = None
@@ -67,36 +110,47 @@ class Backlog(Generic[P, T]):
     @property
     def has_room(self) -> bool:
         """Whether more crops may be held."""
-        held = sum(map(len, self._held.values()))
-        return self._bytes < MAX_BYTES and held + len(self._waiting) < MAX_WAITING
+        return self._bytes < MAX_BYTES and len(self._held) + len(self._waiting) < MAX_WAITING
 
-    def hold(self, stream: str, looks: Sequence[PendingLook[P, T]]) -> None:
-        """Hold crops of a stream's latest frame until its ``result_sent``."""
-        if looks:
-            self._held.setdefault(stream, []).extend(looks)
-            self._bytes += sum(each.size_bytes for each in looks)
+    def hold(self, frame: FrameId, looks: Sequence[PendingLook[P, T]]) -> None:
+        """Hold crops of a frame until its result is ``published``."""
+        self._held.keep(frame, looks)
+        self._bytes += sum(each.size_bytes for each in looks)
 
-    def discard(self, stream: str) -> None:
-        """Drop the crops of a stream's latest frame, which was dropped or failed: nobody got its answers."""
-        for each in self._held.pop(stream, ()):
+    def add(self, looks: Sequence[PendingLook[P, T]]) -> None:
+        """Look at crops of frames whose results have been published."""
+        self._bytes += sum(each.size_bytes for each in looks)
+        self._begin(looks)
+
+    def published(self, frame: FrameId) -> None:
+        """Look at the crops of a frame."""
+        self._begin(self._held.published(frame))
+
+    def dropped(self, frame: FrameId) -> None:
+        """Give up the crops of a frame that was dropped or failed: nobody got its answers."""
+        for each in self._held.dropped(frame):
             self._give_up(each)
 
-    def result_sent(self, stream: str) -> None:
-        """Release the crops of a stream's latest frame, whose result was sent."""
-        self._waiting.extend(self._held.pop(stream, ()))
-        if self._waiting and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._work())
+    def forget(self, stream: str) -> None:
+        """Give up the crops of a stream whose frames have no result yet."""
+        for each in self._held.forgotten(stream):
+            self._give_up(each)
 
     async def close(self, within_s: float) -> None:
         """Finish waiting crops within the time; give up the rest."""
-        for stream in list(self._held):
-            self.discard(stream)
+        for each in self._held.forgotten():
+            self._give_up(each)
         if self._task is not None:
             await asyncio.wait([self._task], timeout=within_s)
             self._task.cancel()
             await asyncio.wait([self._task])
         while self._waiting:
             self._give_up(self._waiting.popleft())
+
+    def _begin(self, looks: Sequence[PendingLook[P, T]]) -> None:
+        self._waiting.extend(looks)
+        if self._waiting and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._work())
 
     async def _work(self) -> None:
         while self._waiting:

@@ -29,7 +29,7 @@ from operators.recognise.shortcuts.settling import Settling
 from operators.recognise.shortcuts.shortcut import AuditOutcome, Shortcut, Turn
 from operators.recognise.shortcuts.tally import tally
 from operators.recognise.terms import ChainTerms
-from operators.wire.schema import NodePlan
+from operators.wire.schema import FrameId, NodePlan
 from serving.errors import Malformed
 from specialization.timeline import Timeline
 
@@ -66,7 +66,6 @@ class Chain:
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Append one attribute to every region; makes no regions."""
-        self._auditor.discard(frame.stream)
         if self._objects is None:
             answer = await self._look(frame, regions, call)
             self._oracle.accept(regions)
@@ -126,15 +125,19 @@ class Chain:
             for link in self.links:
                 link.concluded(stream.name, answer)
 
-    def result_sent(self, stream: str) -> None:
-        """The result of the stream's latest frame has been sent: background work for it may begin."""
-        self._auditor.result_sent(stream)
+    def published(self, frame: FrameId) -> None:
+        """Begin background work for a frame whose result has been published."""
+        self._auditor.published(frame)
         for link in self.links:
-            link.result_sent(stream)
+            link.published(frame)
+
+    def dropped(self, frame: FrameId) -> None:
+        """Do nothing more for a frame that was dropped or failed."""
+        self._auditor.dropped(frame)
 
     def forget(self, stream: str) -> None:
         """Drop a stream; its history stays in the report."""
-        self._auditor.discard(stream)
+        self._auditor.forget(stream)
         if (known := self._streams.here(stream)) is not None:
             self._end(known)
             self._note_standings(known)

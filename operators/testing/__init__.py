@@ -5,7 +5,7 @@ contract of a shortcut, to be run on each.
 Read in this order: ``builders``, ``engine``, ``shortcut_checks``.
 """
 
-from operators.testing.builders import CALL, call, make_frame, make_region
+from operators.testing.builders import CALL, call, make_frame, make_region, so_far
 from operators.testing.engine import FakeEngine, card_of, fake_oracle, scores
 from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, CheckedShortcut
 
@@ -21,4 +21,5 @@ __all__ = [
     "make_frame",
     "make_region",
     "scores",
+    "so_far",
 ]

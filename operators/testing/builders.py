@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,6 +38,11 @@ def make_frame(
     """A frame, grey unless an image is given."""
     picture: Pixels = np.full((120, 160, 3), 128, np.uint8) if image is None else image
     return frame_of(FrameId(stream, run, seq), picture, media_time_s, datetime.now(UTC))
+
+
+def so_far(stream: str = "cam", run: str = "run-1") -> FrameId:
+    """The name of a frame behind all that were shown: what is ``published`` with it is everything."""
+    return FrameId(stream, run, sys.maxsize)
 
 
 def make_region(

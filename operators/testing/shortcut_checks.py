@@ -21,7 +21,7 @@ from operators.recognise.chain import Chain
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import AuditOutcome, Shortcut, Turn
 from operators.recognise.terms import ChainTerms
-from operators.testing.builders import call, make_frame, make_region
+from operators.testing.builders import call, make_frame, make_region, so_far
 from operators.wire.schema import ShortcutKind
 from serving.errors import Malformed
 
@@ -136,7 +136,7 @@ async def check_outcomes_may_be_late(case: Case) -> None:
             link.shortcut.audited(AuditOutcome(STREAM, kind, agrees, said, crop, token))
     link.shortcut.barred(STREAM)
     link.shortcut.learned(frame, Turn((), regions, allowed=False))
-    link.shortcut.result_sent("another")
+    link.shortcut.published(so_far("another"))
 
 
 async def check_it_is_audited_like_every_other(case: Case) -> None:
@@ -147,7 +147,7 @@ async def check_it_is_audited_like_every_other(case: Case) -> None:
         frame, regions = case.scene(seq)
         await chain.process(frame, regions, call(case.model or link.oracle.name))
         assert [len(region.attributes) for region in regions] == [1] * len(regions)
-        chain.result_sent(STREAM)
+        chain.published(frame.header.id)
         await case.settle(link.shortcut)
     await chain.close(10)
     (plan,) = chain.plans()[STREAM]
@@ -183,7 +183,7 @@ async def _taught(case: Case, link: CheckedShortcut) -> tuple[Frame, list[Region
         turn = await link.shortcut.answer(frame, regions, call(case.model or link.oracle.name))
         await link.oracle.answer(frame, turn.rest, call(link.oracle.name))
         link.shortcut.learned(frame, turn)
-        link.shortcut.result_sent(STREAM)
+        link.shortcut.published(frame.header.id)
         await case.settle(link.shortcut)
     return case.scene(case.frames)
 
@@ -197,7 +197,7 @@ async def _provenances(case: Case, rule: Rule) -> set[str]:
         frame, regions = case.scene(seq)
         await chain.process(frame, regions, call(case.model or link.oracle.name))
         found |= {region.attributes[-1].provenance for region in regions}
-        chain.result_sent(STREAM)
+        chain.published(frame.header.id)
         await case.settle(link.shortcut)
     await chain.close(10)
     return found

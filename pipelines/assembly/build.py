@@ -30,10 +30,9 @@ async def build_executor(
     query, audits = wanted.query, environment.audits
     operators = await nodes(wanted.dag, environment)
     policies = {stream.id: stream.overload_policy for stream in query.streams}
-    if audits is not None and audits.shortcuts.nodes:
-        final_steps = (*final_steps, audits.shortcuts.frame_done)
+    listeners = [] if audits is None else [audits.shortcuts.published]
     limits = Limits(policies, frame_room(query), streams_ahead(query), unhurried(query))
-    surroundings = Surroundings(final_steps, environment.clock, environment.observer)
+    surroundings = Surroundings(final_steps, environment.clock, environment.observer, listeners)
     return Executor(wanted.dag, operators, planner or FirstListed(), limits, surroundings)
 
 

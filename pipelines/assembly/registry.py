@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
-from operators.frames.frame import Frame
-from operators.wire.schema import NodePlan, Result, StreamPlan
+from operators.wire.schema import FrameId, NodePlan, Result, StreamPlan
 from pipelines.planning.switches import Switches
 from specialization.timeline import Timeline
 
@@ -25,8 +24,12 @@ class ShortcutNode(Protocol):
         """Forget a stream."""
         ...
 
-    def result_sent(self, stream: str) -> None:
-        """The result of the stream's latest frame is complete: background work for it may begin."""
+    def published(self, frame: FrameId) -> None:
+        """The result of a frame, which was analysed, has been published: background work for it may begin."""
+        ...
+
+    def dropped(self, frame: FrameId) -> None:
+        """A frame was dropped or has failed: nobody got its answers."""
         ...
 
     def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
@@ -82,10 +85,13 @@ class Shortcuts:
         """Another node; or one ``part`` of a node that has several."""
         self.nodes[f"{node.node}.{part}" if part else node.node] = node
 
-    async def frame_done(self, frame: Frame, result: Result) -> None:
-        """A final step of the executor: the frame's result is complete."""
+    def published(self, result: Result) -> None:
+        """Take a result that has been published: from now on background work does not delay it."""
         for node in self.nodes.values():
-            node.result_sent(frame.stream)
+            if result.outcome == "analysed":
+                node.published(result.id)
+            else:
+                node.dropped(result.id)
         if self._switches.see(result):
             self.news.notify()
 

@@ -46,7 +46,7 @@ class Executor:
         self._planner = planner
         self._policies, self._room, self._unhurried = limits.policies, limits.room, limits.unhurried
         self._waiting = {stream: Waiting(self.clock) for stream in limits.ahead}
-        self._final_steps = surroundings.final_steps
+        self._final_steps, self._published = surroundings.final_steps, surroundings.published
         self._observer = surroundings.observer
         self._walk = Walk(dag, operators, planner, surroundings.observer, surroundings.clock)
         self._lanes: dict[str, Lane[Result]] = {}
@@ -80,6 +80,11 @@ class Executor:
             waits=self._waits(header.stream),
         )
         return self._result(header, outcome, redact(cause), plan)
+
+    def published(self, result: Result) -> None:
+        """Take note that a result has been published: work for it that nobody waits for may begin."""
+        for listener in self._published:
+            listener(result)
 
     def busy(self, stream: str) -> bool:
         """Whether a frame of the stream waits or is analysed."""

@@ -37,6 +37,8 @@ class Surroundings:
     final_steps: Sequence[FinalStep] = ()
     clock: Clock = SYSTEM
     observer: Observer = UNOBSERVED
+    published: Sequence[Callable[[Result], None]] = ()
+    """Called with every result that has been published, also of frames that were dropped or have failed."""
 
 
 ALONE = Surroundings()

@@ -28,6 +28,10 @@ class Analyser(Protocol):
         """Make the result of a frame that was not analysed."""
         ...
 
+    def published(self, result: Result) -> None:
+        """Take note that a result has been published: work for it that nobody waits for may begin."""
+        ...
+
     def busy(self, stream: str) -> bool:
         """Whether a frame of the stream waits or is analysed."""
         ...

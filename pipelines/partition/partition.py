@@ -177,6 +177,7 @@ class Partition:
             self._work.tally.answered(message, found)
             if found.result is not None:
                 frame_answered(self._work.observer, found.result)
+                self._work.analyser.published(found.result)
             self._bytes -= message.size_bytes
         self._release(self._unfinished - len(batch))
 

@@ -72,6 +72,7 @@ class EmbeddedRun:
                     yield found
                     feed.settle(found.sampled)
                     frame_answered(self._observers, found.result)
+                    executor.published(found.result)
             await capturing
         finally:
             feed.close()

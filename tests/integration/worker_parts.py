@@ -44,6 +44,8 @@ class CountingAnalyser:
     work_s: float = 0.0
     seen: Counter[tuple[str, int]] = field(default_factory=Counter)
     forgotten: list[str] = field(default_factory=list)
+    told: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """Frames whose results it was told to be published."""
     _turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     async def submit(self, header: FrameHeader, load: Callable[[], Frame]) -> Result:
@@ -66,6 +68,9 @@ class CountingAnalyser:
             stream=header.stream, run=header.run, seq=header.seq, query=self.query, frame=info, outcome=outcome,
             cause=cause, plan=plan,
         )  # fmt: skip
+
+    def published(self, result: Result) -> None:
+        self.told[result.stream, result.seq] += 1
 
     def busy(self, stream: str) -> bool:
         return self._turns[stream].locked()

@@ -81,19 +81,22 @@ class SkipAudits:
         return self._backlog.has_room
 
     def hold(self, before: Before, frame: Frame, published: Sequence[Region], tell: Told) -> None:
-        """Audit a skipped frame once its result has been sent; ``before``: the frame before, as large."""
+        """Audit a skipped frame once its result has been published; ``before``: the frame before, as large."""
         earlier = before.pixels.copy() if before.found is None else before.found
         regions = [replace(each) for each in published]
         skipped = _Skipped(frame.stream, frame.media_time_s, frame.pixels.copy(), regions, earlier)
-        self._backlog.hold(frame.stream, [PendingLook(skipped, partial(self._tell, skipped, tell), _nothing)])
+        self._backlog.hold(frame.header.id, [PendingLook(skipped, partial(self._tell, skipped, tell), _nothing)])
 
-    def discard(self, stream: str) -> None:
-        """The stream's latest frame was dropped or failed: nobody got its regions."""
-        self._backlog.discard(stream)
+    def published(self, frame: FrameId) -> None:
+        """Begin the audit of a frame: its result has been published."""
+        self._backlog.published(frame)
 
-    def result_sent(self, stream: str) -> None:
-        """The result of the stream's latest frame has been sent: its audit may begin."""
-        self._backlog.result_sent(stream)
+    def dropped(self, frame: FrameId) -> None:
+        """Give up the audit of a frame that was dropped or failed: nobody got its regions."""
+        self._backlog.dropped(frame)
+
+    def forget(self, stream: str) -> None:
+        self._backlog.forget(stream)
 
     async def close(self, within_s: float) -> None:
         """Finish waiting audits within the time, and give up the rest."""

@@ -30,7 +30,7 @@ from operators.frames.frame import Frame, Region
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.plan import Decision
-from operators.wire.schema import AuditedKind, NodePlan
+from operators.wire.schema import AuditedKind, FrameId, NodePlan
 from serving.common.threads import in_thread
 from specialization.timeline import Timeline
 
@@ -108,7 +108,6 @@ class DetectWhenNeeded:
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Return the regions of the frame, found by the detector or moved from where it found them."""
-        self._audits.discard(frame.stream)
         stream = self._stream(frame)
         planned = stream.view.planned.pop(frame.seq, None)
         if planned is None and call.plan.past is None:
@@ -150,13 +149,17 @@ class DetectWhenNeeded:
         self._keep(stream, frame, planned.regions if ran == self._model else None)
         return planned.regions
 
-    def result_sent(self, stream: str) -> None:
-        """The result of the stream's latest frame has been sent: its audit may begin."""
-        self._audits.result_sent(stream)
+    def published(self, frame: FrameId) -> None:
+        """Let the audit of a frame begin: its result has been published."""
+        self._audits.published(frame)
+
+    def dropped(self, frame: FrameId) -> None:
+        """Audit nothing of a frame that was dropped or failed."""
+        self._audits.dropped(frame)
 
     def forget(self, stream: str) -> None:
         """Drop a stream; its figures stay for the report."""
-        self._audits.discard(stream)
+        self._audits.forget(stream)
         self._restored.pop(stream, None)
         if (known := self._streams.here(stream)) is not None:
             known.before = None

@@ -18,7 +18,7 @@ from operators.detect.variants.audits import KIND, FrameAnswer, VariantAudits, V
 from operators.detect.variants.second_looks import SecondLooks
 from operators.frames.frame import Frame, Region
 from operators.plan import Decision
-from operators.wire.schema import NodePlan
+from operators.wire.schema import FrameId, NodePlan
 from serving.errors import ModelError, OutOfService
 from specialization.timeline import Timeline
 
@@ -47,7 +47,6 @@ class DetectVariants:
 
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Return the regions that the planned model finds, or the oracle in its place."""
-        self._looks.discard(frame.stream)
         stream = self._streams.enter(frame.stream)
         plan, barred = self._settled(stream, call.plan)
         declined = dict[str, str]()
@@ -63,13 +62,17 @@ class DetectVariants:
         self._announce(stream)
         return NodeAnswer(found, plan, declined)
 
-    def result_sent(self, stream: str) -> None:
-        """Let audits of the stream's latest frame begin: its result has been sent."""
-        self._looks.result_sent(stream)
+    def published(self, frame: FrameId) -> None:
+        """Let audits of a frame begin: its result has been published."""
+        self._looks.published(frame)
+
+    def dropped(self, frame: FrameId) -> None:
+        """Audit nothing of a frame that was dropped or failed."""
+        self._looks.dropped(frame)
 
     def forget(self, stream: str) -> None:
         """Drop a stream; its figures stay for the report."""
-        self._looks.discard(stream)
+        self._looks.forget(stream)
         self._streams.leave(stream)
         self._detector.forget(stream)
 

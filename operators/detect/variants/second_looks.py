@@ -44,18 +44,22 @@ class SecondLooks:
         return self._backlogs[model].has_room
 
     def hold(self, frame: Frame, look: SecondLook) -> None:
-        """Look at a stream's latest frame once its result has been sent."""
-        self._backlogs[look.model].hold(frame.stream, [PendingLook(frame.pixels, look.on_found, look.give_up)])
+        """Look at a frame once its result has been published."""
+        self._backlogs[look.model].hold(frame.header.id, [PendingLook(frame.pixels, look.on_found, look.give_up)])
 
-    def discard(self, stream: str) -> None:
-        """Drop the stream's latest frame, which was dropped or failed: nobody got its regions."""
+    def published(self, frame: FrameId) -> None:
+        """Let the looks at a frame begin: its result has been published."""
         for backlog in self._backlogs.values():
-            backlog.discard(stream)
+            backlog.published(frame)
 
-    def result_sent(self, stream: str) -> None:
-        """Let the looks at the stream's latest frame begin."""
+    def dropped(self, frame: FrameId) -> None:
+        """Give up the looks at a frame that was dropped or failed: nobody got its regions."""
         for backlog in self._backlogs.values():
-            backlog.result_sent(stream)
+            backlog.dropped(frame)
+
+    def forget(self, stream: str) -> None:
+        for backlog in self._backlogs.values():
+            backlog.forget(stream)
 
     async def close(self, within_s: float) -> None:
         """Finish the looks that wait, within the time, and give up the rest."""

@@ -19,6 +19,7 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut
+from operators.wire.schema import FrameId
 
 
 class Auditor:
@@ -65,15 +66,20 @@ class Auditor:
             self._tracks.end(stream)
         stream.run, stream.trials, stream.second_thoughts = None, OpenTrials(), SecondThoughts(2)
 
-    def discard(self, stream: str) -> None:
-        """Note that the stream's latest frame was dropped or failed: its answers are not audited."""
-        self._bench.backlog.discard(stream)
-        self._bench.shadow.discard(stream)
+    def published(self, frame: FrameId) -> None:
+        """Begin the audits of a frame: its result has been published."""
+        self._bench.backlog.published(frame)
+        self._bench.shadow.published(frame)
 
-    def result_sent(self, stream: str) -> None:
-        """Note that the result of the stream's latest frame was sent: its audits may begin."""
-        self._bench.backlog.result_sent(stream)
-        self._bench.shadow.result_sent(stream)
+    def dropped(self, frame: FrameId) -> None:
+        """Audit no answers of a frame that was dropped or failed."""
+        self._bench.backlog.dropped(frame)
+        self._bench.shadow.dropped(frame)
+
+    def forget(self, stream: str) -> None:
+        """Audit no answers of a stream that are not published yet."""
+        self._bench.backlog.forget(stream)
+        self._bench.shadow.forget(stream)
 
     async def close(self, within_s: float) -> None:
         """Finish waiting looks within the time, and give up the rest."""

@@ -97,7 +97,7 @@ class LookAudits:
     ) -> None:
         crops = self._bench.oracle.crops(frame, [region for region, _ in drawn])
         self._bench.backlog.hold(
-            stream.name,
+            frame.header.id,
             [
                 self._look(_DrawnAnswer(stream, link, ticket, token, region.attributes[-1], crop.copy()))
                 for (region, ticket), crop in zip(drawn, crops, strict=True)
@@ -141,7 +141,7 @@ class LookAudits:
             looks.append(
                 self._look(_DrawnAnswer(stream, link, ticket, heard.token, heard.said, crop, True, reserved_s))
             )
-        self._bench.backlog.hold(stream.name, looks)
+        self._bench.backlog.hold(frame.header.id, looks)
 
     def _look(self, drawn: _DrawnAnswer) -> PendingLook[Image, Attribute]:
         return PendingLook(drawn.crop, partial(self._again, drawn), partial(self._give_up, drawn))

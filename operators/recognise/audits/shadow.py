@@ -7,11 +7,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from operators.background import UntilPublished
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
-from operators.wire.schema import Attribute
+from operators.wire.schema import Attribute, FrameId
 from serving.errors import SluiceError
 from serving.scheduling.urgency import BACKGROUND
 
@@ -47,7 +48,7 @@ class Shadow:
         """``books``: where it is noted what looks take."""
         self._books = books
         self._look_s: dict[str, float] = {}
-        self._held: dict[str, list[_ShadowTurn]] = {}
+        self._held = UntilPublished[_ShadowTurn]()
         self._tasks: set[asyncio.Task[None]] = set()
         self._frames = self._bytes = 0
         self._complained = False
@@ -61,28 +62,33 @@ class Shadow:
         return self._look_s.get(link.key, 0.0)
 
     def hold(self, link: Shortcut, frame: Frame, questions: Sequence[Question], call: Call) -> None:
-        """Ask about objects of a stream's latest frame after its ``result_sent``."""
+        """Ask about objects of a frame once its result is ``published``."""
         asked = _ShadowTurn(link, frame, questions, replace(call, urgency=BACKGROUND))
-        self._held.setdefault(frame.stream, []).append(asked)
+        self._held.keep(frame.header.id, [asked])
         self._frames += 1
         self._bytes += _size(frame)
 
-    def discard(self, stream: str) -> None:
-        """Drop the questions about a stream's latest frame, which was dropped or failed."""
-        for asked in self._held.pop(stream, ()):
+    def dropped(self, frame: FrameId) -> None:
+        """Drop the questions about a frame that was dropped or failed."""
+        for asked in self._held.dropped(frame):
             self._let_go(asked, {})
 
-    def result_sent(self, stream: str) -> None:
-        """Ask about a stream's latest frame, whose result was sent."""
-        for asked in self._held.pop(stream, ()):
+    def forget(self, stream: str) -> None:
+        """Drop the questions about frames of a stream that have no result yet."""
+        for asked in self._held.forgotten(stream):
+            self._let_go(asked, {})
+
+    def published(self, frame: FrameId) -> None:
+        """Ask about a frame."""
+        for asked in self._held.published(frame):
             task = asyncio.create_task(self._ask(asked))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def close(self, within_s: float) -> None:
         """Wait for answers within the time; give up the rest."""
-        for stream in list(self._held):
-            self.discard(stream)
+        for asked in self._held.forgotten():
+            self._let_go(asked, {})
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=within_s)
             for task in late:

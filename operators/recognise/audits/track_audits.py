@@ -156,7 +156,7 @@ class TrackAudits:
             return
         seen = partial(self._seen, asked)
         look: PendingLook[Image, Attribute] = PendingLook(crop, seen, partial(seen, None))
-        self._bench.backlog.hold(asked.stream.name, [look])
+        self._bench.backlog.hold(frame.header.id, [look])
 
     def _said_in_shadow(self, asked: _LookUnderWay, said: Attribute | None, token: object) -> None:
         """In the shadow: what the shortcut passes on is no look of its own."""

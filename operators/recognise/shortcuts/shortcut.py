@@ -14,7 +14,7 @@ from operators.frames.frame import Frame, Region
 from operators.frames.halfway import Halfway
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.wire.disagreement import Finding
-from operators.wire.schema import Attribute, NodePlan, ShortcutKind
+from operators.wire.schema import Attribute, FrameId, NodePlan, ShortcutKind
 from serving.common.tensors import Image
 from serving.engines.exits import Exits
 from specialization.timeline import Timeline
@@ -114,7 +114,7 @@ class Shortcut(Protocol):
 
     All methods are called on the event loop. Frames of one stream come in order and one at a time; frames of different
     streams concurrently. For each frame: ``answer``, then, when all regions have an answer, ``learned``, then, when the
-    result has been sent, ``result_sent``. Outcomes of audits come at any time.
+    result has been published, ``published``. Outcomes of audits come at any time.
     """
 
     kind: ShortcutKind
@@ -165,7 +165,7 @@ class Shortcut(Protocol):
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         """Append one attribute, with ``kind`` as its provenance, to some regions, and pass the others on.
 
-        In the shadow it is asked after ``result_sent``, about copies of regions: it must say what it would have said.
+        In the shadow it is asked after ``published``, about copies of regions: it must say what it would have said.
         """
         ...
 
@@ -209,8 +209,8 @@ class Shortcut(Protocol):
         """Return what would answer now: a shortcut that has been exchanged has to prove itself anew; None: nothing."""
         return 0
 
-    def result_sent(self, stream: str) -> None:
-        """Note that the result of the stream's latest frame was sent: background work for it may begin."""
+    def published(self, frame: FrameId) -> None:
+        """Note that the result of a frame has been published: background work for it may begin."""
         return
 
     def why_silent(self) -> str | None:

@@ -22,7 +22,7 @@ from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.own_samples import NOTHING, Computed
 from operators.recognise.specialised.report import specialization
 from operators.recognise.terms import Listeners
-from operators.wire.schema import Attribute, Model, NodePlan, ShortcutKind
+from operators.wire.schema import Attribute, FrameId, Model, NodePlan, ShortcutKind
 from serving.common.untrusted import decode
 from specialization.heads.head import OTHER
 from specialization.timeline import Timeline
@@ -220,9 +220,9 @@ class Heads(Shortcut):
         used = self.cascade(stream).in_use
         return used.number if used else None
 
-    def result_sent(self, stream: str) -> None:
+    def published(self, frame: FrameId) -> None:
         """Take the samples of the frame."""
-        self._supply.samples.result_sent(stream)
+        self._supply.samples.published(frame)
 
     def cascade(self, stream: str) -> Cascade:
         """Return the cascade of a stream; a new one for a new stream."""
@@ -256,6 +256,7 @@ class Heads(Shortcut):
 
     def forget(self, stream: str) -> None:
         """Drop the heads; a head that is being trained is ignored."""
+        self._supply.samples.forget(stream)
         known = self._streams.pop(stream, None)
         if known is not None:
             known.cascade.close()

@@ -15,6 +15,7 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Ledger
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.labels import Labels
+from operators.wire.schema import FrameId
 from serving.common.tensors import Image
 from specialization.heads.enough import LEAST_OTHERS
 from specialization.templates.stored import StoredTemplate
@@ -94,26 +95,36 @@ class OwnSamples:
         most = max(self._counts.values(), default=0)
         return self.taken >= FIRST_PROFILE and self.taken - most < LEAST_OTHERS
 
-    def offer(self, stream: str, crops: Sequence[Image], labels: Sequence[int], afford: Afford = always) -> None:
-        """Offer crops of a frame that the oracle has named; some are taken once the frame's result was sent.
+    def offer(self, frame: FrameId, crops: Sequence[Image], labels: Sequence[int], afford: Afford = always) -> None:
+        """Offer crops of a frame that the oracle has named; some are taken once the frame's result is ``published``.
 
         ``afford`` pays for one more sample, or says that there is no money for it.
         """
-        if self._backlog.has_room:
-            named = zip(crops, labels, strict=True)
-            taken = [(crop, label) for crop, label in named if self._wanted(label) and afford()]
-            self._backlog.hold(
-                stream, [PendingLook(crop.copy(), partial(self._add, stream, label), _nothing) for crop, label in taken]
-            )
+        self._backlog.hold(frame, self._taken(frame.stream, crops, labels, afford))
+
+    def offer_late(self, stream: str, crop: Image, label: int, afford: Afford = always) -> None:
+        """Offer a crop of a frame whose result has been published; see ``offer``."""
+        self._backlog.add(self._taken(stream, [crop], [label], afford))
+
+    def _taken(
+        self, stream: str, crops: Sequence[Image], labels: Sequence[int], afford: Afford
+    ) -> list[PendingLook[Image, NDArray[np.float32]]]:
+        if not self._backlog.has_room:
+            return []
+        named = zip(crops, labels, strict=True)
+        taken = [(crop, label) for crop, label in named if self._wanted(label) and afford()]
+        return [PendingLook(crop.copy(), partial(self._add, stream, label), _nothing) for crop, label in taken]
 
     def take(self, stream: str, label: int, features: Row) -> None:
         """Take a sample whose features are there, unless there are enough of its class."""
         if self._wanted(label):
             self._add(stream, label, features)
 
-    def result_sent(self, stream: str) -> None:
-        """Note that the result of the last offered frame was sent."""
-        self._backlog.result_sent(stream)
+    def published(self, frame: FrameId) -> None:
+        self._backlog.published(frame)
+
+    def forget(self, stream: str) -> None:
+        self._backlog.forget(stream)
 
     def profile_is_due(self) -> bool:
         """Whether the number of samples has doubled since this was last true."""
@@ -178,7 +189,7 @@ class NodeSamples:
             if rest and ledger.purse.may_spend(self.features.look_s(name) + kept_s):
                 crops = self.features.crops(name, frame, [region for region, _ in rest])
                 labels = [number for _, number in rest]
-                self._own[name].offer(frame.stream, crops, labels, partial(self._afford, name, kept_s, ledger))
+                self._own[name].offer(frame.header.id, crops, labels, partial(self._afford, name, kept_s, ledger))
 
     def collect_audited(
         self, stream: str, crop: Image, label: str, templates: Mapping[str, float], ledger: Ledger
@@ -187,13 +198,17 @@ class NodeSamples:
         number = self.labels.number(label)
         for name, kept_s in templates.items():
             if number is not None and self.features.sees_as_the_oracle(name):
-                self._own[name].offer(stream, [crop], [number], partial(self._afford, name, kept_s, ledger))
-                self._own[name].result_sent(stream)
+                self._own[name].offer_late(stream, crop, number, partial(self._afford, name, kept_s, ledger))
 
-    def result_sent(self, stream: str) -> None:
-        """The result of the stream's latest frame has been sent: from now on its samples do not delay it."""
+    def published(self, frame: FrameId) -> None:
+        """The result of a frame has been published: from now on its samples do not delay it."""
         for samples in self._own.values():
-            samples.result_sent(stream)
+            samples.published(frame)
+
+    def forget(self, stream: str) -> None:
+        """Take no samples of frames of a stream that have no result yet."""
+        for samples in self._own.values():
+            samples.forget(stream)
 
     def directory(self, template: str) -> Path:
         return self._own[template].directory

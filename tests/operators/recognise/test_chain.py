@@ -19,10 +19,11 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.terms import ChainTerms, Listeners
-from operators.testing import FakeEngine, call, card_of, make_frame, make_region
+from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.wire.schema import NodePlan
 from serving.errors import SluiceError
 from serving.scheduling.urgency import Urgency
+from tests.turns import turns
 
 ALL = Rule(0.9, probation_rate=1.0)
 """Audits every answer: sure of a shortcut that is always right after 48 of them."""
@@ -78,7 +79,7 @@ class Scene:
         """Frames one after the other, each of whose results leaves; the audits keep up."""
         for seq in range(frames):
             await self.frame(seq, regions, stream)
-            self.node.result_sent(stream)
+            self.node.published(so_far(stream))
             await self.node.close(10)
 
     def plan(self, stream: str = "cam") -> NodePlan:
@@ -92,7 +93,7 @@ async def test_the_shortcut_answers_and_the_oracle_looks_again_in_the_background
     assert [model for model, _, _ in scene.engine.asked] == ["small"]
     (answer,) = region.attributes
     assert (answer.label, answer.provenance, answer.model.name) == ("blue", "variant", "small")
-    scene.node.result_sent("cam")
+    scene.node.published(so_far())
     await scene.node.close(10)
     assert [(model, len(batch), deadline) for model, batch, deadline in scene.engine.asked[1:]] == [
         ("big", 1, math.inf)
@@ -113,10 +114,22 @@ async def test_nothing_is_looked_at_before_the_result_has_left() -> None:
 async def test_answers_of_a_frame_that_came_to_nothing_are_not_audited() -> None:
     scene = Scene()
     await scene.frame(0, regions=3)
-    await scene.frame(1, regions=0)
-    scene.node.result_sent("cam")
+    scene.node.dropped(make_frame(0).header.id)
+    scene.node.published(so_far())
     await scene.node.close(10)
     assert (scene.plan().audits, scene.plan().given_up) == (0, 3)
+
+
+async def test_a_frame_is_audited_though_the_next_one_is_analysed_before_its_result_has_left() -> None:
+    scene = Scene()
+    await scene.frame(0, regions=3)
+    await scene.frame(1, regions=2)
+    scene.node.published(make_frame(0).header.id)
+    await turns()
+    assert scene.plan().audits == 3, "those of the next one wait for its own result"
+    scene.node.published(make_frame(1).header.id)
+    await scene.node.close(10)
+    assert (scene.plan().audits, scene.plan().given_up) == (5, 0)
 
 
 async def test_frames_do_not_wait_for_audits() -> None:
@@ -124,7 +137,7 @@ async def test_frames_do_not_wait_for_audits() -> None:
     scene.gate = asyncio.Event()
     for seq in range(5):
         await scene.frame(seq)
-        scene.node.result_sent("cam")
+        scene.node.published(so_far())
         await asyncio.sleep(0)
     assert scene.plan().audits == 0
     scene.gate.set()
@@ -177,7 +190,7 @@ async def test_a_call_for_the_oracle_costs_no_audit_and_is_not_worth_a_word() ->
     scene = Scene()
     (region,) = await scene.frame(0, model="big")
     assert region.attributes[0].provenance == "oracle"
-    scene.node.result_sent("cam")
+    scene.node.published(so_far())
     await scene.node.close(10)
     assert [model for model, _, _ in scene.engine.asked] == ["big"]
     assert scene.node.plans(gone=True) == {}
@@ -191,7 +204,7 @@ async def test_a_full_backlog_refuses_before_anything_is_drawn(monkeypatch: pyte
     scene.gate = asyncio.Event()
     for seq in range(10):
         await scene.frame(seq, regions=2)
-        scene.node.result_sent("cam")
+        scene.node.published(so_far())
     scene.gate.set()
     await scene.node.close(10)
     assert (scene.plan().audits, scene.plan().unsampled, scene.plan().given_up) == (8, 12, 0)
@@ -205,7 +218,7 @@ async def test_crops_are_bounded_by_their_bytes_too(monkeypatch: pytest.MonkeyPa
     scene.gate = asyncio.Event()
     for seq in range(4):
         await scene.frame(seq)
-        scene.node.result_sent("cam")
+        scene.node.published(so_far())
     assert scene.plan().unsampled == 2
     scene.gate.set()
     await scene.node.close(10)
@@ -216,7 +229,7 @@ async def test_the_crop_is_kept_and_not_the_frame() -> None:
     frame = make_frame(image=np.full((40, 40, 3), 200, np.uint8))
     await scene.node.process(frame, [make_region()], call("small", 7.0))
     frame.image[:] = 0
-    scene.node.result_sent("cam")
+    scene.node.published(so_far())
     await scene.node.close(10)
     assert scene.engine.asked[1][1].max() == scene.engine.asked[0][1].max() > 0
 
@@ -225,7 +238,7 @@ async def test_closing_gives_up_what_is_not_done_in_time() -> None:
     scene = Scene()
     scene.gate = asyncio.Event()
     await scene.frame(0, regions=20)
-    scene.node.result_sent("cam")
+    scene.node.published(so_far())
     await scene.frame(1, regions=2)
     await scene.node.close(0.01)
     assert (scene.plan().audits, scene.plan().given_up) == (0, 22)
@@ -256,7 +269,7 @@ async def test_a_stream_that_comes_back_begins_anew_and_the_report_keeps_the_las
 async def test_audits_of_a_stream_that_is_gone_are_still_finished() -> None:
     scene = Scene()
     await scene.frame(0)
-    scene.node.result_sent("cam")
+    scene.node.published(so_far())
     scene.node.forget("cam")
     await scene.node.close(10)
     assert scene.plan().audits == 1

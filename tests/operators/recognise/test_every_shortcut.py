@@ -31,6 +31,7 @@ from operators.testing import (
     make_frame,
     make_region,
     scores,
+    so_far,
 )
 from operators.testing.shortcut_checks import Check
 from operators.wire.schema import Attribute, Model, ShortcutKind
@@ -160,7 +161,7 @@ async def test_another_kind_is_plugged_in_by_one_line_and_audited_like_the_other
     for seq in range(20):
         regions = [make_region(0.1, id=0), make_region(0.7, id=1)]
         await chain.process(make_frame(seq, seq / 10), regions, call(oracle.name))
-        chain.result_sent("cam")
+        chain.published(so_far())
         await asyncio.sleep(0)
         given.append([region.attributes[-1].provenance for region in regions])
     await chain.close(10)

@@ -16,7 +16,7 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.terms import ChainTerms
-from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
+from operators.testing import FakeEngine, card_of, make_frame, make_region, scores, so_far
 from operators.wire.schema import Fallback
 from serving.errors import ModelError
 from serving.scheduling.urgency import Urgency
@@ -87,8 +87,9 @@ async def test_what_has_not_proven_itself_does_not_answer_and_is_compared_unseen
     await scene.frame(0, 4)
     assert scene.plan.variant == "small"
     assert scene.answer.declined == {"variant": "middle: it has yet to prove itself on this stream"}
+    scene.node.dropped(make_frame(0).header.id)
     await scene.frame(1, 2)
-    scene.node.result_sent("cam")
+    scene.node.published(so_far())
     await scene.node.close(10)
     assert scene.asked() == {"big": 2, "middle": 2}
     plans = {plan.shortcuts[0]: plan for plan in scene.node.plans()["cam"]}
@@ -101,7 +102,7 @@ async def test_a_variant_that_disagrees_leaves_the_table_of_its_stream_alone() -
     scene.says["middle"] = "red"
     for seq in range(30):
         await scene.frame(seq, 4)
-        scene.node.result_sent("cam")
+        scene.node.published(so_far())
         await scene.node.close(10)
     phases = {plan.shortcuts[0]: plan.phase for plan in scene.node.plans()["cam"]}
     assert phases == {"middle": "off", "small": "trusted"}

@@ -62,6 +62,7 @@ class Stream:
         frame = make_frame(self._seq, self._seq / 10, photo)
         self._seq += 1
         result = await self._parts.executor.submit(frame.header, lambda: frame)
+        self._parts.executor.published(result)
         for _ in range(8):
             await asyncio.sleep(0)  # the background has its turn
         (chain,) = self._parts.shortcuts.nodes.values()

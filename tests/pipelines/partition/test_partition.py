@@ -94,6 +94,19 @@ async def test_results_come_in_order_and_acks_behind_them() -> None:
     assert bench.published[3].timestamp_s == 1003.0, "the frame's time, by which a successor finds it"
 
 
+async def test_the_analyser_is_told_of_a_result_once_it_is_published() -> None:
+    bench = Bench()
+    partition = bench.partition()
+    bench.open.clear()
+    partition.take(message(0))
+    await until(lambda: bench.analyser.seen["camera", 0] == 1)
+    await turns()
+    assert not bench.analyser.told, "background work for the frame would delay its result"
+    bench.open.set()
+    await until(lambda: bench.analyser.told["camera", 0] == 1)
+    await partition.stop(1)
+
+
 async def test_frames_that_never_came_are_told_with_the_stream_and_the_next_frame(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

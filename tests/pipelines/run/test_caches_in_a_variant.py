@@ -18,7 +18,7 @@ from operators.plan import Decision
 from operators.recognise.cached.caches import Caches
 from operators.recognise.chain import Chain
 from operators.recognise.shortcuts.variant import VariantShortcut
-from operators.testing import make_frame
+from operators.testing import make_frame, so_far
 from pipelines.assembly.environment import Audits, Environment, Training
 from pipelines.assembly.node import node as node_of
 from pipelines.assembly.registry import ShortcutNode, Shortcuts
@@ -83,7 +83,7 @@ async def shown(album: Path, model: Sequence[str], frames: int) -> AsyncIterator
             call = Call(Decision(model[0]), Urgency(1e9))
             picture = cv2.imread(str(album / f"{seq % 120}.png"))
             yield (await ask(operator, make_frame(seq, seq / 10, picture, "cam"), (), call)).regions
-            chain.result_sent("cam")
+            chain.published(so_far())
             await asyncio.sleep(0.01)  # audits and the opening have their turn
     finally:
         await chain.close(10.0)

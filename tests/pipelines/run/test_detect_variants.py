@@ -16,7 +16,7 @@ from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.plan import Decision, Rung
-from operators.testing import make_frame
+from operators.testing import make_frame, so_far
 from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.node import node
 from pipelines.assembly.registry import Shortcuts
@@ -76,7 +76,7 @@ async def test_who_finds_what_the_oracle_finds_answers_and_who_finds_nothing_is_
             answer = await ask(detector, make_frame(seq, seq / 5, picture.image, "park"), (), call)
             assert answer.plan is not None
             models_used.append(answer.plan.variant)
-            shortcuts.nodes["detect"].result_sent("park")
+            shortcuts.nodes["detect"].published(so_far("park"))
             await shortcuts.nodes["detect"].close(10.0)
         source.close()
     finally:

@@ -120,3 +120,13 @@ async def test_a_run_that_is_stopped_in_the_midst_of_a_window_ends() -> None:
     async with asyncio.timeout(60):
         order = await running
     assert [seq for _, seq in order] == list(range(len(order)))
+
+
+async def test_a_result_counts_as_published_once_the_one_behind_it_is_asked_for() -> None:
+    wanted, told = query(1), list[int]()
+    around = Surroundings(published=[lambda result: told.append(result.seq)])
+    executor = Executor(compile_dag(wanted), {"find": Looks()}, FirstListed(), Limits(), around)
+    async with asyncio.timeout(120):
+        async for found in EmbeddedRun(capture_specs(wanted)).results(executor, asyncio.Event()):
+            assert told == list(range(found.result.seq))
+    assert told == list(range(FRAMES))

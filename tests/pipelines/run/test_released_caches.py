@@ -10,7 +10,7 @@ from cache_adapt.audit.state import Rule
 from learning.purse import unlimited
 from operators.base import Call, ask
 from operators.plan import Decision
-from operators.testing import make_frame
+from operators.testing import make_frame, so_far
 from pipelines.assembly.environment import Audits, Environment, Training
 from pipelines.assembly.node import nodes
 from pipelines.assembly.registry import Shortcuts
@@ -61,7 +61,7 @@ async def test_early_answers_are_compared_with_what_the_oracle_itself_says_in_th
             call = Call(Decision(ENTRY.card.name), Urgency(1e9))
             picture = cv2.imread(str(album / f"{seq % 120}.png"))
             (region,) = (await ask(operator, make_frame(seq, seq / 10, picture, "cam"), (), call)).regions
-            chain.result_sent("cam")
+            chain.published(so_far())
             await asyncio.sleep(0)
             (said,) = region.attributes
             if said.provenance == "cached":

@@ -12,8 +12,7 @@ from aiokafka.errors import TopicAuthorizationFailedError
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import Audited, node_plan
-from operators.testing import make_frame
-from operators.wire.schema import NodePlan, StreamPlan, from_json, to_json
+from operators.wire.schema import FrameId, NodePlan, StreamPlan, from_json, to_json
 from pipelines.assembly.registry import Shortcuts
 from pipelines.partition.publisher import Outgoing, Publisher
 from pipelines.worker.plan_publisher import PlanPublisher
@@ -31,7 +30,7 @@ class Node:
 
     node = "type"
 
-    def result_sent(self, stream: str) -> None:
+    def published(self, frame: FrameId) -> None:
         """Nothing waits for it."""
 
     def plans(self, gone: bool) -> dict[str, list[NodePlan]]:
@@ -105,7 +104,7 @@ async def test_a_switch_of_models_is_told_at_once_with_its_reason() -> None:
     async with plans.publishing(Publisher(topic.send)):
         await topic.until(1)
         for seq in range(200):
-            await shortcuts.frame_done(make_frame(seq), switched(seq, "large" if seq < 100 else "small"))
+            shortcuts.published(switched(seq, "large" if seq < 100 else "small"))
         await topic.until(2)
     assert topic.stored[0][1]["switches"] == []
     (switch,) = topic.stored[1][1]["switches"]

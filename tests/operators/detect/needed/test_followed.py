@@ -58,7 +58,7 @@ async def switches(detector: Operator, most: int) -> int:
     for frame, given in behind.calls():
         regions = (await ask(detector, frame, (), given)).regions
         if isinstance(detector, DetectWhenNeeded):
-            detector.result_sent(frame.stream)
+            detector.published(frame.header.id)
         await track.process(frame, regions, call())
         for one in crowd()[frame.seq].objects:
             best = max(regions, key=lambda each: overlap(each.box, one.box), default=None)

@@ -46,7 +46,7 @@ async def play(operator: DetectWhenNeeded, behind: Behind) -> list[list[Region]]
     found = []
     for frame, given in behind.calls():
         found.append(list((await operator.process(frame, (), given)).regions))
-        operator.result_sent(frame.stream)
+        operator.published(frame.header.id)
     return found
 
 

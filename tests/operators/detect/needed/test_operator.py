@@ -11,7 +11,7 @@ import pytest
 from operators.base import Call
 from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms
 from operators.frames.frame import Box, Frame, Region
-from operators.testing.builders import call, make_frame
+from operators.testing.builders import call, make_frame, so_far
 from operators.testing.engine import FakeEngine
 from serving.common.tensors import Image
 from serving.errors import ModelError
@@ -69,7 +69,7 @@ async def play(
     for number, x in enumerate(places, begin):
         frame = make_frame(number, number / FPS, picture(x), stream, run)
         found.append(list((await operator.process(frame, (), call("finder"))).regions))
-        operator.result_sent(stream)
+        operator.published(so_far(stream))
     return found
 
 

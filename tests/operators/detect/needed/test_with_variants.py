@@ -9,7 +9,7 @@ import pytest
 from operators.base import Call
 from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms
 from operators.frames.frame import Frame, Region
-from operators.testing.builders import call, make_frame
+from operators.testing.builders import call, make_frame, so_far
 from operators.testing.engine import FakeEngine
 from tests.operators.detect.needed.test_operator import FPS, Finder, picture, play
 
@@ -48,7 +48,7 @@ async def test_what_another_model_found_is_not_taken_for_the_references(model: s
     for number in range(400):
         frame = make_frame(number, number / FPS, picture(40 + number % 100), "cam", "run-1")
         await operator.process(frame, (), call(model))
-        operator.result_sent("cam")
+        operator.published(so_far())
     await operator.close(10.0)
     (plan,) = operator.plans()["cam"]
     assert plan.audits > 3

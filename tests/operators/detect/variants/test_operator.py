@@ -18,7 +18,7 @@ from operators.detect.variants.audits import VariantTerms
 from operators.detect.variants.operator import DetectVariants
 from operators.frames.frame import Frame, Region
 from operators.plan import Decision, Rung
-from operators.testing import FakeEngine, card_of, make_frame, make_region
+from operators.testing import FakeEngine, card_of, make_frame, make_region, so_far
 from operators.testing.builders import call
 from serving.errors import ModelError, OutOfService
 from serving.scheduling.urgency import Urgency
@@ -78,7 +78,7 @@ class Scene:
     async def play(self, frames: int, ladder: Sequence[Rung] = ROOMY, begin: int = 0) -> None:
         for seq in range(begin, begin + frames):
             await self.frame(seq, ladder)
-            self.node.result_sent("cam")
+            self.node.published(so_far())
             for _ in range(20):
                 await asyncio.sleep(0)
 

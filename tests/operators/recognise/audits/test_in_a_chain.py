@@ -22,7 +22,7 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.terms import ChainTerms, Listeners
-from operators.testing import FakeEngine, call, card_of, make_frame, make_region
+from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.wire.disagreement import Disagreement
 from operators.wire.schema import NodePlan
 from serving.scheduling.urgency import Urgency
@@ -81,7 +81,7 @@ class Street:
         picture = np.full((100, 100, 3), shade * 10, np.uint8)
         frame = make_frame(self.seq, self.seq / FPS, picture, run=run)
         await self.node.process(frame, regions, call("small", 7.0))
-        self.node.result_sent("cam")
+        self.node.published(so_far())
         for _ in range(20):
             await asyncio.sleep(0)
         self.seq += 1

@@ -23,7 +23,7 @@ from operators.recognise.cached.sampled_engine import EVERY
 from operators.recognise.cached.supply import PATIENCE, TAPPED
 from operators.recognise.chain import Chain
 from operators.recognise.terms import ChainTerms
-from operators.testing import call, scores
+from operators.testing import call, scores, so_far
 from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, CheckedShortcut
 from serving.engines.exits import ExitOutputs
 from serving.errors import ModelError
@@ -103,7 +103,7 @@ async def test_in_a_chain_the_oracle_is_not_asked_again(tmp_path):
             cached += 1
             assert asked == ["oracle+exits"]
             assert said[1][1] == "oracle"
-        chain.result_sent("cam")
+        chain.published(so_far())
         for _ in range(8):
             await asyncio.sleep(0)
     await chain.close(10)
@@ -246,7 +246,7 @@ async def test_caches_prove_themselves_within_the_oracles_own_run(tmp_path):
     for seq in range(30):
         frame, regions = scene(BLUE, MURKY, RED, seq=seq)
         await chain.process(frame, regions, ASKED)
-        chain.result_sent("cam")
+        chain.published(so_far())
         for _ in range(8):
             await asyncio.sleep(0)
         (plan,) = chain.plans()["cam"]

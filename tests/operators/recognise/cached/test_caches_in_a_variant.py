@@ -28,7 +28,7 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.terms import ChainTerms
-from operators.testing import FakeEngine, call
+from operators.testing import FakeEngine, call, so_far
 from operators.wire.schema import NodePlan
 from serving.errors import ModelError
 from tests.operators.recognise.cached.paints import (
@@ -89,7 +89,7 @@ class Node:
         frame, regions = scene(*colours, seq=self.seq)
         regions = [replace(region, track_id=first + place) for place, region in enumerate(regions)]
         await self.chain.process(frame, regions, call(model))
-        self.chain.result_sent("cam")
+        self.chain.published(so_far())
         await self.supply.settled()
         for _ in range(12):
             await asyncio.sleep(0)

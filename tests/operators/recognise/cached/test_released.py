@@ -23,7 +23,7 @@ from operators.recognise.cached.supply import PATIENCE
 from operators.recognise.chain import Chain
 from operators.recognise.objects.objects import Objects
 from operators.recognise.terms import ChainTerms, Listeners
-from operators.testing import call
+from operators.testing import call, so_far
 from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, CheckedShortcut
 from operators.wire.disagreement import Disagreement
 from serving.errors import SluiceError
@@ -102,7 +102,7 @@ class Node:
         frame, regions = scene(*colours, seq=self.seq)
         self.seq += 1
         await self.chain.process(frame, regions, ASKED)
-        self.chain.result_sent("cam")
+        self.chain.published(so_far())
         return regions
 
     @property

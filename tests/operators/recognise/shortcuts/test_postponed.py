@@ -20,7 +20,7 @@ from operators.recognise.shortcuts.postponed import Making, Postponed
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.terms import ChainTerms
-from operators.testing import FakeEngine, call, card_of, make_frame, make_region, scores
+from operators.testing import FakeEngine, call, card_of, make_frame, make_region, scores, so_far
 from serving.errors import ModelError
 from tests.turns import turns, until
 
@@ -71,7 +71,7 @@ class Scene:
         region = make_region()
         await self.chain.process(make_frame(seq), [region], call())
         assert [(each.label, each.provenance) for each in region.attributes] == [("red", "oracle")]
-        self.chain.result_sent("cam")
+        self.chain.published(so_far())
         await turns()
 
 

@@ -163,7 +163,7 @@ class Scene:
         frame = make_frame(self.seq, self.seq / 10 if at_s is None else at_s, picture, stream, run)
         await self.node.process(frame, regions, call(self.model, 7.0))
         if self.leaves:
-            self.node.result_sent(stream)
+            self.node.published(frame.header.id)
         for _ in range(8):
             await asyncio.sleep(0)
         self.seq += 1

@@ -18,7 +18,8 @@ from operators.audits.snapshot import NodeSnapshot
 from operators.recognise.account.books import Ledger
 from operators.recognise.specialised.makers import Trained
 from operators.recognise.specialised.own_samples import NOTHING, Computed
-from operators.testing import make_region
+from operators.testing import make_region, so_far
+from operators.wire.schema import FrameId
 from specialization.rates import Rates
 from specialization.trainer.trainer import ThreadSpecializer
 from specialization.weg.state import ORACLE, Head
@@ -340,8 +341,8 @@ async def test_answers_of_a_frame_that_came_to_nothing_are_not_audited(
     await scene.specialised()
     scene.leaves = False
     await scene.frame(1, 2)
-    await scene.frame()
-    scene.node.result_sent("cam")
+    scene.node.dropped(FrameId("cam", "run-1", scene.seq - 1))
+    scene.node.published(so_far())
     await scene.node.close(1.0)
     assert (scene.plan().audits, scene.plan().given_up) == (0, 2)
 
@@ -353,7 +354,7 @@ async def test_audits_of_a_stream_that_is_gone_are_finished_and_teach_nothing(
     await scene.specialised()
     before, scene.leaves = scene.samples(), False
     await scene.frame(1, 2)
-    scene.node.result_sent("cam")
+    scene.node.published(so_far())
     scene.node.forget("cam")
     await scene.node.close(1.0)
     assert scene.plan().audits == 2

@@ -11,10 +11,12 @@ import pytest
 from learning.store import FeatureStore
 from operators.recognise.specialised import own_samples
 from operators.recognise.specialised.own_samples import OwnSamples
+from operators.wire.schema import FrameId
 from serving.errors import ModelError, SluiceError
 from tests.turns import turns
 
 CROP = np.zeros((4, 4, 3), np.uint8)
+FRAME = FrameId("cam", "run-1", 0)
 
 
 async def brightness(crop: np.ndarray) -> np.ndarray:
@@ -24,8 +26,8 @@ async def brightness(crop: np.ndarray) -> np.ndarray:
 async def taken(samples: OwnSamples, labels: list[int]) -> None:
     """One frame after the other shows these, each complete before the next."""
     for label in labels:
-        samples.offer("cam", [CROP + label], [label])
-        samples.result_sent("cam")
+        samples.offer(FRAME, [CROP + label], [label])
+        samples.published(FRAME)
         for _ in range(4):
             await asyncio.sleep(0)
 
@@ -41,7 +43,7 @@ async def test_features_and_labels_are_kept_together(tmp_path: Path) -> None:
 
 async def test_nothing_is_taken_before_the_frame_is_complete(tmp_path: Path) -> None:
     samples = OwnSamples(tmp_path, brightness)
-    samples.offer("cam", [CROP, CROP], [1, 2])
+    samples.offer(FRAME, [CROP, CROP], [1, 2])
     await turns()
     assert samples.taken == 0
     with pytest.raises(ModelError):
@@ -50,9 +52,9 @@ async def test_nothing_is_taken_before_the_frame_is_complete(tmp_path: Path) -> 
 
 async def test_what_is_kept_is_a_copy_of_the_crop(tmp_path: Path) -> None:
     samples, crop = OwnSamples(tmp_path, brightness), CROP + 7
-    samples.offer("cam", [crop], [1])
+    samples.offer(FRAME, [crop], [1])
     crop[:] = 0
-    samples.result_sent("cam")
+    samples.published(FRAME)
     await turns()
     assert FeatureStore.open(tmp_path).features[0, 0] == 7
 
@@ -89,6 +91,6 @@ async def test_a_feature_network_that_fails_is_told_of_once(tmp_path: Path, capl
 async def test_closing_keeps_what_was_taken(tmp_path: Path) -> None:
     samples = OwnSamples(tmp_path, brightness)
     await taken(samples, [1, 2])
-    samples.offer("cam", [CROP], [3])
+    samples.offer(FRAME, [CROP], [3])
     await samples.close()
     assert FeatureStore.open(tmp_path).labels.tolist() == [1, 2]
