@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import signal
 import sys
 from contextlib import suppress
 from typing import NoReturn, TextIO, cast
@@ -12,7 +13,6 @@ from typing import NoReturn, TextIO, cast
 import click
 
 from pipelines.process import extras
-from pipelines.process.early_stop import Stopped, end_on_signals
 from pipelines.process.garbage import collect_seldom
 from pipelines.process.safe_stream import SafeStream
 from pipelines.process.suggesting import SuggestingGroup
@@ -78,7 +78,7 @@ def sluice() -> None:
 def main() -> None:
     """Entry point: errors meant for the user become one line on stderr and an exit status."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    end_on_signals(arguments)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # as SIGINT: what is open is closed
     collect_seldom()
     debug = len(arguments) < len(sys.argv) - 1
     sys.stderr = cast(TextIO, SafeStream(sys.stderr))
@@ -88,8 +88,8 @@ def main() -> None:
         status = sluice.main(arguments, standalone_mode=False)
     except click.exceptions.Exit as exit_:
         status = exit_.exit_code
-    except Stopped as stopped:
-        status = stopped.code
+    except SystemExit as ended:
+        status = ended.code
     except click.Abort:
         status = 130
     except click.ClickException as error:

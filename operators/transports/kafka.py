@@ -26,9 +26,7 @@ from aiokafka.structs import OffsetAndMetadata
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
-from operators.transports.fetch_state import FetchState
-from operators.transports.fetches import FetchLog, watch_fetches
-from operators.transports.partition_lost import PartitionLost
+from operators.transports.fetches import FetchLog, FetchState, PartitionLost, watch_fetches
 from operators.transports.waits import CheapWaits
 
 log = logging.getLogger(__name__)

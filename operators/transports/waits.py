@@ -1,4 +1,4 @@
-"""Makes the waits of Faust's consumers cheap, which most often need not wait; used by both transports."""
+"""Makes the waits of Faust's consumers cheap, which most often need not wait."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import faust
 
 from operators.observer import UNOBSERVED, Observer
-from operators.transports.fetch_state import FetchState
+from operators.transports.kafka import Consumer
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat
 from pipelines.health.liveness import Liveness, Observation, PartitionView
 from pipelines.partition.tally import Tally
@@ -142,23 +142,6 @@ class WorkerHealth:
         elif problem is None and self._is_logged:
             log.info("healthy again")
         self._is_logged = problem is not None
-
-
-class Consumer(Protocol):
-    """The part of a transport's consumer that is looked at."""
-
-    @property
-    def answered_s(self) -> float | None:
-        """When the broker last answered, on the monotonic clock; None while nothing is asked of it."""
-        ...
-
-    def topic_sizes(self) -> dict[str, int]:
-        """How many partitions each topic has that it reads, as far as that is known."""
-        ...
-
-    def fetch_states(self) -> list[FetchState]:
-        """How far it has come with every partition that it is assigned."""
-        ...
 
 
 def observe(consumer: Consumer, tally: Tally, joined: bool, storing: bool, now_s: float) -> Observation:

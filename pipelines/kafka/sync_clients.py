@@ -17,7 +17,6 @@ from kafka.errors import GroupAuthorizationFailedError, KafkaError
 from pipelines.kafka.options import client_options
 from pipelines.kafka.rights import Needs, lacking_rights, refused
 from pipelines.kafka.verdict import Verdict, verdict
-from pipelines.process.early_stop import Stopped
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import Backoff, Persistence
 from serving.common.retrying import retry
@@ -53,7 +52,7 @@ def connect(
     """Make a client, trying for ``timeout_s``.
 
     Raises ``BadInput`` at once where the broker refuses us, ``Unavailable`` where it does not answer in time, and
-    ``Stopped`` once ``stop`` is set.
+    ``SystemExit`` once ``stop`` is set.
     """
     stop = stop or threading.Event()
     deadline = time.monotonic() + timeout_s
@@ -77,7 +76,7 @@ def connect(
 
 def _unless(stop: threading.Event) -> None:
     if stop.is_set():
-        raise Stopped(0)
+        raise SystemExit(0)
 
 
 def _log_once(settings: BrokerSettings, timeout_s: float) -> Callable[[_NoAnswer, float], None]:

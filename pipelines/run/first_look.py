@@ -11,7 +11,6 @@ from operators.annotate.drawing import draw
 from operators.frames.frame import Frame
 from operators.wire.schema import Result
 from pipelines.assembly.parts import Setting, assembled
-from pipelines.process.early_stop import Stopped
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.query.compiled import CompiledQuery
 from pipelines.run.capture_specs import capture_specs
@@ -42,7 +41,7 @@ class Seen:
 def first_look(wanted: CompiledQuery, wait_s: float) -> dict[str, Seen]:
     """The first frames of the query, by stream; raises SourceError where a source gives no frame for ``wait_s``.
 
-    Raises ``Stopped`` after a signal.
+    Raises ``SystemExit`` after a signal.
     """
     query = wanted.query
     seen = {stream.id: Seen() for stream in query.streams}
@@ -64,7 +63,7 @@ def first_look(wanted: CompiledQuery, wait_s: float) -> dict[str, Seen]:
                     async for _ in results:
                         pass
                 if stop.is_set():
-                    raise Stopped(INTERRUPTED)
+                    raise SystemExit(INTERRUPTED)
 
     asyncio.run(look())
     return seen

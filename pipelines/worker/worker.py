@@ -15,7 +15,7 @@ from typing import Any, Literal
 import faust
 
 from operators.observer import UNOBSERVED, Observers
-from operators.transports.partition_lost import PartitionLost
+from operators.transports.fetches import PartitionLost
 from operators.wire.schema import Counts, Event, Result
 from pipelines.execute.surroundings import FinalStep
 from pipelines.health.heartbeat import Heartbeat

@@ -50,6 +50,7 @@ PROBE = """
 import json, sys
 from pipelines import cli
 sys.argv[0] = "sluice"
+cli._leave = sys.exit
 try:
     cli.main()
 finally:

@@ -23,7 +23,6 @@ from pipelines.assembly.parts import Setting, assembled
 from pipelines.execute.executor import Executor
 from pipelines.observe.record.reading import RecordedFrame, episodes, frames, header_of, streams
 from pipelines.planning.planner import Planner
-from pipelines.process.early_stop import Stopped
 from pipelines.process.signals import stop_loop_on_signals
 from pipelines.query.compiled import CompiledQuery, compiled
 from pipelines.query.query_file import StreamSpec
@@ -42,7 +41,7 @@ INTERRUPTED = 130
 
 
 def replay(directory: Path, wanted: CompiledQuery) -> Comparison:
-    """Compare all episodes; raises BadInput where the folder is no recording, and ``Stopped`` after a signal."""
+    """Compare all episodes; raises BadInput where the folder is no recording, and ``SystemExit`` after a signal."""
     known = {stream.id for stream in wanted.query.streams}
     others = [StreamSpec(uri=RECORDED, id=stream) for stream in streams(directory) if stream not in known]
     unhurried = wanted.query.model_copy(update={"slo_ms": SLO_MS, "streams": (*wanted.query.streams, *others)})
@@ -63,7 +62,7 @@ async def _replay(directory: Path, wanted: CompiledQuery) -> Comparison:
                 reading = together(frames(directory, episode))
                 while (batch := await in_thread(partial(next, reading, None))) is not None:
                     if stop.is_set():
-                        raise Stopped(INTERRUPTED)
+                        raise SystemExit(INTERRUPTED)
                     await _take(batch, parts.executor, planners[0], found)
     return found
 

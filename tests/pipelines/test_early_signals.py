@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.process.early_stop import status
 from tests.integration.kafka_side import write_query
 from tests.real.command import environment
 
@@ -17,21 +16,13 @@ STREET = "synthetic:street?seed=1&duration_s=60"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [(["run", "query.yaml"], 0), (["worker"], 0), (["models", "list"], 143), (["check", "run"], 143), ([], 143)],
-)
-def test_only_commands_that_work_until_asked_end_well(arguments: list[str], expected: int) -> None:
-    assert status(arguments, signal.SIGTERM) == expected
-
-
-@pytest.mark.parametrize(
     ("words", "number", "expected"),
     [
-        (("run", "QUERY", "--source", STREET), signal.SIGTERM, 0),
-        (("run", "QUERY", "--source", STREET), signal.SIGINT, 0),
-        (("capture", "QUERY", "--source", STREET, "--broker", "127.0.0.1:1"), signal.SIGTERM, 0),
-        (("worker", "QUERY", "--broker", "127.0.0.1:1"), signal.SIGTERM, 0),
-        (("watch", "--broker", "127.0.0.1:1"), signal.SIGINT, 0),
+        (("run", "QUERY", "--source", STREET), signal.SIGTERM, 143),
+        (("run", "QUERY", "--source", STREET), signal.SIGINT, 130),
+        (("capture", "QUERY", "--source", STREET, "--broker", "127.0.0.1:1"), signal.SIGTERM, 143),
+        (("worker", "QUERY", "--broker", "127.0.0.1:1"), signal.SIGTERM, 143),
+        (("watch", "--broker", "127.0.0.1:1"), signal.SIGINT, 130),
         (("check", "QUERY"), signal.SIGTERM, 143),
         (("check", "QUERY"), signal.SIGINT, 130),
     ],
