@@ -6,24 +6,28 @@ The parameters of a class's constructor are the keys that a file may give it, an
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection
-from typing import Any, ClassVar, Literal, TypeVar, get_type_hints
+from collections.abc import Collection, Mapping
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 
-from pydantic import ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from serving.common.strict import Strict
 from serving.errors import BadInput
 
-OPERATORS, SINKS = "sluice.operators", "sluice.sinks"
-"""Groups of entry points; the name of one is the ``task`` of a node, or the ``to`` of a sink."""
+Kinds = Mapping[str, type[Any]]
+NONE: Kinds = {}
 
 _NO_KEYS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Extension(Strict):
-    """The keys by which a file describes an instance of a class of others; ``kind`` makes one for each class."""
+    """The keys by which a file describes an instance of a class of others; ``kinds`` makes one for each class."""
 
     model_config = ConfigDict(protected_namespaces=())
+    group: ClassVar[str]
+    """The group of the entry points that name such classes."""
     made: ClassVar[type[Any]]
     keys: ClassVar[Collection[str]]
 
@@ -38,10 +42,28 @@ class Extension(Strict):
 
 
 E = TypeVar("E", bound=Extension)
+M = TypeVar("M", bound=BaseModel)
 
 
-def installed(group: str) -> dict[str, type[Any]]:
-    """The classes of a group that installed packages bring, by name; raises BadInput where one cannot be imported."""
+def kinds(base: type[E], tag: str, named: Collection[object], ours: Kinds, given: Kinds = NONE) -> Kinds:
+    """The models that a file may need which names these kinds under ``tag``, by their names.
+
+    Classes that are neither ``ours`` nor ``given`` are looked for among installed packages, where one is named. Raises
+    BadInput for a class of no use."""
+    unknown = {name for name in named if isinstance(name, str)} - ours.keys() - given.keys()
+    found = {**(_installed(base.group) if unknown else {}), **given}
+    return {**{name: _kind(base, tag, name, made) for name, made in found.items()}, **ours}
+
+
+def extended(model: type[M], field: str, tag: str, found: Kinds) -> type[M]:
+    """A model whose field is a list of these kinds."""
+    kind: Any = reduce(or_, found.values())
+    items: Any = tuple[Annotated[kind, Field(discriminator=tag)], ...], model.model_fields[field]
+    return create_model(model.__name__, __base__=model, **{field: items})
+
+
+def _installed(group: str) -> dict[str, type[Any]]:
+    """The classes that packages bring; raises BadInput where one cannot be imported."""
     from importlib.metadata import entry_points  # reads what is installed, which most files do without
 
     found: dict[str, type[Any]] = {}
@@ -53,10 +75,8 @@ def installed(group: str) -> dict[str, type[Any]]:
     return found
 
 
-def kind(base: type[E], tag: str, name: str, made: type[Any]) -> type[E]:
-    """The model of what a file says of a class: the keys of ``base``, and parameters of other names.
-
-    ``tag``: the key that holds its ``name``. Raises BadInput for a class whose keys cannot be known."""
+def _kind(base: type[E], tag: str, name: str, made: type[Any]) -> type[E]:
+    """The keys of ``base``, and parameters of other names."""
     try:
         keys = {key: field for key, field in _fields(made).items() if key not in base.model_fields}
         fields: dict[str, Any] = {tag: (Literal[name], ...), **keys}

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from operators.frames.frame import Box, Frame, Region
     from operators.observer import Observer
     from operators.recognise.own import OwnRecogniser as Recogniser
-    from operators.wire.schema import Attribute, Model, Object
+    from operators.wire.schema import Attribute, Model, Notification, Object
+    from pipelines.observe.forward.sink import Sink
     from serving.errors import BadInput, ModelError, QueryError, SluiceError, SourceError, Unavailable
     from sluice.query import Query
     from sluice.results import Result
@@ -25,35 +26,17 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Attribute",
-    "BadInput",
-    "Box",
-    "Call",
-    "Frame",
-    "Model",
-    "ModelError",
-    "Object",
-    "Observer",
-    "Operator",
-    "Query",
-    "QueryError",
-    "Recogniser",
-    "Region",
-    "Result",
-    "SluiceError",
-    "SourceError",
-    "Unavailable",
-    "__version__",
-    "arun",
-    "run",
-    "watch",
-]
+    "Attribute", "BadInput", "Box", "Call", "Frame", "Model", "ModelError", "Notification", "Object", "Observer",
+    "Operator", "Query", "QueryError", "Recogniser", "Region", "Result", "Sink", "SluiceError", "SourceError",
+    "Unavailable", "__version__", "arun", "run", "watch",
+]  # fmt: skip
 
 _PLACES = {
     "operators.base": ("Call", "Operator"),
     "operators.frames.frame": ("Box", "Frame", "Region"),
     "operators.observer": ("Observer",),
-    "operators.wire.schema": ("Attribute", "Model", "Object"),
+    "operators.wire.schema": ("Attribute", "Model", "Notification", "Object"),
+    "pipelines.observe.forward.sink": ("Sink",),
     "serving.errors": ("BadInput", "ModelError", "QueryError", "SluiceError", "SourceError", "Unavailable"),
     "sluice.query": ("Query",),
     "sluice.results": ("Result",),

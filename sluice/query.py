@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from operators.extensions import NONE
 from pipelines.query.check import examine, open_query
 from pipelines.query.compiled import CompiledQuery
-from pipelines.query.query_file import NO_OWN
 from pipelines.query.yaml_file import Document, read_yaml
 from serving.catalogue.lookup import Catalogue
 
@@ -27,7 +27,7 @@ class Query:
     """
 
     def __init__(
-        self, file: str | Path | None = None, /, *, operators: Mapping[str, type[Any]] = NO_OWN, **keys: Any
+        self, file: str | Path | None = None, /, *, operators: Mapping[str, type[Any]] = NONE, **keys: Any
     ) -> None:
         """``file``: where the keys stand that are not given; ``operators``: classes of your own by their ``task``.
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from operators.capture.spec import CaptureSpec
+from operators.extensions import NONE
 from operators.observer import Observer, Observers
 from pipelines.environment import catalogue
 from pipelines.process.iterated import iterated
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead
-from pipelines.query.query_file import NO_OWN
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.given import given
 from pipelines.settings import hwaccel
@@ -30,7 +30,7 @@ def run(
     limit: int | None = None,
     models: Sequence[str | Path] = (),
     observers: Sequence[Observer] = (),
-    operators: Mapping[str, type[Any]] = NO_OWN,
+    operators: Mapping[str, type[Any]] = NONE,
 ) -> Iterator[Result]:
     """Analyse streams in a thread beside yours, and yield a result for every sampled frame, those of a stream in order.
 
@@ -65,7 +65,7 @@ def arun(
     limit: int | None = None,
     models: Sequence[str | Path] = (),
     observers: Sequence[Observer] = (),
-    operators: Mapping[str, type[Any]] = NO_OWN,
+    operators: Mapping[str, type[Any]] = NONE,
 ) -> AsyncGenerator[Result, None]:
     """Do the same on the running event loop; use it under ``contextlib.aclosing`` where you leave the loop early."""
     wanted = _opened(query, list(map(str, sources)), models, operators)

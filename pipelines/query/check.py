@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+from operators.extensions import NONE, Kinds
 from pipelines.environment import measured
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import Dag, compile_dag, node_problems
@@ -18,7 +18,7 @@ from pipelines.query.filters import ZONE, In, Value, leaves
 from pipelines.query.model_check import model_problems
 from pipelines.query.needs import needs_of
 from pipelines.query.nodes import NodeSpec, takes_frame
-from pipelines.query.query_file import NO_OWN, Draft, Query, read_draft
+from pipelines.query.query_file import Draft, Query, read_draft
 from pipelines.query.yaml_file import Document, read_yaml
 from pipelines.query.zones import stream_problems
 from serving.catalogue.lookup import Catalogue
@@ -44,9 +44,7 @@ class Examined:
         return compile_dag(self.draft.require(()))
 
 
-def examine(
-    query: Path | Document, catalogue: Catalogue | None = None, own: Mapping[str, type[Any]] = NO_OWN
-) -> Examined:
+def examine(query: Path | Document, catalogue: Catalogue | None = None, own: Kinds = NONE) -> Examined:
     """Check a query: form, nodes, and, given a catalogue, models. ``own``: classes of operators by their tasks."""
     document = read_yaml(query) if isinstance(query, Path) else query
     draft, unmet = read_draft(document, own), list[Problem]()
@@ -61,7 +59,7 @@ def examine(
 
 
 def open_query(
-    query: Path | Document, catalogue: Catalogue, sources: Sequence[str] = (), own: Mapping[str, type[Any]] = NO_OWN
+    query: Path | Document, catalogue: Catalogue, sources: Sequence[str] = (), own: Kinds = NONE
 ) -> CompiledQuery:
     """The query, ready to run, on other sources where given; raises QueryError or SourceError."""
     found = CompiledQuery(*examine(query, catalogue, own).require(), catalogue)

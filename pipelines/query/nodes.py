@@ -176,6 +176,7 @@ class RecogniseNode(Node):
 class OwnNode(Extension, Node):
     """A node whose operator is a class of the user's."""
 
+    group = "sluice.operators"
     task: str
     input: str | None = Field(default=None, max_length=1000)
     """Default: ``frame``. Otherwise the objects to look at: ``track[label == person]``."""

@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, InstanceOf, Tag, ValidationInfo, WithJsonSchema
 
 from operators.capture.sources.uri import SourceUri
+from operators.extensions import NONE, Kinds, extended, kinds
 from operators.wire.bounds import MOST_NODES, MOST_ZONES
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.query.masks import MOST_MASKS, MaskSpec
 from pipelines.query.nodes import (
     MOTION,
+    NODE_TYPES,
     DetectNode,
     Node,
     NodeSpec,
+    OwnNode,
     PolicyName,
     RecogniseNode,
     Seconds,
     Share,
     TrackNode,
 )
-from pipelines.query.own import kinds_of, query_model
 from pipelines.query.secret_places import SecretPlace, read_secret
 from pipelines.query.yaml_file import Document, read_yaml
 from pipelines.query.zones import LineSpec, ShapeSpec, ZoneSpec, name_problems, stream_problems
@@ -60,8 +62,6 @@ __all__ = [
 DEFAULT_ACCURACY = 0.9
 """A shortcut can be shown to keep it where an oracle says the same of an object again in 0.95, as ours do."""
 DEFAULT_MAX_WIDTH = 1920
-NO_OWN: Mapping[str, type[Any]] = {}
-"""No classes of operators beside the installed ones."""
 
 StreamId = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
 
@@ -241,7 +241,7 @@ def load_query(path: Path) -> Query:
     return draft.require(draft.problems)
 
 
-def read_draft(document: Document, own: Mapping[str, type[Any]] = NO_OWN) -> Draft:
+def read_draft(document: Document, own: Kinds = NONE) -> Draft:
     """Validate a document against the models above; ``own``: classes of operators beside the installed ones, by task.
 
     Raises BadInput where such a class is of no use."""
@@ -249,12 +249,14 @@ def read_draft(document: Document, own: Mapping[str, type[Any]] = NO_OWN) -> Dra
         empty = (Problem((), "is empty: docs/query.md says what belongs into it"),)
         return Draft(document, None, {}, frozenset(), document.problems or empty)
     context = {"base": document.path.parent}
-    kinds = kinds_of([item.get("task") for _, item in _items(document.data, "nodes")], own)
-    query, problems = validate(query_model(Query, kinds), document.data, context)
+    tasks = [item.get("task") for _, item in _items(document.data, "nodes")]
+    found = kinds(OwnNode, "task", tasks, NODE_TYPES, own)
+    model = Query if found.keys() == NODE_TYPES.keys() else extended(Query, "nodes", "task", found)
+    query, problems = validate(model, document.data, context)
     streams = {
         i: stream for i, item in _items(document.data, "streams") if (stream := salvage(StreamSpec, item, context))
     }
-    nodes = {i: node for i, item in _items(document.data, "nodes") if (node := _node(item, kinds, context))}
+    nodes = {i: node for i, item in _items(document.data, "nodes") if (node := _node(item, found, context))}
     unread = {item["name"] for i, item in _items(document.data, "nodes") if i not in nodes and "name" in item}
     ids = [stream.id for stream in streams.values()]
     shapes = [*_shapes(document.data, "zones", ZoneSpec), *_shapes(document.data, "lines", LineSpec)]
@@ -273,8 +275,8 @@ def _items(data: Any, key: str) -> list[tuple[int, dict[Any, Any]]]:
     return [(i, item) for i, item in enumerate(items if isinstance(items, list) else ()) if isinstance(item, dict)]
 
 
-def _node(item: dict[Any, Any], kinds: Mapping[str, type[Any]], context: Mapping[str, Any]) -> NodeSpec | None:
-    kind = kinds.get(str(item.get("task")))
+def _node(item: dict[Any, Any], found: Kinds, context: Mapping[str, Any]) -> NodeSpec | None:
+    kind = found.get(str(item.get("task")))
     return salvage(kind, item, context) if kind else None
 
 

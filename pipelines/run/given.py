@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from operators.capture.sources.uri import SourceUri
+from operators.extensions import NONE, Kinds
 from pipelines.query.check import open_query
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.proposal import Finder, SecretFiles, everyday, query_name, query_text, words_of
-from pipelines.query.query_file import NO_OWN
 from pipelines.query.yaml_file import MAX_BYTES, parse_yaml
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput, SourceError
@@ -35,9 +34,7 @@ class Given:
 
 
 @contextmanager
-def given(
-    what: str, known: Catalogue, sources: Sequence[str], hwaccel: str, own: Mapping[str, type[Any]] = NO_OWN
-) -> Iterator[Given]:
+def given(what: str, known: Catalogue, sources: Sequence[str], hwaccel: str, own: Kinds = NONE) -> Iterator[Given]:
     """The query of this name; or the default one on the clip or camera of this name, in a file while the block runs.
 
     ``own``: classes of operators by their tasks. Raises QueryError, SourceError, or BadInput for what is neither.

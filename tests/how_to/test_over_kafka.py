@@ -119,6 +119,8 @@ def test_events_are_forwarded(tmp_path: Path, own_kafka_broker: KafkaBroker) -> 
         arguments = (headers["Sluice-Signature"], body, secrets["ALARMS_SECRET"])
         checks = f"assert is_ours(*{arguments!r})\nassert not is_ours({arguments[0]!r}, b'', {arguments[2]!r})"
         reader.python(reader.block("python"), after=checks)
+        own = [reader.block("python"), reader.block("toml")]  # tests/pipelines/observe/forward/test_own_sinks.py
+        assert all("Lines" in block for block in own)
 
 
 def test_heads_are_trained_elsewhere(tmp_path: Path, own_kafka_broker: KafkaBroker) -> None:

@@ -13,9 +13,9 @@ import pytest
 import sluice
 
 PUBLIC = [
-    *("Attribute", "BadInput", "Box", "Call", "Frame", "Model", "ModelError", "Object", "Observer", "Operator"),
-    *("Query", "QueryError", "Recogniser", "Region", "Result", "SluiceError", "SourceError", "Unavailable"),
-    *("__version__", "arun", "run", "watch"),
+    *("Attribute", "BadInput", "Box", "Call", "Frame", "Model", "ModelError", "Notification", "Object", "Observer"),
+    *("Operator", "Query", "QueryError", "Recogniser", "Region", "Result", "Sink", "SluiceError", "SourceError"),
+    *("Unavailable", "__version__", "arun", "run", "watch"),
 ]
 """A name that goes breaks programs of others; one that comes is kept from then on."""
 

@@ -12,6 +12,7 @@ from pipelines.observe.forward.sink import Sink
 from pipelines.observe.forward.sinks_file import (
     KINDS,
     MqttSpec,
+    OwnSinkSpec,
     SinksFile,
     SinkSpec,
     WebhookSpec,
@@ -33,7 +34,10 @@ def open_sinks(file: SinksFile, folder: Path) -> list[tuple[SinkSpec, Sink]]:
     return [(spec, _open(spec, folder, f"sinks[{number}]")) for number, spec in enumerate(file.sinks)]
 
 
-def _open(spec: MqttSpec | WebhookSpec, folder: Path, key: str) -> Sink:
+def _open(spec: MqttSpec | WebhookSpec | OwnSinkSpec, folder: Path, key: str) -> Sink:
+    if isinstance(spec, OwnSinkSpec):
+        sink: Sink = spec.make(key, name=spec.name)
+        return sink
     tls = _trusted(spec.cafile, folder, key)
     return _mqtt(spec, folder, key, tls) if isinstance(spec, MqttSpec) else _webhook(spec, folder, key, tls)
 

@@ -43,9 +43,9 @@ class Picture:
 
 
 class Sink(Protocol):
-    """Where notifications go."""
+    """A place for notifications. An exception in ``deliver`` counts as ``Failed``: it is tried again for a while."""
 
-    keeps_states: bool
+    keeps_states: bool = False
     """Whether it keeps the states of streams for those who come later, and is to be told them at the beginning."""
 
     def restore(self, notice: Notification) -> None:

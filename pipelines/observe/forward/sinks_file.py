@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from operators.extensions import Extension, extended, kinds
 from operators.wire.notification import STATE
 from operators.wire.schema import Counts, Event, Notification
 from pipelines.query.nodes import Names
@@ -162,6 +163,13 @@ class WebhookSpec(SinkSpec):
     """For one attempt, from connecting to the end of the answer."""
 
 
+class OwnSinkSpec(Extension, SinkSpec):
+    """A sink that is a class of the user's."""
+
+    group = "sluice.sinks"
+    to: str
+
+
 Sinks = Annotated[
     Annotated[MqttSpec, Tag("mqtt")] | Annotated[WebhookSpec, Tag("webhook")],
     Discriminator("to"),
@@ -183,11 +191,20 @@ def load_sinks(path: Path) -> SinksFile:
     if document.root is None:
         empty = (Problem((), "is empty: docs/how-to/forward-events.md says what belongs into it"),)
         raise BadInput(document.explain(document.problems or empty))
-    found, problems = validate(SinksFile, document.data)
+    found, problems = validate(_model(document.data), document.data)
     problems = [*document.problems, *problems, *_repeated(found)]
     if found is None or problems:
         raise BadInput(document.explain(problems))
     return found
+
+
+def _model(data: Any) -> type[SinksFile]:
+    """With the installed kinds of sinks, where the file names one that is not ours."""
+    ours = {"mqtt": MqttSpec, "webhook": WebhookSpec}
+    sinks = data.get("sinks") if isinstance(data, dict) else None
+    named = [each.get("to") for each in (sinks if isinstance(sinks, list) else ()) if isinstance(each, dict)]
+    found = kinds(OwnSinkSpec, "to", named, ours)
+    return SinksFile if found.keys() == ours.keys() else extended(SinksFile, "sinks", "to", found)
 
 
 def _repeated(found: SinksFile | None) -> list[Problem]:

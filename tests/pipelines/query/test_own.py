@@ -11,6 +11,7 @@ import pytest
 from pydantic import Field
 
 from operators.base import Call
+from operators.extensions import extended, kinds
 from operators.frames.frame import Frame, Region
 from operators.recognise.own import OwnRecogniser
 from operators.recognise.whole_frame import WholeFrame
@@ -18,10 +19,11 @@ from operators.testing import CALL, FakeEngine, make_frame, make_region
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import node
 from pipelines.query.check import Examined, examine
-from pipelines.query.own import kinds_of, query_model
+from pipelines.query.nodes import NODE_TYPES, OwnNode
 from pipelines.query.query_file import Query
 from serving.common.tensors import Image
 from serving.errors import BadInput
+from tests.packages import installed
 from tests.pipelines.queries import write
 
 HEAD = "version: 1\nname: test\nslo_ms: 250\nnodes:\n  - {name: detect, task: detect, model: motion}\n"
@@ -102,11 +104,11 @@ def test_a_class_whose_annotations_mean_nothing_is_named() -> None:
             """Nothing."""
 
     with pytest.raises(BadInput, match=r"odd .*Odd.*: NameError"):
-        kinds_of(["odd"], {"odd": Odd})
+        kinds(OwnNode, "task", ["odd"], NODE_TYPES, {"odd": Odd})
 
 
 def test_the_schema_of_a_query_has_its_keys() -> None:
-    schema = query_model(Query, kinds_of([], OWN)).model_json_schema()
+    schema = extended(Query, "nodes", "task", kinds(OwnNode, "task", [], NODE_TYPES, OWN)).model_json_schema()
     keys = schema["$defs"]["GroundKeys"]
     assert keys["description"] == "Says where."
     assert keys["properties"]["most"] == {"default": 3, "minimum": 1, "title": "Most", "type": "integer"}
@@ -132,11 +134,8 @@ async def test_on_frames_it_gives_a_word_to_the_whole_frame(tmp_path: Path) -> N
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package with an entry point, on the path of modules."""
-    folder = tmp_path / "installed"
-    (folder / "own_ground-1.dist-info").mkdir(parents=True)
-    (folder / "own_ground-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: own-ground\nVersion: 1\n")
-    (folder / "own_ground-1.dist-info" / "entry_points.txt").write_text("[sluice.operators]\nspot = own_ground:Spot\n")
-    (folder / "own_ground.py").write_text("class Spot:\n    def __init__(self, size: int): ...\n")
+    code = "class Spot:\n    def __init__(self, size: int): ...\n"
+    folder = installed(tmp_path / "installed", "own_ground", code, "[sluice.operators]\nspot = own_ground:Spot\n")
     monkeypatch.syspath_prepend(str(folder))
     yield folder
     sys.modules.pop("own_ground", None)

@@ -124,7 +124,7 @@ def test_a_password_in_the_clear_is_remarked_upon(tmp_path: Path, caplog: pytest
 
 
 def test_the_receivers_example_knows_ours_from_others() -> None:
-    (example,) = blocks(PAGE, "python")
+    example, _ = blocks(PAGE, "python")
     names: dict[str, object] = {}
     exec(compile(textwrap.dedent(example), "receiver.py", "exec", dont_inherit=True), names)
     is_ours = names["is_ours"]
