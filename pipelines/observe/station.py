@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+import threading
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from queue import SimpleQueue
 
 from operators.observer import Observer
 from pipelines.observe.live.page import Page
-from pipelines.observe.metrics.evidence import Kept
-from pipelines.observe.web.condition import Condition
-from pipelines.observe.web.in_thread import in_thread
+from pipelines.observe.metrics.scrape import FindPlans, Kept, Scrape
+from pipelines.observe.web.condition import Condition, health_routes, index_routes
 from pipelines.observe.web.listen import Listen
-from pipelines.observe.web.scrape import FindPlans, Scrape
-from pipelines.observe.web.server import health_routes, index_routes, serving
+from pipelines.observe.web.server import serving
 from pipelines.settings import metrics_streams
 
 log = logging.getLogger(__name__)
@@ -64,12 +64,30 @@ class Station:
 
     @contextmanager
     def open_in_thread(self) -> Iterator[asyncio.AbstractEventLoop]:
-        """The same for a process without an event loop; yields the one that it runs on."""
+        """The same for a process without an event loop; yields the one of the thread that it runs in."""
+        begun: SimpleQueue[BaseException | None] = SimpleQueue()
+        loop, stop = asyncio.new_event_loop(), asyncio.Event()
 
-        async def serve(begun: Callable[[], None], stop: asyncio.Event) -> None:
+        async def serve() -> None:
             async with self.open():
-                begun()
+                begun.put(None)
                 await stop.wait()
 
-        with in_thread(serve) as loop:
+        def work() -> None:
+            try:
+                loop.run_until_complete(serve())
+            except BaseException as error:
+                begun.put(error)
+            finally:
+                loop.close()
+
+        thread = threading.Thread(target=work, name="serve", daemon=True)
+        thread.start()
+        if (error := begun.get()) is not None:
+            thread.join()
+            raise error
+        try:
             yield loop
+        finally:
+            loop.call_soon_threadsafe(stop.set)
+            thread.join()

@@ -1,5 +1,4 @@
 """Figures for Prometheus: an observer that counts what happens, and figures that are looked up when Prometheus asks.
 
-Read in this order: ``families``, ``causes``, ``stream_names``, ``tallies``, ``recorder``, ``standing``,
-``evidence``.
+Read in this order: ``families``, ``causes``, ``tallies``, ``recorder``, ``scrape``.
 """

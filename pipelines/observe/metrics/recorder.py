@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -10,12 +11,11 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from operators.observer import Observer
-from operators.wire.schema import Attribute, FrameHeader, Object, Result, ShortcutKind, StreamStatus
+from operators.wire.schema import FrameHeader, Object, Result, ShortcutKind, StreamStatus
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.causes import cause_word
 from pipelines.observe.metrics.families import RECORDED, Family
-from pipelines.observe.metrics.stream_names import SHARED, StreamNames
-from pipelines.observe.metrics.tallies import Figure, Histogram, Tallies
+from pipelines.observe.metrics.tallies import SHARED, Figure, Histogram, StreamNames, Tallies
 
 NETWORK = (families.NETWORK_S, families.NETWORK_ITEMS, families.NETWORK_BATCHES)
 Key = tuple[Family, tuple[str, ...]]
@@ -92,9 +92,7 @@ class Recorder(Observer):
         """See ``Observer``."""
         self._count(result)
 
-    def frame_failed(self, result: Result) -> None:
-        """See ``Observer``."""
-        self._count(result)
+    frame_failed = frame_dropped
 
     def frames_missing(self, stream: str, count: int) -> None:
         """See ``Observer``."""
@@ -177,21 +175,11 @@ class Recorder(Observer):
         self._streams[name].pop(key, None)
 
 
-def _counted(objects: Sequence[Object]) -> tuple[dict[str, int], dict[str, int]]:
+def _counted(objects: Sequence[Object]) -> tuple[Counter[str], Counter[str]]:
     """Boxes, and answers, by where they come from."""
-    boxes: dict[str, int] = {}
-    answers: dict[str, int] = {}
-    for found in objects:
-        box = found.detection.provenance
-        boxes[box] = boxes.get(box, 0) + 1
-        for said in found.attributes:
-            looked = _looked(said)
-            answers[looked] = answers.get(looked, 0) + 1
-    return boxes, answers
-
-
-def _looked(said: Attribute) -> str:
-    return said.looked if said.provenance == "track" and said.looked is not None else said.provenance
+    answers = [said for found in objects for said in found.attributes]
+    looked = (said.looked if said.provenance == "track" and said.looked else said.provenance for said in answers)
+    return Counter(found.detection.provenance for found in objects), Counter(looked)
 
 
 def _variant(network: str) -> tuple[str, str]:

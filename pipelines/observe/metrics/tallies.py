@@ -1,4 +1,4 @@
-"""The figures themselves, made into metrics when Prometheus asks.
+"""The figures themselves, and of which streams there are some, made into metrics when Prometheus asks.
 
 They are plain numbers, since a frame changes twenty of them, and the metric objects of ``prometheus_client`` lock at
 every change. A figure is changed by one thread at a time; a writer that cannot promise that takes a lock.
@@ -6,8 +6,9 @@ every change. A figure is changed by one thread at a time; a writer that cannot 
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -17,6 +18,8 @@ from prometheus_client.registry import Collector
 from pipelines.observe.metrics.families import LATENCIES_S, Family
 
 BOUNDS = (*map(str, LATENCIES_S), "+Inf")
+SHARED = ""
+"""The name under which all further streams are counted. No stream has it: their ids are not empty."""
 
 
 class Figure:
@@ -68,17 +71,40 @@ class Tallies(Collector):
     def collect(self) -> Iterator[Metric]:
         """See ``prometheus_client``."""
         for family, held in self._held.items():
-            yield _shown(family, list(held.items()))
+            yield metric(family, [(labels, getattr(found, "value", found)) for labels, found in list(held.items())])
 
 
-def _shown(family: Family, held: Sequence[tuple[tuple[str, ...], Any]]) -> Metric:
+def metric(family: Family, values: Iterable[tuple[tuple[str, ...], Any]]) -> Metric:
+    """What Prometheus reads of a family: numbers by their labels, or histograms."""
     if family.kind == "histogram":
         histogram = HistogramMetricFamily(family.name, family.help, labels=family.labels)
-        for labels, found in held:
+        for labels, found in values:
             histogram.add_metric(labels, list(zip(BOUNDS, accumulate(found.buckets), strict=True)), found.sum_s)
         return histogram
     kind = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
-    metric = kind(family.name, family.help, labels=family.labels)
-    for labels, found in held:
-        metric.add_metric(labels, found.value)
-    return metric
+    shown = kind(family.name, family.help, labels=family.labels)
+    for labels, value in values:
+        shown.add_metric(labels, value)
+    return shown
+
+
+class StreamNames:
+    """Admits streams up to a number, so that no sender of names fills the memory; any thread may ask."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._names: set[str] = set()
+        self._lock = threading.Lock()
+
+    def label(self, stream: str) -> str:
+        """The stream's own name, or ``SHARED`` where too many have come before it."""
+        with self._lock:
+            if stream not in self._names and len(self._names) >= self._most:
+                return SHARED
+            self._names.add(stream)
+            return stream
+
+    def release(self, stream: str) -> None:
+        """The stream is gone: another one may take its place."""
+        with self._lock:
+            self._names.discard(stream)

@@ -1,4 +1,7 @@
-"""The server itself: routes, the gate before them, and a life as long as a block of code."""
+"""The server itself: few connections, the gate before routes, and a life as long as a block of code.
+
+What is no request costs a line in the log, not a traceback each.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,13 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from operators.wire.mishaps import Mishaps
-from pipelines.observe.web.condition import Condition
-from pipelines.observe.web.connection import HttpConnection
-from pipelines.observe.web.gate import refusal
+from pipelines.observe.web.gate import ANSWER_HEADERS, refusal
 from pipelines.observe.web.listen import Listen
 from serving.errors import BadInput
 
@@ -60,42 +61,6 @@ async def _listening(listen: Listen, make: Callable[[], asyncio.BaseProtocol]) -
         raise BadInput(f"cannot listen on {listen}: {why}; choose another address with --listen") from None
 
 
-def health_routes(condition: Condition) -> list[web.RouteDef]:
-    """``/healthz`` and ``/readyz``: 200, or 503 with the reason in one line."""
-
-    async def healthz(request: web.Request) -> web.Response:
-        return _verdict(condition.problem)
-
-    async def readyz(request: web.Request) -> web.Response:
-        return _verdict(condition.unready)
-
-    return [web.get("/healthz", healthz), web.get("/readyz", readyz)]
-
-
-INDEX = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Sluice</title></head>
-<body><h1>Sluice</h1>
-<p>This process serves its <a href="/metrics">metrics</a>, for Prometheus, and says whether it
-<a href="/healthz">is well</a> and <a href="/readyz">is at work</a>.</p>
-<p>The live page is served by <code>sluice serve</code>, for all streams, and by <code>sluice run --serve</code>, for
-its own.</p>
-</body></html>
-"""
-
-
-def index_routes() -> list[web.RouteDef]:
-    """``/`` of a process that has no page: what there is in its place."""
-
-    async def index(request: web.Request) -> web.Response:
-        return web.Response(text=INDEX, content_type="text/html")
-
-    return [web.get("/", index)]
-
-
-def _verdict(problem: str | None) -> web.Response:
-    return web.Response(status=200 if problem is None else 503, text=f"{problem or 'ok'}\n")
-
-
 def _guarded(listen: Listen) -> Middleware:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -112,3 +77,65 @@ def _guarded(listen: Listen) -> Middleware:
             connection.answering = False
 
     return guard
+
+
+class HttpConnection(web.RequestHandler):
+    """aiohttp's handler, with a bound on how many there are, our headers on every answer, and few lines in the log."""
+
+    def __init__(self, server: web.Server, most: int, mishaps: Mishaps, **settings: Any) -> None:
+        """``most``: connections of the server; ``settings``: those of ``web.RequestHandler``."""
+        super().__init__(server, loop=asyncio.get_running_loop(), **settings)
+        self._server, self._most, self._mishaps = server, most, mishaps
+        self.answering = False
+        """Whether one of our routes is at work for it."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Where all places are taken, close the connection that came first of those that ask for nothing now."""
+        others = [each for each in cast(list[HttpConnection], self._server.connections) if each.transport is not None]
+        if len(others) < self._most or _make_room(others):
+            super().connection_made(transport)
+        else:
+            cast(asyncio.Transport, transport).abort()
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Give every answer our headers, also those that no route has made."""
+        if not resp.prepared:
+            resp.headers.update(ANSWER_HEADERS)
+        return await super().finish_response(request, resp, start_time)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what is no request, or one that failed, in one line that quotes nothing of it."""
+        unread = status == 400
+        if not isinstance(exc, ConnectionError):  # the client has gone
+            self._note("a request cannot be read" if unread else "a request failed", exc)
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer has begun")
+        text = "this is no request that can be read\n" if unread else "the request failed\n"
+        answer = web.Response(status=status, text=text)
+        answer.force_close()
+        return answer
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """Note a connection that was given up, such as one whose body breaks off."""
+        self._note("a connection was given up", kw.get("exc_info"))
+
+    def _note(self, kind: str, error: object) -> None:
+        self._mishaps.note(kind, f"{type(error).__name__}: {getattr(error, 'message', error)}")
+
+
+def _make_room(others: list[HttpConnection]) -> bool:
+    waiting = next((each for each in others if not each.answering), None)
+    if waiting is None or waiting.transport is None:
+        return False
+    transport = waiting.transport
+    waiting.force_close()
+    transport.abort()
+    return True

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from pipelines.observe.metrics import families
-from pipelines.observe.metrics.evidence import Evidence
 from pipelines.observe.metrics.families import EVIDENCE
+from pipelines.observe.metrics.scrape import Evidence
 from pipelines.observe.record.folder import Folder
 from pipelines.observe.record.recorder import Recorder, recorders
 from tests.operators.publish.messages import thing

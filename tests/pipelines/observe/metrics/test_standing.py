@@ -13,7 +13,7 @@ from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import StreamPlan, from_json
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import STANDING
-from pipelines.observe.metrics.standing import Standing
+from pipelines.observe.metrics.scrape import Standing
 from tests.operators.publish.messages import AT
 from tests.pipelines.observe.plans import specialised
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-import urllib.error
-import urllib.request
-from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
 from aiohttp import ClientSession, web
 
+from pipelines.observe.metrics.scrape import Scrape
 from pipelines.observe.web import server
-from pipelines.observe.web.condition import STARTING, Condition
+from pipelines.observe.web.condition import STARTING, Condition, health_routes
 from pipelines.observe.web.gate import ANSWER_HEADERS
-from pipelines.observe.web.in_thread import in_thread
 from pipelines.observe.web.listen import Listen, listen_on
-from pipelines.observe.web.scrape import Scrape
-from pipelines.observe.web.server import health_routes, serving
+from pipelines.observe.web.server import serving
 from serving.errors import BadInput
 from tests.operators.publish.messages import result
 
@@ -211,32 +206,3 @@ async def test_a_body_that_breaks_off_is_a_line_in_the_log(caplog: pytest.LogCap
         writer.close()
     assert not any(record.exc_info for record in caplog.records)
     assert len(caplog.records) <= 1
-
-
-async def _serve(
-    routes: list[web.RouteDef], said: list[Listen], begun: Callable[[], None], stop: asyncio.Event
-) -> None:
-    async with serving(HERE, routes) as at:
-        said.append(at)
-        begun()
-        await stop.wait()
-
-
-def test_a_thread_serves_a_process_without_a_loop() -> None:
-    said: list[Listen] = []
-    routes = health_routes(Condition())
-    with in_thread(lambda begun, stop: _serve(routes, said, begun, stop)):
-        answer = urllib.request.urlopen(f"http://{said[0]}/healthz")
-        assert answer.read() == b"ok\n"
-        answer.close()
-    assert "serve" not in {thread.name for thread in threading.enumerate()}
-    with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(f"http://{said[0]}/healthz")
-
-
-def test_what_keeps_a_thread_from_serving_is_raised_where_it_was_wanted() -> None:
-    async def fails(begun: Callable[[], None], stop: asyncio.Event) -> None:
-        raise BadInput("the address is in use")
-
-    with pytest.raises(BadInput, match="in use"), in_thread(fails):
-        pass
