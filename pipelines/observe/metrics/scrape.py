@@ -33,7 +33,7 @@ class Kept(Protocol):
 
     @property
     def bytes(self) -> int:
-        """What the folder takes on the disk."""
+        """The folder's size on the disk."""
         ...
 
     @property

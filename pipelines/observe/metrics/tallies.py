@@ -75,7 +75,7 @@ class Tallies(Collector):
 
 
 def metric(family: Family, values: Iterable[tuple[tuple[str, ...], Any]]) -> Metric:
-    """What Prometheus reads of a family: numbers by their labels, or histograms."""
+    """The metric of a family: numbers by their labels, or histograms."""
     if family.kind == "histogram":
         histogram = HistogramMetricFamily(family.name, family.help, labels=family.labels)
         for labels, found in values:
