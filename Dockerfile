@@ -17,6 +17,7 @@ COPY learning learning
 COPY operators operators
 COPY pipelines pipelines
 COPY serving serving
+COPY sluice sluice
 COPY specialization specialization
 RUN pip install --no-deps .
 
