@@ -165,7 +165,7 @@ def _executor(way: str) -> Executor:
     planner: Planner = FirstListed()
     if way == PLANNED:
         table = Table(tuple(Option.of(model, None, TABLES[model]) for model in ("large", "small")))
-        planner = Replanning(["detect", "type"], {"type": table}, {})
+        planner = Replanning([["detect"], ["type"]], {"type": table}, {})
     dag = compile_dag(QUERY)
     limits = Limits({"cam": "drop_late"})
     return Executor(dag, {"detect": Finding(), "type": chain}, planner, limits, Surroundings())

@@ -201,7 +201,7 @@ def _by_the_paper(once: FramePlan, frame: Drawn) -> Ran:
 
 def by_the_worker(slo_ms: int, frames: Sequence[Drawn]) -> list[Ran]:
     """What the product's planner runs, asked as its executor asks: it learns from each frame what nodes take."""
-    plans, slo_s, known = Replanning(tuple(GRAPH), tables(), {}), slo_ms / 1000, tables()
+    plans, slo_s, known = Replanning([[node] for node in GRAPH], tables(), {}), slo_ms / 1000, tables()
     takes_s = {(node, each.variant): each.takes_s(1) for node, table in known.items() for each in table.options}
 
     found = []
@@ -232,7 +232,7 @@ def _accuracy(frame: Drawn, ran: Ran) -> float:
 def _executor_us(frames: int) -> list[float]:
     """Microseconds for each node of a frame: it arrives, and three nodes begin and end."""
     table, times_us = tables()["faces"], list[float]()
-    plans = Replanning(("objects", "track", "faces"), {"objects": table, "faces": table}, {"faces": True})
+    plans = Replanning([["objects"], ["track"], ["faces"]], {"objects": table, "faces": table}, {"faces": True})
     for number in range(frames):
         now_s = 0.1 * number
         started = time.thread_time()

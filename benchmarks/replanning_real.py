@@ -125,7 +125,7 @@ def _row(
 
 def _replanned(known: dict[str, Table], slo_s: float, frames: Sequence[Seen]) -> list[tuple[str, str]]:
     """The pair that each frame gets: the recogniser is chosen when it is known what detection took and found."""
-    plans, found = Replanning(PATH, known, {}), list[tuple[str, str]]()
+    plans, found = Replanning([[node] for node in PATH], known, {}), list[tuple[str, str]]()
 
     def asked(node: str, now_s: float, deadline_s: float, objects: int) -> Decision:
         plan = plans.plan(Step("cam", node, known[node].variants, now_s, deadline_s, 0.0))

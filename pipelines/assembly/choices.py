@@ -41,7 +41,8 @@ def choices(dag: Dag, measured: Callable[[str], VariantFigures | None]) -> Choic
         if node.name in known and node.name not in tables.nodes
     }
     slo_s = dag.slo_ms / 1000
-    first = first_plan({node.name: options[node.name] for node in dag.nodes if node.name in options}, slo_s)
+    groups = [{node.name: options[node.name] for node in group if node.name in options} for group in dag.groups]
+    first = first_plan(groups, slo_s)
     complete = all(node.name in known for node in dag.nodes if _has_network(node))
     split = best_split(_stages(dag, known), slo_s) if complete and known else None
     return Choices(tables, dag.slo_ms, first, split)

@@ -64,7 +64,7 @@ async def planner(dag: Dag, engine: Measures, clock: Clock = SYSTEM) -> AsyncIte
         name: isinstance(each.spec, RecogniseNode) and each.spec.answer == "track"
         for name, each in tables.nodes.items()
     }
-    plans = Replanning([node.name for node in dag.nodes], tables.ready(), tracks)
+    plans = Replanning(dag.names, tables.ready(), tracks)
     task = asyncio.create_task(_measure(tables, plans, engine, clock))
     try:
         yield plans

@@ -12,29 +12,41 @@ T = TypeVar("T")
 class Stage:
     """Notes how long its block took, however that ends."""
 
-    __slots__ = ("_name", "_stages_ms", "_started")
+    __slots__ = ("_name", "_started", "_watch")
 
-    def __init__(self, name: str, stages_ms: dict[str, float]) -> None:
-        self._name, self._stages_ms = name, stages_ms
+    def __init__(self, name: str, watch: Stopwatch) -> None:
+        self._name, self._watch = name, watch
 
     def __enter__(self) -> None:
-        self._started = time.perf_counter()
+        watch, self._started = self._watch, time.perf_counter()
+        watch.stages_ms[self._name] = 0.0
+        if not watch.open:
+            watch.opened = self._started
+        watch.open += 1
 
     def __exit__(self, *_: object) -> None:
-        self._stages_ms[self._name] = (time.perf_counter() - self._started) * 1000
+        watch, now = self._watch, time.perf_counter()
+        watch.stages_ms[self._name] = (now - self._started) * 1000
+        watch.open -= 1
+        if not watch.open:
+            watch.in_stages_ms += (now - watch.opened) * 1000
 
 
 class Stopwatch:
-    """Runs from when it is made; ``framework`` is what no stage accounts for."""
+    """Runs from when it is made; ``framework`` is the time in no stage, though several run at the same time."""
+
+    __slots__ = ("_started", "in_stages_ms", "open", "opened", "stages_ms")
 
     def __init__(self) -> None:
         self.stages_ms: dict[str, float] = {}
-        """The stages that have ended, in that order."""
+        """The stages in the order in which they began; 0 until they end."""
+        self.open, self.opened, self.in_stages_ms = 0, 0.0, 0.0
+        """Stages that have not ended, when the first of these began, and the time in any before."""
         self._started = time.perf_counter()
 
     def stage(self, name: str) -> Stage:
-        """Time within the block counts for the stage."""
-        return Stage(name, self.stages_ms)
+        """What happens inside counts for the stage."""
+        return Stage(name, self)
 
     def timed(self, name: str, work: Callable[[], T]) -> T:
         """Do the work as a stage."""
@@ -44,4 +56,4 @@ class Stopwatch:
     def finish(self) -> dict[str, float]:
         """All stages in order."""
         total_ms = (time.perf_counter() - self._started) * 1000
-        return {**self.stages_ms, "framework": max(0.0, total_ms - sum(self.stages_ms.values()))}
+        return {**self.stages_ms, "framework": max(0.0, total_ms - self.in_stages_ms)}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import NamedTuple
 
 from operators.base import Ahead, Call, NodeAnswer, Operator, ask
 from operators.frames.frame import Frame, Region
 from operators.observer import Observer
 from operators.wire.schema import NodeDecision
+from pipelines.execute.beside import Beside
 from pipelines.execute.fresh_starts import FreshStarts
 from pipelines.execute.lane import Dropped
 from pipelines.execute.overload import LATE
@@ -60,7 +62,7 @@ class Walk:
     ) -> None:
         self._dag, self._operators, self._planner = dag, operators, planner
         self._observer, self._clock = observer, clock
-        self._downstream = Downstream([node.name for node in dag.nodes])
+        self._downstream = Downstream(dag.names)
         self._fresh_starts = FreshStarts()
         self._here: dict[str, str] = {}
         """The streams that are here, and the failure of each that was logged last."""
@@ -70,14 +72,9 @@ class Walk:
         self._here.setdefault(frame.stream, "")
         self._planner.begins(start)
         progress = _Progress(frame, start, ahead, watch)
-        for node in self._dag.nodes:
-            try:
-                await self._run(node, progress)
-            except TooLate as late:
-                raise Dropped(LATE) from late
-            except Exception as error:
-                failure = f"{node.name}: {type(error).__name__}: {error}"
-                self._failed(frame.stream, node.name, failure, error)
+        for group in self._dag.groups:
+            run = self._alone(group[0], progress) if len(group) == 1 else self._together(group, progress)
+            if (failure := await run) is not None:
                 return Walked((), progress.nodes, failure)
         self._downstream.observe(watch.stages_ms)
         return Walked(progress.found, progress.nodes)
@@ -90,15 +87,39 @@ class Walk:
         for operator in self._operators.values():
             operator.forget(stream)
 
-    async def _run(self, node: DagNode, progress: _Progress) -> None:
+    async def _alone(self, node: DagNode, progress: _Progress) -> str | None:
+        """Run one node; returns how it has failed."""
         regions, call = node.select(progress.seen), self._call(node, progress)
         try:
-            with progress.watch.stage(node.name):
-                answer = await ask(self._operators[node.name], progress.frame, regions, call)
-        except Exception:
-            progress.echo(node, call, NodeAnswer(), {})
-            raise
+            answer = await self._answer(node, progress, regions, call)
+        except Exception as error:
+            return self._failed(node, progress, call, error)
         self._take(node, progress, regions, call, answer)
+        return None
+
+    async def _together(self, group: Sequence[DagNode], progress: _Progress) -> str | None:
+        """Run nodes at the same time; their answers are taken in as if they had run in their order.
+
+        Returns how the first of them has failed, once all have ended.
+        """
+        taken, running = set[int](), list[Awaitable[NodeAnswer]]()
+        given = [(node, node.select(progress.seen), self._call(node, progress)) for node in group]
+        shown = [Beside(regions, taken) for _, regions, _ in given]
+        for (node, _, call), beside in zip(given, shown, strict=True):
+            running.append(self._answer(node, progress, beside.regions, call))
+        answers = await asyncio.gather(*running, return_exceptions=True)
+        for (node, regions, call), beside, answer in zip(given, shown, answers, strict=True):
+            if isinstance(answer, Exception):
+                return self._failed(node, progress, call, answer)
+            if isinstance(answer, BaseException):
+                raise answer
+            beside.merge()
+            self._take(node, progress, regions, call, answer)
+        return None
+
+    async def _answer(self, node: DagNode, progress: _Progress, regions: Sequence[Region], call: Call) -> NodeAnswer:
+        with progress.watch.stage(node.name):
+            return await ask(self._operators[node.name], progress.frame, regions, call)
 
     def _call(self, node: DagNode, progress: _Progress) -> Call:
         start, after_s = progress.start, self._downstream.after(node.name)
@@ -121,12 +142,17 @@ class Walk:
         progress.echo(node, call, answer, expected_s)
         self._observer.node_ran(stream, node.name, took_ms, len(seen))
 
-    def _failed(self, stream: str, node: str, failure: str, error: Exception) -> None:
+    def _failed(self, node: DagNode, progress: _Progress, call: Call, error: Exception) -> str:
         """Log a failure once, since the result of every failed frame says it; drop what may have caused several."""
+        if isinstance(error, TooLate):
+            raise Dropped(LATE) from error
+        progress.echo(node, call, NodeAnswer(), {})
+        stream, failure = progress.frame.stream, f"{node.name}: {type(error).__name__}: {error}"
         if stream not in self._here:
-            return  # it was forgotten while the frame was at the node, which failed for want of it
+            return failure  # it was forgotten while the frame was at the node, which failed for want of it
         if self._here[stream] != failure:
             self._here[stream] = failure
             log.warning("stream %s: node %s", stream, failure)
-        if self._fresh_starts.failed(stream, node, error):
-            self._operators[node].forget(stream)
+        if self._fresh_starts.failed(stream, node.name, error):
+            self._operators[node.name].forget(stream)
+        return failure

@@ -1,6 +1,6 @@
 """Partial latency budgets: how much of a frame's time each node may take (GATI §5.2.1). Pure.
 
-The nodes of a frame run one after the other and share the time in proportion to the longest time of any option of each.
+Nodes that run one after the other share the time of a frame in proportion to the longest time of any option of each.
 One thing is added to the paper: a node whose share is too short for its fastest option gets as much as that takes, and
 the others share the rest. So there is a plan within the time whenever the fastest options are one, and more time never
 means less for any node.

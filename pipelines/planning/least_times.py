@@ -11,16 +11,25 @@ FORGETTING = 1.05
 class Downstream:
     """The least time that the nodes after a node need, by what they took; 0 until they have run."""
 
-    def __init__(self, nodes: Sequence[str]) -> None:
-        self._after = {name: nodes[place + 1 :] for place, name in enumerate(nodes)}
+    def __init__(self, groups: Sequence[Sequence[str]]) -> None:
+        """``groups``: in the order in which they run, the nodes that run at the same time."""
+        self._groups = groups
         self._least_s: dict[str, float] = {}
+        self._after_s = {name: 0.0 for group in groups for name in group}
 
     def observe(self, stages_ms: Mapping[str, float]) -> None:
         """Take in how long the nodes of one analysed frame took; other stages are passed over."""
-        for name in self._after.keys() & stages_ms.keys():
-            took_s = stages_ms[name] / 1000
-            self._least_s[name] = min(took_s, self._least_s.get(name, took_s) * FORGETTING)
+        after_s, least_s = 0.0, self._least_s
+        for group in reversed(self._groups):
+            longest_s = 0.0
+            for name in group:
+                self._after_s[name] = after_s
+                if (took_ms := stages_ms.get(name)) is not None:
+                    took_s = took_ms / 1000
+                    least_s[name] = min(took_s, least_s.get(name, took_s) * FORGETTING)
+                longest_s = max(longest_s, least_s.get(name, 0.0))
+            after_s += longest_s
 
     def after(self, node: str) -> float:
         """Seconds between a node's end and the last node's, at least."""
-        return sum(self._least_s.get(name, 0.0) for name in self._after[node])
+        return self._after_s[node]

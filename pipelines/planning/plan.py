@@ -6,7 +6,7 @@ decides anew before every node, when it is known what the nodes before have take
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -57,13 +57,16 @@ class Choice(NamedTuple):
         return self.takes_s <= self.budget_s + EPSILON_S
 
 
-def first_plan(tables: Mapping[str, Table], slo_s: float) -> dict[str, Choice]:
-    """The first choices for nodes that run one after the other, for one object each, in measured times."""
-    if not tables:
+def first_plan(groups: Sequence[Mapping[str, Table]], slo_s: float) -> dict[str, Choice]:
+    """The first choices for nodes, for one object each, in measured times; those of a group run at the same time."""
+    known = [group for group in groups if group]
+    if not known:
         return {}
-    times = [table.times(1) for table in tables.values()]
-    budgets_s = fill([each.longest_s for each in times], [each.least_s for each in times], slo_s)
-    return {node: _choice(table, budget_s) for (node, table), budget_s in zip(tables.items(), budgets_s, strict=True)}
+    times = [[table.times(1) for table in group.values()] for group in known]
+    longest = [max(each.longest_s for each in group) for group in times]
+    budgets_s = fill(longest, [max(each.least_s for each in group) for group in times], slo_s)
+    shares = zip(known, budgets_s, strict=True)
+    return {node: _choice(table, budget_s) for group, budget_s in shares for node, table in group.items()}
 
 
 def _choice(table: Table, budget_s: float) -> Choice:

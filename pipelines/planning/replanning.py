@@ -1,8 +1,9 @@
 """The planner of queries in which a node lists several models: every frame is planned anew before each such node.
 
-The nodes of a frame run one after the other. A node with several models gets its share of the time that is left, by
-what it and the nodes after it seldom exceed, and the decision is a ladder: each model with the most objects that it has
-time for. Nodes that have had no objects on the same frame of late, as recognisers of different things, do not each keep
+Groups of nodes run one after the other, and the nodes of one at the same time: of these the slowest counts, in times
+that were taken beside the others. A node with several models gets its share of the time that is left, by what it and
+the groups after it seldom exceed, and the decision is a ladder: each model with the most objects that it has time for.
+Nodes that have had no objects on the same frame of late, as recognisers of different things, do not each keep
 time from the nodes before them: the ones that take longest do. Pure but for its state, which is what it has seen.
 """
 
@@ -55,10 +56,18 @@ class _StreamLoad:
 class Replanning:
     """Plans with tables of what was measured of models; nodes without a table run their first listed model."""
 
-    def __init__(self, nodes: Sequence[str], tables: Mapping[str, Table], answers_tracks: Mapping[str, bool]) -> None:
-        """``nodes``: in the order in which they run. ``answers_tracks``: by node, whether answers are for tracks."""
-        self._nodes = tuple(nodes)
+    def __init__(
+        self, groups: Sequence[Sequence[str]], tables: Mapping[str, Table], answers_tracks: Mapping[str, bool]
+    ) -> None:
+        """``groups``: in the order in which they run, the nodes that run at the same time.
+
+        ``answers_tracks``: by node, whether answers are for tracks.
+        """
+        nodes = self._nodes = tuple(node for group in groups for node in group)
         self._place = {node: place for place, node in enumerate(nodes)}
+        self._groups = tuple(tuple(self._place[node] for node in group) for group in groups)
+        self._later = {self._place[node]: self._groups[at + 1 :] for at, group in enumerate(groups) for node in group}
+        """By the place of a node, the places of those after it."""
         self._answers_tracks = answers_tracks
         self._measured = dict(tables)
         self._models = {node: ModelTimes() for node in tables}
@@ -154,10 +163,14 @@ class Replanning:
         """The time of the nodes after one together, by their slowest models and by their fastest."""
         longest_s = least_s = 0.0
         for busy in set(known.together):
-            longest, least = 0.0, 0.0
-            for at in range(place + 1, len(self._nodes)):
-                if busy >> at & 1 and self._nodes[at] not in idle:
-                    longest, least = longest + known.longest_s[at], least + known.least_s[at]
+            longest = least = 0.0
+            for group in self._later[place]:
+                slowest = fastest = 0.0
+                for at in group:
+                    if busy >> at & 1 and self._nodes[at] not in idle:
+                        slowest = known.longest_s[at] if known.longest_s[at] > slowest else slowest
+                        fastest = known.least_s[at] if known.least_s[at] > fastest else fastest
+                longest, least = longest + slowest, least + fastest
             if longest > longest_s:
                 longest_s = longest
             if least > least_s:
@@ -174,15 +187,15 @@ class Replanning:
         return Load(objects, slowdown, {node: extra_s for node, (extra_s, _) in lines.items()})
 
     def _best_s(self, known: _StreamLoad) -> float:
-        """A frame's mean time by the models that are wanted most."""
-        seconds = 0.0
-        for node, times in self._times.items():
-            if node in self._measured:
-                measured_s = self._measured[node].options[0].takes_s(ceil(known.objects[node].alpha))
-                seconds += known.asked[node].alpha * self._models[node].mean_s(measured_s)
-            else:
-                seconds += times.mean
-        return seconds
+        """The mean time of a frame by the models that are wanted most."""
+        return sum(max(self._mean_s(self._nodes[at], known) for at in group) for group in self._groups)
+
+    def _mean_s(self, node: str, known: _StreamLoad) -> float:
+        table = self._measured.get(node)
+        if table is None:
+            return self._times[node].mean
+        measured_s = table.options[0].takes_s(ceil(known.objects[node].alpha))
+        return known.asked[node].alpha * self._models[node].mean_s(measured_s)
 
     def _takes(self, node: str, load: Load) -> TimeRange:
         """Seconds of the fastest and of the slowest model of a node; of one without a choice, what it takes."""

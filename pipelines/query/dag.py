@@ -78,7 +78,18 @@ class Dag:
 
     query: str
     slo_ms: float
-    nodes: tuple[DagNode, ...]
+    groups: tuple[tuple[DagNode, ...], ...]
+    """Nodes that follow each other and do not depend on each other: they run at the same time."""
+
+    @property
+    def nodes(self) -> tuple[DagNode, ...]:
+        """All of them in their order, which is also that of the objects which they find."""
+        return tuple(node for group in self.groups for node in group)
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the nodes of each group."""
+        return tuple(tuple(node.name for node in group) for group in self.groups)
 
     def idle_after(self, node: DagNode, outputs: Mapping[str, Sequence[Region]]) -> list[str]:
         """The recognise nodes after a node with a choice that are known to have nothing to look at.
@@ -98,7 +109,32 @@ def compile_dag(query: Query) -> Dag:
     if problems:
         raise QueryError("\n".join(map(str, problems)))
     by_name = {spec.name: spec for spec in query.nodes}
-    return Dag(query.name, query.slo_ms, tuple(_compiled(spec, by_name) for spec in _ordered(query.nodes)))
+    return Dag(query.name, query.slo_ms, _grouped([_compiled(spec, by_name) for spec in _ordered(query.nodes)]))
+
+
+def _grouped(nodes: Sequence[DagNode]) -> tuple[tuple[DagNode, ...], ...]:
+    """The nodes in their order; each is in the group of those before it where it depends on none of them."""
+    by_name, groups = {node.name: node for node in nodes}, list[list[DagNode]]()
+    for node in nodes:
+        if groups and not any(_depends(node, before, by_name) for before in groups[-1]):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return tuple(map(tuple, groups))
+
+
+def _depends(node: DagNode, before: DagNode, by_name: Mapping[str, DagNode]) -> bool:
+    """Whether a node takes from one before it, or may read what that one notes on the objects of both.
+
+    A recogniser reads tracks; what operators of the user's read and note is not known.
+    """
+    if node.source is not None and node.source.node == before.name:
+        return True
+    if way_to(node, by_name)[-1] is not way_to(before, by_name)[-1]:
+        return False
+    if isinstance(node.spec, OwnNode) or isinstance(before.spec, OwnNode):
+        return True
+    return isinstance(before.spec, TrackNode) and isinstance(node.spec, RecogniseNode)
 
 
 def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -> list[Problem]:

@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 
 from pipelines.planning.budgets import fill
 from pipelines.planning.options import COUNTED, Option, Table
-from pipelines.planning.plan import Load, first_plan
+from pipelines.planning.plan import Choice, Load, first_plan
 
 SHORT = st.floats(0.001, 0.2)
 TABLES = st.lists(st.lists(SHORT, min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+def one_by_one(tables: dict[str, Table], slo_s: float) -> dict[str, Choice]:
+    return first_plan([{name: table} for name, table in tables.items()], slo_s)
 
 
 def drawn(times: list[list[float]]) -> dict[str, Table]:
@@ -26,16 +30,25 @@ def drawn(times: list[list[float]]) -> dict[str, Table]:
 
 def test_nodes_share_the_time_by_what_their_longest_take_and_none_gets_too_little_for_its_fastest() -> None:
     tables = drawn([[0.060, 0.030], [0.180, 0.010]])
-    found = first_plan(tables, 0.2)
+    found = one_by_one(tables, 0.2)
     assert [(each.variant, each.fits) for each in found.values()] == [("v1", True), ("v1", True)]
     assert [each.budget_s for each in found.values()] == pytest.approx([0.05, 0.15])
-    assert [each.budget_s for each in first_plan(tables, 0.08).values()] == pytest.approx([0.03, 0.05])
-    assert first_plan({}, 0.1) == {}
+    assert [each.budget_s for each in one_by_one(tables, 0.08).values()] == pytest.approx([0.03, 0.05])
+    assert one_by_one({}, 0.1) == {}
+
+
+def test_nodes_that_run_at_the_same_time_share_no_time() -> None:
+    tables = drawn([[0.060], [0.120], [0.180]])
+    groups = [{"node0": tables["node0"]}, {"node1": tables["node1"], "node2": tables["node2"]}]
+    found = first_plan(groups, 0.24)
+    assert {node: each.budget_s for node, each in found.items()} == pytest.approx(
+        {"node0": 0.06, "node1": 0.18, "node2": 0.18}
+    )
 
 
 @given(TABLES, st.floats(0.001, 0.8))
 def test_the_nodes_fit_into_the_time_wherever_their_fastest_do(times: list[list[float]], slo_s: float) -> None:
-    found = list(first_plan(drawn(times), slo_s).values())
+    found = list(one_by_one(drawn(times), slo_s).values())
     if sum(map(min, times)) <= slo_s:
         assert all(each.fits for each in found)
         assert sum(each.takes_s for each in found) <= slo_s + 1e-6
@@ -46,14 +59,14 @@ def test_the_nodes_fit_into_the_time_wherever_their_fastest_do(times: list[list[
 @given(TABLES, st.floats(0.001, 0.8), st.floats(0.0, 0.4))
 def test_more_time_never_buys_less(times: list[list[float]], slo_s: float, more_s: float) -> None:
     tables = drawn(times)
-    before, after = first_plan(tables, slo_s), first_plan(tables, slo_s + more_s)
+    before, after = one_by_one(tables, slo_s), one_by_one(tables, slo_s + more_s)
     assert all(after[node].variant <= before[node].variant for node in tables)  # v0 is the best
 
 
 @given(TABLES, st.floats(0.001, 0.8))
 def test_it_is_the_best_of_all_plans_within_the_budgets(times: list[list[float]], slo_s: float) -> None:
     tables = drawn(times)
-    found = first_plan(tables, slo_s)
+    found = one_by_one(tables, slo_s)
     if not all(each.fits for each in found.values()):
         return
     every = product(*(enumerate(table.options) for table in tables.values()))

@@ -19,7 +19,7 @@ TABLE = Table((Option.of("large", 0.97, lambda n: 0.010 * n), Option.of("small",
 
 
 def planner(tables: dict[str, Table] | None = None, tracks: bool = False) -> Replanning:
-    return Replanning(NODES, {"type": TABLE} if tables is None else tables, {"type": tracks})
+    return Replanning([[node] for node in NODES], {"type": TABLE} if tables is None else tables, {"type": tracks})
 
 
 def start(now_s: float = 0.0, slo_s: float = 0.1, **more: object) -> Start:
@@ -57,7 +57,7 @@ def test_time_that_detection_saves_is_spent_on_recognition_and_time_that_it_lose
 
 def test_a_node_without_a_choice_is_left_its_time() -> None:
     """Two nodes with a choice share what is left in proportion to their slowest; the one between keeps its own."""
-    plans = Replanning(("kind", "track", "type"), {"kind": TABLE, "type": TABLE}, {})
+    plans = Replanning([["kind"], ["track"], ["type"]], {"kind": TABLE, "type": TABLE}, {})
     for _ in range(300):
         plans.ended("cam", "track", 0.020, ran(None, None))
     plans.begins(start())
@@ -67,8 +67,17 @@ def test_a_node_without_a_choice_is_left_its_time() -> None:
     assert type_.budget_ms == pytest.approx(50)
 
 
+def test_nodes_that_run_at_the_same_time_keep_no_time_from_each_other() -> None:
+    tables = {"kind": TABLE, "face": TABLE, "type": TABLE}
+    plans = Replanning([["kind"], ["face", "type"]], tables, {})
+    plans.begins(start())
+    now = {node: plans.plan(Step("cam", node, ["large", "small"], 0.0, 0.1, 0.0)) for node in tables}
+    budgets_ms = {node: plan.budget_ms for node, plan in now.items()}
+    assert budgets_ms == pytest.approx({"kind": 50, "face": 100, "type": 100})
+
+
 def test_a_node_that_is_known_to_be_idle_is_left_no_time() -> None:
-    plans = Replanning(("kind", "track", "type"), {"kind": TABLE, "type": TABLE}, {})
+    plans = Replanning([["kind"], ["track"], ["type"]], {"kind": TABLE, "type": TABLE}, {})
     plans.begins(start())
     budgets_ms = [
         plans.plan(Step("cam", "kind", ["large", "small"], 0.0, 0.1, 0.0, idle)).budget_ms for idle in ((), ["type"])
@@ -90,7 +99,7 @@ def show(plans: Replanning, *busy: str) -> None:
 
 def test_recognisers_that_never_have_objects_on_the_same_frame_keep_the_time_of_one() -> None:
     tables = {"kind": TABLE, "face": TABLE, "type": TABLE}
-    plans, found = Replanning(("kind", "face", "type"), tables, {}), list[float | None]()
+    plans, found = Replanning([["kind"], ["face"], ["type"]], tables, {}), list[float | None]()
     for number in range(TOGETHER + 1):
         found.append(budget_ms(plans, float(number)))
         show(plans, "kind", "face" if number % 2 else "type")
@@ -104,7 +113,7 @@ def test_recognisers_that_never_have_objects_on_the_same_frame_keep_the_time_of_
 
 
 def test_a_frame_that_was_given_up_says_nothing_of_the_nodes_that_did_not_run() -> None:
-    plans = Replanning(("kind", "face", "type"), {"kind": TABLE, "face": TABLE, "type": TABLE}, {})
+    plans = Replanning([["kind"], ["face"], ["type"]], {"kind": TABLE, "face": TABLE, "type": TABLE}, {})
     for number in range(2 * TOGETHER):
         assert budget_ms(plans, float(number)) == pytest.approx(100 / 3)
         plans.ended("cam", "kind", 0.010, ran("large", 1))
@@ -193,7 +202,7 @@ def test_a_constant_load_is_planned_alike() -> None:
 
 def test_the_better_network_of_the_80_ms_example_runs_on_every_frame() -> None:
     """GATI, §5.1: detection ends after 20 ms, and 58.34 of the 60 ms that are left are those of SE-LResNet50E-IR."""
-    plans, found = Replanning(("objects", "faces", "vehicles"), table_5(), {}), []
+    plans, found = Replanning([["objects"], ["faces"], ["vehicles"]], table_5(), {}), []
     for number in range(300):
         now_s = 0.1 * number
         plans.begins(start(now_s, 0.08))

@@ -48,6 +48,29 @@ def test_nodes_of_equal_rank_keep_the_order_of_the_file() -> None:
     assert [node.name for node in dag.nodes] == ["detect", "colour", "track", "type"]
 
 
+COLOUR = {"name": "colour", "task": "recognise", "input": "detect", "model": "vehicle-colour"}
+FACES = {"name": "faces", "task": "detect", "input": "detect", "model": "faces"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "groups"),
+    [
+        ([DETECT, TRACK, KIND], "detect; track; kind"),
+        ([DETECT, TRACK, KIND, TYPE], "detect; track; kind type"),
+        ([DETECT, TRACK, KIND, TYPE | {"input": "kind[kind == vehicle]"}], "detect; track; kind; type"),
+        ([DETECT, DETECT | {"name": "other"}, TRACK], "detect other; track"),
+        ([DETECT, TRACK, DETECT | {"name": "other"}, KIND], "detect; track other; kind"),
+        ([DETECT, COLOUR, TRACK, KIND], "detect; colour track; kind"),  # the recogniser reads no track
+        ([DETECT, TRACK, COLOUR, KIND], "detect; track; colour kind"),  # as in the order of the file, tracks come first
+        ([DETECT, TRACK, FACES, COLOUR], "detect; track faces; colour"),
+    ],
+)
+def test_nodes_that_follow_each_other_and_do_not_depend_on_each_other_are_a_group(
+    nodes: list[dict[str, Any]], groups: str
+) -> None:
+    assert "; ".join(" ".join(names) for names in compile_dag(query(*nodes)).names) == groups
+
+
 def test_what_a_node_is_to_the_executor() -> None:
     detect, track, type_ = compile_dag(query(DETECT, TRACK, TYPE | {"model": ["a", "b"]})).nodes
     assert [node.makes_regions for node in (detect, track, type_)] == [True, False, False]

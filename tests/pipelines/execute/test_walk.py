@@ -1,0 +1,155 @@
+"""The walk of a frame through its nodes: those that do not depend on each other run at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from operators.base import Call, Operator
+from operators.frames.frame import Region
+from operators.observer import UNOBSERVED
+from operators.testing import make_frame, make_region
+from operators.wire.schema import Attribute, Model
+from pipelines.execute.lane import Dropped
+from pipelines.execute.stopwatch import Stopwatch
+from pipelines.execute.walk import Walk, Walked
+from pipelines.planning.planner import FirstListed, Start
+from pipelines.query.dag import Dag, compile_dag
+from serving.common.clock import SYSTEM
+from serving.errors import TooLate
+from tests.pipelines.queries import DETECT, TRACK, TYPE, query
+from tests.turns import until
+
+COLOUR = TYPE | {"name": "colour"}
+FACES = {"name": "faces", "task": "detect", "input": "detect", "model": "faces"}
+PLATES = DETECT | {"name": "plates"}
+
+
+class Diary:
+    """What nodes do, in order."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+
+class Node:
+    """Waits for its turn to end, then finds parts of objects and names those that it is given."""
+
+    def __init__(self, name: str, diary: Diary, turns: int = 3, error: Exception | None = None) -> None:
+        self._name, self._diary, self._turns, self._error = name, diary, turns, error
+
+    async def process(self, frame: Any, regions: Sequence[Region], call: Call) -> list[Region]:
+        self._diary.said.append(f"{self._name} begins")
+        known = [[each.label for each in region.attributes] for region in regions]
+        model = Model(name=self._name, version="1", tier="t")
+        for region in regions if self._name in ("type", "colour") else ():
+            region.attributes.append(
+                Attribute(name=self._name, label=self._name, confidence=1.0, provenance="oracle", model=model)
+            )
+        for _ in range(self._turns):
+            await asyncio.sleep(0)
+        self._diary.said.append(f"{self._name} ends")
+        if self._error is not None:
+            raise self._error
+        for region, before in zip(regions, known, strict=True):  # nobody has noted anything meanwhile
+            own = [self._name] if self._name in ("type", "colour") else []
+            assert [each.label for each in region.attributes] == [*before, *own]
+            if self._name == "track":
+                region.track_id = 7 + region.id
+        if self._name in ("detect", "plates"):
+            return [make_region(label="moving"), make_region(0.5, label="moving")]
+        return [make_region(parent_id=region.id) for region in regions] if self._name == "faces" else []
+
+    def forget(self, stream: str) -> None:
+        self._diary.said.append(f"{self._name} forgets")
+
+
+def nodes(dag: Dag, diary: Diary, **other: Operator) -> dict[str, Operator]:
+    """Each next one takes less long."""
+    made = {node.name: Node(node.name, diary, 12 - 2 * place) for place, node in enumerate(dag.nodes)}
+    return {**made, **other}
+
+
+async def walked(dag: Dag, operators: Mapping[str, Operator], watch: Stopwatch | None = None) -> Walked:
+    walk = Walk(dag, operators, FirstListed(), UNOBSERVED, SYSTEM)
+    frame, start = make_frame(), Start("cam", 0.0, 1e9, False, (), False)
+    return await walk.through(frame, start, None, watch or Stopwatch())
+
+
+def in_turn(dag: Dag) -> Dag:
+    """The same query, every node of which runs alone."""
+    return Dag(dag.query, dag.slo_ms, tuple((node,) for node in dag.nodes))
+
+
+ALL = compile_dag(query(DETECT, PLATES, TRACK, TYPE, COLOUR, FACES))
+
+
+async def test_nodes_of_a_group_run_at_the_same_time_and_groups_one_after_the_other() -> None:
+    assert ALL.names == (("detect", "plates"), ("track",), ("type", "colour", "faces"))
+    diary = Diary()
+    await walked(ALL, nodes(ALL, diary))
+    begins = [said for said in diary.said if said.endswith("begins")]
+    assert diary.said[:2] == ["detect begins", "plates begins"]
+    assert diary.said[6:9] == ["type begins", "colour begins", "faces begins"]
+    assert begins == [f"{node.name} begins" for node in ALL.nodes]
+
+
+async def test_the_result_is_that_of_one_node_after_the_other() -> None:
+    together, alone = await walked(ALL, nodes(ALL, Diary())), await walked(in_turn(ALL), nodes(ALL, Diary()))
+    assert together.regions == alone.regions
+    assert [region.id for region in together.regions] == list(range(6))
+    assert [region.parent_id for region in together.regions] == [None] * 4 + [0, 1]
+    assert [[each.label for each in region.attributes] for region in together.regions[:2]] == [["type", "colour"]] * 2
+    assert [region.track_id for region in together.regions[:2]] == [7, 8]
+
+
+async def test_the_first_node_that_fails_fails_the_frame_once_all_beside_it_have_ended() -> None:
+    diary = Diary()
+    wrong = {name: Node(name, diary, 3, RuntimeError(f"no {name}")) for name in ("type", "faces")}
+    found = await walked(ALL, nodes(ALL, diary, **wrong))
+    assert (found.failure, found.regions) == ("type: RuntimeError: no type", ())
+    assert {"type ends", "colour ends", "faces ends"} <= set(diary.said)
+    assert list(found.nodes) == ["detect", "plates", "type"]
+
+
+async def test_a_frame_that_is_too_late_for_one_node_is_dropped_once_all_beside_it_have_ended() -> None:
+    diary = Diary()
+    late = Node("type", diary, 0, TooLate("it is"))
+    with pytest.raises(Dropped):
+        await walked(ALL, nodes(ALL, diary, type=late))
+    assert {"colour ends", "faces ends"} <= set(diary.said)
+
+
+async def test_a_walk_that_is_given_up_gives_up_all_nodes_that_run() -> None:
+    diary = Diary()
+    operators = nodes(ALL, diary, type=Node("type", diary, 10**6), colour=Node("colour", diary, 10**6))
+    walk = asyncio.create_task(walked(ALL, operators))
+    await until(lambda: "faces begins" in diary.said)
+    walk.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await walk
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_query_without_branches_makes_no_tasks() -> None:
+    dag, made = compile_dag(query(DETECT, TRACK, TYPE)), list[int]()
+
+    class Counts(Node):
+        async def process(self, frame: Any, regions: Sequence[Region], call: Call) -> list[Region]:
+            made.append(len(asyncio.all_tasks()))
+            return await super().process(frame, regions, call)
+
+    await walked(dag, {node.name: Counts(node.name, Diary()) for node in dag.nodes})
+    assert made == [1, 1, 1]
+
+
+async def test_the_time_in_which_several_nodes_run_counts_once() -> None:
+    watch = Stopwatch()
+    await walked(ALL, nodes(ALL, Diary()), watch)
+    stages_ms = watch.finish()
+    assert list(stages_ms) == [node.name for node in ALL.nodes] + ["framework"]
+    assert watch.in_stages_ms < sum(ms for name, ms in stages_ms.items() if name != "framework")
