@@ -35,8 +35,9 @@ def run(
     """Analyse streams in a thread beside yours, and yield a result for every sampled frame, those of a stream in order.
 
     ``query``: a ``Query`` or its file; or a clip or camera, which is looked at as ``sluice run`` does. ``sources`` take
-    the place of the query's streams. ``frames``: results have their pictures. ``limit``: so many frames of each stream.
-    ``models``: folders of models, searched first. ``operators``: classes of your own by the ``task`` they do.
+    the place of the query's streams. ``frames``: results have their pictures. ``progress``: a bar for each stream, in a
+    terminal or a notebook (by ipywidgets). ``limit``: so many frames of each stream. ``models``: folders of models,
+    searched first. ``operators``: classes of your own by the ``task`` they do.
 
     A file waits while you work on a result, a camera loses frames, each of which has a result that says so. The run
     ends with its sources, or once the iterator is closed or forgotten, as by ``break`` or an exception in the loop.
