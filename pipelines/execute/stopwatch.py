@@ -45,7 +45,7 @@ class Stopwatch:
         self._started = time.perf_counter()
 
     def stage(self, name: str) -> Stage:
-        """What happens inside counts for the stage."""
+        """The block that counts for a stage."""
         return Stage(name, self)
 
     def timed(self, name: str, work: Callable[[], T]) -> T:
