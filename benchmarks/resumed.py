@@ -35,7 +35,7 @@ from serving.backend import Backend
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.scheduling.processor_meter import ROUNDS as ROUNDS_KEPT
 from serving.scheduling.urgency import Urgency
-from specialization.templates.stored import derived
+from specialization.templates.derive import derived
 
 MODELS = Path(__file__).parent / "weg_parts" / "models"
 NETWORKS = ("vehicle-type", "plates", "vehicle-type-compact", "street-kind")

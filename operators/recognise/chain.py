@@ -21,11 +21,11 @@ from operators.recognise.account.books import Books
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.bench import is_in_shadow
 from operators.recognise.audits.disagreeing import disagreement
+from operators.recognise.audits.model_choice import Settling
+from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
-from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.settling import Settling
 from operators.recognise.shortcuts.shortcut import AuditOutcome, Shortcut, Turn
 from operators.recognise.shortcuts.tally import tally
 from operators.recognise.terms import ChainTerms

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from operators.recognise.labels import Labels
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.heads import Heads
-from operators.recognise.specialised.labels import Labels
 from operators.recognise.specialised.made_elsewhere import HeadsMadeElsewhere
 from operators.recognise.specialised.makers import HeadsMadeHere
 from operators.recognise.specialised.own_samples import NodeSamples
@@ -19,7 +19,8 @@ from pipelines.assembly.links import LinkParts
 from serving.catalogue.lookup import Catalogue
 from serving.engines.exits import Exits
 from serving.variants.variant import parse
-from specialization.templates.stored import StoredTemplate, derived, templates_for, to_derive
+from specialization.templates.derive import derived
+from specialization.templates.stored import StoredTemplate, templates_for, to_derive
 
 
 def node_templates(oracle: str, known: Catalogue, directories: Sequence[Path]) -> list[StoredTemplate]:

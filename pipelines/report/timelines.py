@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from operators.recognise.shortcuts.shortcut import Standing
-from operators.recognise.specialised.report import specialization
+from operators.recognise.shortcuts.specialization_report import specialization
 from operators.wire.schema import Specialization, StreamPlan
 from pipelines.report.run_report import SpanReport, SpecializationReport
 from specialization.timeline import Timeline

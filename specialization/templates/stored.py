@@ -124,13 +124,6 @@ def early_name(oracle: str) -> str:
     return f"{oracle}-early{round(EARLY * 100)}"
 
 
-def derived(oracle: Entry, directory: Path) -> StoredTemplate:
-    """The oracle cut early, in a folder of ``directory``: made once, without store and rates; raises ModelError."""
-    from specialization.templates.derive import derived  # brings onnx
-
-    return derived(oracle, directory)
-
-
 def all_templates(directories: Sequence[Path]) -> Iterator[StoredTemplate | ModelError]:
     """Every template, for whichever oracle, or what is wrong with it."""
     for directory in (path.parent for each in directories for path in sorted(each.glob(f"*/{MANIFEST}"))):

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks import resumed
 from serving.backend import Backend
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from specialization.templates.stored import derived
+from specialization.templates.derive import derived
 
 
 async def test_both_ways_give_the_oracles_answers() -> None:

@@ -19,8 +19,8 @@ from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.versions import LARGEST_BYTES
 from cache_adapt.adaptation.window import HELD_SHARE, Sample
 from learning.store import FeatureStore
+from operators.recognise.labels import Labels
 from operators.recognise.specialised.features import head_identity
-from operators.recognise.specialised.labels import Labels
 from operators.wire.adaptation import SAMPLES_HEADER_KEY, UPDATE_HEADER_KEY
 from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig

@@ -10,13 +10,13 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
 from operators.recognise.audits.bench import Bench, OnOutcome, Turns
 from operators.recognise.audits.look_audits import LookAudits
+from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.open_trials import OpenTrials
 from operators.recognise.audits.second_thoughts import SecondThoughts
 from operators.recognise.audits.shadow import Shadow
 from operators.recognise.audits.track_audits import TrackAudits
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
-from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.wire.schema import FrameId

@@ -10,8 +10,8 @@ from operators.background import Backlog
 from operators.base import Call
 from operators.frames.frame import Frame
 from operators.recognise.account.books import Books
+from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.shadow import Shadow
-from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import AuditOutcome, Shortcut, Turn
 from operators.wire.schema import Attribute

@@ -13,8 +13,8 @@ from operators.background import PendingLook
 from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.bench import Bench, Turns, is_in_shadow
+from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.shadow import Question
-from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.shortcut import AuditOutcome, Evidence, Shortcut, Turn
 from operators.wire.disagreement import Finding
 from operators.wire.schema import Attribute

@@ -13,6 +13,7 @@ from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.bench import Bench, Turns, is_in_shadow
 from operators.recognise.audits.moments import TrialMoments
+from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.open_trials import OpenTrials
 from operators.recognise.audits.shadow import Question
 from operators.recognise.audits.trial import Trial
@@ -21,7 +22,6 @@ from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects
 from operators.recognise.objects.pool import Look, Pool
 from operators.recognise.objects.sight import cut_off
-from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.shortcut import AuditOutcome, Overheard, Shortcut
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image

@@ -26,7 +26,7 @@ from operators.recognise.cached.cache_seen import CacheSeen
 from operators.recognise.cached.cache_specs import CACHES, CachesSpec
 from operators.recognise.cached.makers import CacheMaker
 from operators.recognise.cached.send_rate import SendRate
-from operators.recognise.specialised.labels import Labels
+from operators.recognise.labels import Labels
 from serving.common.clock import Clock
 from serving.engines.exits import ExitOutputs
 from serving.errors import ModelError, SluiceError

@@ -15,7 +15,7 @@ from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
 from operators.recognise.account.outlook import waiting
 from operators.recognise.shortcuts.shortcut import Shortcut, Standing, Turn
-from operators.recognise.specialised.report import specialization
+from operators.recognise.shortcuts.specialization_report import specialization
 from operators.wire.schema import NodePlan, ShortcutKind
 from serving.common.threads import ThreadTime, in_thread
 from serving.errors import SluiceError

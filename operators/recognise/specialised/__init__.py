@@ -3,5 +3,5 @@ classes.
 
 Read in this order: ``heads``, ``head_stream``, ``cascade``, ``cascade_state``, ``kept_heads``, ``earnings``,
 ``head_seen``, ``head_supply``, ``head_prices``, ``makers``, ``made_elsewhere``, ``head_specs``, ``head_kinds``,
-``own_samples``, ``early_cuts``, ``features``, ``labels``, ``report``.
+``own_samples``, ``early_cuts``, ``features``.
 """

@@ -15,12 +15,12 @@ from operators.frames.halfway import Halfway
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcuts.shortcut import AuditOutcome, Overheard, Shortcut, Standing, Turn
+from operators.recognise.shortcuts.specialization_report import specialization
 from operators.recognise.specialised.cascade import Cascade, InUse
 from operators.recognise.specialised.cascade_state import CascadeState
 from operators.recognise.specialised.head_stream import HeadStream
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.own_samples import NOTHING, Computed
-from operators.recognise.specialised.report import specialization
 from operators.recognise.terms import Listeners
 from operators.wire.schema import Attribute, FrameId, Model, NodePlan, ShortcutKind
 from serving.common.untrusted import decode

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from cache_adapt.adaptation.elsewhere import Elsewhere, Update
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.triggers import VersionUse
+from operators.recognise.labels import Labels
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_specs import HEAD, RATES, HeadSpec, RatesSpec
-from operators.recognise.specialised.labels import Labels
 from operators.recognise.specialised.makers import HeadWish, Trained
 from serving.errors import ModelError, SluiceError
 from specialization.heads import measured

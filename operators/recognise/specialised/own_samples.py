@@ -13,8 +13,8 @@ from learning.store import SampleRing
 from operators.background import Backlog, PendingLook
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Ledger
+from operators.recognise.labels import Labels
 from operators.recognise.specialised.features import Features
-from operators.recognise.specialised.labels import Labels
 from operators.wire.schema import FrameId
 from serving.common.tensors import Image
 from specialization.heads.enough import LEAST_OTHERS

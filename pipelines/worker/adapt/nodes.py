@@ -8,9 +8,9 @@ from pathlib import Path
 
 from operators.audits.roles import Roles
 from operators.recognise.cached.cache_kind import CachedOracle
+from operators.recognise.labels import Labels
 from operators.recognise.specialised.features import head_identity
 from operators.recognise.specialised.head_kinds import KnownTemplate, Templates
-from operators.recognise.specialised.labels import Labels
 from pipelines.assembly.caches import usable_validation
 from pipelines.assembly.heads import node_templates
 from pipelines.query.dag import Dag

@@ -9,7 +9,7 @@ from cache_adapt.audit.state import Rule
 from learning.account import Seconds
 from operators.audits.audit_report import Audited, node_plan
 from operators.recognise.shortcuts.shortcut import Standing
-from operators.recognise.specialised.report import specialization
+from operators.recognise.shortcuts.specialization_report import specialization
 from operators.wire.schema import NodePlan, StreamPlan
 from specialization.timeline import Timeline
 from tests.operators.publish.messages import AT

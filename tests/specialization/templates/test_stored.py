@@ -17,12 +17,11 @@ from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import BadInput, ModelError
 from serving.loading.opening import open_model
 from specialization.rates import MeasuredRates, Rates
-from specialization.templates.derive import compact
+from specialization.templates.derive import compact, derived
 from specialization.templates.stored import (
     MANIFEST,
     StoredTemplate,
     all_templates,
-    derived,
     feature_entry,
     open_template,
     templates_for,
@@ -134,7 +133,7 @@ def test_processes_that_make_it_at_once_do_not_disturb_each_other(tmp_path: Path
     script = f"""
 from pathlib import Path
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from specialization.templates.stored import derived
+from specialization.templates.derive import derived
 for number in range(8):
     derived(Catalogue([SHIPPED]).find("street-kind"), Path({str(tmp_path)!r}) / str(number))
 """

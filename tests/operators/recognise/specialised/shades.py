@@ -21,6 +21,7 @@ from operators.observer import Observer, Observers
 from operators.recognise.account.books import Books
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
+from operators.recognise.labels import Labels
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.shortcut import Shortcut
@@ -29,7 +30,6 @@ from operators.recognise.specialised.cascade import Cascade
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_supply import HeadSupply
 from operators.recognise.specialised.heads import Heads
-from operators.recognise.specialised.labels import Labels
 from operators.recognise.specialised.made_elsewhere import HeadsMadeElsewhere
 from operators.recognise.specialised.makers import HeadsMadeHere
 from operators.recognise.specialised.own_samples import NodeSamples

@@ -15,8 +15,8 @@ from learning.purse import Purse
 from operators.recognise.cached.cache_kind import CachedOracle, CacheKind
 from operators.recognise.cached.send_rate import AT_ONCE
 from operators.recognise.cached.supply import SILENT_EVERY
+from operators.recognise.labels import Labels
 from operators.recognise.shortcuts.shortcut import AuditOutcome
-from operators.recognise.specialised.labels import Labels
 from operators.testing.engine import COLOURS
 from pipelines.worker.adapt.link import Link
 from specialization.trainer.trainer import ThreadSpecializer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from operators.recognise.cached.cache_kind import CachedOracle
-from operators.recognise.specialised.labels import Labels
+from operators.recognise.labels import Labels
 from pipelines.environment import catalogue, template_dirs
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operators.recognise.specialised.labels import Labels
+from operators.recognise.labels import Labels
 
 WORDS = ("bus", "car", "van")
 

@@ -7,7 +7,7 @@ import pytest
 
 from learning.account import Seconds
 from operators.recognise.shortcuts.shortcut import Standing
-from operators.recognise.specialised.report import specialization
+from operators.recognise.shortcuts.specialization_report import specialization
 from operators.wire.schema import ProcessorSeconds, Specialization
 from specialization.timeline import Timeline
 

@@ -9,8 +9,8 @@ from functools import partial
 from operators.audits.stream_audits import DECLINED
 from operators.frames.frame import Region
 from operators.plan import Decision
+from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.objects.objects import Objects
-from operators.recognise.shortcuts.node_stream import NodeStream
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import VariantShortcut
 
