@@ -13,7 +13,6 @@ from typing import NoReturn, TextIO, cast
 import click
 
 from pipelines.process import extras
-from pipelines.process.garbage import collect_seldom
 from pipelines.process.safe_stream import SafeStream
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import SafeFormatter, say, show_traceback
@@ -79,7 +78,6 @@ def main() -> None:
     """Entry point: errors meant for the user become one line on stderr and an exit status."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # as SIGINT: what is open is closed
-    collect_seldom()
     debug = len(arguments) < len(sys.argv) - 1
     sys.stderr = cast(TextIO, SafeStream(sys.stderr))
     sys.excepthook = show_traceback

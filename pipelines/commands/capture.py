@@ -78,7 +78,6 @@ def command(
     from operators.publish.kafka_frames import KafkaFrames
     from operators.publish.producer import CaptureTopics
     from pipelines.kafka.sync_clients import frames_producer
-    from pipelines.process.garbage import collect_often
     from pipelines.run.capture_all import captured, deliver
     from pipelines.run.state_lines import StateLines
 
@@ -89,7 +88,6 @@ def command(
         sink = KafkaFrames(producer, names, buffer_mb * 1_000_000)
         observers = Observers([StateLines(), *watching])
         captures = captured(specs, sink, droppable, observers)
-        collect_often()
         try:
             errors = deliver(captures, sink, stop, partial(_feel, heart, sink, observers), broker_timeout_s)
         finally:

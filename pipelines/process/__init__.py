@@ -2,5 +2,5 @@
 without secrets, limits of memory, and small helpers for asyncio tasks.
 
 Read in this order: ``signals``, ``terminal``, ``safe_console``, ``work_bar``, ``safe_stream``, ``suggesting``,
-``extras``, ``machine_memory``, ``heap``, ``garbage``, ``tuning``, ``tasks``, ``iterated``.
+``extras``, ``machine_memory``, ``heap``, ``tuning``, ``tasks``, ``iterated``.
 """
