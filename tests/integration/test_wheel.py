@@ -40,6 +40,16 @@ from pipelines.process.extras import remedy
 print(json.dumps([len(modules), {name: of for name, of in lacking.items() if remedy(name) is None}, sorted(lacking)]))
 """
 
+PROGRAM = """
+import sluice
+results = list(sluice.run("examples/vehicles.yaml", limit=30, frames=True))
+print(len(results), "<img" in results[-1]._repr_html_())
+try:
+    next(sluice.watch("kafka://127.0.0.1:1"))
+except sluice.BadInput as error:
+    print(error)
+"""
+
 
 @dataclass(frozen=True)
 class Installed:
@@ -126,6 +136,14 @@ def test_the_example_runs(installed: Installed) -> None:
     said = installed.run("sluice", "run", QUERY, "--limit", "60", "--out", "results.jsonl", "--annotate", "seen.mp4")
     assert said.returncode == 0, said.stderr
     assert len((installed.folder / "results.jsonl").read_text().splitlines()) == 60
+
+
+def test_a_program_imports_it_with_its_types(installed: Installed) -> None:
+    said = installed.run("python", "-W", "error", "-c", PROGRAM)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.splitlines() == ["30 True", "kafka is not installed: pip install 'sluice-video[kafka]'"]
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        assert "sluice/py.typed" in wheel.namelist()
 
 
 @pytest.mark.parametrize(
