@@ -67,6 +67,7 @@ def command(
             say(found.notice, err=True)
         sinks = None if forward is None else load_sinks(forward)
         recording = options.recording(record, record_mb, found.file, wanted)
+    from pipelines.process.heap import few_arenas
     from pipelines.run.outputs import Outputs
     from pipelines.run.run_query import run_query  # the engines, which a wrong query need not wait for
 
@@ -76,4 +77,5 @@ def command(
 
         listeners = open_sinks(sinks, forward.parent)
     outputs = Outputs(out, annotate, report, plots, listening, events, recording, listeners, stay)
+    few_arenas()
     run_query(wanted, outputs, limit, give_up_s, hwaccel=decoder, loop=loop)
