@@ -59,7 +59,7 @@ from pipelines.observe.forward import (
 )
 from pipelines.observe.forward.opening import LEAST_SECRET
 from pipelines.observe.live import board, pairs, pictures, sightings, stream_figures, viewers
-from pipelines.observe.record import crops, layout, preroll, recorder
+from pipelines.observe.record import crops, layout, recorder
 from pipelines.observe.record import window as record_window
 from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
@@ -165,7 +165,8 @@ SAID = {
         f"lists | *{match.MOST_OBJECTS}, {comparison.MOST_STREAMS}, {comparison.MOST_WORST}* |",
         f"of an episode that it reads | *{mib(layout.LARGEST_PICTURE)}, {mib(layout.LARGEST_RESULTS)}* |",
         f"| a folder of `--record` | {options.RECORD_MB} MB | `--record-mb` |",
-        f"*{preroll.SPAN_S:.0f} s of a stream, {layout.MOST_HELD} frames; {mib(preroll.MOST_BYTES)} of all streams* |",
+        f"*{record_window.SPAN_S:.0f} s of a stream, {layout.MOST_HELD} frames; {mib(record_window.MOST_BYTES)} of all "
+        "streams* |",
         f"| frames that wait to be written | *{mib(recorder.MOST_QUEUED)}* |",
         f"| frames of an episode, causes | *{layout.MOST_FRAMES}, {layout.MOST_CAUSES}* |",
         f"whose crops it counts | *{crops.MOST_CROPS:,}, {crops.MOST_TRACKS:,}* |",
@@ -332,7 +333,7 @@ SAID = {
         f"| `max_age_s` | `{sinks_file.HOUR_S:.0f}` |",
     ],
     "how-to/keep-evidence.md": [
-        f"begins up to {preroll.SPAN_S:.0f} s of media time before an event",
+        f"begins up to {record_window.SPAN_S:.0f} s of media time before an event",
         f"and ends {record_window.AFTER_S:.0f} s after the last one",
         f"or after {layout.MOST_FRAMES} frames",
         f"JPEG of quality {KEPT_QUALITY}",

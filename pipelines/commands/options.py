@@ -17,8 +17,7 @@ from serving.common.clock import SYSTEM
 from serving.errors import BadInput
 
 if TYPE_CHECKING:
-    from pipelines.observe.record.layout import Manifest
-    from pipelines.observe.record.manifest import Recording
+    from pipelines.observe.record.layout import Manifest, Recording
     from pipelines.query.compiled import CompiledQuery
 
 log = logging.getLogger(__name__)
@@ -162,14 +161,14 @@ def recording(directory: Path | None, megabytes: int | None, file: Path, wanted:
         if megabytes is not None:
             raise BadInput("--record-mb belongs to --record DIR: give that too, or leave it out")
         return None
-    from pipelines.observe.record.manifest import Recording
+    from pipelines.observe.record.layout import Recording
 
     return Recording(directory, manifest(file, wanted), (megabytes or RECORD_MB) * 1_000_000)
 
 
 def manifest(file: Path, wanted: CompiledQuery) -> Manifest:
     """Describe a query and what runs it; ``file``: where it stands. Raises ``BadInput``."""
-    from pipelines.observe.record.manifest import manifest_of
+    from pipelines.observe.record.layout import manifest_of
 
     known = wanted.catalogue
     models = {name for node in wanted.dag.nodes for name in node.models if name in known.names()}

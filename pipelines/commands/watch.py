@@ -19,8 +19,7 @@ from pipelines.health.heartbeat import Heartbeat
 from pipelines.kafka.results import ResultsReader
 from pipelines.process.signals import stop_on_signals
 from pipelines.process.terminal import say
-from pipelines.report.result_lines import TITLES
-from pipelines.report.watch_view import ColouredLine, WatchView
+from pipelines.report.watch_view import TITLES, ColouredLine, WatchView
 from pipelines.settings import broker_settings
 from serving.common.printable import json_line
 

@@ -7,12 +7,19 @@ from collections.abc import Collection, Mapping, Sequence
 
 from operators.observer import Observer
 from operators.wire.schema import Result, StreamPlan, StreamStatus
-from pipelines.report.looks import LookCounts
 from pipelines.report.percentiles import Percentiles
-from pipelines.report.run_report import AuditReport, FrameCounts, RunReport, StreamFailure, StreamReport, TimeShares
+from pipelines.report.run_report import (
+    AuditReport,
+    FrameCounts,
+    NodeTimeline,
+    RunReport,
+    StreamFailure,
+    StreamReport,
+    TimeShares,
+    summaries,
+)
 from pipelines.report.static_objects import StaticObjects
-from pipelines.report.timelines import NodeTimeline, summaries
-from pipelines.report.tracks import Tracks
+from pipelines.report.tracks import LookCounts, Tracks
 
 DECODE_STAGES = ("capture", "decode")
 WAITING_STAGES = ("queue",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -12,9 +12,9 @@ from rich.text import Text
 from operators.wire.schema import Interval, NodePlan, SelfAgreement
 from operators.zones.totals import LineReport, ZoneReport
 from pipelines.report import specialization_text
-from pipelines.report.looks import LookReport
-from pipelines.report.run_report import AuditReport, Quantiles, RunReport, StreamReport, TimeShares
+from pipelines.report.run_report import AuditReport, RunReport, StreamReport, TimeShares
 from pipelines.report.static_objects import StaticObject
+from pipelines.report.tracks import LookReport
 
 TOLD_FROM = 50
 """Comparisons from which the oracle's agreement with itself says what a target may be."""
@@ -32,10 +32,9 @@ def render(report: RunReport) -> Group:
         parts.append(specialization_text.table(report.specialization))
         parts += [Text(line) for line in specialization_text.stories(report.specialization)]
     if report.audits:
-        lines = [*_reasons(report.audits), *_paces(report.audits), *_early(report.audits), *_unsure(report.audits)]
-        lines += _by_themselves(report.audits)
-        lines += _switch_offs(report.audits)
-        parts += [_audits(report.audits), *(Text(line) for line in lines)]
+        lines = [line for remarks in (_reasons, _paces, _early, _unsure) for line in _said(remarks, report.audits)]
+        lines += [*_by_themselves(report.audits), *_said(_switch_offs, report.audits)]
+        parts += [_audits(report.audits), *map(Text, lines)]
     return Group(*parts)
 
 
@@ -98,23 +97,25 @@ def _doubtful(found: Iterable[StaticObject]) -> Iterable[str]:
 
 
 def _streams(streams: Mapping[str, StreamReport]) -> Table:
-    table = Table("stream", box=None)
-    for column in ("sampled", "analysed", "dropped", "failed", "fps", "p50 ms", "p99 ms"):
-        table.add_column(column, justify="right")
+    table = _table("stream", "sampled", "analysed", "dropped", "failed", "fps", "p50 ms", "p99 ms")
     for name, stream in streams.items():
         frames, latency = stream.frames, stream.latency_ms
-        counts = [str(count) for count in (frames.sampled, frames.analysed, frames.dropped, frames.failed)]
+        counts = map(str, (frames.sampled, frames.analysed, frames.dropped, frames.failed))
         table.add_row(name, *counts, f"{stream.fps:g}", _ms(latency.p50), _ms(latency.p99))
     return table
 
 
 def _stages(report: RunReport) -> Table:
-    table = Table("stage", box=None)
-    for column in ("p50 ms", "p95 ms", "p99 ms"):
+    table = _table("stage", "p50 ms", "p95 ms", "p99 ms")
+    for name, stage in [*report.stages.items(), ("capture to result", report.latency_ms)]:
+        table.add_row(name, _ms(stage.p50), _ms(stage.p95), _ms(stage.p99))
+    return table
+
+
+def _table(title: str, *figures: str) -> Table:
+    table = Table(title, box=None)
+    for column in figures:
         table.add_column(column, justify="right")
-    for name, stage in report.stages.items():
-        table.add_row(name, *_all_ms(stage))
-    table.add_row("capture to result", *_all_ms(report.latency_ms))
     return table
 
 
@@ -138,32 +139,35 @@ def _audits(audits: Iterable[AuditReport]) -> Table:
     return table
 
 
-def _reasons(audits: Iterable[AuditReport]) -> Iterable[str]:
+def _said(remarks: Callable[[NodePlan], Iterable[str]], audits: Iterable[AuditReport]) -> Iterable[str]:
+    return [f"{_what(audit)}: {line}" for audit in audits for line in remarks(audit.plan)]
+
+
+def _reasons(plan: NodePlan) -> Iterable[str]:
     """Why shortcuts do not answer."""
-    for audit in audits:
-        if audit.plan.reason is not None:
-            yield f"{_what(audit)}: {audit.plan.reason}"
+    if plan.reason is not None:
+        yield plan.reason
 
 
-def _paces(audits: Iterable[AuditReport]) -> Iterable[str]:
-    for audit in audits:
-        if audit.plan.pace is not None:
-            detected = 1 - audit.plan.shortcut_share
-            yield f"{_what(audit)}: the detector ran on {detected:.0%} of the frames; it {audit.plan.pace}"
-        if (kept := audit.plan.identity_agreement) is not None:
-            yield f"{_what(audit)}: {kept.found:.1%} of {kept.objects} objects were the same behind skipped frames"
+def _paces(plan: NodePlan) -> Iterable[str]:
+    if plan.pace is not None:
+        yield f"the detector ran on {1 - plan.shortcut_share:.0%} of the frames; it {plan.pace}"
+    if (kept := plan.identity_agreement) is not None:
+        yield f"{kept.found:.1%} of {kept.objects} objects were the same behind skipped frames"
 
 
-def _early(audits: Iterable[AuditReport]) -> Iterable[str]:
-    for audit in audits:
-        if audit.plan.early_s is not None:
-            yield f"{_what(audit)}: that answers came earlier has cost {audit.plan.early_s:.2f} s of processor time"
+def _early(plan: NodePlan) -> Iterable[str]:
+    if plan.early_s is not None:
+        yield f"that answers came earlier has cost {plan.early_s:.2f} s of processor time"
 
 
-def _unsure(audits: Iterable[AuditReport]) -> Iterable[str]:
-    for audit in audits:
-        if unsure := audit.plan.agreement.unsure:
-            yield f"{_what(audit)}: in {unsure} more audits the oracle itself was not sure; they do not count"
+def _unsure(plan: NodePlan) -> Iterable[str]:
+    if unsure := plan.agreement.unsure:
+        yield f"in {unsure} more audits the oracle itself was not sure; they do not count"
+
+
+def _switch_offs(plan: NodePlan) -> Iterable[str]:
+    return (f"off after {each.answers} objects: a shortcut {each.reason}" for each in plan.switch_offs)
 
 
 def _by_themselves(audits: Iterable[AuditReport]) -> Iterable[str]:
@@ -201,18 +205,8 @@ def _interval(bounds: Interval) -> str:
     return f"{bounds.low:.3f}–{bounds.high:.3f}"
 
 
-def _switch_offs(audits: Iterable[AuditReport]) -> Iterable[str]:
-    for audit in audits:
-        for each in audit.plan.switch_offs:
-            yield f"{_what(audit)}: off after {each.answers} objects: a shortcut {each.reason}"
-
-
 def _share(share: TimeShares) -> str:
     return f"time spent: decode {share.decode:.0%}, inference {share.inference:.0%}, framework {share.framework:.0%}"
-
-
-def _all_ms(of: Quantiles) -> list[str]:
-    return [_ms(of.p50), _ms(of.p95), _ms(of.p99)]
 
 
 def _ms(value: float | None) -> str:

@@ -18,12 +18,12 @@ from operators.zones.totals import EventTotals
 from pipelines.assembly.parts import lifecycles
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
-from pipelines.observe.record.manifest import Recording
+from pipelines.observe.record.layout import Recording
 from pipelines.observe.web.listen import Listen
 from pipelines.process.extras import need
 from pipelines.query.query_file import Query
 from pipelines.report.plots.plans import PlanHistory
-from pipelines.report.timelines import NodeTimeline
+from pipelines.report.run_report import NodeTimeline
 from pipelines.run.event_log import EventLog
 from serving.errors import BadInput
 

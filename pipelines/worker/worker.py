@@ -22,7 +22,7 @@ from pipelines.health.heartbeat import Heartbeat
 from pipelines.health.liveness import STALLED_AFTER_S, Liveness
 from pipelines.health.worker_health import WorkerHealth
 from pipelines.kafka.rights import needs
-from pipelines.observe.record.manifest import Recording
+from pipelines.observe.record.layout import Recording
 from pipelines.partition.answer import Analyser
 from pipelines.partition.dispatch import Derive, TopicNames
 from pipelines.partition.partition import WINDOW, SharedParts

@@ -78,9 +78,9 @@ def build(
     with work_bar(model) as report:
         found = build_caches(entry, order, report)
     if plot is not None:
-        from pipelines.report.plots.caches import save
+        from pipelines.report.plots.networks import save_caches
 
-        save(plot, found)
+        save_caches(plot, found)
     if as_json:
         say(json.dumps(_plain(model, found), indent=2))
         return

@@ -104,9 +104,9 @@ def command(
     for note in (note for each in found for note in each.notes):
         say(note, err=True)
     if plot is not None:
-        from pipelines.report.plots.pareto import save
+        from pipelines.report.plots.networks import save_variants
 
-        save(plot, found)
+        save_variants(plot, found)
     if as_json:
         say(json.dumps([_plain(each) for each in found], indent=2))
     else:

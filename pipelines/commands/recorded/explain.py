@@ -11,8 +11,8 @@ from operators.wire.schema import NodePlan, Result
 from pipelines.commands import options
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.terminal import say
-from pipelines.report.one_frame.explanation import explain
-from pipelines.report.one_frame.recorded import Sought, audits, results
+from pipelines.report.explanation import explain
+from pipelines.report.recorded import Sought, audits, results
 from pipelines.settings import broker_settings
 from serving.errors import BadInput
 

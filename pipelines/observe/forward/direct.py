@@ -15,9 +15,8 @@ from operators.observer import Observer, Observers
 from operators.wire.schema import Counts, Event, Notification, Result, StreamStatus
 from pipelines.observe.forward.delivery import Delivery, Load, deliveries
 from pipelines.observe.forward.in_order import InOrder
-from pipelines.observe.forward.notices import notice_of
-from pipelines.observe.forward.sink import Missing, Sinks
-from pipelines.observe.record.preroll import Preroll, Shot
+from pipelines.observe.forward.sink import Missing, Sinks, notice_of
+from pipelines.observe.record.window import Preroll, Shot
 from serving.common.tensors import Image
 
 log = logging.getLogger(__name__)

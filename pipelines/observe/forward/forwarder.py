@@ -23,9 +23,8 @@ from pipelines.kafka.topic_reader import records
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.forward.delivery import Delivery, deliveries
 from pipelines.observe.forward.frame_finder import FrameFinder
-from pipelines.observe.forward.notices import notice_of, read_event
 from pipelines.observe.forward.reader import Reader
-from pipelines.observe.forward.sink import Sinks
+from pipelines.observe.forward.sink import Sinks, notice_of, read_event
 from pipelines.observe.forward.sinks_file import SinkSpec
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings

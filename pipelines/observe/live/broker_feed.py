@@ -21,7 +21,7 @@ from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import FrameHeader, Result, StreamPlan, StreamStatus, from_json
-from pipelines.observe.forward.notices import read_event
+from pipelines.observe.forward.sink import read_event
 from pipelines.observe.live.page import Page
 from pipelines.observe.live.pairs import Pair, Pairs
 from serving.errors import Malformed

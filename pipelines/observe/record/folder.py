@@ -16,11 +16,11 @@ from pipelines.observe.record.layout import (
     MOST_EPISODES,
     RESULTS,
     Manifest,
+    Recording,
     disagreement_name,
     episode_name,
     picture_name,
 )
-from pipelines.observe.record.manifest import Recording
 from pipelines.observe.record.reading import episodes, read_manifest
 from serving.errors import BadInput
 

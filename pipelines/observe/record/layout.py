@@ -1,4 +1,4 @@
-"""How a recording lies on disk, and its bounds. Pure.
+"""Where a recording goes, how it lies on disk, and its bounds.
 
 ``manifest.json``, and for each episode a folder with a number for a name: ``results.jsonl``, whose n-th line is the
 result of the frame in the n-th picture, ``00000.jpg`` being the first; ``causes.jsonl``, the events and disagreements
@@ -8,7 +8,12 @@ to another file.
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -16,6 +21,8 @@ from msgspec import Meta
 
 from operators.wire import bounds
 from operators.wire.bounds import Id, Label, Moment
+from serving.common.versions import versions_of
+from serving.errors import BadInput
 
 RECORDING_SCHEMA: Final = "sluice.recording/1"
 MANIFEST: Final = "manifest.json"
@@ -33,6 +40,8 @@ LARGEST_PICTURE = 32 << 20
 """Bytes of a JPEG that is read."""
 LARGEST_RESULTS = 256 << 20
 """Bytes of the results of an episode that are read."""
+PACKAGES = ("sluice-video", "onnxruntime", "openvino", "numpy", "opencv-python-headless")
+"""Libraries that decide what is found."""
 
 
 class Manifest(msgspec.Struct, kw_only=True, frozen=True):
@@ -84,3 +93,23 @@ def picture_name(place: int) -> str:
 def disagreement_name(place: int) -> str:
     """The picture of an episode's disagreement, counted from 0."""
     return f"disagreement-{place:03d}.jpg"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording that was asked for."""
+
+    directory: Path
+    manifest: Manifest
+    most_bytes: int
+    """The largest size of the folder."""
+
+
+def manifest_of(name: str, file: Path, models: Mapping[str, str], now: datetime) -> Manifest:
+    """Describe a query; ``file``: where it stands; ``models``: their versions by name. Raises BadInput."""
+    try:
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise BadInput(f"{file}: cannot be read ({error.strerror})") from None
+    versions = {**versions_of(PACKAGES), **{f"model {model}": version for model, version in models.items()}}
+    return Manifest(query=name, query_sha256=digest, begun_at=now, versions=versions)

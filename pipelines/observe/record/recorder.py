@@ -19,9 +19,8 @@ from operators.observer import Observer
 from operators.wire.disagreement import Disagreement
 from operators.wire.schema import Counts, Event, Result, to_json
 from pipelines.observe.record.folder import Folder
-from pipelines.observe.record.manifest import Recording
-from pipelines.observe.record.preroll import Preroll, Shot
-from pipelines.observe.record.window import ORDINARY, Window, affordable
+from pipelines.observe.record.layout import Recording
+from pipelines.observe.record.window import ORDINARY, Preroll, Shot, Window, affordable
 from serving.common.tensors import Image
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from operators.wire.schema import NodePlan, StreamPlan
 from pipelines.report.plots import timeline_columns
 from pipelines.report.plots.timeline_columns import Who
-from pipelines.report.timelines import NodeTimeline
+from pipelines.report.run_report import NodeTimeline
 from serving.errors import BadInput
 from specialization.timeline import Timeline
 from specialization.timeline_state import PhaseSpan

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from operators.wire.schema import Object, Provenance
-from pipelines.report.looks import LookCounts, LookReport
+from pipelines.report.tracks import LookCounts, LookReport
 from tests.operators.publish.messages import result, thing
 
 

@@ -15,7 +15,7 @@ from operators.wire.schema import (
     Plan,
     Result,
 )
-from pipelines.report.result_lines import TITLES, objects_text, result_line
+from pipelines.report.watch_view import TITLES, objects_text, result_line
 
 BOX = BoundingBox(x_min=0.1, y_min=0.1, x_max=0.2, y_max=0.2)
 ORACLE = Attribute(

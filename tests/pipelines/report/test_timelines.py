@@ -7,10 +7,9 @@ import io
 from rich.console import Console
 
 from pipelines.report.run_counts import RunCounts
-from pipelines.report.run_report import RunReport, SpanReport
+from pipelines.report.run_report import RunReport, SpanReport, summaries
 from pipelines.report.specialization_text import stories
 from pipelines.report.text import render
-from pipelines.report.timelines import summaries
 from specialization.timeline import Timeline
 from tests.pipelines.report import timeline_story
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from operators.wire.schema import Counts, Event, Notification, StreamStatus
-from pipelines.observe.forward.notices import notice_of
+from pipelines.observe.forward.sink import notice_of
 from tests.operators.publish.messages import AT, BOX, attribute
 
 HOSTILE = "../+/#/$SYS/{{ 7*7 }}\"'</script>é"

@@ -10,7 +10,7 @@ import pytest
 from operators.frames.codec import encode_frame
 from operators.wire.schema import FRAME_HEADER_KEY, to_json
 from pipelines.observe.forward.frame_finder import among
-from pipelines.observe.forward.notices import notice_of, read_event
+from pipelines.observe.forward.sink import notice_of, read_event
 from pipelines.observe.forward.sinks_file import WebhookSpec
 from serving.errors import Malformed
 from tests.operators.publish.messages import picture, result

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from operators.wire.disagreement import Disagreement, Finding, Opinion
 from operators.wire.schema import Object
-from pipelines.observe.record.layout import Manifest
-from pipelines.observe.record.manifest import Recording
+from pipelines.observe.record.layout import Manifest, Recording
 from pipelines.observe.record.recorder import Recorder, recorders
 from tests.operators.publish.messages import picture, result
 from tests.pipelines.observe.forward.notes import event

@@ -8,8 +8,7 @@ import numpy as np
 
 from operators.testing import make_frame
 from pipelines.observe.record.layout import MOST_FRAMES, MOST_HELD
-from pipelines.observe.record.preroll import Preroll, Shot
-from pipelines.observe.record.window import AFTER_S, ALLOWANCE_S, SHARE, Window, affordable
+from pipelines.observe.record.window import AFTER_S, ALLOWANCE_S, SHARE, Preroll, Shot, Window, affordable
 from tests.operators.publish.messages import result
 
 

@@ -1,4 +1,4 @@
-"""A picture of variants: how long one item takes, how good the answers are, and which are worth having."""
+"""Pictures of networks: their variants, in time and quality, and one with caches among them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from pipelines.measure.cache_building import CacheReport
 from pipelines.measure.profile_models import ProfiledModel, quality
 from serving.errors import BadInput
 from serving.variants.profiles import Profile
 
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown")
 MARKS = {"onnxruntime": "o", "openvino": "^"}
+LARGEST = 900
 
 
-def save(path: Path, models: Sequence[ProfiledModel]) -> None:
-    """Write the picture as PNG; raises BadInput where it cannot be written."""
+def save_variants(path: Path, models: Sequence[ProfiledModel]) -> None:
+    """How long an item takes, how good answers are, which variants are worth having; raises BadInput."""
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")
     axes = figure.add_subplot()
     for index, known in enumerate(models):
@@ -31,10 +33,7 @@ def save(path: Path, models: Sequence[ProfiledModel]) -> None:
     axes.set_ylabel(_measure(models))
     axes.grid(alpha=0.3)
     figure.legend(fontsize=8, loc="outside upper center", ncols=2, frameon=False)
-    try:
-        figure.savefig(path, format="png", dpi=110)
-    except OSError as error:
-        raise BadInput(f"--plot {path}: cannot be written ({error.strerror})") from None
+    _write(figure, path)
 
 
 def _draw(axes: Any, known: ProfiledModel, colour: str) -> None:
@@ -63,3 +62,35 @@ def _place(profile: Profile) -> tuple[float, float]:
 def _measure(models: Sequence[ProfiledModel]) -> str:
     known = {profile.accuracy is not None for each in models for profile in each.profiles}
     return {True: "accuracy", False: "agreement with the reference"}[known == {True}]
+
+
+def save_caches(path: Path, found: CacheReport) -> None:
+    """The share of inputs that leaves after which time (GATI's Figure 6b), and rivals; raises BadInput."""
+    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    for variant in found.variants:
+        axes.scatter([1e3 * variant.problem.whole], [variant.agreement], marker="^", label=f"{variant.name}, whole")
+    built = found.built.caches
+    if built is not None:
+        hits = [cache.hit_rate for cache in built.card.caches]
+        shares = [*hits, 1 - sum(hits)]
+        over = f"caches over {built.card.model}"
+        axes.scatter(
+            [1e3 * seconds for seconds in found.built.leave_s],
+            [found.agreement] * len(shares),
+            s=[LARGEST * max(share, 0.005) for share in shares],
+            alpha=0.5,
+            label=f"{over}, by share of inputs",
+        )
+        axes.axvline(1e3 * found.built.latency_s, color="tab:green", linewidth=0.8, label=f"{over}, mean")
+    axes.set(xlabel="processor time of one input, ms", ylabel="agreement with the model", ylim=(None, 1.005))
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    _write(figure, path)
+
+
+def _write(figure: Figure, path: Path) -> None:
+    try:
+        figure.savefig(path, format="png", dpi=110)
+    except OSError as error:
+        raise BadInput(f"--plot {path}: cannot be written ({error.strerror})") from None

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from operators.wire.schema import Result, from_json, to_json
 from pipelines.commands.recorded.explain import command
-from pipelines.report.one_frame.recorded import MOST_STREAMS, Sought, audits, results
+from pipelines.report.recorded import MOST_STREAMS, Sought, audits, results
 from serving.common.untrusted import LARGEST_BYTES
 from serving.errors import BadInput
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parent
 RESULT = from_json((HERE.parents[1] / "golden" / "result-replanned.json").read_bytes(), Result)
 
 

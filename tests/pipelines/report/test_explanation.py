@@ -9,9 +9,9 @@ import pytest
 from msgspec import UNSET
 
 from operators.wire.schema import Attribute, Detection, Model, NodeDecision, NodePlan, Result, StreamPlan, from_json
-from pipelines.report.one_frame.explanation import explain
+from pipelines.report.explanation import explain
 
-GOLDEN = Path(__file__).parents[3] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 def result(name: str) -> Result:
