@@ -13,17 +13,14 @@ import click
 
 from pipelines.commands import options
 from pipelines.environment import catalogue, measured
-from pipelines.measure.audit_prospects import demanding
-from pipelines.measure.cache_prospects import caches_used
-from pipelines.measure.head_prospects import hopeless
+from pipelines.measure.prospects import caches_used, demanding, hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import Dag
 from pipelines.query.look_ahead import in_words
-from pipelines.query.masks import MaskSpec
 from pipelines.query.query_file import Query, StreamSpec
-from pipelines.query.zones import ShapeSpec
+from pipelines.query.zones import MaskSpec, ShapeSpec
 from pipelines.settings import decoded_memory, hwaccel
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import KeyPath, Problem, dotted

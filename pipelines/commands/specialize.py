@@ -12,12 +12,12 @@ from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.environment import catalogue, template_dirs
-from pipelines.measure.compact_models import compact_models
-from pipelines.measure.head_prospects import DEFAULT_ACCURACY, why_not
+from pipelines.measure.prospects import why_not
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
 from pipelines.process.work_bar import work_bar
+from pipelines.query.query_file import DEFAULT_ACCURACY
 from serving.catalogue.lookup import Catalogue, search_path
 from serving.errors import ModelError
 
@@ -64,10 +64,10 @@ def profile(
     """
     known = catalogue(models)
     entry = known.find(oracle)
-    compacts = compact_models(entry, known, names)
     from pipelines.measure.template_data import Shown
-    from pipelines.measure.template_making import TemplateRequest, make
+    from pipelines.measure.template_making import TemplateRequest, compact_models, make
 
+    compacts = compact_models(entry, known, names)
     wanted = TemplateRequest(Shown.of(data), template_dirs()[0], again)
     with work_bar(oracle) as report:
         made = make(entry, compacts, wanted, report)

@@ -1,7 +1,7 @@
 """The work of ``sluice models profile``, ``models select``, ``models train``, ``specialize profile``, ``caches build``
 and ``doctor``, but for the printing.
 
-Read in this order: ``pictures``, ``profile_models``, ``measured_variants``, ``compact_models``, ``template_data``,
-``template_making``, ``head_prospects``, ``audit_prospects``, ``cache_prospects``, ``cache_files``, ``cache_places``,
-``tapped_pictures``, ``cache_ways``, ``cache_building``, ``findings``, ``machine``, ``labelled_crops``.
+Read in this order: ``pictures``, ``profile_models``, ``measured_variants``, ``template_data``, ``template_making``,
+``prospects``, ``cache_files``, ``cache_places``, ``tapped_pictures``, ``cache_ways``, ``cache_building``, ``findings``,
+``machine``, ``labelled_crops``.
 """

@@ -10,9 +10,9 @@ from msgspec import structs
 
 from learning.store import FeatureStore
 from pipelines.measure.template_data import Shown
-from serving.catalogue.lookup import Entry
+from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.cores import usable_cores
-from serving.errors import ModelError
+from serving.errors import BadInput, ModelError
 from specialization.templates.cost import latency_shares
 from specialization.templates.derive import compact, derived
 from specialization.templates.fill import PictureSource, fill, forward
@@ -77,3 +77,21 @@ def _whole(template: StoredTemplate) -> bool:
     except ModelError:
         return False
     return True
+
+
+def compact_models(oracle: Entry, catalogue: Catalogue, names: Sequence[str]) -> list[Entry]:
+    """The named models, or all of tier ``compact``; raises BadInput where one has other classes than the oracle."""
+    if oracle.card.task != "classify":
+        raise BadInput(f"model {oracle.card.name!r} is for the task {oracle.card.task}: templates are for classifiers")
+    if not names:
+        known = (catalogue.find(name) for name in catalogue.names() if name != oracle.card.name)
+        return [each for each in known if each.card.tier == "compact" and _alike(each, oracle)]
+    entries = [catalogue.find(name) for name in dict.fromkeys(names)]
+    for entry in entries:
+        if not _alike(entry, oracle):
+            raise BadInput(f"--template {entry.card.name}: not a classifier of the classes of {oracle.card.name!r}")
+    return entries
+
+
+def _alike(entry: Entry, oracle: Entry) -> bool:
+    return entry.card.task == "classify" and set(entry.card.classes) == set(oracle.card.classes)

@@ -10,9 +10,9 @@ from operators.wire.labels import MOVING, UNKNOWN
 from pipelines.query.dag import lineage
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
-from pipelines.query.masks import MaskSpec
 from pipelines.query.nodes import FRAME, caches_in_oracle, takes_frame
 from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
+from pipelines.query.zones import MaskSpec
 from serving.catalogue.cards import ModelCard, Task
 from serving.catalogue.lookup import Catalogue
 from serving.common.explain import KeyPath, Problem, choices

@@ -16,7 +16,6 @@ from operators.capture.sources.uri import SourceUri
 from operators.extensions import NONE, Kinds, extended, kinds
 from operators.wire.bounds import MOST_NODES, MOST_ZONES
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.query.masks import MOST_MASKS, MaskSpec
 from pipelines.query.nodes import (
     MOTION,
     NODE_TYPES,
@@ -32,7 +31,7 @@ from pipelines.query.nodes import (
 )
 from pipelines.query.secret_places import SecretPlace, read_secret
 from pipelines.query.yaml_file import Document, read_yaml
-from pipelines.query.zones import LineSpec, ShapeSpec, ZoneSpec, name_problems, stream_problems
+from pipelines.query.zones import MOST_MASKS, LineSpec, MaskSpec, ShapeSpec, ZoneSpec, name_problems, stream_problems
 from serving.common.explain import KeyPath, Problem, choices, salvage, validate
 from serving.common.strict import Strict
 from serving.errors import QueryError, SourceError

@@ -13,7 +13,7 @@ from cache_adapt.caches import store
 from operators.recognise.cached import validation
 from operators.recognise.cached.building import CutPlan
 from pipelines.measure.cache_files import caches_file, validation_folder
-from pipelines.measure.cache_prospects import caches_used
+from pipelines.measure.prospects import caches_used
 from pipelines.query.check import examine
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.variants.artefacts import Calibration, build, identity

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from operators.wire.schema import BoundingBox, Detection, Object
-from pipelines.query.masks import MaskSpec
+from pipelines.query.zones import MaskSpec
 from pipelines.report.static_objects import LONG_S, OFTEN, StaticObject, StaticObjects
 from tests.operators.publish.messages import result, thing
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pipelines.environment import catalogue
-from pipelines.measure.audit_prospects import demanding
+from pipelines.measure.prospects import demanding
 from pipelines.query.query_file import Query
 
 

@@ -1,27 +1,90 @@
-"""Which caches the nodes of a query will use, as far as that is known before anything runs."""
+"""The heads and caches that nodes of a query will use, and the audits it takes, as far as known before anything runs.
+
+What brings numpy is imported where a node says that it wants it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pipelines.query.nodes import RecogniseNode, caches_in_oracle
-from pipelines.query.query_file import Query
+from pipelines.query.query_file import DEFAULT_ACCURACY, Query
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
 from serving.variants.variant import generate, parse
 
+if TYPE_CHECKING:
+    from operators.audits.roles import Roles
+    from specialization.templates.stored import StoredTemplate
+
+
+def _recognisers(nodes: Sequence[RecogniseNode], known: Catalogue) -> Iterator[tuple[RecogniseNode, Roles]]:
+    """The nodes with their oracles and shortcuts."""
+    from operators.audits.roles import Roles
+
+    for node in nodes:
+        yield node, Roles.of(node.model, lambda model: known.find(parse(model).model).card)
+
+
+def _nodes(query: Query) -> list[RecogniseNode]:
+    return [node for node in query.nodes if isinstance(node, RecogniseNode)]
+
+
+def demanding(query: Query, known: Catalogue) -> Mapping[str, str]:
+    """By node with shortcuts: what it takes to keep an ``accuracy`` above the default, in a sentence."""
+    if not DEFAULT_ACCURACY < query.accuracy < 1:
+        return {}
+    nodes = _recognisers(_nodes(query), known)
+    return {node.name: _demand(query.accuracy) for node, roles in nodes if node.specialize or roles.shortcuts}
+
+
+def _demand(accuracy: float) -> str:
+    from cache_adapt.audit.verdict import least_audits
+
+    least, usual = least_audits(accuracy), least_audits(DEFAULT_ACCURACY)
+    return (
+        f"at accuracy {accuracy:g} a shortcut answers after {least} objects at the earliest, and only if the oracle, "
+        f"asked again, says the same of {_again(accuracy):g} of them; {DEFAULT_ACCURACY:g}, the default, takes {usual} "
+        f"and {_again(DEFAULT_ACCURACY):g}"
+    )
+
+
+def _again(accuracy: float) -> float:
+    """How often an oracle has to agree with itself: what can be reached is 1 − 2 (1 − s), as in ``self_agreement``."""
+    return (1 + accuracy) / 2
+
+
+def hopeless(query: Query, known: Catalogue) -> Mapping[str, str]:
+    """Why no head will answer, in a sentence, by node that says ``specialize``; nodes where one may are left out."""
+    nodes = [node for node in _nodes(query) if node.specialize]
+    if not nodes:
+        return {}
+    from pipelines.environment import template_dirs
+    from specialization.templates.stored import templates_for
+
+    found: dict[str, str] = {}
+    for node, roles in _recognisers(nodes, known):
+        card = known.find(parse(roles.oracle).model).card
+        reason = why_not([each for each in templates_for(template_dirs(), card) if each.has_store], query.accuracy)
+        if reason:
+            found[node.name] = reason
+    return found
+
+
+def why_not(templates: Sequence[StoredTemplate], accuracy: float) -> str | None:
+    """Why no head of these templates will be used; without templates heads are measured on the stream itself."""
+    from specialization.templates import prospects
+
+    if accuracy >= 1:
+        return prospects.at_accuracy(accuracy, prospects.NO_ROOM)
+    return prospects.why_not({each.name: each.prospect for each in templates}, accuracy)
+
 
 def caches_used(query: Query, known: Catalogue) -> Mapping[str, str]:
     """By node that says ``caches``: what will be used, in a sentence."""
-    nodes = [node for node in query.nodes if isinstance(node, RecogniseNode) and node.caches]
-    if not nodes:
-        return {}
-    # They bring numpy, which a query without caches does without.
-    from operators.audits.roles import Roles
-
     found: dict[str, str] = {}
-    for node in nodes:
-        roles = Roles.of(node.model, lambda model: known.find(parse(model).model).card)
+    for node, roles in _recognisers([node for node in _nodes(query) if node.caches], known):
         own = caches_in_oracle(node, roles.oracle)
         said = [_in_oracle(roles.oracle, query.accuracy, known)] if own else []
         variants = [each for each in roles.listed_shortcuts if _is_of(each, roles.oracle)]
