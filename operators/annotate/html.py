@@ -20,7 +20,11 @@ def html(result: Result, image: Image | None) -> str:
     said = f"{result.stream}, frame {result.seq}: {result.outcome}"
     head = escape(said if result.cause is None else f"{said}, {result.cause}")
     rows = "".join(map(_row, result.objects))
-    table = f"<table><tr><th>track</th><th>label</th><th>answers</th></tr>{rows}</table>" if rows else ""
+    table = (
+        f'<table style="text-align: left"><tr><th>track</th><th>label</th><th>answers</th></tr>{rows}</table>'
+        if rows
+        else ""
+    )
     return f"<figure>{'' if image is None else _picture(result, image)}<figcaption>{head}</figcaption>{table}</figure>"
 
 
