@@ -28,10 +28,9 @@ from benchmarks import harness
 from benchmarks.batching_parts.baselines import EarliestFirst, MaximalWindow, SlidingWindow
 from benchmarks.batching_parts.simulation import Ask, Run, simulate
 from datasets.request_times import poisson, uniform
-from serving.scheduling.arrivals import Arrivals
-from serving.scheduling.batching import BatchDecision, Policy
+from serving.scheduling.batching import BatchDecision, Latency, Policy, R
+from serving.scheduling.estimates import Arrivals
 from serving.scheduling.look_ahead import LookAheadPolicy
-from serving.scheduling.waiting_line import Latency, R
 
 SLO_S = 0.1
 CAPACITY_PER_S = 1300.0

@@ -43,8 +43,8 @@ from pipelines.planning.replanning import Replanning
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from serving.common.clock import SYSTEM
-from serving.scheduling.latency import LatencyTable
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.estimates import LatencyTable
+from serving.scheduling.requests import Urgency
 
 TIMES_S = {"large": {1: 0.00731, 8: 0.04719}, "small": {1: 0.00106, 8: 0.00505}}
 """Seconds that ``vehicle-type`` and ``vehicle-type-compact`` take for so many items (``results/engines.csv``)."""

@@ -44,8 +44,8 @@ from serving.catalogue.lookup import file_sha256
 from serving.catalogue.public import public_model
 from serving.common.tensors import Image
 from serving.errors import BadInput
-from serving.loading.bounds import NetworkBounds
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.limits import NetworkBounds
+from serving.scheduling.requests import Urgency
 
 DATA = Path(os.environ.get("SLUICE_DATA", "../shared/data"))
 DETECTORS = ("ultraface", "centerface")

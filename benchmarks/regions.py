@@ -37,7 +37,7 @@ from operators.frames.frame import Box, Frame, frame_of
 from operators.wire.schema import FrameId
 from pipelines.environment import catalogue
 from serving.backend import Backend
-from serving.loading.bounds import NetworkBounds
+from serving.scheduling.limits import NetworkBounds
 
 VIDEOS = Path(os.environ.get("SLUICE_DATA", "../shared/data")) / "videos"
 CLIPS = {

@@ -35,8 +35,8 @@ from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
 from serving.engines.exits import Answering, ExitOutputs, Exits
-from serving.loading.bounds import NetworkBounds
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.limits import NetworkBounds
+from serving.scheduling.requests import Urgency
 
 TARGETS = (0.97, 0.99)
 SHARING = (1, 4)

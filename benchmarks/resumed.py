@@ -33,8 +33,8 @@ from operators.recognise.specialised.features import Features
 from operators.testing import make_frame, make_region
 from serving.backend import Backend
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from serving.scheduling.processor_meter import ROUNDS as ROUNDS_KEPT
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.estimates import ROUNDS as ROUNDS_KEPT
+from serving.scheduling.requests import Urgency
 from specialization.templates.derive import derived
 
 MODELS = Path(__file__).parent / "weg_parts" / "models"

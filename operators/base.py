@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from operators.frames.frame import Frame, Region
 from operators.frames.halfway import Halfway
 from operators.plan import Decision
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 
 class Ahead(Protocol):

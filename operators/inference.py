@@ -18,7 +18,7 @@ from serving.engines.exits import Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
 from serving.preprocess import Placement, Scalable, batch
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 PIXELS_AT_ONCE = 1 << 16
 """Number of crops that are prepared in less time than it takes to start a thread."""

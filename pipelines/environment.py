@@ -45,7 +45,7 @@ def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
 def backend(known: Catalogue, observer: EngineObserver = UNOBSERVED) -> Backend:
     """Runs them, and the feature networks of templates, as the environment says; not yet started."""
     from serving.backend import Backend  # brings the runtimes, which most commands do without
-    from serving.loading.bounds import NetworkBounds
+    from serving.scheduling.limits import NetworkBounds
 
     networks = Catalogue([*known.directories, *template_dirs()])
     bounds = NetworkBounds(model_memory(), time=time_limits())

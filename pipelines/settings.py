@@ -35,7 +35,7 @@ from operators.capture.sources.hardware import HWACCELS, SOFTWARE
 from pipelines.process.machine_memory import machine_memory_bytes
 from serving.common.redaction import SURE, hide
 from serving.errors import BadInput
-from serving.scheduling.time_limits import TimeLimits
+from serving.scheduling.limits import TimeLimits
 
 DEFAULT_PORT = 9092
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")

@@ -22,15 +22,13 @@ from serving.common.threads import ThreadTime
 from serving.engines.exits import Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
-from serving.loading.bounds import NetworkBounds
 from serving.loading.loader import Loader, Opener
 from serving.loading.opening import open_group
 from serving.loading.rectangles import Rectangles
 from serving.scheduling.device import DeviceStats
-from serving.scheduling.monitor import UNLOADED, Health
-from serving.scheduling.processor_meter import ProcessorMeter
-from serving.scheduling.requests import Request
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.estimates import ProcessorMeter
+from serving.scheduling.limits import NetworkBounds
+from serving.scheduling.requests import Request, Urgency
 from serving.variants import profiles
 from serving.variants.artefacts import ResolvedModel, folder, resolve, user_cache
 from serving.variants.fingerprint import fingerprint
@@ -164,11 +162,6 @@ class Backend:
         entry = self._catalogue.find(variant.model)
         store(tail_s, entry, variant, self._artefacts_dir)
         return measured(entry, variant, self._artefacts_dir) or VariantFigures(tail_s, None)
-
-    def health(self, model: str) -> Health:
-        """A model's health, looked at every 2 s at most; ``UNLOADED`` where it is not loaded."""
-        session = self._loader.session(self._rectangles.latest(model))
-        return UNLOADED if session is None else session.health(self._clock.monotonic_s())
 
     def processor_s(self, model: str) -> float | None:
         """Processor seconds of one item by the newest batches; None where the model is not loaded or has not run."""

@@ -77,8 +77,8 @@ from serving.common import untrusted
 from serving.common.backoff import Backoff
 from serving.graphs import taps
 from serving.loading import proofs, rectangles
+from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
-from serving.scheduling.time_limits import TimeLimits
 from specialization import timeline
 from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
 from specialization.kit import doubts, features, folds, recogniser

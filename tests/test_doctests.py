@@ -15,7 +15,7 @@ NAMES: dict[str, dict[str, object]] = {
     "operators.audits.streams": {},
     "pipelines.report.percentiles": {},
     "serving.common.backoff": {},
-    "serving.scheduling.latency": {},
+    "serving.scheduling.estimates": {},
     "sluice.query": {},
     "specialization.weg.algorithm": {"Adaptive": Adaptive, "Rates": Rates, "Template": Template},
 }

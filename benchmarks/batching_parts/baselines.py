@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from serving.scheduling.batching import BatchDecision, decide
-from serving.scheduling.waiting_line import Latency, R, WaitingLine
+from serving.scheduling.batching import BatchDecision, Latency, R, WaitingLine, decide
 
 
 class EarliestFirst:

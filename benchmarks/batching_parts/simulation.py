@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from serving.scheduling.batching import Policy
-from serving.scheduling.waiting_line import Latency
+from serving.scheduling.batching import Latency, Policy
 
 
 @dataclass(frozen=True, slots=True, eq=False)

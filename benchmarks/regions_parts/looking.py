@@ -19,7 +19,7 @@ from operators.plan import Decision
 from operators.zones.sighting import overlap
 from serving.backend import Backend
 from serving.common.tensors import Image
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 WAYS = ("whole", "moving", "moving, packed")
 MARGIN = 0.5

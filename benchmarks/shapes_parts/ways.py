@@ -28,7 +28,7 @@ from serving.graphs.surgery.reshape import reshaped
 from serving.loading.opening import engine_for
 from serving.loading.rectangles import rectangle
 from serving.loading.rewriting import rewritten
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 from serving.variants.artefacts import ResolvedModel
 from serving.variants.variant import parse
 

@@ -19,8 +19,8 @@ from operators.plan import Decision
 from operators.wire.schema import FrameId
 from pipelines.environment import catalogue
 from serving.backend import Backend
-from serving.loading.bounds import NetworkBounds
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.limits import NetworkBounds
+from serving.scheduling.requests import Urgency
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Found = list[list[Region]]

@@ -27,7 +27,7 @@ from operators.wire.bounds import share
 from operators.wire.labels import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.common.tensors import Array, Image
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 log = logging.getLogger(__name__)
 

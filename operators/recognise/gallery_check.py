@@ -12,7 +12,7 @@ import numpy as np
 
 from operators.recognise.gallery import Gallery, GalleryRecogniser
 from serving.errors import BadInput
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 Progress = Callable[[str, float], None]
 """Takes what is looked at, and the share that is done, 0…1."""

@@ -23,7 +23,7 @@ from operators.zones.sighting import overlap
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
 from serving.errors import BadInput
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 BORDERS = (0.0, 0.25, 1.0)
 """Shares of its size that a picture gets on every side, one look for each: detectors miss faces that fill a picture."""

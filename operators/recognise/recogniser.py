@@ -19,7 +19,7 @@ from serving.catalogue.cards import Task
 from serving.common.tensors import Array, Image
 from serving.common.threads import in_thread
 from serving.engines.exits import ExitOutputs
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 
 class Recogniser(ABC):

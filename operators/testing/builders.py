@@ -13,7 +13,7 @@ from operators.frames.frame import Box, Frame, Region, frame_of
 from operators.frames.planes import Pixels
 from operators.plan import Decision
 from operators.wire.schema import FrameId, ShortcutKind
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 FAR = 1e9
 """A deadline that nothing misses, seconds on the monotonic clock."""

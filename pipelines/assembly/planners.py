@@ -22,7 +22,7 @@ from serving.common.tensors import Array
 from serving.errors import SluiceError
 from serving.profiling.in_service import quiet_times
 from serving.profiling.moments import ProfilingMoments
-from serving.scheduling.urgency import BACKGROUND, Urgency
+from serving.scheduling.requests import BACKGROUND, Urgency
 from serving.variants.timings import VariantFigures, least
 
 log = logging.getLogger(__name__)

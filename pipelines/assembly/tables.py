@@ -11,7 +11,7 @@ from pipelines.planning.options import Option, Table
 from pipelines.query.dag import Dag, DagNode
 from pipelines.query.nodes import is_planned
 from serving.errors import ModelError
-from serving.scheduling.latency import LatencyTable
+from serving.scheduling.estimates import LatencyTable
 from serving.variants.timings import VariantFigures
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from pipelines.query.compiled import CompiledQuery
 from pipelines.query.nodes import MOTION, NodeSpec, RecogniseNode
 from serving.common.explain import first_line
 from serving.errors import SluiceError
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 SIZE = (360, 640, 3)
 GREY = 114

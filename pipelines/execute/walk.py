@@ -22,7 +22,7 @@ from pipelines.planning.planner import Planner, Start, Step
 from pipelines.query.dag import Dag, DagNode
 from serving.common.clock import Clock
 from serving.errors import TooLate
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,7 @@ from typing import Literal
 
 from serving.catalogue.lookup import Entry
 from serving.errors import BadInput
-from serving.selection.records import record_of
-from serving.selection.table import VariantRecord
+from serving.selection import VariantRecord, record_of
 from serving.variants.artefacts import folder
 from serving.variants.fingerprint import fingerprint
 from serving.variants.profiles import Profile, read

@@ -16,7 +16,7 @@ from types import FrameType
 
 from pipelines.process.tasks import meanwhile
 from serving.errors import SluiceError
-from serving.scheduling.time_limits import Stopwatch
+from serving.scheduling.limits import Stopwatch
 
 
 @contextmanager

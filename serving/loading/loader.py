@@ -13,16 +13,14 @@ from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.threads import ThreadTime, in_own_thread
 from serving.engines.groups import Group
 from serving.errors import OutOfService, SluiceError
-from serving.loading.bounds import NetworkBounds
 from serving.loading.eviction import Forecast
 from serving.loading.opening import partners
 from serving.loading.residency import UNBOUNDED, NoRoom, Residency, TooLarge
 from serving.scheduling.device import Device
-from serving.scheduling.latency import LatencyEstimate, LatencyTable
-from serving.scheduling.monitor import Monitor
+from serving.scheduling.estimates import LatencyEstimate
+from serving.scheduling.limits import NetworkBounds, Stopwatch
 from serving.scheduling.requests import Request, settle
 from serving.scheduling.schedule import Schedule, Session
-from serving.scheduling.time_limits import Stopwatch
 from serving.variants.artefacts import ResolvedModel
 
 log = logging.getLogger(__name__)
@@ -195,8 +193,7 @@ class Loader:
         limit = min(self._bounds.max_batch, group.batch_limit or self._bounds.max_batch)
         # What was measured holds for a network by itself, not for several that share one.
         known = members[0].latency_s if len(members) == 1 else {}
-        monitor = Monitor(LatencyTable(known) if known else None, limit, self._clock.monotonic_s())
-        session = Session(key_of(members), group, limit, LatencyEstimate(known), monitor)
+        session = Session(key_of(members), group, limit, LatencyEstimate(known))
         smaller = key_of(members[:-1])
         old = self._sessions.pop(smaller, None)
         self._members |= dict.fromkeys((source.name for source in members), members)

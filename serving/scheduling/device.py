@@ -19,9 +19,9 @@ from serving.common.threads import TimeBeside
 from serving.engines.groups import GroupRequest
 from serving.engines.interrupt import interrupt
 from serving.errors import SluiceError, TooLate
+from serving.scheduling.limits import Stopwatch, TimeLimits
 from serving.scheduling.requests import Answer, Request, hand_out, settle
 from serving.scheduling.schedule import Schedule, Session, Work
-from serving.scheduling.time_limits import Stopwatch, TimeLimits
 
 GRACE_S = 2.0
 """So long a network that was asked to end may take to do so."""
@@ -205,7 +205,6 @@ class Device:
             return failure
         took_s = self._clock.monotonic_s() - started_s
         session.latency.observe(items, took_s)
-        session.monitor.ran(items, took_s)
         if meter:
             meter.ran(items, self._used.seconds - used_s)
         was = self.stats

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from serving.scheduling.waiting_line import TOLERANCE_S, Latency, WaitingRequest
+from serving.scheduling.batching import TOLERANCE_S, Latency, WaitingRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,32 @@
-"""Requests that wait for the device, and their answers."""
+"""Requests that wait for the device, how much they hurry, and their answers."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from serving.common.tensors import Array
 from serving.errors import SluiceError
-from serving.scheduling.urgency import Urgency
+
+
+@dataclass(frozen=True, slots=True)
+class Urgency:
+    """When an answer is wanted, and what may happen where it would come later."""
+
+    deadline: float
+    """When everything that follows from the answer should be finished, on ``time.monotonic()``'s clock."""
+    droppable: bool = False
+    """A request that cannot be answered in time may be given up (``TooLate``); otherwise it is answered late."""
+    downstream_s: float = 0.0
+    """The least time still needed once the answer is there."""
+    background: bool = False
+    """Audits and offline work: run only while nothing else waits."""
+
+
+BACKGROUND = Urgency(math.inf, background=True)
+
 
 Answer = list[list[Array]] | SluiceError
 """The outputs for every request of a batch, or why there are none."""

@@ -7,15 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from serving.engines.groups import Group
-from serving.scheduling.arrivals import Arrivals
-from serving.scheduling.batching import BatchDecision
+from serving.scheduling.batching import TOLERANCE_S, BatchDecision
 from serving.scheduling.duty_cycle import SessionLoad, most_urgent, next_turn
-from serving.scheduling.latency import LatencyEstimate
+from serving.scheduling.estimates import Arrivals, LatencyEstimate, ProcessorMeter
 from serving.scheduling.look_ahead import LookAheadPolicy
-from serving.scheduling.monitor import Health, Monitor
-from serving.scheduling.processor_meter import ProcessorMeter
 from serving.scheduling.requests import Request
-from serving.scheduling.waiting_line import TOLERANCE_S
 
 BACKGROUND_S = 0.02
 """A background batch is no longer than this, if that leaves it one item: so long a request may have to wait for it."""
@@ -29,7 +25,6 @@ class Session:
     group: Group
     max_batch: int
     latency: LatencyEstimate
-    monitor: Monitor
     waiting: list[Request] = field(default_factory=list)
     background: list[Request] = field(default_factory=list)
     arrivals: Arrivals = field(default_factory=Arrivals)
@@ -67,9 +62,6 @@ class Session:
         models = {request.model for request in run}
         meter = self.processor.setdefault(models.pop(), ProcessorMeter()) if len(models) == 1 else None
         return meter if meter is not None and meter.is_due() else None
-
-    def health(self, now: float) -> Health:
-        return self.monitor.health(self.latency.table, now)
 
     def load(self, now: float) -> SessionLoad:
         """The session's load."""

@@ -21,9 +21,8 @@ from serving.engines.groups import Group, GroupRequest, Solo
 from serving.errors import ModelError, SluiceError, TooLate
 from serving.graphs.segments import cut_points
 from serving.graphs.taps import tap_grid
-from serving.loading.bounds import NetworkBounds
-from serving.scheduling.health import State
-from serving.scheduling.urgency import BACKGROUND, Urgency
+from serving.scheduling.limits import NetworkBounds
+from serving.scheduling.requests import BACKGROUND, Urgency
 from serving.variants.artefacts import ResolvedModel, folder
 from serving.variants.profiles import path_of
 from serving.variants.variant import parse
@@ -550,21 +549,6 @@ async def _alone(catalogue: Catalogue, name: str, batch: Array) -> Array:
         await backend.stop()
 
 
-async def test_a_models_state_follows_its_life(tmp_path: Path) -> None:
-    def opener(_: ResolvedModel) -> Fake:
-        network = Fake()
-        network.size = 1000
-        return network
-
-    async with running(tmp_path, opener, memory_bytes=1500) as backend:
-        states = [backend.health("one").state]
-        await backend.load("one")
-        states.append(backend.health("one").state)
-        await backend.load("two")
-        states.append(backend.health("one").state)
-    assert states == [State.INACTIVE, State.ACTIVE, State.INACTIVE]
-
-
 async def test_a_variant_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     mean_model(tmp_path, "one")
     backend = Backend(Catalogue([tmp_path]), artefacts_dir=tmp_path / "cache", bounds=NetworkBounds(threads=1))
@@ -667,7 +651,6 @@ async def test_a_detector_has_a_network_for_each_shape_with_its_own_queue_and_me
         for card in (own, flat, flat):
             await backend.infer("one", np.zeros((1, *card.input.item_shape), np.float32), SOON)
         assert backend.processor_s("one") is not None
-        assert backend.health("one").state is not State.INACTIVE
     assert flat.input.item_shape == (3, 256, 416)
     assert {name: len(network.batches) for name, network in networks.items()} == {"one": 1, "one+416x256": 2}
     assert [name for name, *_ in loaded.calls["model_loaded"]] == ["one+416x256", "one"]

@@ -20,9 +20,8 @@ from serving.engines.exits import Answering, ExitOutputs, Exits
 from serving.errors import OutOfService, SluiceError, TooLate
 from serving.graphs.segments import cut_points
 from serving.graphs.taps import tap_grid
-from serving.loading.bounds import NetworkBounds
-from serving.scheduling.time_limits import TimeLimits
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.limits import NetworkBounds, TimeLimits
+from serving.scheduling.requests import Urgency
 
 SOON = Urgency(1.0)
 MODEL = "street-kind"

@@ -16,10 +16,9 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
 from serving.engines.groups import Group, Solo
 from serving.errors import OutOfService, SluiceError
-from serving.loading.bounds import NetworkBounds
 from serving.loading.opening import open_group
-from serving.scheduling.time_limits import TimeLimits
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.limits import NetworkBounds, TimeLimits
+from serving.scheduling.requests import Urgency
 from serving.variants.artefacts import ResolvedModel
 from tests.endless import TRIPS, looping_model, slow_to_open_model
 from tests.models import mean_model

@@ -22,7 +22,7 @@ from operators.observer import UNOBSERVED, Observer
 from operators.plan import Decision
 from operators.wire.disagreement import Disagreement
 from operators.wire.schema import FrameId
-from serving.scheduling.urgency import BACKGROUND
+from serving.scheduling.requests import BACKGROUND
 
 AUDIT = FrameId("audit", "", 0)
 PIXELS = (np.ndarray, Planes)

@@ -13,7 +13,7 @@ from operators.frames.frame import Frame, Region, frame_of
 from operators.frames.planes import Pixels
 from operators.plan import Decision
 from operators.wire.schema import FrameId
-from serving.scheduling.urgency import BACKGROUND
+from serving.scheduling.requests import BACKGROUND
 
 AUDITED = FrameId("audit", "", 0)
 

@@ -14,7 +14,7 @@ from operators.recognise.account.books import Books
 from operators.recognise.shortcuts.shortcut import Shortcut, Turn
 from operators.wire.schema import Attribute, FrameId
 from serving.errors import SluiceError
-from serving.scheduling.urgency import BACKGROUND
+from serving.scheduling.requests import BACKGROUND
 
 log = logging.getLogger(__name__)
 

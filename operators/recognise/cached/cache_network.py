@@ -14,7 +14,7 @@ from operators.frames.halfway import Rest
 from operators.inference import Inference, prepared
 from serving.common.tensors import Array, Image
 from serving.engines.exits import Answering, ExitOutputs, Exits
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 if TYPE_CHECKING:
     from cache_adapt.caches.learned_cache import LearnedCache

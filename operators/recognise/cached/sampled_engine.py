@@ -12,7 +12,7 @@ from serving.catalogue.cards import ModelCard
 from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.halves import Halves
 from serving.errors import SluiceError, TooLate
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 EVERY = 4
 """Every so-manieth batch is sampled at most where looks that follow each other show the same objects."""

@@ -13,7 +13,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 from serving.errors import SluiceError, TooLate
-from serving.scheduling.urgency import BACKGROUND, Urgency
+from serving.scheduling.requests import BACKGROUND, Urgency
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from serving.common.tensors import Array, Image
 from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import Exits
 from serving.errors import ModelError, SluiceError, TooLate
-from serving.scheduling.urgency import BACKGROUND, Urgency
+from serving.scheduling.requests import BACKGROUND, Urgency
 
 
 def head_identity(network: ModelCard, oracle: ModelCard) -> str:

@@ -16,7 +16,7 @@ from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
-from serving.loading.bounds import NetworkBounds
+from serving.scheduling.limits import NetworkBounds
 from tests.models import save_graph, write_card, yolox_nano
 
 CARD = {"task": "detect", "classes": ["cat", "dog"], "decoding": {"kind": "ssd"}}

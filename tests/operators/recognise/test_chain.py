@@ -22,7 +22,7 @@ from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.wire.schema import NodePlan
 from serving.errors import SluiceError
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 from tests.turns import turns
 
 ALL = Rule(0.9, probation_rate=1.0)

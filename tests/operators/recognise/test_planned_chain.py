@@ -19,7 +19,7 @@ from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores, so_far
 from operators.wire.schema import Fallback
 from serving.errors import ModelError
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 
 ROOMY = (Rung("big", 2), Rung("middle", 4), Rung("small", 9))
 NAMES = ("big", "middle", "small")

@@ -26,7 +26,7 @@ from serving.common.softmax import softmax
 from serving.common.tensors import Image
 from serving.loading.opening import open_model
 from serving.preprocess import batch
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.pipelines.queries import query
 

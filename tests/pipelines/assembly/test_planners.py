@@ -20,7 +20,7 @@ from serving.common.fake_clock import FakeClock
 from serving.common.tensors import Array
 from serving.errors import BadInput, ModelError
 from serving.profiling.moments import MOMENTS
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 from serving.variants.timings import VariantFigures, least
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 from tests.turns import turns, until

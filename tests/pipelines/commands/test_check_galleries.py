@@ -27,7 +27,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.catalogue.public import public_model
 from serving.common.tensors import Image
 from serving.errors import QueryError
-from serving.loading.bounds import NetworkBounds
+from serving.scheduling.limits import NetworkBounds
 from tests.models import write_card
 from tests.pipelines.queries import write
 

@@ -29,7 +29,7 @@ from pipelines.measure.template_data import Shown
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 from serving.variants.artefacts import Calibration, build
 from serving.variants.variant import parse
 from specialization.trainer.trainer import ThreadSpecializer

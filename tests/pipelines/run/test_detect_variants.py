@@ -28,7 +28,7 @@ from pipelines.run.outputs import Outputs
 from pipelines.run.run_query import run_query
 from pipelines.settings import cache_dir
 from serving.catalogue.lookup import Catalogue
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 from serving.variants.artefacts import build
 from serving.variants.timings import store
 from serving.variants.variant import parse

@@ -16,7 +16,7 @@ from operators.testing import call, make_frame, make_region
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.catalogue.public import public_model
-from serving.loading.bounds import NetworkBounds
+from serving.scheduling.limits import NetworkBounds
 from tests.models import write_card
 
 pytestmark = pytest.mark.data

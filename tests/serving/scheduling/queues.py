@@ -9,8 +9,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from serving.scheduling.batching import Policy
-from serving.scheduling.waiting_line import TOLERANCE_S, Latency
+from serving.scheduling.batching import TOLERANCE_S, Latency, Policy
 
 
 @dataclass(frozen=True)

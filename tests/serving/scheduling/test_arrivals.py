@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from serving.scheduling.arrivals import REMEMBERED, Arrivals
+from serving.scheduling.estimates import REMEMBERED, Arrivals
 
 
 def test_one_request_says_nothing_about_the_rate() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.scheduling.duty_cycle import SessionLoad, most_urgent, next_turn
-from serving.scheduling.latency import LatencyTable
+from serving.scheduling.estimates import LatencyTable
 from tests.serving.scheduling.queues import ONE_S_EACH, Ask, queues
 
 # Shen, 2019, Table 3.2.

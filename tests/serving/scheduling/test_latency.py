@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.scheduling.latency import LatencyEstimate, LatencyTable
+from serving.scheduling.estimates import LatencyEstimate, LatencyTable
 
 POINTS = {1: 0.010, 4: 0.016, 8: 0.040}
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.batching_parts.baselines import EarliestFirst
+from serving.scheduling.batching import Latency, WaitingLine, line_up
 from serving.scheduling.look_ahead import CALM, WINDOWS, LookAheadPolicy, first_windows
-from serving.scheduling.waiting_line import Latency, WaitingLine, line_up
 from tests.serving.scheduling.queues import ONE_S_EACH, Ask, affine, most_in_time, served_in_time
 
 TIME_S = 20.0

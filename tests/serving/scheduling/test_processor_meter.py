@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serving.scheduling.processor_meter import ROUNDS, SELDOM, SURE, ProcessorMeter
+from serving.scheduling.estimates import ROUNDS, SELDOM, SURE, ProcessorMeter
 
 
 def test_nothing_is_known_before_the_first_batch() -> None:

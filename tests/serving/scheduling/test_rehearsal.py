@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serving.scheduling.rehearsal import Rehearsal
+from serving.scheduling.look_ahead import Rehearsal
 
 WAITING, COMING = 2, 38
 

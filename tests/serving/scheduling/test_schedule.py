@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from serving.common.tensors import Array
 from serving.engines.groups import GroupRequest
-from serving.scheduling.latency import LatencyEstimate
+from serving.scheduling.estimates import LatencyEstimate
 from serving.scheduling.look_ahead import LookAheadPolicy
-from serving.scheduling.monitor import Monitor
-from serving.scheduling.requests import Request
+from serving.scheduling.requests import BACKGROUND, Request, Urgency
 from serving.scheduling.schedule import BACKGROUND_S, Schedule, Session
-from serving.scheduling.urgency import BACKGROUND, Urgency
 
 CALM = Urgency(math.inf)
 
@@ -40,7 +38,7 @@ class Unused:
 
 
 def session(name: str, max_batch: int, latency: LatencyEstimate) -> Session:
-    return Session(name, Unused(), max_batch, latency, Monitor(None, max_batch, 0.0))
+    return Session(name, Unused(), max_batch, latency)
 
 
 @pytest.fixture
@@ -56,10 +54,7 @@ class Bench:
     def __init__(self, loop: asyncio.AbstractEventLoop, *names: str, max_batch: int = 4) -> None:
         self.loop, self.schedule = loop, Schedule()
         latency = {1: 0.010, max_batch: 0.010 * max_batch}
-        self.sessions = {
-            name: Session(name, Unused(), max_batch, LatencyEstimate(latency), Monitor(None, max_batch, 0.0))
-            for name in names
-        }
+        self.sessions = {name: Session(name, Unused(), max_batch, LatencyEstimate(latency)) for name in names}
         for each in self.sessions.values():
             self.schedule.add(each)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from serving.scheduling.time_limits import Stopwatch, TimeLimits
+from serving.scheduling.limits import Stopwatch, TimeLimits
 
 
 def taken(watch: Stopwatch, thing: object, times: list[float]) -> list[float]:

@@ -17,7 +17,7 @@ from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import ModelError
 from serving.preprocess import batch
-from serving.scheduling.urgency import BACKGROUND
+from serving.scheduling.requests import BACKGROUND
 from serving.variants.artefacts import build, resolve
 from serving.variants.sizes import cells, sized, sizes_of
 from serving.variants.variant import Variant, parse

@@ -21,7 +21,7 @@ from operators.plan import Decision, Rung
 from operators.testing import FakeEngine, card_of, make_frame, make_region, so_far
 from operators.testing.builders import call
 from serving.errors import ModelError, OutOfService
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 from tests.pipelines.run.recording import Recording
 
 NAMES = ("big", "middle", "small")

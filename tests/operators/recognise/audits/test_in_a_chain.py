@@ -25,7 +25,7 @@ from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.wire.disagreement import Disagreement
 from operators.wire.schema import NodePlan
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 from tests.pipelines.run.recording import Recording
 
 WORDS = ("blue", "green", "red")

@@ -27,7 +27,7 @@ from operators.testing import call, scores, so_far
 from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, CheckedShortcut
 from serving.engines.exits import ExitOutputs
 from serving.errors import ModelError
-from serving.scheduling.urgency import BACKGROUND, Urgency
+from serving.scheduling.requests import BACKGROUND, Urgency
 from tests.operators.recognise.cached.paints import (
     BLUE,
     CUTS,

@@ -18,7 +18,7 @@ from operators.recognise.specialised import own_samples
 from operators.recognise.specialised.early_cuts import RETRIED
 from operators.recognise.specialised.head_supply import CUT_LOOKS
 from serving.errors import ModelError, SluiceError
-from serving.scheduling.urgency import Urgency
+from serving.scheduling.requests import Urgency
 from specialization.trainer.trainer import ThreadSpecializer
 from tests.operators.recognise.specialised.shades import Scene, said
 

@@ -1,8 +1,10 @@
-"""How long a network may take, and how long something has taken: pure, told the time."""
+"""How long a network may take, how much networks may take together, and how long something has taken: told the time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from serving.common.cores import usable_cores
 
 LOAD_FACTOR = 3.0
 """Opening a network may take so many times as long as a batch: a runtime optimises it, and its first run is slow."""
@@ -40,3 +42,15 @@ class Stopwatch:
         self._taken_s = self._taken_s + min(now - self._last, 2 * self.look_every_s) if is_same else 0.0
         self._thing, self._last = thing, now
         return self._taken_s
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkBounds:
+    """Memory and time, and how much may run at once."""
+
+    memory_bytes: int | None = None
+    """The most memory of all loaded networks together; None: no bound."""
+    threads: int = field(default_factory=usable_cores)
+    """Cores that one network may use."""
+    max_batch: int = 16
+    time: TimeLimits = field(default_factory=TimeLimits)
