@@ -87,7 +87,6 @@ class PendingLook(Generic[P, T]):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the crop."""
         return self.crop.nbytes
 
 
@@ -123,7 +122,6 @@ class Backlog(Generic[P, T]):
         self._begin(looks)
 
     def published(self, frame: FrameId) -> None:
-        """Look at the crops of a frame."""
         self._begin(self._held.published(frame))
 
     def dropped(self, frame: FrameId) -> None:

@@ -84,7 +84,6 @@ def field_docs(model: type, base: type = Strict) -> dict[str, str]:
 
 
 def text(schema: Mapping[str, Any]) -> str:
-    """A schema as it stands in its file."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -84,7 +84,6 @@ class BrokerSettings:
 
     @property
     def uses_tls(self) -> bool:
-        """Whether the connection is encrypted."""
         return self.security_protocol.endswith("SSL")
 
 

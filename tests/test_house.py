@@ -69,6 +69,17 @@ def product() -> list[tuple[Path, ast.Module]]:
     return [(module, ast.parse(module.read_text(encoding="utf-8"))) for module in modules]
 
 
+def test_a_class_has_a_name_of_its_own() -> None:
+    """Only the front door says words again: its classes stand for those of messages and of the query file."""
+    places: dict[str, list[str]] = {}
+    for module, tree in product():
+        if module.parent.name != "sluice":
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ClassDef):
+                    places.setdefault(node.name, []).append(name(module))
+    assert {each: found for each, found in places.items() if len(found) > 1} == {}
+
+
 def is_contract(node: ast.AST) -> bool:
     if not isinstance(node, ast.ClassDef):
         return False

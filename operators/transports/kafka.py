@@ -179,12 +179,10 @@ class Consumer(CheapWaits, driver.Consumer):
         return records, active
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
-        """See ``resume_flow``."""
         self._moves += 1
         await super().on_partitions_revoked(revoked)
 
     async def perform_seek(self) -> None:
-        """See ``resume_flow``."""
         moves = self._moves
         await super().perform_seek()
         self._sought = moves
@@ -238,7 +236,6 @@ class Consumer(CheapWaits, driver.Consumer):
         self._room.set()
 
     def resume_partitions(self, tps: Any) -> None:
-        """Fetch from the partitions again."""
         super().resume_partitions(tps)
         self._room.set()
 

@@ -47,7 +47,6 @@ class LinkParts:
 
     @property
     def oracle(self) -> str:
-        """The name of the oracle."""
         return self.recogniser.roles.oracle
 
 
@@ -83,7 +82,6 @@ def _exits(found: Sequence[Shortcut]) -> Exits | None:
 
 
 def _has_built(model: str, training: Training) -> bool:
-    """Whether caches were built for a model."""
     return caches_file(training.catalogue.find(parse(model).model), parse(model)).is_file()
 
 

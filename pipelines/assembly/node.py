@@ -35,7 +35,6 @@ async def nodes(dag: Dag, environment: Environment) -> dict[str, Operator]:
 
 
 def track_settings(spec: TrackNode) -> TrackSettings:
-    """Return the tracker's settings from its node."""
     return TrackSettings(spec.confirm_s, spec.lost_after_s, spec.max_distance)
 
 

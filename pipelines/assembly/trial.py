@@ -31,7 +31,7 @@ GREY = 114
 
 
 @dataclass
-class Trial:
+class NodeTrial:
     """The faults that were found when a node was tried."""
 
     models: dict[str, str] = field(default_factory=dict)
@@ -42,10 +42,10 @@ class Trial:
     """May be right but is worth a look, one line each."""
 
 
-async def tried(wanted: CompiledQuery, told: Progress) -> dict[str, Trial]:
+async def tried(wanted: CompiledQuery, told: Progress) -> dict[str, NodeTrial]:
     """Each node's trial, by its name; raises BadInput for settings that no network can be opened with."""
     nodes = wanted.dag.nodes
-    engine, found = backend(wanted.catalogue), dict[str, Trial]()
+    engine, found = backend(wanted.catalogue), dict[str, NodeTrial]()
     environment = Environment(engine, nodes={each.name: each for each in nodes})
     await engine.start()
     try:
@@ -62,8 +62,8 @@ def _told(told: Progress, place: int, nodes: int, step: str, share: float) -> No
     told(step, (place + share) / nodes)
 
 
-async def _tried(spec: NodeSpec, environment: Environment, told: Progress) -> Trial:
-    trial, engine = Trial(), environment.engine
+async def _tried(spec: NodeSpec, environment: Environment, told: Progress) -> NodeTrial:
+    trial, engine = NodeTrial(), environment.engine
     told(spec.name, 0.0)
     models = () if spec.models == (MOTION,) else Roles.of(spec.models, engine.card).models if spec.models else ()
     for model in models:
@@ -89,7 +89,7 @@ async def _shown(operator: Operator, model: str) -> None:
     await operator.process(frame, [region], Call(Decision(model), Urgency(math.inf)))
 
 
-async def _noted(trial: Trial, model: str, work: Awaitable[object]) -> None:
+async def _noted(trial: NodeTrial, model: str, work: Awaitable[object]) -> None:
     try:
         await work
     except SluiceError as error:

@@ -24,7 +24,7 @@ from serving.common import files
 from serving.errors import BadInput, SluiceError
 
 if TYPE_CHECKING:
-    from pipelines.run.first_look import Seen
+    from pipelines.run.first_look import FirstFrames
 
 WAIT_S = 20.0
 
@@ -122,7 +122,7 @@ def _write_secret(path: Path, secret: str) -> None:
         raise BadInput(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def _show(seen: dict[str, Seen], pictures: Sequence[Path]) -> None:
+def _show(seen: dict[str, FirstFrames], pictures: Sequence[Path]) -> None:
     import cv2
 
     for (stream, of), path in zip(seen.items(), pictures, strict=True):

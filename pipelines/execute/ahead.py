@@ -50,7 +50,6 @@ class Waiting:
         self._frames.pop(header.id, None)
 
     async def until(self, media_time_s: float) -> Sequence[Frame]:
-        """See ``operators.base.Ahead``."""
         self._vain -= 1
         if self._vain <= 0:
             self._most = FRAMES_AHEAD

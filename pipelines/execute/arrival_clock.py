@@ -37,7 +37,7 @@ DRIFT: Final = 2e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Arrival:
     """One frame as it arrives; seconds."""
 
     run: str
@@ -54,7 +54,6 @@ class Seen:
 
     @property
     def age_s(self) -> float:
-        """The age by the clocks."""
         return self.day_s - self.captured_s
 
 
@@ -70,15 +69,15 @@ class ArrivalClock:
     """Tells the age of one stream's frames, which come in the order of their capture."""
 
     def __init__(self) -> None:
-        self._last: Seen | None = None
+        self._last: Arrival | None = None
         self._apart_s: float | None = None
         """Age of frames that did not wait, by clocks that disagree; None while they agree."""
-        self._watched: Seen | None = None
+        self._watched: Arrival | None = None
         """The first of the old frames that came at the pace of their capture."""
         self._frames = 0
         """How many there were."""
 
-    def read(self, seen: Seen) -> Age:
+    def read(self, seen: Arrival) -> Age:
         """The age of the next frame, or of one that was seen before, which teaches nothing."""
         if self._last is None or seen.run != self._last.run or seen.seq > self._last.seq:
             self._learn(seen)
@@ -87,7 +86,7 @@ class ArrivalClock:
             return Age(max(0.0, seen.age_s), seen.age_s <= LONGEST_S)
         return Age(max(0.0, seen.age_s - self._apart_s), False)
 
-    def _learn(self, seen: Seen) -> None:
+    def _learn(self, seen: Arrival) -> None:
         if self._last is not None:
             self._follow(seen, self._last)
         if (self._apart_s is None and seen.age_s < -EARLY_S) or self._comes_at_once(seen):
@@ -96,7 +95,7 @@ class ArrivalClock:
             self._apart_s = min(self._apart_s, seen.age_s)
             self._apart_s = None if -EARLY_S <= self._apart_s <= AGREE_S else self._apart_s
 
-    def _follow(self, seen: Seen, last: Seen) -> None:
+    def _follow(self, seen: Arrival, last: Arrival) -> None:
         """Take in what happened to the clocks since the last frame."""
         if self._apart_s is not None:
             self._apart_s += DRIFT * max(0.0, seen.passed_s - last.passed_s)
@@ -106,7 +105,7 @@ class ArrivalClock:
         elif seen.run != last.run and self._apart_s is not None and abs(seen.age_s - self._apart_s) > AGREE_S:
             self._apart_s = None  # another machine, or the same one with its clock put right: judged anew
 
-    def _comes_at_once(self, seen: Seen) -> bool:
+    def _comes_at_once(self, seen: Arrival) -> bool:
         """Whether old frames come as if they had not waited."""
         if self._apart_s is not None or not seen.idle or seen.age_s <= SUSPECT_S:
             self._watched = None
@@ -117,7 +116,7 @@ class ArrivalClock:
         return self._frames >= WATCHED_FRAMES and seen.passed_s - self._watched.passed_s >= WATCHED_S
 
 
-def _set(seen: Seen, last: Seen) -> float:
+def _set(seen: Arrival, last: Arrival) -> float:
     """By how much the age grew because one of the clocks was set; 0 if none was."""
     ours_s = (seen.day_s - last.day_s) - (seen.passed_s - last.passed_s)
     back_s = last.captured_s - seen.captured_s if seen.run == last.run else 0.0
@@ -125,7 +124,7 @@ def _set(seen: Seen, last: Seen) -> float:
     return (ours_s if abs(ours_s) > STEP_S else 0.0) + theirs_s
 
 
-def _in_pace(first: Seen, seen: Seen) -> bool:
+def _in_pace(first: Arrival, seen: Arrival) -> bool:
     """Whether frames come no faster than they were captured, but for what the network holds up."""
     if seen.run != first.run:
         return False

@@ -37,7 +37,6 @@ class ByteBudget:
             raise
 
     def give(self, size_bytes: int) -> None:
-        """Give bytes back."""
         self.left_bytes += size_bytes
         self._serve()
 

@@ -16,7 +16,7 @@ from pipelines.execute.lane import Dropped, Lane
 from pipelines.execute.moments import Moment, Moments
 from pipelines.execute.objects import objects_of
 from pipelines.execute.overload import POLICIES, WaitingFrame
-from pipelines.execute.stopwatch import Stopwatch
+from pipelines.execute.stopwatch import StageStopwatch
 from pipelines.execute.surroundings import Limits, Surroundings
 from pipelines.execute.walk import Walk
 from pipelines.planning.planner import Planner, Start
@@ -123,14 +123,14 @@ class Executor:
         if (ahead := self._waiting.get(header.stream)) is not None:
             ahead.begun(header)
         async with self._room.taken(header) as decoded:
-            watch = Stopwatch()
+            watch = StageStopwatch()
             queue_ms = self._ms_since(moment)
             decode = partial(watch.timed, "decode", load)
             frame = decode() if header.raw else await in_thread(decode)
             decoded()
             return await self._analysed(frame, moment, queue_ms, watch)
 
-    async def _analysed(self, frame: Frame, moment: Moment, queue_ms: float, watch: Stopwatch) -> Result:
+    async def _analysed(self, frame: Frame, moment: Moment, queue_ms: float, watch: StageStopwatch) -> Result:
         start, ahead = self._start(frame, self._deadline(moment)), self._waiting.get(frame.stream)
         walked = await self._walk.through(frame, start, ahead, watch)
         cause = None if walked.failure is None else redact(walked.failure)

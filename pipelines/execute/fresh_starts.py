@@ -25,10 +25,8 @@ class FreshStarts:
         return failures[node] == 0
 
     def went_well(self, stream: str, node: str) -> None:
-        """A frame passed the node."""
         if stream in self._failures:
             self._failures[stream].pop(node, None)
 
     def forget(self, stream: str) -> None:
-        """Drop the counts of a stream."""
         self._failures.pop(stream, None)

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from operators.wire.schema import FrameHeader
-from pipelines.execute.arrival_clock import ArrivalClock, Seen
+from pipelines.execute.arrival_clock import Arrival, ArrivalClock
 from serving.common.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class Moments:
     def of(self, header: FrameHeader, *, idle: bool) -> Moment:
         """The moment of a frame that arrives now; ``idle``: nothing of its stream waits or is analysed."""
         now, monotonic_s = self._clock.now(), self._clock.monotonic_s()
-        seen = Seen(
+        seen = Arrival(
             run=header.run,
             seq=header.seq,
             captured_s=header.captured_at.timestamp(),

@@ -9,12 +9,12 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Stage:
+class TimedStage:
     """Notes how long its block took, however that ends."""
 
     __slots__ = ("_name", "_started", "_watch")
 
-    def __init__(self, name: str, watch: Stopwatch) -> None:
+    def __init__(self, name: str, watch: StageStopwatch) -> None:
         self._name, self._watch = name, watch
 
     def __enter__(self) -> None:
@@ -32,7 +32,7 @@ class Stage:
             watch.in_stages_ms += (now - watch.opened) * 1000
 
 
-class Stopwatch:
+class StageStopwatch:
     """Runs from when it is made; ``framework`` is the time in no stage, though several run at the same time."""
 
     __slots__ = ("_started", "in_stages_ms", "open", "opened", "stages_ms")
@@ -44,12 +44,10 @@ class Stopwatch:
         """Stages that have not ended, when the first of these began, and the time in any before."""
         self._started = time.perf_counter()
 
-    def stage(self, name: str) -> Stage:
-        """The block that counts for a stage."""
-        return Stage(name, self)
+    def stage(self, name: str) -> TimedStage:
+        return TimedStage(name, self)
 
     def timed(self, name: str, work: Callable[[], T]) -> T:
-        """Do the work as a stage."""
         with self.stage(name):
             return work()
 

@@ -16,7 +16,7 @@ from pipelines.execute.fresh_starts import FreshStarts
 from pipelines.execute.lane import Dropped
 from pipelines.execute.overload import LATE
 from pipelines.execute.plan_echo import decision
-from pipelines.execute.stopwatch import Stopwatch
+from pipelines.execute.stopwatch import StageStopwatch
 from pipelines.planning.least_times import Downstream
 from pipelines.planning.planner import Planner, Start, Step
 from pipelines.query.dag import Dag, DagNode
@@ -41,7 +41,7 @@ class Walked(NamedTuple):
 class _Progress:
     """How far a frame has come."""
 
-    def __init__(self, frame: Frame, start: Start, ahead: Ahead | None, watch: Stopwatch) -> None:
+    def __init__(self, frame: Frame, start: Start, ahead: Ahead | None, watch: StageStopwatch) -> None:
         self.frame, self.start, self.ahead, self.watch = frame, start, ahead, watch
         self.found: list[Region] = []
         self.seen: dict[str, Sequence[Region]] = {}
@@ -67,7 +67,7 @@ class Walk:
         self._here: dict[str, str] = {}
         """The streams that are here, and the failure of each that was logged last."""
 
-    async def through(self, frame: Frame, start: Start, ahead: Ahead | None, watch: Stopwatch) -> Walked:
+    async def through(self, frame: Frame, start: Start, ahead: Ahead | None, watch: StageStopwatch) -> Walked:
         """Run every node; raises ``Dropped`` where one finds the frame too late."""
         self._here.setdefault(frame.stream, "")
         self._planner.begins(start)

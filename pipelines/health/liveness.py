@@ -39,7 +39,6 @@ class PartitionView:
 
     @property
     def waiting(self) -> bool:
-        """Whether there are messages to work on."""
         unread = self.end is not None and self.position is not None and self.position < self.end
         return unread or (self.handed is not None and self.handed > (self.acknowledged or 0))
 

@@ -16,7 +16,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.protocol.produce import ProduceRequest
 
 from pipelines.kafka.options import client_options
-from pipelines.kafka.rights import HIDDEN_TOPIC, Needs, lacking_rights, refused
+from pipelines.kafka.rights import HIDDEN_TOPIC, TopicRights, lacking_rights, refused
 from pipelines.kafka.verdict import Verdict, verdict
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import Backoff, Persistence
@@ -31,7 +31,7 @@ CONNECT_TIMEOUT_S = 10.0
 
 
 async def wait_for_broker(
-    settings: BrokerSettings, wanted: Needs, give_up_s: float, then: Callable[[], Awaitable[None]] | None = None
+    settings: BrokerSettings, wanted: TopicRights, give_up_s: float, then: Callable[[], Awaitable[None]] | None = None
 ) -> None:
     """Return once the broker answers and has the topics, telling the user every few seconds that it does not.
 
@@ -105,7 +105,7 @@ async def topics_at(settings: BrokerSettings) -> set[str]:
         await client.close()
 
 
-async def _absent(settings: BrokerSettings, wanted: Needs) -> list[str]:
+async def _absent(settings: BrokerSettings, wanted: TopicRights) -> list[str]:
     """The topics that are missing; raises ``BadInput`` where a right is, ``KafkaError`` where the broker is away."""
     client = AIOKafkaAdminClient(**client_options(settings), request_timeout_ms=round(ATTEMPT_S * 1000))
     try:

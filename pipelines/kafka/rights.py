@@ -14,19 +14,19 @@ HIDDEN_TOPIC = 29
 
 
 @dataclass(frozen=True)
-class Needs:
+class TopicRights:
     """Operations (``READ``, ``WRITE``) by topic, and the consumer group to join."""
 
     topics: Mapping[str, frozenset[str]] = field(default_factory=dict)
     group: str | None = None
 
 
-def needs(read: Iterable[str] = (), write: Iterable[str] = (), group: str | None = None) -> Needs:
-    """``Needs`` from the topics to read and to write."""
+def needs(read: Iterable[str] = (), write: Iterable[str] = (), group: str | None = None) -> TopicRights:
+    """``TopicRights`` from the topics to read and to write."""
     wanted = {"READ": frozenset(read), "WRITE": frozenset(write)}
     every = wanted["READ"] | wanted["WRITE"]
     topics = {topic: frozenset(right for right, names in wanted.items() if topic in names) for topic in sorted(every)}
-    return Needs(topics, group)
+    return TopicRights(topics, group)
 
 
 def lacking_rights(described: Iterable[Mapping[str, Any]], wanted: Mapping[str, frozenset[str]]) -> list[str]:

@@ -15,7 +15,7 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import GroupAuthorizationFailedError, KafkaError
 
 from pipelines.kafka.options import client_options
-from pipelines.kafka.rights import Needs, lacking_rights, refused
+from pipelines.kafka.rights import TopicRights, lacking_rights, refused
 from pipelines.kafka.verdict import Verdict, verdict
 from pipelines.settings import BrokerSettings
 from serving.common.backoff import Backoff, Persistence
@@ -116,7 +116,7 @@ def admin(settings: BrokerSettings, timeout_s: float, stop: threading.Event | No
     return connect(KafkaAdminClient, settings, timeout_s, stop)
 
 
-def demand(client: KafkaAdminClient, settings: BrokerSettings, wanted: Needs) -> set[str]:
+def demand(client: KafkaAdminClient, settings: BrokerSettings, wanted: TopicRights) -> set[str]:
     """The topics that are missing; raises ``BadInput`` where a right is, ``KafkaError`` where the broker is away."""
     described = client.describe_topics(list(wanted.topics))
     lacking = lacking_rights(described, wanted.topics)

@@ -15,7 +15,7 @@ from kafka.errors import (
 )
 
 from pipelines.kafka.rights import HIDDEN_TOPIC
-from pipelines.kafka.topics import Difference, Found, TopicSettings, differences
+from pipelines.kafka.topics import Found, SettingDifference, TopicSettings, differences
 from serving.errors import BadInput, SluiceError
 
 
@@ -25,9 +25,9 @@ class Ensured:
 
     name: str
     created: bool = False
-    updated: tuple[Difference, ...] = ()
+    updated: tuple[SettingDifference, ...] = ()
     """Settings of an existing topic that were changed to what is wanted."""
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[SettingDifference, ...] = ()
     """Settings that still differ from what is wanted."""
 
 

@@ -156,7 +156,6 @@ class TopicsConfig(Strict):
         return self.model_copy(update={"prefix": prefix})
 
     def by_name(self) -> dict[str, TopicSettings]:
-        """All topics by full name."""
         return {self.name(kind): getattr(self, kind) for kind in KINDS}
 
 
@@ -171,7 +170,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Difference:
+class SettingDifference:
     """One setting of an existing topic that is not as wanted."""
 
     key: str
@@ -183,19 +182,19 @@ class Difference:
         return f"{self.key} is {self.found}, wanted {self.wanted}"
 
 
-def differences(wanted: TopicSettings, found: Found) -> list[Difference]:
+def differences(wanted: TopicSettings, found: Found) -> list[SettingDifference]:
     """The changes by which ``found`` would be as ``wanted``."""
     unlike = [
-        Difference(key, found.configs.get(key, "unknown"), value)
+        SettingDifference(key, found.configs.get(key, "unknown"), value)
         for key, value in wanted.broker_configs().items()
         if found.configs.get(key) != value
     ]
     if found.partitions != wanted.partitions:
-        unlike.insert(0, Difference("partitions", str(found.partitions), str(wanted.partitions)))
+        unlike.insert(0, SettingDifference("partitions", str(found.partitions), str(wanted.partitions)))
     return unlike
 
 
-def too_small_messages(name: str, unlike: Iterable[Difference]) -> str | None:
+def too_small_messages(name: str, unlike: Iterable[SettingDifference]) -> str | None:
     """One line where an existing topic refuses messages of the wanted size, with the remedy."""
     for item in unlike:
         if item.key == "max.message.bytes" and int(item.found) < int(item.wanted):

@@ -41,7 +41,6 @@ class Station:
             self.page.find_plans = find_plans
 
     def evidence(self, kept: Kept) -> None:
-        """Show the kept evidence, too."""
         self._scrape.evidence(kept)
 
     def never_late(self, unhurried: Collection[str]) -> None:

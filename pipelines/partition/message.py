@@ -20,7 +20,6 @@ class Message:
 
     @property
     def place(self) -> str:
-        """The message's place in words."""
         return f"topic {self.topic} partition {self.partition} offset {self.offset}"
 
     @property

@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Stream:
+class _OpenStream:
     partition: Hashable
     seen_s: float
 
@@ -26,7 +26,7 @@ class OpenStreams:
 
     def __init__(self, bounds: StreamBounds, drop: Callable[[str], None], busy: Callable[[str], bool]) -> None:
         self._bounds, self._drop, self._busy = bounds, drop, busy
-        self._streams: OrderedDict[str, _Stream] = OrderedDict()
+        self._streams: OrderedDict[str, _OpenStream] = OrderedDict()
         """Least recently seen first."""
         self._logged = False
 
@@ -40,12 +40,11 @@ class OpenStreams:
             known.partition, known.seen_s = partition, now_s
             self._streams.move_to_end(stream)
         else:
-            self._streams[stream] = _Stream(partition, now_s)
+            self._streams[stream] = _OpenStream(partition, now_s)
         self._make_room(now_s)
         return known is None
 
     def keep(self, partitions: Collection[Hashable]) -> None:
-        """Drop the streams of all other partitions."""
         for stream in [name for name, known in self._streams.items() if known.partition not in partitions]:
             self._close(stream)
 

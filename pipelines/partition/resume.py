@@ -162,7 +162,6 @@ class KafkaResume:
         return tail
 
     def answered(self, header: FrameHeader) -> bool:
-        """Whether the frame has a result."""
         return self._tail.answered(header)
 
     def recent(self, stream: str) -> list[Result]:

@@ -25,7 +25,6 @@ def remedy(module: str | None) -> str | None:
 
 
 def install(*extras: str) -> str:
-    """The command that installs them."""
     return f"pip install 'sluice-video[{','.join(extras)}]'"
 
 

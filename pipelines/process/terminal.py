@@ -26,7 +26,6 @@ class SafeFormatter(logging.Formatter):
     """A record is one line, whatever its message quotes; only the traceback after it has lines of its own."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        """The message as one line."""
         record.message = printable(record.message)
         return super().formatMessage(record)
 

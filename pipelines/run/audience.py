@@ -19,7 +19,7 @@ from pipelines.query.query_file import Query
 from pipelines.report.plots.plans import PlanHistory
 from pipelines.report.run_counts import RunCounts
 from pipelines.run.event_log import EventLog
-from pipelines.run.outputs import Outputs, Sink, event_log, open_files
+from pipelines.run.outputs import Outputs, ResultSink, event_log, open_files
 from pipelines.run.progress import RunProgress
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Audience:
 
     counts: RunCounts
     observers: Observers
-    sinks: list[Sink]
+    sinks: list[ResultSink]
     """Who takes results."""
     final_steps: list[FinalStep]
     """Who takes frames with their results."""

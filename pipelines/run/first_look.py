@@ -26,7 +26,7 @@ FRAMES = 25
 
 
 @dataclass
-class Seen:
+class FirstFrames:
     """The first frames of a stream."""
 
     frames: int = 0
@@ -38,13 +38,13 @@ class Seen:
     """Annotated; the first one with most objects."""
 
 
-def first_look(wanted: CompiledQuery, wait_s: float) -> dict[str, Seen]:
+def first_look(wanted: CompiledQuery, wait_s: float) -> dict[str, FirstFrames]:
     """The first frames of the query, by stream; raises SourceError where a source gives no frame for ``wait_s``.
 
     Raises ``SystemExit`` after a signal.
     """
     query = wanted.query
-    seen = {stream.id: Seen() for stream in query.streams}
+    seen = {stream.id: FirstFrames() for stream in query.streams}
 
     async def take(frame: Frame, result: Result) -> None:
         of = seen[frame.stream]

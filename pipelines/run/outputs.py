@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Sink(Protocol):
+class ResultSink(Protocol):
     """Takes results one by one, those of each stream in order."""
 
     def write(self, result: Result) -> None:
@@ -83,9 +83,9 @@ def check_writable(outputs: Outputs) -> None:
 
 def open_files(
     outputs: Outputs, query: Query, unhurried: frozenset[str], files: ExitStack
-) -> tuple[list[Sink], list[FinalStep]]:
+) -> tuple[list[ResultSink], list[FinalStep]]:
     """Return what takes results, and what takes frames with theirs; closed with ``files``."""
-    sinks: list[Sink] = []
+    sinks: list[ResultSink] = []
     final_steps: list[FinalStep] = []
     if outputs.results is not None:
         lines = JsonLines(outputs.results)

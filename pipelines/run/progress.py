@@ -46,16 +46,13 @@ class RunProgress(Observer):
         self._bars.stop()
 
     def frame_analysed(self, result: Result) -> None:
-        """See ``Observer``."""
         self._advance(result.stream)
 
     def frame_dropped(self, result: Result) -> None:
-        """See ``Observer``."""
         self._drops[result.stream] += 1
         self._advance(result.stream)
 
     def frame_failed(self, result: Result) -> None:
-        """See ``Observer``."""
         self._advance(result.stream)
 
     def _advance(self, stream: str) -> None:

@@ -11,7 +11,6 @@ class StateLines(Observer):
     """Prints on stderr."""
 
     def stream_state_changed(self, status: StreamStatus) -> None:
-        """See ``Observer``."""
         reason = f" ({status.reason})" if status.reason else ""
         message = f": {status.message}" if status.message else ""
         say(f"stream {status.stream}: {status.state}{reason}, {status.frames} frames{message}", err=True)

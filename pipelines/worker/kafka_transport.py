@@ -14,12 +14,12 @@ from operators.transports import kafka
 from pipelines.kafka.async_clients import wait_for_broker
 from pipelines.kafka.first_start import begin_at_the_ends
 from pipelines.kafka.options import tls_context
-from pipelines.kafka.rights import Needs
+from pipelines.kafka.rights import TopicRights
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.resume import KafkaResume
 from pipelines.partition.stream_state import StateConfig
 from pipelines.settings import BrokerSettings
-from pipelines.worker.state_topic import StateTopic
+from pipelines.worker.state_topic import TopicStateStore
 
 log = logging.getLogger(__name__)
 
@@ -58,11 +58,11 @@ class KafkaTransport:
         """Our driver in place of Faust's own."""
         app.transport = kafka.Transport(app.conf.broker_consumer, app)
 
-    async def wait(self, needs: Needs, give_up_s: float) -> None:
+    async def wait(self, needs: TopicRights, give_up_s: float) -> None:
         """Return once the broker answers and has what is needed; raises ``Unavailable`` or ``BadInput``."""
         await wait_for_broker(self.settings, needs, give_up_s)
 
-    async def begin_at_the_end(self, needs: Needs, topic: str, give_up_s: float) -> None:
+    async def begin_at_the_end(self, needs: TopicRights, topic: str, give_up_s: float) -> None:
         """Have the group of ``needs``, if it has never begun, begin with what comes next; raises as ``wait``."""
         assert needs.group is not None
         begin = partial(begin_at_the_ends, self.settings, needs.group, topic)
@@ -76,6 +76,6 @@ class KafkaTransport:
         """Return what earlier lives of a query's worker have answered on its topic of results."""
         return KafkaResume(self.settings, topic, query, flush)
 
-    def state(self, query: str, what: StateConfig, publisher: Publisher) -> StateTopic:
+    def state(self, query: str, what: StateConfig, publisher: Publisher) -> TopicStateStore:
         """Return where the states of a query's streams survive their worker: the topic that ``what`` names."""
-        return StateTopic(self.settings, query, what, publisher)
+        return TopicStateStore(self.settings, query, what, publisher)

@@ -52,7 +52,7 @@ class StreamSnapshot(msgspec.Struct, kw_only=True):
     """The snapshot of each node, by the node's name."""
 
 
-class StateTopic:
+class TopicStateStore:
     """Keeps one worker's stream states on a topic; an unusable topic is logged once, and the worker goes on without."""
 
     def __init__(

@@ -49,7 +49,6 @@ class NoEvents:
     """Derives nothing."""
 
     def __call__(self, result: Result) -> list[Event | Counts]:
-        """Return no events."""
         return []
 
     def forget(self, stream: str) -> None:
@@ -92,7 +91,6 @@ class WorkerConfig:
 
     @property
     def group(self) -> str:
-        """The consumer group."""
         return f"{self.prefix}{self.query}"
 
 

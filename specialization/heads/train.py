@@ -40,7 +40,7 @@ class NoUsefulHead(SluiceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class TrainingRows:
     """The rows a head is trained on: n classes numbered 0 … n − 1, n is "other"."""
 
     features: NDArray[np.float32]
@@ -79,7 +79,7 @@ def train_head(
         return _trained(training, tuple(classes), tolerance)
 
 
-def _trained(training: Training, classes: tuple[int, ...], tolerance: float) -> SpecialisedHead:
+def _trained(training: TrainingRows, classes: tuple[int, ...], tolerance: float) -> SpecialisedHead:
     held = validate(training)
     threshold = least_confidence(held, tolerance)
     if threshold is None:
@@ -98,7 +98,7 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def training_rows(samples: HeadSamples, classes: Sequence[int], training_skew: float, rng: Generator) -> Training:
+def training_rows(samples: HeadSamples, classes: Sequence[int], training_skew: float, rng: Generator) -> TrainingRows:
     """Draw the rows to train on; raises TooFewSamples."""
     features, labels = samples.features, samples.labels
     others = np.setdiff1d(np.unique(labels), classes)
@@ -112,7 +112,7 @@ def training_rows(samples: HeadSamples, classes: Sequence[int], training_skew: f
     rows, n = np.concatenate(drawn), len(classes)
     number = {each: place for place, each in enumerate(classes)}
     targets = np.array([number.get(label, n) for label in labels[rows].tolist()])
-    return Training(
+    return TrainingRows(
         features[rows].astype(np.float32),
         targets,
         _weights(targets < n, mine[rows], training_skew),
@@ -122,7 +122,7 @@ def training_rows(samples: HeadSamples, classes: Sequence[int], training_skew: f
     )
 
 
-def validate(training: Training) -> HeldOutAnswers:
+def validate(training: TrainingRows) -> HeldOutAnswers:
     """The answers of heads on rows that they were not trained on, for all rows."""
     said = np.empty(len(training.targets), np.intp)
     confidence = np.empty(len(training.targets), np.float32)

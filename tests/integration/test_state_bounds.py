@@ -11,7 +11,7 @@ from kafka import KafkaProducer
 
 from pipelines.partition.publisher import Publisher
 from pipelines.partition.stream_state import StateConfig
-from pipelines.worker.state_topic import MAX_BYTES, StateTopic
+from pipelines.worker.state_topic import MAX_BYTES, TopicStateStore
 from tests.integration.kafka_side import create_topic
 from tests.integration.worker_parts import plain
 from tests.pipelines.worker.test_state_topic import Node, kept
@@ -39,7 +39,9 @@ async def test_large_states_are_let_go_of_and_the_latest_stay(
     producer.close()
 
     settings, what = plain(kafka_broker), StateConfig(topic, {"kind": node}, asyncio.Event())
-    state_topic = StateTopic(settings, "vehicles", what, Publisher(lambda message: pytest.fail("nothing is published")))
+    state_topic = TopicStateStore(
+        settings, "vehicles", what, Publisher(lambda message: pytest.fail("nothing is published"))
+    )
     tracemalloc.start()
     try:
         await state_topic.read()

@@ -33,7 +33,6 @@ class Caches(Shortcut):
 
     @property
     def exits(self) -> Exits | None:
-        """See ``Shortcut``."""
         network = self._supply.network
         return None if network is None or self.within is not None else network.exits
 

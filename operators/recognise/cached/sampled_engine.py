@@ -18,7 +18,7 @@ EVERY = 4
 """Every so-manieth batch is sampled at most where looks that follow each other show the same objects."""
 
 
-class Sampler(Protocol):
+class BatchSampler(Protocol):
     """Says which batches become samples, and takes them."""
 
     def tapped(self, items: int) -> str | None:
@@ -45,9 +45,9 @@ class SampledEngine:
         """``every``: one batch in so many may be sampled."""
         self.inner, self._oracle, self._every, self._batches = engine, oracle, every, 0
         self._rests: set[str] = set()
-        self._sampler: Sampler | None = None
+        self._sampler: BatchSampler | None = None
 
-    def sample_for(self, sampler: Sampler) -> None:
+    def sample_for(self, sampler: BatchSampler) -> None:
         """Take samples from now on."""
         self._sampler = sampler
 

@@ -192,7 +192,7 @@ class CacheSupply:
         self._books.of(stream).spend("shadow", TAPPED * self.whole_s * items + lookups_s)
 
     def tapped(self, items: int) -> str | None:
-        """See ``Sampler``: where that can be paid."""
+        """See ``BatchSampler``: where that can be paid."""
         maker, network = self._maker, self.network
         if maker is None or network is None or not self._worth_it() or not maker.wants(items):
             return None
@@ -209,7 +209,7 @@ class CacheSupply:
         return network.name
 
     def keeps(self, items: int) -> bool:
-        """See ``Sampler``: where that can be paid."""
+        """See ``BatchSampler``: where that can be paid."""
         maker = self._maker
         if maker is None or not self._worth_it() or not maker.wants(items):
             return False

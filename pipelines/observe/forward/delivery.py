@@ -22,7 +22,7 @@ from operators.observer import Observers
 from operators.wire.bounds import SNAPSHOT_BYTES
 from operators.wire.mishaps import Mishaps
 from operators.wire.schema import Event, Notification
-from pipelines.observe.forward.sink import Away, Failed, Missing, Picture, Refused, Sink, Sinks
+from pipelines.observe.forward.sink import Away, EventPicture, Failed, Missing, Refused, Sink, Sinks
 from pipelines.observe.forward.sinks_file import SinkSpec
 from pipelines.process.tasks import meanwhile
 from serving.common.backoff import Backoff
@@ -97,7 +97,7 @@ class Delivery:
         if age_s >= self.spec.max_age_s:
             self.ended("expired", notice, f"it is {age_s:.0f} s old")
             return
-        picture: Picture | None = None
+        picture: EventPicture | None = None
         if notice.event is not None and self.spec.snapshot is not None:
             found = await _picture(find, notice.event, self.spec.snapshot.max_width)
             picture = None if isinstance(found, str) else found
@@ -161,7 +161,7 @@ def end_of(failures: int, age_s: float, max_age_s: float) -> Outcome | None:
     return "expired" if age_s >= max_age_s else None
 
 
-async def _picture(find: Find, event: Event, max_width: int) -> Picture | Missing:
+async def _picture(find: Find, event: Event, max_width: int) -> EventPicture | Missing:
     load = await find(event)
     if isinstance(load, str):
         return load
@@ -171,10 +171,10 @@ async def _picture(find: Find, event: Event, max_width: int) -> Picture | Missin
         return "unreadable"
 
 
-def _scaled(load: Load, max_width: int) -> Picture | Missing:
+def _scaled(load: Load, max_width: int) -> EventPicture | Missing:
     image = load()
     for quality in QUALITIES:
         jpeg, width, height = preview(image, max_width, quality)
         if len(jpeg) <= SNAPSHOT_BYTES:
-            return Picture(jpeg, width, height)
+            return EventPicture(jpeg, width, height)
     return "too_large"

@@ -103,7 +103,6 @@ class Direct(Observer):
             self._held.add(Shot(frame, result))
 
     def event_found(self, event: Event | Counts) -> None:
-        """See ``Observer``."""
         self._tell(event)
 
     def stream_state_changed(self, status: StreamStatus) -> None:
@@ -112,7 +111,6 @@ class Direct(Observer):
             self._loop.call_soon_threadsafe(self._tell, status)
 
     def stream_dropped(self, stream: str) -> None:
-        """See ``Observer``."""
         self._held.take(stream)
 
     @asynccontextmanager

@@ -13,7 +13,7 @@ from operators.wire.schema import Notification, Snapshot, to_json
 from pipelines.observe.forward.delivery import BACKOFF
 from pipelines.observe.forward.mqtt_connection import MqttBroker, MqttConnection
 from pipelines.observe.forward.mqtt_topics import Announced, Topics, announcements
-from pipelines.observe.forward.sink import Away, Picture
+from pipelines.observe.forward.sink import Away, EventPicture
 from serving.common.printable import printable
 from serving.common.redaction import redact
 
@@ -65,8 +65,7 @@ class MqttSink:
                 await connection.close()
             await asyncio.sleep(BACKOFF.delay_s(failures, rng))
 
-    async def deliver(self, notice: Notification, picture: Picture | None) -> None:
-        """See ``Sink``."""
+    async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
         connection = self._connection
         if connection is None:
             raise Away(self._trouble)

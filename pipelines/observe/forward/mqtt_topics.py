@@ -40,7 +40,6 @@ class Topics:
         return f"{self.prefix}/status"
 
     def events(self, stream: str) -> str:
-        """Notifications of events."""
         return f"{self._of(stream)}/events"
 
     def state(self, stream: str) -> str:

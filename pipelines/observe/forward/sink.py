@@ -41,7 +41,7 @@ may be looked at, or the broker did not answer; ``unreadable``: the image is dam
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class EventPicture:
     """The frame that caused an event, scaled down."""
 
     jpeg: bytes
@@ -59,7 +59,7 @@ class Sink(Protocol):
         """Take a stream's state as it is at the beginning, where states are kept."""
         ...
 
-    async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+    async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
         """Return once the other side has taken it; raises ``Refused``, ``Failed`` or ``Away``."""
         ...
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from operators.wire.schema import Notification, Snapshot, to_json
 from pipelines.observe.forward.in_order import AT_ONCE
-from pipelines.observe.forward.sink import Away, Failed, Picture, Refused
+from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused
 
 ANSWER_BYTES = 16 << 10
 """Read of an answer, so that its connection can be used again; one that is longer is closed."""
@@ -67,8 +67,7 @@ class WebhookSink:
     def restore(self, notice: Notification) -> None:
         """Keep nothing: nobody can ask a webhook what is."""
 
-    async def deliver(self, notice: Notification, picture: Picture | None) -> None:
-        """See ``Sink``."""
+    async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
         if self._session is None:
             raise Away("not started yet")
         body = to_json(_with(notice, picture))
@@ -99,7 +98,7 @@ class WebhookSink:
                 raise Away(said, asked_for_s(retry_after, self._now_s()))
 
 
-def _with(notice: Notification, picture: Picture | None) -> Notification:
+def _with(notice: Notification, picture: EventPicture | None) -> Notification:
     if picture is None:
         return notice
     data = base64.b64encode(picture.jpeg).decode()

@@ -11,7 +11,7 @@ from typing import Any
 from operators.observer import Observer
 from operators.wire.schema import BoundingBox, Counts, Event, Result, StreamPlan, StreamStatus
 from operators.zones.layout import NOTHING
-from pipelines.observe.live.sightings import Sighting
+from pipelines.observe.live.sightings import ListedEvent
 from pipelines.observe.live.stream_figures import StreamFigures
 from pipelines.observe.live.views import detail, drawn, tile
 
@@ -35,7 +35,6 @@ class Board(Observer):
 
     @property
     def streams(self) -> int:
-        """How many are shown."""
         return len(self._figures)
 
     def came(self, result: Result) -> None:
@@ -50,12 +49,10 @@ class Board(Observer):
             self.loop.call_soon_threadsafe(self.in_state, status)
 
     def event_found(self, event: Event | Counts) -> None:
-        """See ``Observer``."""
         if isinstance(event, Event) and event.stream in self._figures:
             self._figures[event.stream].sightings.passed(event)
 
     def in_state(self, status: StreamStatus) -> None:
-        """A stream's state has changed."""
         self._of(status.stream)
         self._states[status.stream] = status
 
@@ -68,7 +65,6 @@ class Board(Observer):
             del self._plans[next(iter(self._plans))]
 
     def wall(self) -> dict[str, Any]:
-        """All streams by name."""
         now_s = self._now()
         return {"tiles": [self._tile(stream, now_s) for stream in sorted(self._figures)]}
 
@@ -83,7 +79,7 @@ class Board(Observer):
             **drawn(self.layout.of(stream)),
         }
 
-    def without_thumbnail(self, result: Result) -> list[tuple[Sighting, BoundingBox]]:
+    def without_thumbnail(self, result: Result) -> list[tuple[ListedEvent, BoundingBox]]:
         """Events of the stream that have no picture yet and whose object is in this frame, and where it is."""
         figures = self._figures.get(result.stream)
         return figures.sightings.without_thumbnail(result) if figures else []

@@ -17,7 +17,7 @@ from operators.frames.frame import Frame
 from operators.frames.preview import preview
 from operators.wire.schema import BoundingBox, Result
 from pipelines.observe.live.board import Board
-from pipelines.observe.live.sightings import Sighting
+from pipelines.observe.live.sightings import ListedEvent
 from pipelines.observe.live.viewers import Viewer, Viewers
 from pipelines.observe.live.views import picture
 from serving.common.redaction import redact
@@ -43,7 +43,7 @@ AT_ONCE = 2
 """Frames that are held to make pictures of."""
 
 Load = Callable[[], Image]
-Wanting = tuple[Sighting, BoundingBox]
+Wanting = tuple[ListedEvent, BoundingBox]
 
 
 class Pictures:

@@ -24,7 +24,7 @@ GONE_S = 3.0
 
 
 @dataclass(slots=True)
-class Sighting:
+class ListedEvent:
     """An event, as the page lists it."""
 
     number: int
@@ -56,10 +56,10 @@ class Sightings:
     def __init__(self) -> None:
         self._tracks: OrderedDict[int, _Track] = OrderedDict()
         self._number = 0
-        self._kept: deque[Sighting] = deque(maxlen=KEPT_EVENTS)
+        self._kept: deque[ListedEvent] = deque(maxlen=KEPT_EVENTS)
 
     @property
-    def latest(self) -> list[Sighting]:
+    def latest(self) -> list[ListedEvent]:
         """The newest first, by when they happened: that a track has left is known only a while later."""
         return sorted(self._kept, key=lambda each: (each.at_s or 0.0, each.number), reverse=True)[:MOST_EVENTS]
 
@@ -90,7 +90,7 @@ class Sightings:
         when = _Track(event.label, media_time_s, at_s)
         self._happened(event.type, event.track_id, when, _place(event))
 
-    def without_thumbnail(self, result: Result) -> list[tuple[Sighting, BoundingBox]]:
+    def without_thumbnail(self, result: Result) -> list[tuple[ListedEvent, BoundingBox]]:
         """Events whose object is in this frame, and where; until it left, a picture of it can be had."""
         wanting = [each for each in self._kept if not each.is_own and each.kind != "left"]
         boxes = {found.track_id: found.detection.bounding_box for found in result.objects[:MOST_TRACKS] if wanting}
@@ -108,7 +108,7 @@ class Sightings:
         self._number += 1
         known = next((each.thumbnail for each in reversed(self._kept) if each.track == track), None)
         label = shortened(seen.label, LONGEST)
-        self._kept.append(Sighting(self._number, kind, track, label, seen.media_time_s, seen.at_s, place, known))
+        self._kept.append(ListedEvent(self._number, kind, track, label, seen.media_time_s, seen.at_s, place, known))
 
 
 def named(found: Object) -> str:

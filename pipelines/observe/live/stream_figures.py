@@ -42,7 +42,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class FigureSample:
     """One analysed frame."""
 
     at_s: float
@@ -60,7 +60,7 @@ class StreamFigures:
         """The last analysed frame."""
         self.seen_s = now_s
         """When the last result came."""
-        self._samples: deque[Sample] = deque(maxlen=SAMPLES)
+        self._samples: deque[FigureSample] = deque(maxlen=SAMPLES)
         self._look_s = now_s
 
     def add(self, result: Result, now_s: float) -> None:
@@ -72,7 +72,7 @@ class StreamFigures:
         self.latest, plan = result, result.plan
         slot.analysed += 1
         slot.late += plan.latency_known and not plan.deadline_met
-        self._samples.append(Sample(now_s, plan.latency_ms if plan.latency_known else None))
+        self._samples.append(FigureSample(now_s, plan.latency_ms if plan.latency_known else None))
         answers, models = slot.answers, slot.models
         for found in result.objects[:MOST_OBJECTS]:
             answers[who(found)] += 1

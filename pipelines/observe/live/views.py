@@ -11,7 +11,7 @@ import msgspec
 
 from operators.wire.schema import NodePlan, Object, Result, StreamPlan, StreamStatus, VariantSwitch
 from operators.zones.layout import Layout
-from pipelines.observe.live.sightings import Sighting, called
+from pipelines.observe.live.sightings import ListedEvent, called
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
 from pipelines.observe.live.words import CAUSES, WHO, explained, standing, who
 from serving.common.printable import shortened
@@ -140,7 +140,7 @@ def _switch(of: VariantSwitch) -> dict[str, Any]:
     }
 
 
-def _event(event: Sighting) -> dict[str, Any]:
+def _event(event: ListedEvent) -> dict[str, Any]:
     return {
         "number": event.number,
         "kind": event.kind,

@@ -65,7 +65,7 @@ def who(found: Object) -> Who:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StreamStanding:
     """How a stream does."""
 
     look: Look
@@ -78,7 +78,7 @@ class Standing:
     """A sentence."""
 
 
-def standing(status: StreamStatus | None, seen: bool, silent_s: float, lost: float) -> Standing:
+def standing(status: StreamStatus | None, seen: bool, silent_s: float, lost: float) -> StreamStanding:
     """``seen``: whether a frame of it was ever analysed; ``silent_s``: since its last result; ``lost``: share of its
     frames that were dropped or failed in the last minute.
     """
@@ -88,15 +88,15 @@ def standing(status: StreamStatus | None, seen: bool, silent_s: float, lost: flo
     if silent_s >= SILENT_S:
         quiet = f"{silent_s:.0f} s"
         words = f"No result for {quiet}." if status is None else f"{alive}, but no result has come for {quiet}."
-        return Standing("idle", "silent", f"silent for {quiet}", words)
+        return StreamStanding("idle", "silent", f"silent for {quiet}", words)
     if lost >= FEW_LOST:
         share = f"{100 * lost:.0f} %"
         words = f"{alive}, but {share} of the last minute's frames were dropped or failed."
-        return Standing("bad" if lost >= MANY_LOST else "warn", "losing frames", f"{share} lost", words)
-    return Standing("good", "running", "running", f"{alive}.")
+        return StreamStanding("bad" if lost >= MANY_LOST else "warn", "losing frames", f"{share} lost", words)
+    return StreamStanding("good", "running", "running", f"{alive}.")
 
 
-def _away(status: StreamStatus, seen: bool) -> Standing:
+def _away(status: StreamStatus, seen: bool) -> StreamStanding:
     """A source that gives no frames."""
     look, did = STATES[status.state]
     group: str = status.state
@@ -104,7 +104,7 @@ def _away(status: StreamStatus, seen: bool) -> Standing:
         group, did = "not come yet", "has not come yet"
     word = f"{group}: {shortened(status.reason, LONGEST)}" if status.reason else group
     message = shortened(status.message, TEXT_CHARS).rstrip(".") if status.message else ""
-    return Standing(look, group, word, f"The source {did}: {message}." if message else f"The source {did}.")
+    return StreamStanding(look, group, word, f"The source {did}: {message}." if message else f"The source {did}.")
 
 
 def explained(result: Result, hurried: bool = True) -> list[str]:

@@ -21,7 +21,7 @@ NETWORK = (families.NETWORK_S, families.NETWORK_ITEMS, families.NETWORK_BATCHES)
 Key = tuple[Family, tuple[str, ...]]
 
 
-class Recorder(Observer):
+class MetricsRecorder(Observer):
     """Writes to the figures of a registry; those of a stream go when the stream goes."""
 
     def __init__(self, registry: CollectorRegistry, most_streams: int) -> None:
@@ -55,7 +55,6 @@ class Recorder(Observer):
             self._captured[stream] = figure
 
     def frame_replaced(self, header: FrameHeader) -> None:
-        """See ``Observer``."""
         with self._capturing:
             self._of(header.stream, families.REPLACED).value += 1
 
@@ -70,7 +69,6 @@ class Recorder(Observer):
         self._of(name, families.STATE, status.state, status.reason or "").value = 1
 
     def frame_analysed(self, result: Result) -> None:
-        """See ``Observer``."""
         self._count(result)
         plan, stream, tallies = result.plan, result.stream, self._tallies
         tallies.at(families.SLO).value = plan.slo_ms / 1000
@@ -89,33 +87,26 @@ class Recorder(Observer):
             self._of(stream, families.ANSWERS, provenance).value += count
 
     def frame_dropped(self, result: Result) -> None:
-        """See ``Observer``."""
         self._count(result)
 
     frame_failed = frame_dropped
 
     def frames_missing(self, stream: str, count: int) -> None:
-        """See ``Observer``."""
         self._of(stream, families.MISSING).value += count
 
     def audit_done(self, stream: str, node: str, kind: ShortcutKind, agrees: bool) -> None:
-        """See ``Observer``."""
         self._of(stream, families.AUDITS, node, kind, _word(agrees)).value += 1
 
     def head_trained(self, stream: str, node: str, classes: tuple[str, ...], used: bool) -> None:
-        """See ``Observer``."""
         self._of(stream, families.TRAININGS, node, _word(used)).value += 1
 
     def model_loaded(self, network: str, took_s: float, memory_bytes: int) -> None:
-        """See ``EngineObserver``."""
         self._tallies.at(families.MODEL_MEMORY, *_variant(network)).value = memory_bytes
 
     def model_unloaded(self, network: str) -> None:
-        """See ``EngineObserver``."""
         self._tallies.at(families.MODEL_MEMORY, *_variant(network)).value = 0
 
     def network_ran(self, network: str, items: int, took_s: float) -> None:
-        """See ``EngineObserver``."""
         figures = self._networks.get(network)
         if figures is None:
             which = _variant(network)
@@ -140,11 +131,9 @@ class Recorder(Observer):
         self._tallies.at(families.NOTIFICATIONS, sink, outcome).value += 1
 
     def sink_checked(self, sink: str, waiting: int) -> None:
-        """See ``Observer``."""
         self._tallies.at(families.SINK_WAITING, sink).value = waiting
 
     def stream_dropped(self, stream: str) -> None:
-        """See ``Observer``."""
         for key in list(self._streams.get(stream, ())):
             self._remove(stream, key)
         self._streams.pop(stream, None)

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from operators.wire.schema import NodePlan, StreamPlan
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import EVIDENCE, STANDING, Family
-from pipelines.observe.metrics.recorder import Recorder
+from pipelines.observe.metrics.recorder import MetricsRecorder
 from pipelines.observe.metrics.tallies import metric
 
 FindPlans = Callable[[datetime], Sequence[StreamPlan]]
@@ -47,16 +47,15 @@ class Scrape:
 
     def __init__(self, most_streams: int) -> None:
         self._registry = CollectorRegistry()
-        self._standing = Standing(most_streams)
+        self._standing = PlanCollector(most_streams)
         self._registry.register(self._standing)
         ProcessCollector(registry=self._registry)
-        self.recorder = Recorder(self._registry, most_streams)
+        self.recorder = MetricsRecorder(self._registry, most_streams)
         self.find_plans: FindPlans = lambda now: ()
         """How streams stand with their shortcuts; called on the event loop for each scrape."""
 
     def evidence(self, kept: Kept) -> None:
-        """Show what is kept as evidence, too."""
-        self._registry.register(Evidence(kept))
+        self._registry.register(EvidenceCollector(kept))
 
     @property
     def routes(self) -> list[web.RouteDef]:
@@ -70,20 +69,19 @@ class Scrape:
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-class Evidence(Collector):
+class EvidenceCollector(Collector):
     """The account of one recorder."""
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
 
     def collect(self) -> Iterator[Metric]:
-        """See ``prometheus_client``."""
         kept = self._kept
         values = kept.written, kept.dropped, kept.passed_over, kept.bytes, kept.works
         return (metric(family, [((), value)]) for family, value in zip(EVIDENCE, values, strict=True))
 
 
-class Standing(Collector):
+class PlanCollector(Collector):
     """The plans that it was given last, of the first streams by name."""
 
     def __init__(self, most_streams: int) -> None:
@@ -91,7 +89,6 @@ class Standing(Collector):
         self.plans: Sequence[StreamPlan] = ()
 
     def collect(self) -> Iterator[Metric]:
-        """See ``prometheus_client``."""
         found = defaultdict[Family, list[tuple[tuple[str, ...], float]]](list)
         for plan in self.plans[: self._most]:
             for node in plan.nodes:

@@ -41,7 +41,6 @@ class Histogram:
         self.sum_s = 0.0
 
     def add(self, duration_s: float) -> None:
-        """Count a duration."""
         self.buckets[bisect_left(LATENCIES_S, duration_s)] += 1
         self.sum_s += duration_s
 
@@ -65,11 +64,9 @@ class Tallies(Collector):
         self._held[family].pop(labels, None)
 
     def clear(self, family: Family) -> None:
-        """Show none of the family."""
         self._held[family].clear()
 
     def collect(self) -> Iterator[Metric]:
-        """See ``prometheus_client``."""
         for family, held in self._held.items():
             yield metric(family, [(labels, getattr(found, "value", found)) for labels, found in list(held.items())])
 

@@ -56,7 +56,6 @@ class Folder:
 
     @property
     def episodes(self) -> int:
-        """How many there are."""
         return len(self._episodes)
 
     def add(self, episode: int, jpeg: bytes, result: bytes) -> None:

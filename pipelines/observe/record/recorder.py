@@ -97,13 +97,11 @@ class Recorder(Observer):
         self._keep(window, event.stream, event.media_time_s, _Cause(to_json(event), None))
 
     def audit_disagreed(self, found: Disagreement, picture: Image | None) -> None:
-        """See ``Observer``."""
         window = self._windows.get(found.stream) or Window("", self._numbers)
         kept = None if picture is None else picture.copy()
         self._keep(window, found.stream, found.media_time_s, _Cause(to_json(found), kept))
 
     def stream_dropped(self, stream: str) -> None:
-        """See ``Observer``."""
         self._windows.pop(stream, None)
         self._preroll.take(stream)
 

@@ -35,11 +35,9 @@ class Condition(Observer):
         return self.waits_for or self.problem
 
     def worker_waits(self, reason: str) -> None:
-        """See ``Observer``."""
         self.waits_for = reason
 
     def worker_checked(self, waiting: Mapping[int, int], oldest_s: float, problem: str | None) -> None:
-        """See ``Observer``."""
         self.waits_for, self.problem = None, problem
 
     def broker_polled(self, away: str | None) -> None:

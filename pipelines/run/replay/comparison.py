@@ -61,7 +61,7 @@ class Worst:
 
 
 @dataclass(slots=True)
-class _Stream:
+class _StreamChanges:
     frames: int = 0
     objects: int = 0
     changed: int = 0
@@ -73,7 +73,7 @@ class Comparison:
     """Takes every frame of a recording with its new result, in order."""
 
     def __init__(self) -> None:
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, _StreamChanges] = {}
         self._worst: list[tuple[float, int, Worst]] = []
         self._begun: tuple[int, str, float] | None = None
         """The episode and the run that is compared, and the media time from which on it is."""
@@ -144,10 +144,10 @@ class Comparison:
             self._begun = episode, before.run, at_s if before.seq == 0 else at_s + LEAD_IN_S
         return at_s < self._begun[2]
 
-    def _of(self, stream: str) -> _Stream:
+    def _of(self, stream: str) -> _StreamChanges:
         if stream not in self._streams and len(self._streams) >= MOST_STREAMS:
             stream = REST
-        return self._streams.setdefault(stream, _Stream())
+        return self._streams.setdefault(stream, _StreamChanges())
 
     def _remember(self, frame: RecordedFrame, after: Result, found: Compared) -> None:
         if not found.differences:

@@ -64,25 +64,20 @@ class AsThen:
         self._past[frame] = past
 
     def arrived(self, stream: str, now_s: float) -> None:
-        """See ``Planner``."""
         self._planner.arrived(stream, now_s)
 
     def begins(self, start: Start) -> None:
-        """See ``Planner``."""
         assert start.frame is not None
         self._at_hand[start.stream] = self._past.pop(start.frame, {})
         self._planner.begins(start)
 
     def plan(self, step: Step) -> Decision:
-        """See ``Planner``."""
         return replace(self._planner.plan(step), past=self._at_hand[step.stream].get(step.node))
 
     def ended(self, stream: str, node: str, took_s: float, plan: Decision) -> Mapping[str, float]:
-        """See ``Planner``."""
         return self._planner.ended(stream, node, took_s, plan)
 
     def forget(self, stream: str) -> None:
-        """See ``Planner``."""
         self._at_hand.pop(stream, None)
         self._planner.forget(stream)
 

@@ -58,13 +58,11 @@ class Link:
         """Is set when a wish should be sent at once."""
 
     def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.float32]) -> None:
-        """See ``Elsewhere``."""
         if len(features) <= MOST_DIMS and np.isfinite(features).all():
             sample = Sample(self._now_s(), label, as_features(features))
             self._samples.append((subject, stream, sample))
 
     def want(self, target: Target, report: Report) -> None:
-        """See ``Elsewhere``."""
         key = target, report.stream
         known = self._wishes.get(key)
         if known is None or known.report.version != report.version:
@@ -76,11 +74,9 @@ class Link:
             self._wishes.popitem(last=False)
 
     def newest(self, target: Target) -> Update | None:
-        """See ``Elsewhere``."""
         return self._updates.get(update_key(self._query, target.key))
 
     async def after(self, target: Target, version: int) -> Update:
-        """See ``Elsewhere``."""
         while (update := self.newest(target)) is None or update.version <= version:
             arrival = asyncio.get_running_loop().create_future()
             self._arrivals.add(arrival)

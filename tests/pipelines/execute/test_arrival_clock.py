@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.execute.arrival_clock import Age, ArrivalClock, Seen
+from pipelines.execute.arrival_clock import Age, Arrival, ArrivalClock
 
 HOUR_S = 3600.0
 TRAVEL_S = 0.08
@@ -43,7 +43,7 @@ class Journey:
         for seq in range(round(first_s * 10), round(seconds * 10)):
             captured_s = seq / 10
             arrived_s = max(arrived_s, captured_s + self.travel(captured_s))
-            seen = Seen(
+            seen = Arrival(
                 run=self.run(captured_s),
                 seq=seq,
                 captured_s=1e9 + captured_s + self.theirs(captured_s),
@@ -137,7 +137,7 @@ def test_a_frame_that_comes_again_teaches_nothing() -> None:
 @given(
     st.lists(
         st.builds(
-            Seen,
+            Arrival,
             st.sampled_from(["one", "two"]),
             st.integers(0, 100),
             st.floats(-1e9, 1e10),
@@ -148,7 +148,7 @@ def test_a_frame_that_comes_again_teaches_nothing() -> None:
         )
     )
 )
-def test_whatever_comes_no_age_is_negative(frames: list[Seen]) -> None:
+def test_whatever_comes_no_age_is_negative(frames: list[Arrival]) -> None:
     clock = ArrivalClock()
     for seen in frames:
         age = clock.read(seen)

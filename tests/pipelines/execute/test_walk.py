@@ -14,7 +14,7 @@ from operators.observer import UNOBSERVED
 from operators.testing import make_frame, make_region
 from operators.wire.schema import Attribute, Model
 from pipelines.execute.lane import Dropped
-from pipelines.execute.stopwatch import Stopwatch
+from pipelines.execute.stopwatch import StageStopwatch
 from pipelines.execute.walk import Walk, Walked
 from pipelines.planning.planner import FirstListed, Start
 from pipelines.query.dag import Dag, compile_dag
@@ -73,10 +73,10 @@ def nodes(dag: Dag, diary: Diary, **other: Operator) -> dict[str, Operator]:
     return {**made, **other}
 
 
-async def walked(dag: Dag, operators: Mapping[str, Operator], watch: Stopwatch | None = None) -> Walked:
+async def walked(dag: Dag, operators: Mapping[str, Operator], watch: StageStopwatch | None = None) -> Walked:
     walk = Walk(dag, operators, FirstListed(), UNOBSERVED, SYSTEM)
     frame, start = make_frame(), Start("cam", 0.0, 1e9, False, (), False)
-    return await walk.through(frame, start, None, watch or Stopwatch())
+    return await walk.through(frame, start, None, watch or StageStopwatch())
 
 
 def in_turn(dag: Dag) -> Dag:
@@ -148,7 +148,7 @@ async def test_a_query_without_branches_makes_no_tasks() -> None:
 
 
 async def test_the_time_in_which_several_nodes_run_counts_once() -> None:
-    watch = Stopwatch()
+    watch = StageStopwatch()
     await walked(ALL, nodes(ALL, Diary()), watch)
     stages_ms = watch.finish()
     assert list(stages_ms) == [node.name for node in ALL.nodes] + ["framework"]

@@ -6,7 +6,14 @@ from pydantic import ValidationError
 from cache_adapt.adaptation.versions import LARGEST_BYTES
 from operators.frames.codec import MAX_HEADER_BYTES
 from operators.wire.adaptation import MOST_DIMS, MOST_SAMPLES
-from pipelines.kafka.topics import Difference, Found, TopicsConfig, TopicSettings, differences, too_small_messages
+from pipelines.kafka.topics import (
+    Found,
+    SettingDifference,
+    TopicsConfig,
+    TopicSettings,
+    differences,
+    too_small_messages,
+)
 from serving.errors import BadInput
 
 
@@ -82,8 +89,8 @@ def test_differences_are_told_by_kafkas_names() -> None:
     settings = TopicSettings(partitions=2)
     found = Found(3, 1, settings.broker_configs() | {"max.message.bytes": "1000", "unrelated": "1"})
     assert differences(settings, found) == [
-        Difference("partitions", "3", "2"),
-        Difference("max.message.bytes", "1000", str(1 << 20)),
+        SettingDifference("partitions", "3", "2"),
+        SettingDifference("max.message.bytes", "1000", str(1 << 20)),
     ]
     assert str(differences(settings, found)[0]) == "partitions is 3, wanted 2"
 

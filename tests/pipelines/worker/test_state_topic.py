@@ -17,7 +17,7 @@ from pipelines.partition.stream_state import StateConfig
 from pipelines.settings import BrokerSettings
 from pipelines.worker import state_topic
 from pipelines.worker.bounded_store import BoundedStore
-from pipelines.worker.state_topic import StateTopic, StreamSnapshot
+from pipelines.worker.state_topic import StreamSnapshot, TopicStateStore
 from tests.at_once import AT_ONCE
 from tests.integration.notebook import until
 
@@ -38,7 +38,7 @@ class Node:
         self.known.pop(stream, None)
 
 
-class Bench(StateTopic):
+class Bench(TopicStateStore):
     """Reads what it is told, and publishes into a list."""
 
     def __init__(self, *readings: dict[str, bytes] | Exception, nodes: dict[str, Node] | None = None) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from operators.wire.schema import Notification
 from pipelines.observe.forward.delivery import MOST_FAILURES, end_of
-from pipelines.observe.forward.sink import Away, Failed, Picture, Refused
+from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused
 from serving.common.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import event_note
 from tests.pipelines.observe.forward.outcomes import Outcomes, no_frame, way
@@ -21,7 +21,7 @@ class Scripted:
         self.script = list(script)
         self.tried = 0
 
-    async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+    async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
         self.tried += 1
         error = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if error is not None:
@@ -90,7 +90,7 @@ async def test_a_sink_in_trouble_makes_the_process_unhealthy_only_after_a_while(
     said: list[str | None] = []
 
     class Watched(Scripted):
-        async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+        async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
             said.append(delivery.trouble(SHOWN_S))
             await super().deliver(notice, picture)
 

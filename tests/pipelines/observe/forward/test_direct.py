@@ -14,7 +14,7 @@ from operators.wire.schema import Notification
 from pipelines.observe.forward import direct
 from pipelines.observe.forward.direct import Direct
 from pipelines.observe.forward.in_order import AT_ONCE
-from pipelines.observe.forward.sink import Away, Picture
+from pipelines.observe.forward.sink import Away, EventPicture
 from pipelines.observe.forward.sinks_file import WebhookSpec
 from tests.operators.publish.messages import picture, result
 from tests.pipelines.observe.forward.notes import event, status
@@ -29,12 +29,12 @@ class Taking:
     def __init__(self) -> None:
         self.open = asyncio.Event()
         self.open.set()
-        self.taken: list[tuple[Notification, Picture | None]] = []
+        self.taken: list[tuple[Notification, EventPicture | None]] = []
 
     def restore(self, notice: Notification) -> None:
         raise AssertionError("nothing is restored")
 
-    async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+    async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
         await self.open.wait()
         self.taken.append((notice, picture))
 
@@ -110,7 +110,7 @@ async def test_what_could_not_be_delivered_by_the_end_is_given_up_and_counted(mo
     monkeypatch.setattr(direct, "CLOSE_S", 0.0)
 
     class Gone(Taking):
-        async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+        async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
             raise Away("nobody there")
 
     async with telling((spec(), Gone())) as (teller, outcomes):
@@ -124,7 +124,7 @@ async def test_streams_do_not_wait_for_each_other_and_no_more_than_some_are_told
     class Slow(Taking):
         now = most = 0
 
-        async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+        async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
             self.now += 1
             self.most = max(self.most, self.now)
             await asyncio.sleep(0)

@@ -15,7 +15,7 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.observe.forward.delivery import Delivery
 from pipelines.observe.forward.forwarder import ForwardConfig, Forwarder
 from pipelines.observe.forward.frame_finder import Found, FrameFinder
-from pipelines.observe.forward.sink import Picture
+from pipelines.observe.forward.sink import EventPicture
 from pipelines.observe.forward.sinks_file import WebhookSpec
 from pipelines.settings import BrokerSettings
 from tests.pipelines.observe.forward.notes import event, status
@@ -32,9 +32,9 @@ class Taking:
     keeps_states = False
 
     def __init__(self) -> None:
-        self.taken: list[tuple[Notification, Picture | None]] = []
+        self.taken: list[tuple[Notification, EventPicture | None]] = []
 
-    async def deliver(self, notice: Notification, picture: Picture | None) -> None:
+    async def deliver(self, notice: Notification, picture: EventPicture | None) -> None:
         self.taken.append((notice, picture))
 
     async def run(self) -> None:

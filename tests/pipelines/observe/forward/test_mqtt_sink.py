@@ -16,13 +16,13 @@ from pipelines.observe.forward import mqtt_sink
 from pipelines.observe.forward.mqtt_connection import MqttBroker, MqttConnection
 from pipelines.observe.forward.mqtt_sink import MqttSink
 from pipelines.observe.forward.mqtt_topics import Announced, Topics
-from pipelines.observe.forward.sink import Away, Picture
+from pipelines.observe.forward.sink import Away, EventPicture
 from serving.common.backoff import Backoff
 from tests.pipelines.observe.forward.notes import HOSTILE, count_note, event_note, state_note
 from tests.real.mosquitto import Mosquitto, subscriber
 
 PASSWORD = "pa55 w/ $ymb0ls"
-PICTURE = Picture(b"\xff\xd8 a picture", 64, 48)
+PICTURE = EventPicture(b"\xff\xd8 a picture", 64, 48)
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ async def running(sink: MqttSink) -> AsyncIterator[None]:
         await asyncio.wait([task])
 
 
-async def delivered(sink: MqttSink, note: Notification, picture: Picture | None = None) -> None:
+async def delivered(sink: MqttSink, note: Notification, picture: EventPicture | None = None) -> None:
     """Try until it is."""
     async with asyncio.timeout(30):
         while True:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from operators.wire.schema import Notification, from_json
 from pipelines.observe.forward.delivery import MOST_FAILURES
-from pipelines.observe.forward.sink import Away, Failed, Picture, Refused, Sink
+from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused, Sink
 from pipelines.observe.forward.webhook import MOST_PATIENCE_S, Endpoint, WebhookSink, asked_for_s, meaning
 from serving.common.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import HOSTILE, event_note, state_note
@@ -93,7 +93,7 @@ async def sink_for(endpoint: Endpoint) -> AsyncIterator[WebhookSink]:
 
 
 async def test_a_notification_is_signed_json_with_its_picture() -> None:
-    note, picture = event_note(HOSTILE), Picture(b"\xff\xd8 a picture", 64, 48)
+    note, picture = event_note(HOSTILE), EventPicture(b"\xff\xd8 a picture", 64, 48)
     async with served(Receiver()) as receiver, sink_for(Endpoint(f"{receiver.url}/hook?key=1", SECRET)) as sink:
         await sink.deliver(note, picture)
     (body,), (headers,) = receiver.bodies, receiver.headers

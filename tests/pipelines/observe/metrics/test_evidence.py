@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import EVIDENCE
-from pipelines.observe.metrics.scrape import Evidence
+from pipelines.observe.metrics.scrape import EvidenceCollector
 from pipelines.observe.record.folder import Folder
 from pipelines.observe.record.recorder import Recorder, recorders
 from tests.operators.publish.messages import thing
@@ -19,7 +19,7 @@ from tests.pipelines.observe.record.scenes import play, recording
 
 def shown(recorder: Recorder) -> dict[str, float]:
     registry = CollectorRegistry()
-    registry.register(Evidence(recorder))
+    registry.register(EvidenceCollector(recorder))
     assert {(each.name, each.type, each.documentation) for each in registry.collect()} == {
         (each.name, each.kind, each.help) for each in EVIDENCE
     }

@@ -12,13 +12,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from operators.wire.schema import Attribute, Detection, Model, Plan, StreamStatus
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import RECORDED, Family
-from pipelines.observe.metrics.recorder import Recorder
+from pipelines.observe.metrics.recorder import MetricsRecorder
 from tests.operators.publish.messages import AT, result, thing
 
 HOSTILE = 'gate"} 1\\ {x="<script>'
 
 
-class Watched(Recorder):
+class Watched(MetricsRecorder):
     def __init__(self, most_streams: int = 10) -> None:
         self.registry = CollectorRegistry()
         super().__init__(self.registry, most_streams)

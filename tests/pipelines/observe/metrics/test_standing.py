@@ -13,7 +13,7 @@ from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import StreamPlan, from_json
 from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import STANDING
-from pipelines.observe.metrics.scrape import Standing
+from pipelines.observe.metrics.scrape import PlanCollector
 from tests.operators.publish.messages import AT
 from tests.pipelines.observe.plans import specialised
 
@@ -31,7 +31,7 @@ def plan(stream: str, audits: int = 20) -> StreamPlan:
 
 
 def shown(*plans: StreamPlan, most: int = 10) -> CollectorRegistry:
-    standing, registry = Standing(most), CollectorRegistry()
+    standing, registry = PlanCollector(most), CollectorRegistry()
     registry.register(standing)
     standing.plans = plans
     return registry
