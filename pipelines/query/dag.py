@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ STAGES = ("capture", "queue", "decode", "framework")
 RESERVED = (FRAME, *STAGES, *TEXT_FIELDS, *NUMBER_FIELDS, "and", "or", "not", "in")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DagNode:
     """A node in its place."""
 
@@ -32,11 +33,11 @@ class DagNode:
     answers: Mapping[str, str]
     """Nodes whose answers the filter may ask for, with the attribute that holds the answer."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.spec.name
 
-    @property
+    @cached_property
     def models(self) -> tuple[str, ...]:
         return self.spec.models
 
@@ -44,7 +45,7 @@ class DagNode:
     def gallery(self) -> Path | None:
         return self.spec.gallery if isinstance(self.spec, RecogniseNode) else None
 
-    @property
+    @cached_property
     def makes_regions(self) -> bool:
         """Whether the node makes the regions that it puts out; others put out those they were given."""
         return self.spec.task == "detect" or self.source is None
@@ -72,7 +73,7 @@ class DagNode:
         return {"label": region.label, ZONE: region.zones or (), **numbers, **answers}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Dag:
     """The nodes of a query in an order in which every input comes before its use."""
 
@@ -81,7 +82,7 @@ class Dag:
     groups: tuple[tuple[DagNode, ...], ...]
     """Nodes that follow each other and do not depend on each other: they run at the same time."""
 
-    @property
+    @cached_property
     def nodes(self) -> tuple[DagNode, ...]:
         """All of them in their order, which is also that of the objects which they find."""
         return tuple(node for group in self.groups for node in group)
@@ -96,11 +97,15 @@ class Dag:
 
         They are known where the output of the node that they take from is. Other nodes do something for every frame.
         """
-        if len(node.models) < 2:
-            return []
-        later = self.nodes[[each.name for each in self.nodes].index(node.name) + 1 :]
-        known = (each for each in later if each.source is not None and each.source.node in outputs)
-        return [each.name for each in known if each.spec.task == "recognise" and not each.select(outputs)]
+        known = [each for each in self._later[node.name] if each.source is not None and each.source.node in outputs]
+        return [each.name for each in known if not each.select(outputs)]
+
+    @cached_property
+    def _later(self) -> Mapping[str, Sequence[DagNode]]:
+        """By node, the recognise nodes after one with a choice."""
+        places = enumerate(self.nodes)
+        later = {node.name: self.nodes[place + 1 :] if len(node.models) > 1 else () for place, node in places}
+        return {name: [each for each in after if each.spec.task == "recognise"] for name, after in later.items()}
 
 
 def compile_dag(query: Query) -> Dag:
