@@ -41,7 +41,7 @@ from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
 from pipelines.commands import adapt, capture, init, options
 from pipelines.commands.recorded import replay
-from pipelines.execute import ahead, arrival_clock
+from pipelines.execute import ahead, moments
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka.topics import FramesTopic
@@ -68,7 +68,7 @@ from pipelines.query import points
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
-from pipelines.run import capture_all, feed, first_look, run_query
+from pipelines.run import captures, feed, first_look, run_query
 from pipelines.run.replay import comparison, match
 from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, StreamBounds
 from pipelines.worker import app, plan_publisher, state_topic, worker
@@ -247,7 +247,7 @@ SAID = {
         f"`--stalled-after` ({liveness.STALLED_AFTER_S:.0f} s)",
         f"| {COUNTS[liveness.RESTARTS]} times in a row |",
         f"that becomes larger than {mib(MAX_SET_BYTES)}) is skipped",
-        f"goes on delivering for {capture_all.FLUSH_S:.0f} s",
+        f"goes on delivering for {captures.FLUSH_S:.0f} s",
         f"(`publish.topics.frames.partitions`, default {FRAMES.partitions})",
         f"A worker that dies is noticed after {app.SESSION_TIMEOUT_S:.0f} s",
         f"at the latest every {state_topic.SNAPSHOT_EVERY_S:.0f} s",
@@ -282,12 +282,11 @@ SAID = {
         f"{COUNTS[round(LIMITS.load_s / LIMITS.batch_s)]} times as long",
     ],
     "consume-results.md": [
-        f"frames that come more than {arrival_clock.EARLY_S} s before they were captured",
-        f"was set by more than {arrival_clock.STEP_S} s",
-        f"until both agree to within {arrival_clock.AGREE_S:.0f} s",
-        f"{'more than a minute old' if arrival_clock.SUSPECT_S == 60 else '?'} and come for "
-        f"{arrival_clock.WATCHED_S:.0f} s",
-        f"* ages beyond {arrival_clock.LONGEST_S / 3600:.0f} hours",
+        f"frames that come more than {moments.EARLY_S} s before they were captured",
+        f"was set by more than {moments.STEP_S} s",
+        f"until both agree to within {moments.AGREE_S:.0f} s",
+        f"{'more than a minute old' if moments.SUSPECT_S == 60 else '?'} and come for {moments.WATCHED_S:.0f} s",
+        f"* ages beyond {moments.LONGEST_S / 3600:.0f} hours",
         f"else every {COUNTS[int(plan_publisher.EVERY_S)]} seconds",
     ],
     "query.md": [

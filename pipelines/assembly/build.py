@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import nodes
-from pipelines.execute.byte_budget import ByteBudget
 from pipelines.execute.executor import Executor
-from pipelines.execute.frame_room import FrameRoom
+from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.query.compiled import CompiledQuery

@@ -78,8 +78,7 @@ def command(
     from operators.publish.kafka_frames import KafkaFrames
     from operators.publish.producer import CaptureTopics
     from pipelines.kafka.sync_clients import frames_producer
-    from pipelines.run.capture_all import captured, deliver
-    from pipelines.run.state_lines import StateLines
+    from pipelines.run.captures import StateLines, captured, deliver
 
     with stop_on_signals() as stop, _serving(listening) as watching:
         _ensure_topics(settings, topics, broker_timeout_s, stop)

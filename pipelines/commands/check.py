@@ -98,7 +98,7 @@ def _tried(examined: Examined, known: Catalogue) -> tuple[Examined, list[str]]:
     device, _ = hwaccel(), decoded_memory()
     from pipelines.assembly.trial import tried  # decoders and engines, which a query with problems does without
     from pipelines.process.work_bar import work_bar
-    from pipelines.run.source_trial import source_faults
+    from pipelines.run.capture_specs import source_faults
 
     query, dag = examined.require()
     places = {node.name: place for place, node in enumerate(query.nodes)}

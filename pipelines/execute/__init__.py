@@ -2,6 +2,5 @@
 deadlines, and makes exactly one result of every frame.
 
 Read in this order: ``executor``, ``surroundings``, ``lane``, ``overload``, ``walk``, ``beside``, ``plan_echo``,
-``stopwatch``, ``fresh_starts``, ``ahead``, ``moments``, ``arrival_clock``, ``frame_room``, ``byte_budget``,
-``objects``.
+``stopwatch``, ``fresh_starts``, ``ahead``, ``moments``, ``frame_room``, ``objects``.
 """

@@ -18,8 +18,7 @@ from pipelines.query.look_ahead import unhurried
 from pipelines.query.query_file import Query
 from pipelines.report.plots.plans import PlanHistory
 from pipelines.report.run_counts import RunCounts
-from pipelines.run.event_log import EventLog
-from pipelines.run.outputs import Outputs, ResultSink, event_log, open_files
+from pipelines.run.outputs import EventLog, Outputs, ResultSink, event_log, open_files
 from pipelines.run.progress import RunProgress
 
 if TYPE_CHECKING:

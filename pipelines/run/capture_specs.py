@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from operators.capture.consumer import CaptureCallbacks
+from operators.capture.service import Capture
 from operators.capture.sources.hardware import SOFTWARE
 from operators.capture.sources.sampling import Sampling
 from operators.capture.spec import CaptureSpec
+from operators.frames.frame import Frame
 from pipelines.query.query_file import Fps, Query, Sample, StreamSpec
-from serving.errors import BadInput, QueryError
+from serving.errors import BadInput, QueryError, SourceError
 
 
 def capture_specs(
@@ -53,3 +58,20 @@ def _reveal(stream: StreamSpec) -> None:
 def sampling(sample: Sample) -> Sampling:
     """The query's way of saying it, as capture's."""
     return Sampling("fps", sample.fps) if isinstance(sample, Fps) else Sampling(sample)
+
+
+def source_faults(query: Query, hwaccel: str) -> dict[str, str]:
+    """Why streams cannot be read, by their ids; a camera may come at any time, and is not asked."""
+    found: dict[str, str] = {}
+    for spec in capture_specs(query, limit=1, hwaccel=hwaccel) if query.streams else ():
+        if spec.uri.live:
+            continue
+        try:
+            Capture(replace(spec, motion_gate=False), CaptureCallbacks(_let_go)).run()
+        except SourceError as error:
+            found[spec.stream] = str(error)
+    return found
+
+
+def _let_go(frame: Frame) -> None:
+    """One frame is enough to know."""

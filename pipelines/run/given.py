@@ -89,7 +89,7 @@ def _check(what: str, uri: SourceUri, wanted: CompiledQuery, hwaccel: str) -> No
     """Say in one line that a file is neither a query nor a clip."""
     if uri.live:
         return
-    from pipelines.run.source_trial import source_faults  # decoders
+    from pipelines.run.capture_specs import source_faults  # decoders
 
     for fault in source_faults(wanted.query, hwaccel).values():
         raise BadInput(f"{what} {NEITHER}: {fault.removeprefix(f'{uri}: ')}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 from operators.frames.frame import Frame
 from operators.observer import Observer
 from operators.publish.jsonl import JsonLines
-from operators.wire.schema import Result, StreamPlan
+from operators.publish.lifecycles import Lifecycles
+from operators.publish.track_events import TrackMessage
+from operators.wire.schema import Event, Result, StreamPlan, to_json
 from operators.zones.totals import EventTotals
 from pipelines.assembly.parts import lifecycles
 from pipelines.execute.surroundings import FinalStep
@@ -24,11 +26,37 @@ from pipelines.process.extras import need
 from pipelines.query.query_file import Query
 from pipelines.report.plots.plans import PlanHistory
 from pipelines.report.run_report import NodeTimeline
-from pipelines.run.event_log import EventLog
 from serving.errors import BadInput
 
 if TYPE_CHECKING:
     from operators.annotate.annotator import Annotator
+
+
+class EventLog:
+    """A sink that derives events from results, in the order of each stream."""
+
+    def __init__(self, derive: Lifecycles, counts: EventTotals, lines: JsonLines | None) -> None:
+        """``lines``: where events are written; None: nowhere."""
+        self._derive, self._counts, self._lines = derive, counts, lines
+        self._finished = False
+
+    def write(self, result: Result) -> None:
+        """Take a result; raises SluiceError if events can no longer be written."""
+        self._take(self._derive(result))
+
+    def finish(self) -> None:
+        """End the tracks of all streams, once: there are no more results."""
+        if not self._finished:
+            self._finished = True
+            self._take(self._derive.finish())
+
+    def _take(self, messages: Iterable[TrackMessage]) -> None:
+        for message in messages:
+            if self._lines is not None:
+                self._lines.append(to_json(message))
+            if isinstance(message, Event):
+                self._counts.see(message)
+
 
 log = logging.getLogger(__name__)
 

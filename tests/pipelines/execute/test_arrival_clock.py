@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.execute.arrival_clock import Age, Arrival, ArrivalClock
+from pipelines.execute.moments import Age, Arrival, ArrivalClock
 
 HOUR_S = 3600.0
 TRAVEL_S = 0.08

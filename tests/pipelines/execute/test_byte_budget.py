@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.execute.byte_budget import ByteBudget
+from pipelines.execute.frame_room import ByteBudget
 
 TOTAL = 100
 

@@ -18,9 +18,8 @@ from operators.frames.frame import Frame, Region, frame_of
 from operators.frames.image_limits import DECODING_BYTES_PER_PIXEL
 from operators.wire.schema import FrameHeader, FrameId, Result
 from pipelines.assembly.build import frame_room
-from pipelines.execute.byte_budget import ByteBudget
 from pipelines.execute.executor import Executor
-from pipelines.execute.frame_room import FrameRoom
+from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.surroundings import ALONE, Limits
 from pipelines.planning.planner import FirstListed
 from pipelines.query.dag import compile_dag

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pipelines.run.credits import Credits
+from pipelines.run.feed import Credits
 
 
 def taken(credits, stream, size):
