@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import os
 import signal
 import sys
@@ -63,7 +62,6 @@ def end_within(seconds: int, reason: str) -> None:
     """Have the process end with status 1 after so many seconds, whatever still hangs in it then."""
     signal.signal(signal.SIGALRM, lambda number, frame: _end(reason))
     signal.alarm(seconds)
-    atexit.register(signal.alarm, 0)  # nothing hangs any more, and the interpreter takes its handlers away
 
 
 @asynccontextmanager
