@@ -20,24 +20,30 @@ def catalogue(given: Sequence[Path]) -> Catalogue:
     return Catalogue(search_path([*given, *model_dirs()]))
 
 
+def artefacts_dir() -> Path:
+    """Where variants, profiles, caches and templates of this machine lie."""
+    from serving.variants.artefacts import (
+        user_cache,  # brings onnx and numpy, which a query with a mistake does without
+    )
+
+    return cache_dir() or user_cache()
+
+
 def template_dirs() -> list[Path]:
     """Where templates of specialised heads lie: the user's, and those that ship."""
-    # They bring onnx and numpy, which a query with a mistake does without.
-    from serving.variants.artefacts import user_cache
-    from specialization.templates.stored import SHIPPED
+    from specialization.templates.stored import SHIPPED  # likewise
 
-    return [(cache_dir() or user_cache()) / "templates", SHIPPED]
+    return [artefacts_dir() / "templates", SHIPPED]
 
 
 def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
     """A model's figures on this machine, by its name; it raises ModelError for those that cannot be used."""
-    from serving.variants.artefacts import user_cache
     from serving.variants.timings import measured as of
     from serving.variants.variant import parse
 
     def found(model: str) -> VariantFigures | None:
         variant = parse(model)
-        return of(known.find(variant.model), variant, cache_dir() or user_cache())
+        return of(known.find(variant.model), variant, artefacts_dir())
 
     return found
 

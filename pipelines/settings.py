@@ -171,6 +171,17 @@ def variable(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
     return environ.get(name) or None
 
 
+def first_line(file: Path, said: str, most: int) -> str:
+    """The first line of a file with a secret, so many characters of it; raises BadInput, which begins with ``said``."""
+    try:
+        with file.open(encoding="utf-8") as lines:
+            return lines.readline(most).rstrip("\r\n")
+    except OSError as error:
+        raise BadInput(f"{said}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{said}: it is no text in UTF-8") from None
+
+
 def parse_servers(url: str) -> tuple[str, ...]:
     """``kafka://h:p,h2:p`` or ``h:p,h2`` as ``host:port`` each; raises ``BadInput``."""
     if "@" in url:

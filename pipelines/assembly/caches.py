@@ -25,11 +25,11 @@ from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import VariantShortcut
 from pipelines.assembly.environment import Training
 from pipelines.assembly.links import LinkParts
+from pipelines.environment import artefacts_dir
 from pipelines.measure.cache_files import built_caches, validation_set
-from pipelines.settings import cache_dir
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.errors import ModelError
-from serving.variants.artefacts import artefact, user_cache
+from serving.variants.artefacts import artefact
 from serving.variants.variant import parse
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def variant_source(known: Catalogue, model: str, agreement: float, samples: Path
     built = _usable(entry, model, agreement)
     if built is None:
         return None
-    file = artefact(entry, parse(model), cache_dir() or user_cache())
+    file = artefact(entry, parse(model), artefacts_dir())
     source = _source(built, entry, samples, agreement)
     return replace(source, variant=model, validation=None, weights_bytes=file.stat().st_size)
 

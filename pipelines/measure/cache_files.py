@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.settings import cache_dir
+from pipelines.environment import artefacts_dir
 from serving.catalogue.lookup import Entry
-from serving.variants.artefacts import folder, identity, user_cache
+from serving.variants.artefacts import folder, identity
 from serving.variants.variant import Variant, reference
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def built_caches(entry: Entry, variant: Variant | None = None) -> store.BuiltCac
         return store.read(path, name, entry.card.identity)
     if not path.is_file():
         return None
-    return store.read(path, variant.profiled.id, identity(entry, variant, cache_dir() or user_cache()))
+    return store.read(path, variant.profiled.id, identity(entry, variant, artefacts_dir()))
 
 
 def _beside(entry: Entry, variant: Variant | None, what: str) -> Path:
     """The name says the variant; that of the network as it is says nothing."""
     whole = variant is None or variant.profiled == reference(entry.card.name)
     stem = "" if variant is None or whole else f"{variant.profiled.id.partition('@')[2]}."
-    return folder(cache_dir() or user_cache(), entry) / f"{stem}{what}"
+    return folder(artefacts_dir(), entry) / f"{stem}{what}"

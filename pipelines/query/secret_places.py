@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from pipelines.settings import variable
+from pipelines.settings import first_line, variable
 from serving.common.redaction import hide
 from serving.common.strict import Strict
 from serving.errors import BadInput
@@ -31,7 +31,11 @@ class SecretPlace(Strict):
 
 def read_secret(place: SecretPlace, folder: Path, key: str) -> str:
     """The secret at its place; raises BadInput where there is none. ``key``: names it, as ``sinks[0].password``."""
-    found = _variable(place.env, key) if place.env is not None else _line(folder / (place.file or ""), key)
+    if place.env is not None:
+        found = _variable(place.env, key)
+    else:
+        file = folder / (place.file or "")
+        found = first_line(file, f"{key}: {file}", MOST_CHARS + 2)
     if not 0 < len(found) <= MOST_CHARS or not found.isprintable():
         raise BadInput(f"{key}: a secret has 1 to {MOST_CHARS} printable characters")
     hide(found)
@@ -43,13 +47,3 @@ def _variable(name: str, key: str) -> str:
     if found is None:
         raise BadInput(f"{key}: the environment variable {name} is not set")
     return found
-
-
-def _line(file: Path, key: str) -> str:
-    try:
-        with file.open(encoding="utf-8") as lines:
-            return lines.readline(MOST_CHARS + 2).rstrip("\r\n")
-    except OSError as error:
-        raise BadInput(f"{key}: {file}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{key}: {file}: it is no text in UTF-8") from None

@@ -16,11 +16,11 @@ from rich.table import Table
 
 from pipelines.commands import options
 from pipelines.commands.models import crops, profile, select, split, train
-from pipelines.environment import catalogue
+from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
-from pipelines.settings import cache_dir, model_dirs
+from pipelines.settings import model_dirs
 from serving.catalogue.lookup import Catalogue, Entry, user_models, verify
 from serving.catalogue.public import PublicModel, public_model, public_models
 from serving.catalogue.pull import pull as fetch
@@ -129,10 +129,10 @@ def _described(entry: Entry) -> dict[str, Any]:
 def _changes(entry: Entry) -> dict[str, str]:
     """The simpler form and the shapes that were found here for the network; nothing before it has run."""
     from serving.loading.proofs import read
-    from serving.variants.artefacts import folder, user_cache
+    from serving.variants.artefacts import folder
     from serving.variants.variant import reference
 
-    kept = read(folder(cache_dir() or user_cache(), entry), reference(entry.card.name))
+    kept = read(folder(artefacts_dir(), entry), reference(entry.card.name))
     return {
         change: proof.refused or f"the same to {proof.difference:.1g}"
         for change, proof in kept.found.items()

@@ -11,12 +11,11 @@ import click
 from rich.table import Table
 
 from pipelines.commands import options
-from pipelines.environment import catalogue
+from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.extras import need
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
 from pipelines.process.work_bar import work_bar
-from pipelines.settings import cache_dir
 
 if TYPE_CHECKING:
     from cache_adapt.caches.explore import Explored
@@ -72,9 +71,8 @@ def build(
     entry = catalogue(models).find(model)
     from pipelines.measure.cache_building import CacheBuildRequest, build_caches
     from pipelines.measure.template_data import Shown
-    from serving.variants.artefacts import user_cache
 
-    order = CacheBuildRequest(Shown.of(data), target, cache_dir() or user_cache(), again)
+    order = CacheBuildRequest(Shown.of(data), target, artefacts_dir(), again)
     with work_bar(model) as report:
         found = build_caches(entry, order, report)
     if plot is not None:

@@ -11,12 +11,11 @@ import click
 from rich.table import Table
 
 from pipelines.commands import options
-from pipelines.environment import catalogue
+from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.extras import need
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
 from pipelines.process.work_bar import work_bar
-from pipelines.settings import cache_dir
 from serving.common.explain import choices
 from serving.common.precision import PRECISIONS
 
@@ -95,12 +94,11 @@ def command(
         need("matplotlib")
     entries = [catalogue(models).find(name) for name in dict.fromkeys(names)]
     from pipelines.measure.profile_models import ProfileRequest, measure
-    from serving.variants.artefacts import user_cache
 
     found = []
     for entry in entries:
         with work_bar(entry.card.name) as report:
-            found.append(measure(entry, cache_dir() or user_cache(), data, ProfileRequest(**given), report))
+            found.append(measure(entry, artefacts_dir(), data, ProfileRequest(**given), report))
     for note in (note for each in found for note in each.notes):
         say(note, err=True)
     if plot is not None:

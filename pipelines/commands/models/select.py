@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from pipelines.commands import options
-from pipelines.environment import catalogue
+from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.terminal import say
-from pipelines.settings import cache_dir
 
 
 @click.command("select")
@@ -39,9 +38,8 @@ def command(
     entries = [known.find(name) for name in dict.fromkeys(names)]
     from pipelines.measure.measured_variants import records
     from serving.selection import Requirements, select
-    from serving.variants.artefacts import user_cache
 
-    found, quality = records(entries, cache_dir() or user_cache(), batch)
+    found, quality = records(entries, artefacts_dir(), batch)
     wanted = Requirements(_seconds(latency_ms), accuracy, _seconds(cost_ms))
     choice = select(wanted, found)
     chosen = next(record for record in found if record.id == choice.variant)

@@ -10,12 +10,12 @@ import click
 from rich.table import Table
 
 from pipelines.commands import options
-from pipelines.environment import catalogue
+from pipelines.environment import artefacts_dir, catalogue
 from pipelines.process.extras import need
 from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
 from pipelines.process.work_bar import work_bar
-from pipelines.settings import cache_dir, model_dirs
+from pipelines.settings import model_dirs
 from serving.catalogue.cards import NAME
 from serving.catalogue.lookup import Catalogue, Entry, user_models
 from serving.errors import BadInput, ModelError
@@ -75,7 +75,6 @@ def command(
     entry = catalogue(models).find(base)
     from pipelines.measure.labelled_crops import LabelledCrops
     from serving.common.cores import usable_cores
-    from serving.variants.artefacts import user_cache
     from specialization.kit import int8, recogniser
 
     crops = LabelledCrops.of(folder)
@@ -84,7 +83,7 @@ def command(
         made = recogniser.make(entry, crops, wanted, report)
         path = recogniser.write(made, target)
         report("int8", 0.0)
-        smaller = int8.built(Entry(Catalogue([target]).find(name).card, path), crops, cache_dir() or user_cache())
+        smaller = int8.built(Entry(Catalogue([target]).find(name).card, path), crops, artefacts_dir())
     made.notes[:0] = _few(crops.notes)
     if as_json:
         say(json.dumps(_plain(made, smaller, path), indent=2))

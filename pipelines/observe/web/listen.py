@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipelines.settings import first_line
 from serving.common.redaction import hide
 from serving.errors import BadInput
 
@@ -54,13 +55,7 @@ def listen_on(text: str, secret: str | None) -> Listen:
 
 def read_secret(file: Path) -> str:
     """The first line of a file; raises ``BadInput``."""
-    try:
-        with file.open(encoding="utf-8") as lines:
-            return lines.readline(MOST_SECRET + 2).strip()
-    except OSError as error:
-        raise BadInput(f"--secret-file {file}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"--secret-file {file}: it is no text in UTF-8") from None
+    return first_line(file, f"--secret-file {file}", MOST_SECRET + 2).strip()
 
 
 def _checked(secret: str | None) -> str | None:
