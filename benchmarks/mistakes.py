@@ -29,7 +29,7 @@ from benchmarks.skipping_parts.recorded import answers, copies, frames
 from benchmarks.skipping_parts.replay import RULES, Rule
 from benchmarks.tracking_parts.recordings import models
 from operators.detect.needed.matching import matched_pairs
-from operators.detect.needed.operator import UNSURE
+from operators.detect.needed.needed_stream import UNSURE
 from operators.frames.frame import Frame, Region
 from operators.zones.sighting import overlap
 

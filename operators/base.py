@@ -33,6 +33,10 @@ class Call:
     """The urgency of the frame, which operators hand to the engine."""
     ahead: Ahead | None = None
     """The frames that wait behind this one; None where the stream is analysed frame by frame as it comes."""
+    detail: int | None = None
+    """The longer side of what the network is to be shown of the frame, pixels; None: as the node itself says."""
+    unhurried: bool = False
+    """Whether the stream waits for the analysis, so that none of its frames is late."""
     halfway: Halfway | None = None
     """The activations of regions that a shortcut has passed on; None where the node's model begins with them."""
 
@@ -56,6 +60,8 @@ class NodeAnswer:
     """Whether a detector that may skip frames did not run on this one."""
     window: int | None = None
     """The first frame, by ``seq``, of those that a detector planned together, where it looked ahead."""
+    detail: int | None = None
+    """The longer side of what its network is shown, in pixels, where that is chosen for the stream."""
     reason: str = ""
     """Why such a detector ran on this frame, or did not, in words."""
 

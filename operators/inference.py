@@ -17,6 +17,7 @@ from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
+from serving.graphs.surgery.grids import Size
 from serving.preprocess import Placement, Scalable, batch
 from serving.scheduling.requests import Urgency
 
@@ -65,8 +66,11 @@ class Inference(Protocol):
         """
         ...
 
-    def processor_s(self, model: str) -> float | None:
-        """Processor seconds of one item, all threads together; None as long as it is not known."""
+    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
+        """Processor seconds of one item, all threads together; None as long as it is not known.
+
+        ``shape``: of pictures of this shape; None: of those that the model ran on last.
+        """
         ...
 
     def single_s(self, model: str) -> float | None:

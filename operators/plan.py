@@ -46,6 +46,8 @@ class Past(NamedTuple):
     """Where frames were planned together from this one on: of each, this one first, whether it was detected."""
     until_s: float = 0.0
     """Media time of the last of them."""
+    detail: int | None = None
+    """The longer side of what the network was shown, where that was chosen for the stream."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from serving.common.threads import ThreadTime
 from serving.engines.exits import Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
+from serving.graphs.surgery.grids import Size
 from serving.loading.loader import Loader, Opener
 from serving.loading.opening import open_group
 from serving.loading.rectangles import Rectangles
@@ -163,23 +164,24 @@ class Backend:
         store(tail_s, entry, variant, self._artefacts_dir)
         return measured(entry, variant, self._artefacts_dir) or VariantFigures(tail_s, None)
 
-    def processor_s(self, model: str) -> float | None:
-        """Processor seconds of one item by the newest batches; None where the model is not loaded or has not run."""
-        meter = self._meter(model)
+    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
+        """Processor seconds of one item by the newest batches; None where the model is not loaded or has not run.
+
+        ``shape``: on pictures of this shape; None: on those of the latest batch.
+        """
+        meter = self._meter(self._rectangles.latest(model) if shape is None else self._rectangles.named(model, shape))
         return None if meter is None else meter.item_s
 
     def single_s(self, model: str) -> float | None:
         """Processor seconds of an item that runs alone; None where too few did."""
-        meter = self._meter(model)
+        meter = self._meter(self._rectangles.latest(model))
         return None if meter is None else meter.single_s
 
     def stats(self) -> DeviceStats:
         """A snapshot of the device's counters."""
         return self._device.stats
 
-    def _meter(self, model: str) -> ProcessorMeter | None:
-        """That of the shape in which the model ran last."""
-        name = self._rectangles.latest(model)
+    def _meter(self, name: str) -> ProcessorMeter | None:
         session = self._loader.session(name)
         return None if session is None else session.processor.get(name)
 

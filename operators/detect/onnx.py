@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from operators.base import Call
 from operators.detect.decoding import candidates, decode, settled
+from operators.detect.detail.widths import AutoDetail
 from operators.detect.detections import Detections, one_per_place
 from operators.frames.crops import Crop, cut
 from operators.frames.frame import WHOLE, Box, Frame, Landmarks, Region, make_image
@@ -54,11 +55,11 @@ class OnnxDetector:
         models: Sequence[str],
         reported: Reported = ALL,
         inside: bool = False,
-        detail: int | None = None,
+        detail: int | AutoDetail | None = None,
     ) -> None:
         """``inside``: look within each given region, not at the frame; ``detail``: pixels of the longer side of that.
 
-        Raises ModelError for an unknown model or a label that no model knows.
+        A call may ask for another ``detail``. Raises ModelError for an unknown model or a label that no model knows.
         """
         self._engine, self._node, self._models, self._inside = engine, node, models, inside
         self._reported, self._detail = reported, detail
@@ -78,7 +79,7 @@ class OnnxDetector:
         assert call.model is not None
         if self._inside:
             await make_image(frame)
-        card = await self._card(frame, call.model)
+        card = await self._card(frame, call.model, call.detail)
         parents = [region.id for region in regions] if self._inside else [None]
         boxes = [region.box for region in regions]
         crops = self._crops(frame, boxes)
@@ -105,11 +106,14 @@ class OnnxDetector:
         """The pictures that the network sees: crops, or the whole frame in the form in which it came."""
         return [cut(frame.image, box) for box in boxes] if self._inside else [Crop(frame.pixels, WHOLE)]
 
-    async def _card(self, frame: Frame, model: str) -> ModelCard:
+    async def _card(self, frame: Frame, model: str, detail: int | None) -> ModelCard:
         """The model's card; for whole frames with the input that fits their shape."""
         if self._inside:
             return self._engine.card(model)
-        return await self._engine.fitted(model, frame.width, frame.height, self._detail)
+        wanted = self._detail if detail is None else detail
+        if isinstance(wanted, AutoDetail):
+            wanted = wanted.on_every_frame(self._engine.card(model).input, frame.width, frame.height)
+        return await self._engine.fitted(model, frame.width, frame.height, wanted)
 
     def _regions(
         self,

@@ -17,6 +17,7 @@ from serving.catalogue.cards import ImageInput, ModelCard, parse_card
 from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
+from serving.graphs.surgery.grids import Size
 from serving.scheduling.requests import Urgency
 
 Answer = Callable[[NDArray[Any]], list[NDArray[Any]]]
@@ -94,8 +95,9 @@ class FakeEngine:
             await self.runs_on()
         return outputs
 
-    def processor_s(self, model: str) -> float | None:
-        return self.costs_s.get(model)
+    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
+        named = None if shape is None else self.costs_s.get(f"{model}+{shape.width}x{shape.height}")
+        return self.costs_s.get(model) if named is None else named
 
     def single_s(self, model: str) -> float | None:
         return self.costs_s.get(model)

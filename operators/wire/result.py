@@ -116,6 +116,8 @@ class NodeDecision(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
     """Whether the detector did not run on the frame, and its objects were moved; None: it runs on every frame."""
     window: Seq | None = None
     """The first frame, by ``seq``, of those that were planned together by looking ahead; None: decided as it came."""
+    detail: Count | None = None
+    """The longer side of what the detector's network is shown, in pixels, where ``detail: auto`` chose it."""
     reason: Text = ""
     """Why a detector that may skip frames ran on this one, or did not, in words."""
 

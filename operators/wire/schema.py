@@ -56,6 +56,7 @@ from operators.wire.result import (
 from operators.wire.stream_plan import (
     PLAN_SCHEMA,
     Agreement,
+    DetailPlan,
     IdentityAgreement,
     Interval,
     NodePlan,
@@ -92,6 +93,7 @@ __all__ = [
     "ClassCount",
     "Counts",
     "DeadLetter",
+    "DetailPlan",
     "Detection",
     "Direction",
     "Event",

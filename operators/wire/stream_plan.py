@@ -126,6 +126,28 @@ class Specialization(msgspec.Struct, kw_only=True, frozen=True):
     """Why no head answers, in one sentence, where that is known."""
 
 
+class DetailPlan(msgspec.Struct, kw_only=True, frozen=True):
+    """How much of each frame a detector with ``detail: auto`` is shown on a stream, and what more of it is worth."""
+
+    width: Count
+    height: Count
+    """Pixels of the network's input at present."""
+    widest: Count
+    """The longer side of the widest that it might be shown."""
+    cost: Real | None
+    """The cost of a frame of late, audits included, as a multiple of the network's own input on every frame."""
+    most_cost: Real
+    """The query's ``detail_cost``."""
+    compared: Count | None
+    """The longer side with which audits compare the widest; None before the first of them."""
+    agreement: Share | None
+    """How far what was found with it agrees with what is found with the widest."""
+    audits: Count
+    """Number of these comparisons."""
+    reason: Text
+    """Why it is shown as much, and no more."""
+
+
 class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """Who answers for a stream at one node that lists shortcuts, and why."""
 
@@ -164,6 +186,8 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     """The cost and savings of looks at frames; given if ``kind`` is ``propagated``, once they are known."""
     reason: Text | None = None
     """Why no shortcut answers, in one sentence, where that is known; of heads it is in ``specialization``."""
+    detail: DetailPlan | None = None
+    """Given if ``kind`` is ``propagated`` and the query says ``detail: auto``."""
     early_s: Real | None = None
     """Processor seconds that it cost beyond the oracle's own runs that answers came earlier; given where they do."""
 

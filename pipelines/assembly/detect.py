@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
+from operators.detect.detail.widths import AutoDetail
 from operators.detect.masked import Masked
 from operators.detect.motion import MotionDetector, MotionSettings
 from operators.detect.onnx import OnnxDetector, Reported
@@ -32,8 +33,12 @@ def detector(spec: DetectNode, engine: Inference, models: Sequence[str] | None =
         return MotionDetector(spec.name, motion_settings(spec))
     reported = Reported(spec.labels, spec.min_confidence, spec.max_objects)
     return OnnxDetector(
-        engine, spec.name, models or spec.model, reported, inside=not takes_frame(spec), detail=spec.detail
+        engine, spec.name, models or spec.model, reported, inside=not takes_frame(spec), detail=_detail(spec)
     )
+
+
+def _detail(spec: DetectNode) -> int | AutoDetail | None:
+    return AutoDetail(spec.detail_cost) if spec.detail == "auto" else spec.detail
 
 
 def motion_settings(spec: DetectNode) -> MotionSettings:
@@ -53,7 +58,8 @@ def _audited(spec: DetectNode, environment: Environment, audits: Audits) -> Oper
     engine, planned = environment.engine, is_planned(spec)
     if spec.when == "always" and not planned:
         return detector(spec, engine)
-    from operators.detect.needed.operator import UNSURE, DetectWhenNeeded, SkipTerms  # optical flow
+    from operators.detect.needed.needed_stream import UNSURE, SkipTerms
+    from operators.detect.needed.operator import DetectWhenNeeded  # optical flow
 
     roles = Roles.of(spec.model, engine.card)
     decoding = engine.card(roles.oracle).decoding
@@ -62,7 +68,8 @@ def _audited(spec: DetectNode, environment: Environment, audits: Audits) -> Oper
     always = _variants(spec, plain, roles, least + UNSURE, environment, audits) if planned else plain
     if spec.when == "always":
         return always
-    terms = SkipTerms(audits.rule.accuracy, least, engine, environment.observer)
+    detail = AutoDetail(spec.detail_cost) if spec.detail == "auto" else None
+    terms = SkipTerms(audits.rule.accuracy, least, engine, environment.observer, detail)
     needed = DetectWhenNeeded(spec.name, always, roles.oracle if planned else spec.model[0], terms, plain)
     audits.shortcuts.add(needed)
     return needed

@@ -144,7 +144,8 @@ class Executor:
     def _start(self, frame: Frame, deadline: float) -> Start:
         lane = self._lane(frame.stream)
         now_s, droppable = self.clock.monotonic_s(), self._droppable(frame.stream)
-        return Start(frame.stream, now_s, deadline, droppable, lane.waiting(), lane.crowded, frame.header.id)
+        waiting_s, crowded, unhurried = lane.waiting(), lane.crowded, frame.stream in self._unhurried
+        return Start(frame.stream, now_s, deadline, droppable, waiting_s, crowded, frame.header.id, unhurried)
 
     def _droppable(self, stream: str) -> bool:
         return self._policies.get(stream) == "drop_late"

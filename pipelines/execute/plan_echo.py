@@ -26,5 +26,6 @@ def decision(plan: Decision, answer: NodeAnswer, expected_s: Mapping[str, float]
         declined=dict(answer.declined),
         skipped=answer.skipped,
         window=answer.window,
+        detail=answer.detail,
         reason=answer.reason,
     )

@@ -126,7 +126,7 @@ class Walk:
         idle, now_s = self._dag.idle_after(node, progress.seen), self._clock.monotonic_s()
         step = Step(start.stream, node.name, node.models, now_s, start.deadline_s, after_s, idle)
         urgency = Urgency(start.deadline_s, start.droppable, after_s)
-        return Call(self._planner.plan(step), urgency, progress.ahead)
+        return Call(self._planner.plan(step), urgency, progress.ahead, unhurried=start.unhurried)
 
     def _take(
         self, node: DagNode, progress: _Progress, regions: Sequence[Region], call: Call, answer: NodeAnswer

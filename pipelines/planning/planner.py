@@ -25,6 +25,8 @@ class Start(NamedTuple):
     crowded: bool
     """Whether so many wait that the next ones may find no room."""
     frame: FrameId | None = None
+    unhurried: bool = False
+    """Whether the stream's frames wait for the analysis, so that none of them is late."""
 
 
 class Step(NamedTuple):

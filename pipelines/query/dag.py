@@ -277,7 +277,11 @@ def _when_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
 
 def _detail_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
     """Faults of a detector that is shown frames at another size."""
-    if not isinstance(spec, DetectNode) or spec.detail is None:
+    if not isinstance(spec, DetectNode):
+        return
+    if "detail_cost" in spec.model_fields_set and spec.detail != "auto":
+        yield Problem(("nodes", index, "detail_cost"), "bounds what is chosen: say detail: auto, or remove it")
+    if spec.detail is None:
         return
     if spec.model[0] == MOTION or not takes_frame(spec):
         yield Problem(("nodes", index, "detail"), "only for networks that look at whole frames: remove it")

@@ -15,7 +15,7 @@ from serving.common.strict import Strict
 MOTION = "motion"
 """The detector that is no model of the catalogue: it needs no weights."""
 
-MOST_DETAIL = 2048
+LEAST_DETAIL, MOST_DETAIL = 64, 2048
 """Pixels of the longer side of what a detect node shows its network."""
 MOST_OBJECTS = 1000
 """The most objects that a detect node may report of a frame."""
@@ -48,6 +48,18 @@ ModelNames = Annotated[
     BeforeValidator(lambda value: _listed(named(value)), json_schema_input_type=str | list[str] | Needs),
 ]
 """The same, or what is needed of a model."""
+
+
+def _known_detail(value: Any) -> Any:
+    if value != "auto" and (type(value) is not int or not LEAST_DETAIL <= value <= MOST_DETAIL):
+        raise ValueError(f"is {value!r}: give pixels of the longer side, {LEAST_DETAIL} to {MOST_DETAIL}, or auto")
+    return value
+
+
+Detail = Annotated[
+    Annotated[int, Field(ge=LEAST_DETAIL, le=MOST_DETAIL)] | Literal["auto"], BeforeValidator(_known_detail)
+]
+"""How much of a frame a network is shown."""
 
 
 def _beside_the_query(path: Path, info: ValidationInfo) -> Path:
@@ -95,8 +107,11 @@ class DetectNode(Node):
     """Default: ``frame``. Otherwise objects, whose parts are found: ``detect[label == person]``."""
     when: Literal["always", "needed"] = "always"
     """``needed``: skip frames on which the objects can be moved by what the pixels did. Audited."""
-    detail: int | None = Field(default=None, ge=64, le=MOST_DETAIL)
-    """Pixels of the longer side of what the network is shown of a frame. Default: as its card says."""
+    detail: Detail | None = None
+    """Pixels of the longer side of what the network is shown of a frame; ``auto``: as many as skipped frames pay for.
+    Default: as its card says."""
+    detail_cost: float = Field(default=1.0, gt=0, le=100)
+    """The most that a frame may cost with ``detail: auto``, as a multiple of the network's square on every frame."""
     min_confidence: Share | None = None
     """Default: the model card's."""
     labels: Names | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from operators.plan import FIRST_LISTED
-from operators.wire.schema import Attribute, NodeDecision, NodePlan, Object, Result
+from operators.wire.schema import Attribute, DetailPlan, NodeDecision, NodePlan, Object, Result
 
 DROPPED = {
     "queue_full": "its stream's queue was full",
@@ -83,6 +83,8 @@ def _ran(decision: NodeDecision, hurried: bool) -> str:
     if decision.skipped:
         return f"did not run {decision.variant}, but moved what it had found"
     ran = f"ran {decision.variant}" if decision.skipped is False else f"was to run {decision.variant}"
+    if decision.detail is not None:
+        ran += f" on {decision.detail} pixels of the longer side"
     objects = "" if decision.objects is None else f" for {_count(decision.objects, 'object')}"
     if not hurried or decision.budget_ms is None:
         return f"{ran}{objects}"
@@ -136,11 +138,23 @@ def _looked(who: str, model: str) -> str:
 def _audits(audits: Sequence[NodePlan]) -> Iterator[str]:
     for each in audits:
         yield f"{each.node}, {_who(each)}: {_standing(each)}"
+        yield from (f"  {line}" for line in detail_lines(each.detail))
         special = each.specialization
         if (reason := each.reason or (special.reason if special else None)) is not None:
             yield f"  {reason}"
         for off in each.switch_offs[-1:]:
             yield f"  last switched off after {_count(off.answers, 'object')}: it {off.reason}"
+
+
+def detail_lines(detail: DetailPlan | None) -> Iterator[str]:
+    """How much a detector is shown, why, and what more is worth."""
+    if detail is None:
+        return
+    cost = "" if detail.cost is None else f", which costs {detail.cost:.2f} of the square on every frame"
+    yield f"it is shown {detail.width} × {detail.height}{cost}; {detail.reason}"
+    if detail.agreement is not None:
+        audits = _count(detail.audits, "audit")
+        yield f"what {detail.compared} pixels show agrees to {detail.agreement:.2f} with {detail.widest} in {audits}"
 
 
 def _who(each: NodePlan) -> str:

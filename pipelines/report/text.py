@@ -12,6 +12,7 @@ from rich.text import Text
 from operators.wire.schema import Interval, NodePlan, SelfAgreement
 from operators.zones.totals import LineReport, ZoneReport
 from pipelines.report import specialization_text
+from pipelines.report.explanation import detail_lines
 from pipelines.report.run_report import AuditReport, RunReport, StreamReport, TimeShares
 from pipelines.report.static_objects import StaticObject
 from pipelines.report.tracks import LookReport
@@ -152,6 +153,7 @@ def _reasons(plan: NodePlan) -> Iterable[str]:
 def _paces(plan: NodePlan) -> Iterable[str]:
     if plan.pace is not None:
         yield f"the detector ran on {1 - plan.shortcut_share:.0%} of the frames; it {plan.pace}"
+    yield from detail_lines(plan.detail)
     if (kept := plan.identity_agreement) is not None:
         yield f"{kept.found:.1%} of {kept.objects} objects were the same behind skipped frames"
 

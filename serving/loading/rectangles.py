@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 STEPS = (32, 64, 128)
 """Sides are multiples of the largest stride, which a graph does not say: most networks have the first one."""
-MOST_SHAPES = 4
+MOST_SHAPES = 8
 """Shapes of a network beside its own: cameras that change their size do not fill the memory."""
 WORTH = 0.9
 """A shape with more than this share of the pixels of the network's own input spares too little."""
@@ -107,6 +107,11 @@ class Rectangles:
                 taken = _name(model, size)
         self._latest[model] = taken
         return taken
+
+    def named(self, model: str, size: Size) -> str:
+        """The name of the network that takes pictures of a shape; the model's own where that is its own."""
+        own = self._card(model).input
+        return model if size == (own.width, own.height) else _name(model, size)
 
     def latest(self, model: str) -> str:
         """The name of the network that a model ran as last."""

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from operators.detect.detail.dial import DetectorUse
+
 FIRST_CREDIT, AGAIN_CREDIT, MOST_CREDIT = 3.0, 2.0, 20.0
 """Detections that looking may lose at first, after each rest, and at most, once it has saved as many."""
 FIRST_REST, LONGEST_REST = 100, 6_400
@@ -33,8 +35,8 @@ class SkipTally:
     ahead: int = 0
     """Frames that were planned by looking ahead."""
     audits: int = 0
-    audit_runs: int = 0
-    """Runs of the detector for audits."""
+    audit_runs: float = 0.0
+    """Runs of the detector for audits; of those on wider or narrower pictures as many as they cost."""
     identities_compared: int = 0
     identities_kept: int = 0
     """Objects at the ends of gaps that were audited, and those of them that are the same at both ends."""
@@ -54,25 +56,27 @@ class Account:
         """``tally``: counts what is booked here."""
         self.detection_s: float | None = None
         """Processor seconds of one detection; None as long as nobody knows."""
-        self.avoided_s = self.audits_s = 0.0
-        """Savings by skipped frames, and the cost of audits."""
+        self.detected_s = self.avoided_s = self.audits_s = 0.0
+        """The cost of detections and audits, and savings by skipped frames."""
+        self.latest = DetectorUse(0, 0, 0.0)
+        """The latest booking; ``besides`` in seconds."""
         self.rest = 0
         """Frames of the rest that are still to come, the one at hand included."""
         self.tally = tally
         self._credit, self._next_rest = FIRST_CREDIT, FIRST_REST
-        self._booked = 0, 0, 0.0
+        self._booked = 0, 0, 0.0, 0.0
 
     @property
     def saved_s(self) -> float:
         """Processor seconds that looking has saved, net; below 0 where it has cost more."""
-        return self.avoided_s - self.audits_s - self._booked[2]
+        return self.avoided_s - self.audits_s - self._booked[3]
 
     def frame(self, detection_s: float | None) -> bool:
         """Begin a frame, with all before it counted; returns whether a rest begins with it.
 
         ``detection_s``: processor seconds of one detection, as far as is known.
         """
-        self.detection_s = detection_s
+        self.detection_s, self.latest = detection_s, DetectorUse(0, 0, 0.0)
         if self.rest:
             self.rest -= 1
         if not detection_s:
@@ -102,9 +106,13 @@ class Account:
 
     def _book(self, detection_s: float) -> float:
         """Book what was counted since the last time; returns what it has saved, net."""
-        skipped, runs, _ = self._booked
+        detected, skipped, audit_runs, look_s = self._booked
         tally, before_s = self.tally, self.saved_s
-        self.avoided_s += (tally.skipped - skipped) * detection_s
-        self.audits_s += (tally.audit_runs - runs) * detection_s
-        self._booked = tally.skipped, tally.audit_runs, tally.look_s
+        ran, moved = tally.detected - detected, tally.skipped - skipped
+        audits_s = (tally.audit_runs - audit_runs) * detection_s
+        self.detected_s += ran * detection_s
+        self.avoided_s += moved * detection_s
+        self.audits_s += audits_s
+        self.latest = DetectorUse(ran + moved, ran, audits_s + tally.look_s - look_s)
+        self._booked = tally.detected, tally.skipped, tally.audit_runs, tally.look_s
         return self.saved_s - before_s

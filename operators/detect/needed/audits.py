@@ -39,13 +39,24 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Published:
+    """The regions that were published of a skipped frame, and where they come from."""
+
+    regions: Sequence[Region]
+    detail: int | None = None
+    """The longer side of what the detector was shown of the frames before; None: as it says itself."""
+    other: int | None = None
+    """One that is to be compared with it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Skipped:
     """A frame that is audited."""
 
     stream: str
     media_time_s: float
     pixels: Pixels
-    published: Sequence[Region]
+    published: Published
     before: Pixels | Sequence[Region]
     """The frame before, or what the detector found on it."""
 
@@ -63,7 +74,9 @@ class FrameAudit:
     deficit: float
     """0…1."""
     runs: int
-    """How often the detector ran for it."""
+    """How often the detector ran for it, on as much as it was shown before."""
+    compared: tuple[int, float] | None = None
+    """The narrower of two longer sides, and how far what it shows agrees with the wider."""
 
 
 class SkipAudits:
@@ -80,11 +93,11 @@ class SkipAudits:
         """Whether another audit can wait; asked before it is drawn."""
         return self._backlog.has_room
 
-    def hold(self, before: Before, frame: Frame, published: Sequence[Region], tell: Told) -> None:
+    def hold(self, before: Before, frame: Frame, published: Published, tell: Told) -> None:
         """Audit a skipped frame once its result has been published; ``before``: the frame before, as large."""
         earlier = before.pixels.copy() if before.found is None else before.found
-        regions = [replace(each) for each in published]
-        skipped = _Skipped(frame.stream, frame.media_time_s, frame.pixels.copy(), regions, earlier)
+        published = replace(published, regions=[replace(each) for each in published.regions])
+        skipped = _Skipped(frame.stream, frame.media_time_s, frame.pixels.copy(), published, earlier)
         self._backlog.hold(frame.header.id, [PendingLook(skipped, partial(self._tell, skipped, tell), _nothing)])
 
     def published(self, frame: FrameId) -> None:
@@ -104,18 +117,28 @@ class SkipAudits:
 
     async def _run(self, skipped: _Skipped) -> FrameAudit:
         """The deficit: the detector's agreement with itself one frame earlier, less that of the published regions."""
-        now, earlier = await self._detect(skipped.pixels), skipped.before
-        agreed = agreement(now, skipped.published, self._sure)
+        published, earlier = skipped.published, skipped.before
+        now = await self._detect(skipped.pixels, published.detail)
+        agreed, compared = agreement(now, published.regions, self._sure), await self._compared(skipped, now)
         if agreed == 1.0:
-            return FrameAudit(now, 0.0, 1)
+            return FrameAudit(now, 0.0, 1, compared)
         runs = 1
         if isinstance(earlier, PIXELS):
-            earlier, runs = await self._detect(earlier), 2
-        return FrameAudit(now, max(0.0, same_counts(earlier, now, self._sure) - agreed), runs)
+            earlier, runs = await self._detect(earlier, published.detail), 2
+        return FrameAudit(now, max(0.0, same_counts(earlier, now, self._sure) - agreed), runs, compared)
 
-    async def _detect(self, picture: Pixels) -> Sequence[Region]:
-        frame = frame_of(AUDIT, picture)
-        return (await ask(self._detector, frame, (), Call(Decision(self._model), BACKGROUND))).regions
+    async def _compared(self, skipped: _Skipped, now: Sequence[Region]) -> tuple[int, float] | None:
+        """How far the regions agree that less and more detail show, after the longer side of the less."""
+        detail, other = skipped.published.detail, skipped.published.other
+        if detail is None or other is None or other == detail:
+            return None
+        found = await self._detect(skipped.pixels, other)
+        wide, narrow = (now, found) if other < detail else (found, now)
+        return min(detail, other), agreement(wide, narrow, self._sure)
+
+    async def _detect(self, picture: Pixels, detail: int | None) -> Sequence[Region]:
+        frame, call = frame_of(AUDIT, picture), Call(Decision(self._model), BACKGROUND, detail=detail)
+        return (await ask(self._detector, frame, (), call)).regions
 
     def _tell(self, skipped: _Skipped, tell: Told, seen: FrameAudit) -> None:
         tell(seen)
@@ -129,7 +152,7 @@ class SkipAudits:
             kind="propagated",
             media_time_s=skipped.media_time_s,
             in_shadow=False,
-            shortcut=opinion(self._model, skipped.published),
+            shortcut=opinion(self._model, skipped.published.regions),
             oracle=opinion(self._model, now),
         )
 

@@ -8,27 +8,27 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from cache_adapt.audit.coin import coin
 from operators.audits.streams import Streams
 from operators.base import Call, Handles, NodeAnswer, Operator, ask, make_ready
+from operators.detect.detail.stream import StreamDetail
 from operators.detect.needed import snapshot
 from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.ahead import LookAhead
-from operators.detect.needed.audits import Before, FrameAudit, SkipAudits
+from operators.detect.needed.audits import Before, FrameAudit, Published, SkipAudits
 from operators.detect.needed.carried import aged
 from operators.detect.needed.identities import DetectedFrame, Gap, Gaps
+from operators.detect.needed.needed_stream import NO_RUN, NeededStream, SkipTerms
 from operators.detect.needed.pace import PROBATION_RATE, SkipPace
 from operators.detect.needed.policy import AHEAD, Reason, in_words
 from operators.detect.needed.report import node_plan
 from operators.detect.needed.stream import StreamView
 from operators.detect.needed.window import Planned
 from operators.frames.frame import Frame, Region
-from operators.inference import Inference
-from operators.observer import UNOBSERVED, Observer
 from operators.plan import Decision
 from operators.wire.schema import AuditedKind, FrameId, NodePlan
 from serving.common.threads import in_thread
@@ -37,25 +37,6 @@ from specialization.timeline import Timeline
 log = logging.getLogger(__name__)
 
 KIND: AuditedKind = "propagated"
-NO_RUN = ""
-"""The run of a stream before its first frame."""
-UNSURE = 0.15
-"""So far above the least confidence objects still come and go from frame to frame."""
-
-
-@dataclass(eq=False)
-class _NeededStream:
-    """One stream."""
-
-    pace: SkipPace
-    view: StreamView
-    tally: SkipTally
-    account: Account
-    gaps: Gaps
-    before: Before | None = None
-    """The frame before, where the present one would be audited."""
-    ran: str | None = None
-    """The model that ran last."""
 
 
 class _Looked(NamedTuple):
@@ -66,24 +47,6 @@ class _Looked(NamedTuple):
     answer: NodeAnswer = NodeAnswer()
     """The detector's answer, where frames ahead were planned with it."""
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class SkipTerms:
-    """How good the regions of skipped frames must be, and who hears of those that were not."""
-
-    accuracy: float
-    """How far they must agree with the detector's, relative to its agreement with itself, 0…1."""
-    least: float
-    """The confidence from which the detector reports an object."""
-    engine: Inference
-    """Knows what the detector costs."""
-    observer: Observer = UNOBSERVED
-
-    @property
-    def sure(self) -> float:
-        """The confidence from which an object counts wherever it is missing; others come and go by themselves."""
-        return self.least + UNSURE
 
 
 class DetectWhenNeeded:
@@ -111,7 +74,8 @@ class DetectWhenNeeded:
         stream = self._stream(frame)
         planned = stream.view.planned.pop(frame.seq, None)
         if planned is None and call.plan.past is None:
-            self._settle(stream, frame)
+            await self._settle(stream, frame)
+        call = replace(call, detail=stream.shown(call.plan.past))
         declined = self._declined(stream, call.plan)
         looked = not declined and (call.plan.past is not None or call.plan.allows(KIND))
         seen = _Looked(planned if looked or (planned is not None and planned.detected) else None)
@@ -120,10 +84,12 @@ class DetectWhenNeeded:
         stream.pace.frame()
         planned, answer = seen.planned, seen.answer
         if planned is None:
-            answer = await ask(self._detector, frame, regions, call)
+            answer = await self._ask(stream, frame, regions, call)
             planned = Planned(list(answer.regions), True)
             if looked:
                 await in_thread(partial(_timed, stream.tally, partial(stream.view.found, planned.regions)))
+        if planned.detected:
+            stream.found_with = call.detail
         published = self._detected(stream, frame, planned, looked, _ran(answer.plan or call.plan))
         return replace(
             answer,
@@ -131,11 +97,12 @@ class DetectWhenNeeded:
             declined={**answer.declined, **declined},
             skipped=not planned.detected,
             window=planned.window,
+            detail=call.detail,
             reason=seen.reason if planned.window is None else AHEAD[planned.detected],
         )
 
     def _detected(
-        self, stream: _NeededStream, frame: Frame, planned: Planned, looked: bool, ran: str | None
+        self, stream: NeededStream, frame: Frame, planned: Planned, looked: bool, ran: str | None
     ) -> list[Region]:
         """Note what became of a frame, on which the model ``ran``; returns the regions to publish."""
         if not planned.detected:
@@ -169,11 +136,14 @@ class DetectWhenNeeded:
     async def close(self, within_s: float) -> None:
         """Finish waiting audits within the time, and give up the rest."""
         await self._audits.close(within_s)
+        for stream in self._streams.known(gone=True).values():
+            if stream.detail is not None:
+                await stream.detail.close(within_s)
 
     def plans(self, gone: bool = False) -> dict[str, list[NodePlan]]:
         """How each stream stands; with ``gone`` also those that ended or moved away."""
         return {
-            name: [node_plan(self.node, self._model, self._terms.accuracy, stream.pace, stream.account)]
+            name: [node_plan(self.node, self._model, self._terms.accuracy, stream)]
             for name, stream in self._streams.known(gone).items()
         }
 
@@ -192,30 +162,44 @@ class DetectWhenNeeded:
         if learnt is not None:
             self._restored[stream] = SkipPace.after(1 - self._terms.accuracy, learnt)
 
-    def _stream(self, frame: Frame) -> _NeededStream:
+    def _stream(self, frame: Frame) -> NeededStream:
         known = self._streams.enter(frame.stream)
         if known.view.run != frame.run:
             known.view, known.before, known.gaps = StreamView(frame.run), None, Gaps(known.tally)
         return known
 
-    def _fresh(self, stream: str) -> _NeededStream:
+    def _fresh(self, stream: str) -> NeededStream:
         pace, tally = self._restored.pop(stream, None) or SkipPace(1 - self._terms.accuracy), SkipTally()
-        return _NeededStream(pace, StreamView(NO_RUN), tally, Account(tally), Gaps(tally))
+        known, terms = NeededStream(pace, StreamView(NO_RUN), tally, Account(tally), Gaps(tally)), self._terms
+        if terms.detail is not None:
+            known.detail = StreamDetail(terms.detail, terms.engine, self._model)
+        return known
 
-    def _settle(self, stream: _NeededStream, frame: Frame) -> None:
+    async def _settle(self, stream: NeededStream, frame: Frame) -> None:
         """Find out whether looking has paid so far; after a rest the stream is looked at as if it were new."""
-        if stream.account.frame(self._detection_s(stream)):
+        account, detail = stream.account, stream.detail
+        if account.frame(self._detection_s(stream)):
             where = f"stream {frame.stream}, node {self.node}"
-            log.info("%s: the detector runs on every frame: %s", where, stream.account.why_not())
+            log.info("%s: the detector runs on every frame: %s", where, account.why_not())
             stream.view = stream.view.anew()
+        if detail is not None:
+            detail.used(frame.stream, account.latest, account.detection_s)
+            await detail.begin(frame)
 
-    def _declined(self, stream: _NeededStream, plan: Decision) -> Mapping[str, str]:
+    async def _ask(self, stream: NeededStream, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
+        """Run the detector on a frame whose turn it is."""
+        if stream.detail is None or call.unhurried or call.plan.past is not None:
+            return await ask(self._detector, frame, regions, call)
+        with stream.detail.timed(frame.stream, call.plan.budget_ms):
+            return await ask(self._detector, frame, regions, call)
+
+    def _declined(self, stream: NeededStream, plan: Decision) -> Mapping[str, str]:
         """Why no frame is skipped though the plan allows it."""
         if plan.past is not None or not plan.allows(KIND) or (why := stream.account.why_not()) is None:
             return {}
         return {KIND: why}
 
-    async def _look(self, stream: _NeededStream, frame: Frame, call: Call) -> _Looked:
+    async def _look(self, stream: NeededStream, frame: Frame, call: Call) -> _Looked:
         """The regions to publish of a frame, if they are known without that the detector runs on it now."""
         view, every, past = stream.view, stream.pace.every, call.plan.past
         patient = call.ahead is not None and (past is None or bool(past.window))
@@ -228,18 +212,19 @@ class DetectWhenNeeded:
         moved = [aged(region, view.when.age_s) for region in view.regions] if why is None else []
         return _Looked(Planned(moved, False) if why is None else None, reason=in_words(why, every))
 
-    def _skip(self, stream: _NeededStream, frame: Frame, published: list[Region]) -> list[Region]:
+    def _skip(self, stream: NeededStream, frame: Frame, published: list[Region]) -> list[Region]:
         stream.tally.skipped += 1
         before, pace = stream.before, stream.pace
         comparable = before is not None and before.pixels.shape == frame.pixels.shape
         weight = pace.skipped(self._coin(frame, frame.seq), self._audits.has_room)
         if weight is not None and before is not None and comparable:
             tell = partial(_tell, stream, pace.every, weight, stream.gaps.opened(), frame.media_time_s)
-            self._audits.hold(before, frame, published, tell)
+            shown = Published(published, stream.found_with, stream.to_compare())
+            self._audits.hold(before, frame, shown, tell)
         self._keep(stream, frame, None)
         return published
 
-    def _keep(self, stream: _NeededStream, frame: Frame, found: Sequence[Region] | None) -> None:
+    def _keep(self, stream: NeededStream, frame: Frame, found: Sequence[Region] | None) -> None:
         """Keep the frame if the next one, should it be skipped, would be audited; ``found``: None if it was skipped."""
         audited = self._coin(frame, frame.seq + 1) < PROBATION_RATE
         stream.before = Before(frame.pixels, found) if audited else None
@@ -247,9 +232,10 @@ class DetectWhenNeeded:
     def _coin(self, frame: Frame, seq: int) -> float:
         return coin(self.node, KIND, frame.stream, frame.run, seq)
 
-    def _detection_s(self, stream: _NeededStream) -> float | None:
+    def _detection_s(self, stream: NeededStream) -> float | None:
         """Seconds of a detection, with the work around the network."""
-        network_s = self._terms.engine.processor_s(stream.ran or self._model)
+        detail, engine = stream.detail, self._terms.engine
+        network_s = engine.processor_s(stream.ran or self._model) if detail is None else detail.network_s
         if network_s is None:
             return None
         return network_s + (self._reference.handling_s if isinstance(self._reference, Handles) else 0.0)
@@ -262,9 +248,8 @@ def _timed(tally: SkipTally, look: Callable[[], Reason | None]) -> Reason | None
     return why
 
 
-def _tell(stream: _NeededStream, every: int, weight: float, gap: Gap, media_time_s: float, audited: FrameAudit) -> None:
-    stream.tally.audits += 1
-    stream.tally.audit_runs += audited.runs
+def _tell(stream: NeededStream, every: int, weight: float, gap: Gap, media_time_s: float, audited: FrameAudit) -> None:
+    stream.audited(audited)
     stream.pace.tell(every, weight, audited.deficit)
     stream.gaps.audited(gap, DetectedFrame(media_time_s, audited.now))
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from cache_adapt.audit.confidence import sequential
 from operators.detect.needed.account import Account, SkipTally
 from operators.detect.needed.bisection import window_s
-from operators.detect.needed.pace import ERROR, SkipPace
+from operators.detect.needed.needed_stream import NeededStream
+from operators.detect.needed.pace import ERROR
 from operators.wire import schema
 
 DIGITS = 4
 
 
-def node_plan(node: str, model: str, accuracy: float, pace: SkipPace, account: Account) -> schema.NodePlan:
+def node_plan(node: str, model: str, accuracy: float, stream: NeededStream) -> schema.NodePlan:
     """Describe what a detect node does for one stream, and what audits of skipped frames have found."""
+    pace, account = stream.pace, stream.account
     found, tally = pace.evidence, account.tally
     frames = tally.detected + tally.skipped
     interval = sequential(found.deficits, found.weight, ERROR)
@@ -41,6 +43,7 @@ def node_plan(node: str, model: str, accuracy: float, pace: SkipPace, account: A
         identity_agreement=_identities(tally),
         reason=account.why_not(),
         processor_s=_seconds(account),
+        detail=None if stream.detail is None else stream.detail.plan(),
     )
 
 
@@ -49,7 +52,7 @@ def _seconds(account: Account) -> schema.ProcessorSeconds | None:
     if account.detection_s is None:
         return None
     return schema.ProcessorSeconds(
-        oracle=round(account.tally.detected * account.detection_s, DIGITS),
+        oracle=round(account.detected_s, DIGITS),
         shortcuts=round(account.tally.look_s, DIGITS),
         avoided=round(account.avoided_s, DIGITS),
         spent=round(account.audits_s, DIGITS),

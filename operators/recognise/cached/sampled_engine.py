@@ -12,6 +12,7 @@ from serving.catalogue.cards import ModelCard
 from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.halves import Halves
 from serving.errors import SluiceError, TooLate
+from serving.graphs.surgery.grids import Size
 from serving.scheduling.requests import Urgency
 
 EVERY = 4
@@ -90,8 +91,8 @@ class SampledEngine:
             sampler.sampled(found)
         return [found.scores]
 
-    def processor_s(self, model: str) -> float | None:
-        return self.inner.processor_s(model)
+    def processor_s(self, model: str, shape: Size | None = None) -> float | None:
+        return self.inner.processor_s(model, shape)
 
     async def _rest(self, model: str, batch: NDArray[Any], urgency: Urgency) -> list[NDArray[Any]]:
         """The outputs of the oracle's later layers, whose taps are open unless caches answer."""

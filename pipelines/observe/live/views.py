@@ -14,6 +14,7 @@ from operators.zones.layout import Layout
 from pipelines.observe.live.sightings import ListedEvent, called
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
 from pipelines.observe.live.words import CAUSES, WHO, explained, standing, who
+from pipelines.report.explanation import detail_lines
 from serving.common.printable import shortened
 
 MOST_NODES = 20
@@ -94,7 +95,7 @@ def encoded(view: object) -> bytes:
 
 def _node(node: NodePlan) -> dict[str, Any]:
     agreement, special = node.agreement, node.specialization
-    account = special.processor_s if special else node.processor_s
+    account, why = special.processor_s if special else node.processor_s, special.reason if special else node.reason
     return {
         "node": node.node,
         "kind": node.kind,
@@ -107,7 +108,7 @@ def _node(node: NodePlan) -> dict[str, Any]:
         "high": agreement.sequential.high,
         "audits": agreement.audits,
         "saved_s": account.saved if account else None,
-        "reason": special.reason if special else node.reason,
+        "reason": "; ".join(filter(None, [why, *detail_lines(node.detail)])) or None,
     }
 
 

@@ -90,12 +90,13 @@ def _goes_on(result: Result | None) -> bool:
 
 def _past(node: str, place: int, batch: Sequence[Result]) -> Past:
     result = batch[place]
-    skipped = result.plan.nodes[node].skipped is True
-    if result.plan.nodes[node].window != result.seq:
-        return Past(skipped)
+    decision = result.plan.nodes[node]
+    alone = Past(decision.skipped is True, detail=decision.detail)
+    if decision.window != result.seq:
+        return alone
     of = [each for each in batch[place:] if node in each.plan.nodes and each.plan.nodes[node].window == result.seq]
     detected = [each.plan.nodes[node].skipped is False for each in of]
-    return Past(skipped, detected, of[-1].frame.media_time_s) if detected[-1] else Past(skipped)
+    return alone._replace(window=detected, until_s=of[-1].frame.media_time_s) if detected[-1] else alone
 
 
 def _bytes(frame: RecordedFrame) -> int:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from onnx import helper
 
 from operators.base import Handles
+from operators.detect.detail.widths import AutoDetail
 from operators.detect.detections import overlaps
 from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Box
@@ -16,6 +18,7 @@ from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
+from serving.graphs.surgery.grids import Size
 from serving.scheduling.limits import NetworkBounds
 from tests.models import save_graph, write_card, yolox_nano
 
@@ -164,6 +167,20 @@ async def test_detail_is_asked_of_the_engine() -> None:
     assert engine.details == [None, 544]
 
 
+async def test_a_call_may_ask_for_another_detail() -> None:
+    engine = pets([CAT])
+    await OnnxDetector(engine, "detect", ["pets"], detail=416).process(make_frame(), [], replace(CALL, detail=832))
+    assert engine.details == [832]
+
+
+async def test_with_auto_every_frame_is_shown_as_much_as_the_square_costs() -> None:
+    engine = pets([CAT], input={"width": 416, "height": 416, "resize": "letterbox"})
+    frame = make_frame(image=np.zeros((720, 1280, 3), np.uint8))
+    for most_cost in (1.0, 2.4):
+        await OnnxDetector(engine, "detect", ["pets"], detail=AutoDetail(most_cost)).process(frame, [], CALL)
+    assert engine.details == [544, 832]
+
+
 async def test_a_real_detector_sees_a_camera_without_the_grey_beside_it(tmp_path: Path, data_dir: Path) -> None:
     video = cv2.VideoCapture(str(data_dir / "videos" / "street-level.mp4"))
     video.set(cv2.CAP_PROP_POS_FRAMES, 300)
@@ -174,11 +191,13 @@ async def test_a_real_detector_sees_a_camera_without_the_grey_beside_it(tmp_path
     try:
         found = await detector.process(make_frame(image=picture), [], ask)
         assert (await engine.fitted("yolox-nano", 768, 432)).input.item_shape == (3, 256, 416)
-        assert engine.processor_s("yolox-nano")
+        assert engine.processor_s("yolox-nano") == engine.processor_s("yolox-nano", Size(416, 256))
+        assert engine.processor_s("yolox-nano", Size(416, 416)) is None
         square = np.full((768, 768, 3), 114, np.uint8)
         square[:432] = picture
         padded = await detector.process(make_frame(image=square), [], ask)
         assert (await engine.fitted("yolox-nano", 768, 768)).input.item_shape == (3, 416, 416)
+        assert engine.processor_s("yolox-nano") == engine.processor_s("yolox-nano", Size(416, 416)) is not None
     finally:
         await engine.stop()
     firm = [region for region in padded if region.confidence >= 0.5]

@@ -92,10 +92,10 @@ def clock(monkeypatch):
     return fake
 
 
-def executor(detect=None, policy="block", final_steps=()):
+def executor(detect=None, policy="block", final_steps=(), unhurried=()):
     operators = {"detect": detect or Found(), "track": Numbered(), "kind": Named()}
     around = Surroundings(final_steps, CLOCK)
-    return Executor(compile_dag(QUERY), operators, FirstListed(), Limits({"cam": policy}), around)
+    return Executor(compile_dag(QUERY), operators, FirstListed(), Limits({"cam": policy}, unhurried=unhurried), around)
 
 
 def header(seq=0, stream="cam", age_s=0.0):
@@ -142,6 +142,19 @@ async def test_walks_the_dag_and_reports_every_stage():
         "kind": ("kinds", "first listed"),
     }
     assert seen == [(4, 4)]
+
+
+async def test_nodes_know_whether_a_frame_can_be_late_and_the_result_says_how_much_a_detector_was_shown():
+    class Shown(Found):
+        async def process(self, frame, regions, call):
+            return NodeAnswer(await super().process(frame, regions, call), detail=832)
+
+    for unhurried in ((), ("cam",)):
+        detect = Shown()
+        result = await submit(executor(detect, unhurried=unhurried), header())
+        ((_, _, call),) = detect.calls
+        assert call.unhurried == bool(unhurried)
+        assert result.plan.nodes["detect"].detail == 832
 
 
 async def test_a_node_that_cannot_obey_says_so_in_the_result():

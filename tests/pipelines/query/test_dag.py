@@ -186,7 +186,33 @@ def test_only_one_network_that_looks_at_whole_frames_is_shown_more_of_them() -> 
     assert problems(DETECT, plates) == [f"nodes[1].detail: {only}"]
     several = DETECT | {"model": ["yolox-nano", "yolox-nano@openvino-bf16"], "detail": 544}
     assert problems(several, TRACK) == ["nodes[0].detail: each of several models has a size of its own: name one model"]
-    compile_dag(query(DETECT | {"model": "yolox-nano", "detail": 544}, TRACK))
+    for detail in (544, "auto"):
+        compile_dag(query(DETECT | {"model": "yolox-nano", "detail": detail}, TRACK))
+
+
+def test_what_more_detail_may_cost_is_said_where_it_is_chosen() -> None:
+    network = DETECT | {"model": "yolox-nano"}
+    compile_dag(query(network | {"detail": "auto", "detail_cost": 0.5}, TRACK))
+    for detail in ({}, {"detail": 544}):
+        assert problems(network | detail | {"detail_cost": 0.5}, TRACK) == [
+            "nodes[0].detail_cost: bounds what is chosen: say detail: auto, or remove it"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("detail", "said"),
+    [
+        ("atuo", "is 'atuo': give pixels of the longer side, 64 to 2048, or auto"),
+        (True, "is True: give pixels of the longer side, 64 to 2048, or auto"),
+        (544.5, "is 544.5: give pixels of the longer side, 64 to 2048, or auto"),
+        (8, "is 8: give pixels of the longer side, 64 to 2048, or auto"),
+        (5000, "is 5000: give pixels of the longer side, 64 to 2048, or auto"),
+    ],
+)
+def test_detail_is_a_number_of_pixels_or_auto(detail: object, said: str) -> None:
+    node = DETECT | {"model": "yolox-nano", "detail": detail}
+    _, found = validate(Query, {"version": 1, "name": "q", "slo_ms": 1, "nodes": [node]})
+    assert [str(problem) for problem in found] == [f"nodes[0].detail: {said}"]
 
 
 def test_a_node_that_answers_for_tracks_needs_them() -> None:

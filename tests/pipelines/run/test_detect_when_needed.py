@@ -39,6 +39,21 @@ def found(out: Path, models: Path, clip: Path, when: str, **keys: Any) -> list[d
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
+def test_with_auto_every_detection_says_how_much_it_was_shown_and_the_report_why(
+    tmp_path: Path, models: Path, data_dir: Path
+) -> None:
+    nodes = [DETECT | {"when": "needed", "detail": "auto"}, TRACK]
+    clip = data_dir / "videos" / "car-detection.mp4"
+    results = found(tmp_path / "auto.jsonl", models, clip, "needed", nodes=nodes)
+    shown = [each["plan"]["nodes"]["detect"]["detail"] for each in results]
+    assert shown[0] == 416
+    assert set(shown) <= {416, 544, 640, 768}
+    (plan,) = json.loads((tmp_path / "auto.json").read_text())["audits"]
+    assert plan["detail"]["widest"] == 768
+    assert 0 < plan["detail"]["cost"] <= plan["detail"]["most_cost"] == 1.0
+    assert plan["detail"]["reason"]
+
+
 def sure(result: dict[str, Any]) -> int:
     """Number of the objects that do not come and go by themselves."""
     return sum(each["detection"]["confidence"] >= 0.45 for each in result["objects"])

@@ -12,7 +12,8 @@ import pytest
 
 from datasets.street import StreetFrame, open_street
 from operators.base import Call, Operator, ask
-from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms
+from operators.detect.needed.needed_stream import SkipTerms
+from operators.detect.needed.operator import DetectWhenNeeded
 from operators.detect.needed.stream import StreamView
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import call, make_frame, make_region

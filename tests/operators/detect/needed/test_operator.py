@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms
+from operators.detect.needed.needed_stream import SkipTerms
+from operators.detect.needed.operator import DetectWhenNeeded
 from operators.frames.frame import Box, Frame, Region
 from operators.testing.builders import call, make_frame, so_far
 from operators.testing.engine import FakeEngine

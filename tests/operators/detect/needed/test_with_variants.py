@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from operators.base import Call
-from operators.detect.needed.operator import DetectWhenNeeded, SkipTerms
+from operators.detect.needed.needed_stream import SkipTerms
+from operators.detect.needed.operator import DetectWhenNeeded
 from operators.frames.frame import Frame, Region
 from operators.testing.builders import call, make_frame, so_far
 from operators.testing.engine import FakeEngine

@@ -21,6 +21,7 @@ from operators.wire.schema import (
     StreamPlan,
     StreamStatus,
     VariantSwitch,
+    from_json,
 )
 from operators.wire.stream_plan import AuditedKind, Phase
 from pipelines.observe.live import board as boards
@@ -265,6 +266,20 @@ def test_a_streams_page_has_its_agreement_and_savings() -> None:
     assert (node["kind"], node["saved_s"], node["wanted"]) == ("specialised", -2.0, 0.9)
     assert shown["models"] == [[Model(name="vehicle-type", version="1", tier="reference").name, 1]]
     assert shown["timeline"] == [{"ago": 0, "who": {"oracle": 1}, "analysed": 1, "lost": 0}]
+
+
+def test_a_streams_page_says_how_much_a_detector_is_shown() -> None:
+    board = Board(lambda: 0.0)
+    golden = Path(__file__).parents[3] / "golden" / "plan-detail.json"
+    board.planned([replace(from_json(golden.read_bytes(), StreamPlan), stream="yard")])
+    board.frame_analysed(result(0))
+    shown = board.stream("yard")
+    assert shown is not None
+    (node,) = shown["nodes"]
+    assert node["reason"] == (
+        "it is shown 832 × 480, which costs 0.44 of the square on every frame; "
+        "that is the widest that it takes of such pictures; what 416 pixels show agrees to 0.62 with 832 in 21 audits"
+    )
 
 
 def test_a_streams_page_shows_which_models_ran_when_and_the_latest_switches() -> None:

@@ -76,6 +76,12 @@ def test_a_window_is_whole_from_its_first_frame_to_one_that_was_detected(
         assert all(not each["detect"].window for each in pasts(found))
 
 
+def test_how_much_a_detector_was_shown_is_known() -> None:
+    (shown,) = recorded((False, None))
+    plan = msgspec.structs.replace(shown.plan, nodes={"detect": NodeDecision(variant="m", skipped=False, detail=832)})
+    assert pasts([msgspec.structs.replace(shown, plan=plan)]) == [{"detect": Past(False, detail=832)}]
+
+
 def test_the_planner_is_reminded_of_the_frame_at_hand() -> None:
     planner = AsThen(FirstListed())
     frames = recorded((True, None), (False, None))

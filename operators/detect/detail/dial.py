@@ -1,0 +1,138 @@
+"""How wide a picture a detector is shown on a stream: as wide as skipped frames pay for. Pure.
+
+Costs are counted in *squares*, runs of the network on its own input: what it costs to show it every frame so is 1.
+
+**Credit.** Every frame adds to the credit of a stream what a frame may cost, takes away what it has cost, and what
+exceeds ``MOST_CREDIT`` is lost. A wider input is taken where the credit is full, and the latest frames would have cost
+less with it, or every frame may be run so. It is left where the credit is used up, for one that would have cost less,
+with ``AGAIN_CREDIT``. So all frames together cost at most what they may, and ``AGAIN_CREDIT`` and one frame's cost for
+each time that an input was left; where even the narrowest one costs more than it may, nothing wider is ever taken.
+
+**Deadline.** An input is left at once where a detection has ended too late, and a wider one is taken only where the
+slowest of the latest detections would have been in time with it.
+
+**Rests.** After an input was left none wider is taken for a rest, each twice as long as the one before, until one input
+was kept for the longest. So in n frames, whatever they show, each wider input is left log2(n / ``FIRST_REST`` + 1) + 1
+times at most.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from operators.detect.detail.widths import NO_DEARER
+
+Cause = Literal["cost", "time"]
+"""Why an input is too wide."""
+
+MOST_CREDIT, AGAIN_CREDIT = 40.0, 10.0
+"""Squares."""
+SPAN, LEAST_FRAMES = 400, 50
+"""Frames that what is spent is averaged over, and that must have been seen at an input before a wider one is taken."""
+ROOM = 0.85
+"""Share of what it may cost, and of its time, that a wider input is expected to take."""
+DETECTIONS = 32
+"""Detections whose slowest counts."""
+FIRST_REST, LONGEST_REST = 250, 16_000
+"""Frames."""
+
+
+class DetectorUse(NamedTuple):
+    """The cost of some frames of a stream."""
+
+    frames: int
+    runs: int
+    """Frames that the detector ran on."""
+    besides: float
+    """The cost of looks and audits, squares."""
+
+
+class Price(NamedTuple):
+    """The cost of one run with an input."""
+
+    squares: float
+    ready: bool
+    """Whether the network is loaded."""
+
+
+class DetailDial:
+    """One stream. ``at`` is the place of its input among the prices, which go from the narrowest to the widest."""
+
+    def __init__(self, prices: Sequence[Price], most_cost: float = 1.0) -> None:
+        self.most_cost = most_cost
+        self.at = 0
+        self.wanted = 0
+        """The input that would be taken; where that is not ready it is to be loaded."""
+        self.rest = 0
+        """Frames for which no wider one is taken."""
+        self.left_for: Cause | None = None
+        """Why an input was left last."""
+        self._prices = prices
+        self._credit = 0.0
+        self._weight = self._runs = self._besides = 0.0
+        self._kept, self._next_rest = 0, FIRST_REST
+        self._slowest = deque[float](maxlen=DETECTIONS)
+        """Shares of the time that detections took, for each square."""
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of a frame of late, squares; None at the beginning."""
+        return self.expected(self.at) if self._weight else None
+
+    def expected(self, place: int) -> float:
+        """The cost that a frame of late would have had with an input, squares."""
+        return (self._runs * self._prices[place].squares + self._besides) / max(self._weight, 1.0)
+
+    def too_wide(self, place: int) -> Cause | None:
+        """Why an input cannot be taken now; None where it can."""
+        price, most = self._prices[place].squares, self.most_cost
+        besides = self._besides / max(self._weight, 1.0)
+        if self.expected(place) > ROOM * most and price + besides > NO_DEARER * most:
+            return "cost"
+        return "time" if max(self._slowest, default=0.0) * price > ROOM else None
+
+    def spent(self, use: DetectorUse, prices: Sequence[Price]) -> None:
+        """Take what was spent since the last time, and choose the input of the next frame."""
+        self._prices, self.wanted = prices, min(self.wanted, len(prices) - 1)
+        self._count(use)
+        if self._credit <= 0 and self.at:
+            self._leave("cost")
+        elif not self.rest and self._kept >= LEAST_FRAMES and self._credit >= MOST_CREDIT:
+            self.wanted = next(place for place in range(len(prices))[::-1] if self._may_take(place))
+            if self.wanted > self.at and prices[self.wanted].ready:
+                self._enter(self.wanted)
+
+    def ended(self, share: float) -> None:
+        """A detection has taken this share of the time that it had; more than 1: it was too late."""
+        self._slowest.append(share / self._prices[self.at].squares)
+        if share > 1 and self.at:
+            self._leave("time")
+
+    def _may_take(self, place: int) -> bool:
+        return place <= self.at or self.too_wide(place) is None
+
+    def _count(self, use: DetectorUse) -> None:
+        cost = use.runs * self._prices[self.at].squares + use.besides
+        self._credit = min(self._credit + NO_DEARER * self.most_cost * use.frames - cost, MOST_CREDIT)
+        if not self.at:
+            self._credit = max(self._credit, 0.0)
+        kept = (1 - 1 / SPAN) ** use.frames
+        self._weight = kept * self._weight + use.frames
+        self._runs, self._besides = kept * self._runs + use.runs, kept * self._besides + use.besides
+        self.rest = max(0, self.rest - use.frames)
+        self._kept += use.frames
+        if self._kept >= LONGEST_REST:
+            self._next_rest = FIRST_REST
+
+    def _leave(self, cause: Cause) -> None:
+        narrower = [place for place in range(self.at) if self._prices[place].ready and not self.too_wide(place)]
+        self.left_for, self.rest = cause, self._next_rest
+        self._next_rest = min(2 * self._next_rest, LONGEST_REST)
+        self._credit = max(self._credit, AGAIN_CREDIT if narrower else 0.0)
+        self._enter(max(narrower, default=0))
+
+    def _enter(self, place: int) -> None:
+        self.at = self.wanted = place
+        self._kept = 0
