@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from operators.base import Ahead, Call, NodeAnswer, Operator, ask
@@ -36,6 +36,18 @@ class Walked(NamedTuple):
     """The decision for each node with a model."""
     failure: str | None = None
     """Which node has failed, and how."""
+
+
+class _NodeTurn(NamedTuple):
+    """A node, and its task for a frame."""
+
+    node: DagNode
+    regions: Sequence[Region]
+    call: Call
+
+    @property
+    def has_work(self) -> bool:
+        return self.node.source is None or bool(self.regions)
 
 
 class _Progress:
@@ -73,8 +85,10 @@ class Walk:
         self._planner.begins(start)
         progress = _Progress(frame, start, ahead, watch)
         for group in self._dag.groups:
-            run = self._alone(group[0], progress) if len(group) == 1 else self._together(group, progress)
-            if (failure := await run) is not None:
+            turns = [_NodeTurn(node, node.select(progress.seen), self._call(node, progress)) for node in group]
+            several = len(turns) > 1 and sum(turn.has_work for turn in turns) > 1
+            failure = await (self._together(turns, progress) if several else self._in_order(turns, progress))
+            if failure is not None:
                 return Walked((), progress.nodes, failure)
         self._downstream.observe(watch.stages_ms)
         return Walked(progress.found, progress.nodes)
@@ -87,39 +101,37 @@ class Walk:
         for operator in self._operators.values():
             operator.forget(stream)
 
-    async def _alone(self, node: DagNode, progress: _Progress) -> str | None:
-        """Run one node; returns how it has failed."""
-        regions, call = node.select(progress.seen), self._call(node, progress)
-        try:
-            answer = await self._answer(node, progress, regions, call)
-        except Exception as error:
-            return self._failed(node, progress, call, error)
-        self._take(node, progress, regions, call, answer)
+    async def _in_order(self, turns: Sequence[_NodeTurn], progress: _Progress) -> str | None:
+        """Run nodes one after the other; returns how one has failed."""
+        for turn in turns:
+            try:
+                answer = await self._answer(turn, progress, turn.regions)
+            except Exception as error:
+                return self._failed(turn, progress, error)
+            self._take(turn, progress, answer)
         return None
 
-    async def _together(self, group: Sequence[DagNode], progress: _Progress) -> str | None:
+    async def _together(self, turns: Sequence[_NodeTurn], progress: _Progress) -> str | None:
         """Run nodes at the same time; their answers are taken in as if they had run in their order.
 
         Returns how the first of them has failed, once all have ended.
         """
-        taken, running = set[int](), list[Awaitable[NodeAnswer]]()
-        given = [(node, node.select(progress.seen), self._call(node, progress)) for node in group]
-        shown = [Beside(regions, taken) for _, regions, _ in given]
-        for (node, _, call), beside in zip(given, shown, strict=True):
-            running.append(self._answer(node, progress, beside.regions, call))
+        taken = set[int]()
+        shown = [Beside(turn.regions, taken) for turn in turns]
+        running = [self._answer(turn, progress, own.regions) for turn, own in zip(turns, shown, strict=True)]
         answers = await asyncio.gather(*running, return_exceptions=True)
-        for (node, regions, call), beside, answer in zip(given, shown, answers, strict=True):
+        for turn, own, answer in zip(turns, shown, answers, strict=True):
             if isinstance(answer, Exception):
-                return self._failed(node, progress, call, answer)
+                return self._failed(turn, progress, answer)
             if isinstance(answer, BaseException):
                 raise answer
-            beside.merge()
-            self._take(node, progress, regions, call, answer)
+            own.merge()
+            self._take(turn, progress, answer)
         return None
 
-    async def _answer(self, node: DagNode, progress: _Progress, regions: Sequence[Region], call: Call) -> NodeAnswer:
-        with progress.watch.stage(node.name):
-            return await ask(self._operators[node.name], progress.frame, regions, call)
+    async def _answer(self, turn: _NodeTurn, progress: _Progress, regions: Sequence[Region]) -> NodeAnswer:
+        with progress.watch.stage(turn.node.name):
+            return await ask(self._operators[turn.node.name], progress.frame, regions, turn.call)
 
     def _call(self, node: DagNode, progress: _Progress) -> Call:
         start, after_s = progress.start, self._downstream.after(node.name)
@@ -128,10 +140,9 @@ class Walk:
         urgency = Urgency(start.deadline_s, start.droppable, after_s)
         return Call(self._planner.plan(step), urgency, progress.ahead, unhurried=start.unhurried)
 
-    def _take(
-        self, node: DagNode, progress: _Progress, regions: Sequence[Region], call: Call, answer: NodeAnswer
-    ) -> None:
+    def _take(self, turn: _NodeTurn, progress: _Progress, answer: NodeAnswer) -> None:
         """Take in what a node has answered: regions get their ids, the planner and observers hear of it."""
+        node, regions, call = turn
         stream, took_ms = progress.frame.stream, progress.watch.stages_ms[node.name]
         self._fresh_starts.went_well(stream, node.name)
         for region in answer.regions:
@@ -142,11 +153,12 @@ class Walk:
         progress.echo(node, call, answer, expected_s)
         self._observer.node_ran(stream, node.name, took_ms, len(seen))
 
-    def _failed(self, node: DagNode, progress: _Progress, call: Call, error: Exception) -> str:
+    def _failed(self, turn: _NodeTurn, progress: _Progress, error: Exception) -> str:
         """Log a failure once, since the result of every failed frame says it; drop what may have caused several."""
         if isinstance(error, TooLate):
             raise Dropped(LATE) from error
-        progress.echo(node, call, NodeAnswer(), {})
+        node = turn.node
+        progress.echo(node, turn.call, NodeAnswer(), {})
         stream, failure = progress.frame.stream, f"{node.name}: {type(error).__name__}: {error}"
         if stream not in self._here:
             return failure  # it was forgotten while the frame was at the node, which failed for want of it

@@ -147,6 +147,20 @@ async def test_a_query_without_branches_makes_no_tasks() -> None:
     assert made == [1, 1, 1]
 
 
+async def test_nodes_that_have_nothing_to_look_at_make_no_tasks() -> None:
+    cars, made = "detect[label == car]", list[int]()
+    dag = compile_dag(query(DETECT, TYPE | {"input": "detect"}, COLOUR | {"input": cars}, FACES | {"input": cars}))
+    assert dag.names == (("detect",), ("type", "colour", "faces"))
+
+    class Counts(Node):
+        async def process(self, frame: Any, regions: Sequence[Region], call: Call) -> list[Region]:
+            made.append(len(asyncio.all_tasks()))
+            return await super().process(frame, regions, call)
+
+    await walked(dag, {node.name: Counts(node.name, Diary()) for node in dag.nodes})
+    assert made == [1, 1, 1, 1]
+
+
 async def test_the_time_in_which_several_nodes_run_counts_once() -> None:
     watch = StageStopwatch()
     await walked(ALL, nodes(ALL, Diary()), watch)
