@@ -28,8 +28,8 @@ from operators.publish.jsonl import JsonLines
 from operators.publish.lifecycles import Lifecycles
 from operators.publish.track_events import TrackMessage
 from operators.wire.schema import Result, from_json
-from pipelines.assembly.build import build_executor
 from pipelines.assembly.environment import Environment
+from pipelines.assembly.parts import build_executor
 from pipelines.partition.dispatch import TopicNames
 from pipelines.process.tuning import tuned
 from pipelines.query.compiled import compiled

@@ -13,17 +13,20 @@ from operators.observer import UNOBSERVED, Observer, Observers
 from operators.publish.lifecycles import Lifecycles
 from operators.publish.zone_events import ZoneRules
 from operators.zones.presence import Hysteresis
-from pipelines.assembly.build import build_executor
 from pipelines.assembly.environment import Audits, Environment, training
+from pipelines.assembly.node import nodes
 from pipelines.assembly.planners import planner
 from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import backend
 from pipelines.execute.executor import Executor
-from pipelines.execute.surroundings import FinalStep
-from pipelines.planning.planner import Planner
+from pipelines.execute.frame_room import ByteBudget, FrameRoom
+from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
+from pipelines.planning.planner import FirstListed, Planner
 from pipelines.query.compiled import CompiledQuery
+from pipelines.query.look_ahead import streams_ahead, unhurried
 from pipelines.query.nodes import is_planned, learns
-from pipelines.query.query_file import DetectNode, NodeSpec, Query, RecogniseNode
+from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode
+from pipelines.settings import decoded_memory
 from serving.common.clock import SYSTEM, Clock
 from specialization.trainer.trainer import Specializer
 
@@ -89,6 +92,31 @@ async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts)
         yield Audits(shortcuts, rule) if any(map(_is_audited, specs)) else None
     finally:
         await setting.trainer.close()
+
+
+async def build_executor(
+    wanted: CompiledQuery,
+    environment: Environment,
+    final_steps: Sequence[FinalStep] = (),
+    planned_by: Planner | None = None,
+) -> Executor:
+    """An executor that is ready for frames; ``environment``: the query's, whose engine must have been started.
+
+    Without ``planned_by`` it is planned for every frame that the first listed models run.
+    """
+    query, audits = wanted.query, environment.audits
+    operators = await nodes(wanted.dag, environment)
+    policies = {stream.id: stream.overload_policy for stream in query.streams}
+    listeners = [] if audits is None else [audits.shortcuts.published]
+    limits = Limits(policies, frame_room(query), streams_ahead(query), unhurried(query))
+    surroundings = Surroundings(final_steps, environment.clock, environment.observer, listeners)
+    return Executor(wanted.dag, operators, planned_by or FirstListed(), limits, surroundings)
+
+
+def frame_room(query: Query) -> FrameRoom:
+    """The memory for decoded frames, and the size up to which each stream's frames are decoded."""
+    widths = {stream.id: stream.max_width for stream in query.streams}
+    return FrameRoom(ByteBudget(decoded_memory()), widths, max(widths.values(), default=DEFAULT_MAX_WIDTH))
 
 
 def lifecycles(query: Query, observer: Observer = UNOBSERVED) -> Lifecycles:

@@ -12,8 +12,8 @@ import pytest
 
 from operators.publish.lifecycles import Lifecycles
 from operators.wire.schema import DeadLetter, Event, Result, from_json
-from pipelines.assembly.build import build_executor
 from pipelines.assembly.environment import Environment
+from pipelines.assembly.parts import build_executor
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.worker.worker import Duties, WorkerConfig, run_worker

@@ -17,7 +17,7 @@ from operators.frames.codec import FrameError, decode_frame, encode_frame
 from operators.frames.frame import Frame, Region, frame_of
 from operators.frames.image_limits import DECODING_BYTES_PER_PIXEL
 from operators.wire.schema import FrameHeader, FrameId, Result
-from pipelines.assembly.build import frame_room
+from pipelines.assembly.parts import frame_room
 from pipelines.execute.executor import Executor
 from pipelines.execute.frame_room import ByteBudget, FrameRoom
 from pipelines.execute.surroundings import ALONE, Limits

@@ -14,8 +14,8 @@ from operators.detect.motion import MotionDetector
 from operators.frames.frame import Frame
 from operators.observer import HOOKS, Observer, Observers
 from operators.wire.schema import Result
-from pipelines.assembly.build import build_executor
 from pipelines.assembly.environment import Environment
+from pipelines.assembly.parts import build_executor
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query

@@ -20,8 +20,8 @@ import pytest
 from operators.capture.sources.uri import SourceUri
 from operators.observer import Observer, Observers
 from operators.wire.schema import StreamStatus
-from pipelines.assembly.build import build_executor
 from pipelines.assembly.environment import Environment
+from pipelines.assembly.parts import build_executor
 from pipelines.assembly.registry import Shortcuts
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
