@@ -58,10 +58,12 @@ class RunCounts(Observer):
             self._troubles[status.stream] = said
 
     def frame_dropped(self, result: Result) -> None:
-        self._unanalysed(result)
+        self._count(result)
+        cause = result.cause or "unknown"
+        known = cause in self._causes or len(self._causes) < MAX_CAUSES
+        self._causes[cause if known else OTHER_CAUSES] += 1
 
-    def frame_failed(self, result: Result) -> None:
-        self._unanalysed(result)
+    frame_failed = frame_dropped
 
     def frame_analysed(self, result: Result) -> None:
         stream = self._count(result)
@@ -119,12 +121,6 @@ class RunCounts(Observer):
         self._outcomes[result.outcome] += 1
         stream.outcomes[result.outcome] += 1
         return stream
-
-    def _unanalysed(self, result: Result) -> None:
-        self._count(result)
-        cause = result.cause or "unknown"
-        known = cause in self._causes or len(self._causes) < MAX_CAUSES
-        self._causes[cause if known else OTHER_CAUSES] += 1
 
     def _share(self) -> TimeShares:
         """How the time spent working divides among decoding, nodes (``inference``), and what is neither."""

@@ -10,7 +10,7 @@ AT_ONCE = 8
 """Streams of which a sink is told at the same time; what happened in one stream is told in order."""
 
 Work = Callable[[], Awaitable[None]]
-"""Raises nothing: a line whose work fails ends."""
+"""Raises nothing: what waits behind work that fails is given up."""
 
 
 class InOrder:
@@ -37,6 +37,8 @@ class InOrder:
 
     async def _work(self, line: Hashable, waiting: deque[Work]) -> None:
         async with self._room:
-            while waiting:
-                await waiting.popleft()()
-        del self._lines[line]
+            try:
+                while waiting:
+                    await waiting.popleft()()
+            finally:
+                del self._lines[line]
