@@ -29,8 +29,7 @@ from benchmarks.colours_parts.sheet import Judged, judged
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import SHIPPED, Catalogue
-from serving.common.softmax import softmax, words
-from serving.common.tensors import Image
+from serving.common.tensors import Image, softmax, words
 from serving.engines.network import EngineNetwork, run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.graphs.quantise import quantised

@@ -28,9 +28,9 @@ from benchmarks.engines_parts.cases import Case, cases
 from benchmarks.engines_parts.contest import BATCHES, EAGER, REFERENCE, Result, Way, contest, device
 from benchmarks.engines_parts.overlap import head_overlap
 from benchmarks.harness import Outcome, Row, run
-from serving.common.cores import usable_cores
-from serving.common.precision import PRECISIONS
-from serving.variants.fingerprint import fingerprint
+from serving.common.tensors import PRECISIONS
+from serving.common.threads import usable_cores
+from serving.variants.profiles import fingerprint
 
 BUDGET_S, QUICK_BUDGET_S = 16.0, 2.0
 OVERLAP_ROUNDS, QUICK_OVERLAP_ROUNDS = 200, 20

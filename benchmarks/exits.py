@@ -26,9 +26,10 @@ from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Exits
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.graphs.segments import cut_points, split
+from serving.graphs.cut_points import cut_points
+from serving.graphs.segments import split
 from serving.graphs.taps import tap_grid, tapped
-from serving.profiling.segment_times import segment_times
+from serving.profiling.timing import segment_times
 
 CUTS = 2
 ROUNDS, QUICK_ROUNDS, UNCOUNTED = 120, 10, 5

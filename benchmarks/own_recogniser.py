@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks import harness
 from datasets import camera_crops
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry
-from serving.common.softmax import softmax, words
+from serving.common.tensors import softmax, words
 from serving.engines.network import run_in_steps
 from serving.loading.opening import open_model
 from serving.preprocess import batch

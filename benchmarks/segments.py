@@ -26,9 +26,9 @@ from benchmarks.harness import Outcome, Row, run
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.graphs.segments import cut_points, split
-from serving.profiling.segment_times import segment_times
-from serving.profiling.timing import take_turns
+from serving.graphs.cut_points import cut_points
+from serving.graphs.segments import split
+from serving.profiling.timing import segment_times, take_turns
 
 WEIGHTS = Path(os.environ.get("SLUICE_DATA", Path(__file__).parents[2] / "shared" / "data")) / "weights"
 SHIPPED_NETWORKS = ("vehicle-type", "vehicle-type-compact", "street-kind")

@@ -37,7 +37,7 @@ from operators.frames.frame import Frame, frame_of
 from operators.frames.planes import Pixels, Planes
 from operators.wire.schema import FrameId
 from serving.common.tensors import Image
-from serving.variants.fingerprint import installed
+from serving.variants.profiles import installed
 
 DATA = Path(os.environ.get("SLUICE_DATA", "../shared/data"))
 PHOTOS = DATA / "images" / "coco128_val"

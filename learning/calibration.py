@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learning.confidence_threshold import HeldOutAnswers, least_confidence
-from serving.common.softmax import softmax
+from serving.common.tensors import softmax
 
 TEMPERATURES = np.geomspace(0.25, 8, 61)
 NEVER = 0.99

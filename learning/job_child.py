@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from serving.common.processes.parent import ParentProcess
+from serving.common.parent_process import ParentProcess
 
 LARGEST_BYTES = 64 << 20
 """The largest answer; a larger one is refused by the other side."""

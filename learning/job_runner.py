@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from learning.job_child import LARGEST_BYTES
-from serving.common.processes.child import ChildProcess, Closed, Silent
+from serving.common.child_process import ChildProcess, Closed, Silent
 from serving.errors import SluiceError
 
 LONGEST_S = 300.0

@@ -17,7 +17,7 @@ from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
-from serving.graphs.surgery.grids import Size
+from serving.graphs.surgery.sizes import Size
 from serving.preprocess import Placement, Scalable, batch
 from serving.scheduling.requests import Urgency
 

@@ -22,7 +22,7 @@ from serving.common.threads import ThreadTime
 from serving.engines.exits import Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
-from serving.graphs.surgery.grids import Size
+from serving.graphs.surgery.sizes import Size
 from serving.loading.loader import Loader, Opener
 from serving.loading.opening import open_group
 from serving.loading.rectangles import Rectangles
@@ -32,10 +32,9 @@ from serving.scheduling.limits import NetworkBounds
 from serving.scheduling.requests import Request, Urgency
 from serving.variants import profiles
 from serving.variants.artefacts import ResolvedModel, folder, resolve, user_cache
-from serving.variants.fingerprint import fingerprint
-from serving.variants.sizes import sized
+from serving.variants.profiles import fingerprint
 from serving.variants.timings import VariantFigures, measured, store
-from serving.variants.variant import parse
+from serving.variants.variant import parse, sized
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
-from serving.common.printable import printable
+from serving.common.untrusted import printable
 from serving.errors import ModelError
 
 S = TypeVar("S")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from serving.common.backoff import Backoff
+from serving.common.retrying import Backoff
 
 AT_ONCE = Backoff(max_s=0.0)

@@ -74,7 +74,7 @@ from pipelines.settings import BYTES_PER_STREAM, DECODED_SHARE, LEAST_STREAMS, S
 from pipelines.worker import app, plan_publisher, state_topic, worker
 from pipelines.worker.adapt import inbox, link, process
 from serving.common import untrusted
-from serving.common.backoff import Backoff
+from serving.common.retrying import Backoff
 from serving.graphs import taps
 from serving.loading import proofs, rectangles
 from serving.scheduling.limits import TimeLimits

@@ -14,7 +14,7 @@ NAMES: dict[str, dict[str, object]] = {
     "cache_adapt.audit.audit": {},
     "operators.audits.streams": {},
     "pipelines.report.percentiles": {},
-    "serving.common.backoff": {},
+    "serving.common.retrying": {},
     "serving.scheduling.estimates": {},
     "sluice.query": {},
     "specialization.weg.algorithm": {"Adaptive": Adaptive, "Rates": Rates, "Template": Template},

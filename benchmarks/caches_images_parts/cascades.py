@@ -15,8 +15,7 @@ from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.selector import largest
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.exits.certify import Constraint
-from serving.common.softmax import softmax
-from serving.common.tensors import Array
+from serving.common.tensors import Array, softmax
 from serving.engines.exits import ExitOutputs
 
 

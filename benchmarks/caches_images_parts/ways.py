@@ -22,17 +22,16 @@ from cache_adapt.caches.training import Lessons
 from cache_adapt.compose.rivals import Rival
 from cache_adapt.exits.certify import Constraint, upper_bound
 from pipelines.measure.tapped_pictures import cut_costs, forward_tapped
-from serving.common.precision import Precision
-from serving.common.softmax import softmax
-from serving.common.tensors import Array
+from serving.common.tensors import Array, Precision, softmax
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Answering, ExitOutputs, Exits
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.graphs.cut_points import CutPoint, cut_points
 from serving.graphs.quantise import CALIBRATION_ITEMS, quantised
-from serving.graphs.segments import CutPoint, cut_points, split
+from serving.graphs.segments import split
 from serving.graphs.taps import tap_grid, tapped
-from serving.profiling.segment_times import segment_times
+from serving.profiling.timing import segment_times
 
 Name = TypeVar("Name", bound=Hashable)
 STEP = 16

@@ -27,7 +27,7 @@ from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Answering, Exits
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.graphs.segments import CutPoint, cut_points
+from serving.graphs.cut_points import CutPoint, cut_points
 from serving.graphs.taps import tapped
 
 TIMED = 40

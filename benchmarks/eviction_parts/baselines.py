@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Container, Iterator
 
 from benchmarks.eviction_parts.ranked import Ranked
-from serving.loading.eviction.policy import eviction_set
+from serving.loading.eviction import eviction_set
 
 
 class LRU(Ranked):

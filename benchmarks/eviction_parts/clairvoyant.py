@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.eviction_parts.ranked import Ranked
-from serving.loading.eviction.scored import Scored, doubled
-from serving.loading.eviction.shares import FIRST_ROWS, Floats, Rows
+from serving.loading.eviction import Scored, doubled
+from serving.loading.request_shares import FIRST_ROWS, Floats, Rows
 
 
 class Future:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Container, Iterator
 
-from serving.loading.eviction.policy import eviction_set
+from serving.loading.eviction import eviction_set
 
 
 class Ranking:

@@ -27,8 +27,7 @@ from datasets.street import TYPES as DRAWN_TYPES
 from serving.catalogue.cards import read_card
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry
 from serving.catalogue.public import public_model
-from serving.common.softmax import softmax
-from serving.common.tensors import Image
+from serving.common.tensors import Image, softmax
 from serving.engines.network import run_in_steps
 from serving.loading.opening import open_model
 from serving.preprocess import batch

@@ -18,8 +18,7 @@ from operators.recognise.objects.pool import Look as PooledLook
 from operators.recognise.objects.tracked_object import TrackedObject
 from operators.wire.schema import Attribute, Model
 from serving.catalogue.cards import ModelCard
-from serving.common.softmax import softmax
-from serving.common.tensors import Image
+from serving.common.tensors import Image, softmax
 from tools.shipped.collect import DRAWN_SIZE, renamed
 from tools.shipped.recipes import VEHICLE_TYPES
 

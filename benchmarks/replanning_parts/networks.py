@@ -18,8 +18,7 @@ from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array, Image
-from serving.engines.base import Engine
-from serving.engines.network import run_in_steps
+from serving.engines.network import Engine, run_in_steps
 from serving.loading.opening import engine_for
 from serving.preprocess import batch
 from serving.variants.artefacts import build, resolve

@@ -23,8 +23,8 @@ from pipelines.environment import catalogue
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
 from serving.engines.network import EngineNetwork
-from serving.graphs.surgery.grids import Size
 from serving.graphs.surgery.reshape import reshaped
+from serving.graphs.surgery.sizes import Size
 from serving.loading.opening import engine_for
 from serving.loading.rectangles import rectangle
 from serving.loading.rewriting import rewritten

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.caches.architectures import Grid, Values, form
-from serving.common.softmax import softmax
+from serving.common.tensors import softmax
 
 
 @dataclass(frozen=True)

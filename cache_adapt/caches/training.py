@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from cache_adapt.caches.architectures import Grid, Values, form
 from cache_adapt.caches.predictor import Predictor
 from cache_adapt.caches.selector import FALSE_POSITIVE, HIDDEN, Selector
-from serving.common.softmax import softmax, words
+from serving.common.tensors import softmax, words
 
 BATCH, EPOCHS = 128, 12
 RATE = 0.002

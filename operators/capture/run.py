@@ -19,7 +19,7 @@ from operators.observer import UNOBSERVED, Observer
 from operators.wire.bounds import TEXT_CHARS
 from operators.wire.schema import FrameHeader, FrameId, StreamState, StreamStatus
 from serving.common.clock import Clock, day_time
-from serving.common.printable import shortened
+from serving.common.untrusted import shortened
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from operators.capture.sources.hardware import HWACCELS, SOFTWARE
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 from operators.wire.bounds import ID_CHARS, is_id
-from serving.common.backoff import Backoff
-from serving.common.printable import printable
+from serving.common.retrying import Backoff
+from serving.common.untrusted import printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from operators.detect.detections import Array, Detections
 from serving.catalogue.cards import ImageInput, ModelCard
 from serving.catalogue.decodings import SsdDecoding
-from serving.common.softmax import softmax
+from serving.common.tensors import softmax
 from serving.errors import ModelError
 
 

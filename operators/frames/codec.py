@@ -15,8 +15,8 @@ from operators.frames.planes import Encoding, Pixels, size_bytes, viewed
 from operators.wire.bounds import TEXT_CHARS
 from operators.wire.jpeg import JpegInfo, inspect_jpeg
 from operators.wire.schema import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, from_json
-from serving.common.printable import printable, shortened
 from serving.common.tensors import Image
+from serving.common.untrusted import printable, shortened
 from serving.errors import Malformed, SluiceError
 
 JPEG_QUALITY = 85

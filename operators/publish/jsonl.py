@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from operators.wire.schema import Result, to_json
-from serving.common.printable import json_line
+from serving.common.untrusted import json_line
 from serving.errors import BadInput, SluiceError
 
 STDOUT = "-"

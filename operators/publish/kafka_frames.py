@@ -17,8 +17,8 @@ from operators.publish.patience import Patience
 from operators.publish.producer import CaptureTopics, Producer
 from operators.publish.send_log import SendLog
 from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, to_json
-from serving.common.backoff import BROKER_BACKOFF, Backoff
 from serving.common.clock import SYSTEM, Clock
+from serving.common.retrying import BROKER_BACKOFF, Backoff
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.wire.labels import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.catalogue.cards import ModelCard
-from serving.common.softmax import softmax, words
-from serving.common.tensors import Array
+from serving.common.tensors import Array, softmax, words
 from serving.errors import ModelError
 
 

@@ -17,7 +17,7 @@ from serving.catalogue.cards import ImageInput, ModelCard, parse_card
 from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.halves import Halves
 from serving.errors import ModelError
-from serving.graphs.surgery.grids import Size
+from serving.graphs.surgery.sizes import Size
 from serving.scheduling.requests import Urgency
 
 Answer = Callable[[NDArray[Any]], list[NDArray[Any]]]

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from serving.common.printable import shortened
+from serving.common.untrusted import shortened
 
 ID_CHARS: Final = 256
 LABEL_CHARS: Final = 256

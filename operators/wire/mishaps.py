@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 
-from serving.common.printable import printable
+from serving.common.untrusted import printable
 
 LONGEST_DETAIL = 500
 """Characters of a log line."""

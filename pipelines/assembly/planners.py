@@ -20,8 +20,7 @@ from serving.catalogue.cards import ModelCard
 from serving.common.clock import SYSTEM, Clock
 from serving.common.tensors import Array
 from serving.errors import SluiceError
-from serving.profiling.in_service import quiet_times
-from serving.profiling.moments import ProfilingMoments
+from serving.profiling.in_service import ProfilingMoments, quiet_times
 from serving.scheduling.requests import BACKGROUND, Urgency
 from serving.variants.timings import VariantFigures, least
 

@@ -21,7 +21,7 @@ from pipelines.kafka.topics import TopicsConfig
 from pipelines.process.suggesting import SuggestingGroup
 from pipelines.process.terminal import say
 from pipelines.settings import broker_settings
-from serving.common.printable import json_line
+from serving.common.untrusted import json_line
 from serving.errors import BadInput, Unavailable
 
 log = logging.getLogger(__name__)

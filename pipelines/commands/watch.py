@@ -21,7 +21,7 @@ from pipelines.process.signals import stop_on_signals
 from pipelines.process.terminal import say
 from pipelines.report.watch_view import TITLES, ColouredLine, WatchView
 from pipelines.settings import broker_settings
-from serving.common.printable import json_line
+from serving.common.untrusted import json_line
 
 HOW = "Results appear as they come; --from-beginning shows those that the topic has. Ctrl-C ends."
 

@@ -19,7 +19,7 @@ from pipelines.health.liveness import Liveness, Observation, PartitionView
 from pipelines.partition.tally import Tally
 from pipelines.process.tasks import meanwhile
 from pipelines.report.minute import MinuteLine, Totals
-from serving.common.backoff import Backoff
+from serving.common.retrying import Backoff
 from serving.errors import SluiceError
 
 log = logging.getLogger(__name__)

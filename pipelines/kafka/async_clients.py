@@ -19,8 +19,7 @@ from pipelines.kafka.options import client_options
 from pipelines.kafka.rights import HIDDEN_TOPIC, TopicRights, lacking_rights, refused
 from pipelines.kafka.verdict import Verdict, verdict
 from pipelines.settings import BrokerSettings
-from serving.common.backoff import Backoff, Persistence
-from serving.common.retrying import retrying
+from serving.common.retrying import Backoff, Persistence, retrying
 from serving.errors import BadInput, Unavailable
 
 log = logging.getLogger(__name__)

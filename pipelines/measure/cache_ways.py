@@ -25,8 +25,7 @@ from pipelines.measure.tapped_pictures import (
     tapped_pictures,
 )
 from serving.catalogue.lookup import Entry
-from serving.common.softmax import words
-from serving.common.tensors import Array
+from serving.common.tensors import Array, words
 from serving.errors import ModelError
 from serving.variants import artefacts
 from serving.variants.variant import Variant, generate, reference

@@ -11,7 +11,7 @@ from pipelines.measure.findings import CODECS, Machine
 from pipelines.process.extras import absent
 from pipelines.process.machine_memory import machine_memory_bytes
 from serving.catalogue.lookup import Catalogue
-from serving.common.cores import usable_cores
+from serving.common.threads import usable_cores
 from serving.common.versions import versions_of
 from serving.errors import ModelError
 from serving.silence import silent

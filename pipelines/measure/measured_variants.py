@@ -11,10 +11,8 @@ from serving.catalogue.lookup import Entry
 from serving.errors import BadInput
 from serving.selection import VariantRecord, record_of
 from serving.variants.artefacts import folder
-from serving.variants.fingerprint import fingerprint
-from serving.variants.profiles import Profile, read
-from serving.variants.sizes import sizes_of
-from serving.variants.variant import generate, parse
+from serving.variants.profiles import Profile, fingerprint, read
+from serving.variants.variant import generate, parse, sizes_of
 
 Quality = Literal["accuracy", "agreement"]
 

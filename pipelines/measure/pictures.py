@@ -25,8 +25,7 @@ from serving.errors import BadInput
 from serving.preprocess import batch
 from serving.profiling.agreement import AGREE, RIGHT
 from serving.profiling.profiler import ComparedItems, SmallerItems
-from serving.variants.sizes import sized, sizes_of
-from serving.variants.variant import reference
+from serving.variants.variant import reference, sized, sizes_of
 
 SEED = 2_000_003
 """A seed of streets from which no shipped model learnt and on which no card's figures were measured."""

@@ -9,15 +9,12 @@ from pathlib import Path
 from pipelines.measure.pictures import PreparedPictures, gather
 from pipelines.process.extras import install
 from serving.catalogue.lookup import Entry
-from serving.common.precision import Precision
+from serving.common.tensors import Precision
 from serving.errors import ModelError
 from serving.profiling.profiler import OnProgress, Profiler
 from serving.variants.artefacts import Calibration, build, folder
-from serving.variants.fingerprint import fingerprint, installed
-from serving.variants.pareto import pareto
-from serving.variants.profiles import Profile, read, store
-from serving.variants.sizes import sizes_of
-from serving.variants.variant import EngineName, Variant, generate
+from serving.variants.profiles import Profile, fingerprint, installed, pareto, read, store
+from serving.variants.variant import EngineName, Variant, generate, sizes_of
 
 
 @dataclass(frozen=True, slots=True)

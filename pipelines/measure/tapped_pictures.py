@@ -20,20 +20,18 @@ from pipelines.measure.template_data import Shown
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, verify
-from serving.common.precision import Precision
-from serving.common.softmax import words
-from serving.common.tensors import Array
+from serving.common.tensors import Array, Precision, words
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import BadInput, ModelError
-from serving.graphs.segments import CutPoint, cut_points, split
+from serving.graphs.cut_points import CutPoint, cut_points
+from serving.graphs.segments import split
 from serving.graphs.shapes import with_item_size
 from serving.graphs.taps import tap_grid, tapped
 from serving.preprocess import batch as prepare
-from serving.profiling.segment_times import segment_times
-from serving.profiling.timing import median, take_turns
+from serving.profiling.timing import median, segment_times, take_turns
 
 BATCH, LEAST, MOST = 16, 100, 6000
 BUDGET_S = 4.0

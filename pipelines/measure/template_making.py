@@ -11,7 +11,7 @@ from msgspec import structs
 from learning.store import FeatureStore
 from pipelines.measure.template_data import Shown
 from serving.catalogue.lookup import Catalogue, Entry
-from serving.common.cores import usable_cores
+from serving.common.threads import usable_cores
 from serving.errors import BadInput, ModelError
 from specialization.templates.cost import latency_shares
 from specialization.templates.derive import compact, derived

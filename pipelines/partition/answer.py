@@ -14,7 +14,7 @@ from operators.wire import bounds
 from operators.wire.schema import DeadLetter, FrameHeader, Outcome, Result, from_json, to_json
 from pipelines.partition.dead_letters import dead_letter
 from pipelines.partition.message import Message
-from serving.common.printable import shortened
+from serving.common.untrusted import shortened
 
 
 class Analyser(Protocol):

@@ -11,8 +11,8 @@ import msgspec
 from operators.wire import bounds
 from operators.wire.schema import DeadLetter
 from pipelines.partition.message import Message
-from serving.common.printable import printable, shortened
 from serving.common.redaction import redact
+from serving.common.untrusted import printable, shortened
 
 DEAD_LETTER_BYTES = 512 << 10
 """Largest value that a dead letter keeps: as base64 it must fit into a message of 1 MB."""

@@ -25,7 +25,7 @@ from aiokafka.errors import (
 )
 
 from operators.wire.mishaps import Mishaps
-from serving.common.backoff import BROKER_BACKOFF, Backoff
+from serving.common.retrying import BROKER_BACKOFF, Backoff
 from serving.errors import Unavailable
 
 log = logging.getLogger(__name__)

@@ -20,8 +20,7 @@ from operators.wire.schema import FrameHeader, Result, from_json
 from pipelines.kafka.topic_reader import records
 from pipelines.partition.answered import Answered, RecentResults
 from pipelines.settings import BrokerSettings
-from serving.common.backoff import BROKER_BACKOFF, Backoff, Persistence
-from serving.common.retrying import retrying
+from serving.common.retrying import BROKER_BACKOFF, Backoff, Persistence, retrying
 from serving.errors import Malformed
 
 log = logging.getLogger(__name__)

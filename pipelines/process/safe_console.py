@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from serving.common.printable import printable_lines
+from serving.common.untrusted import printable_lines
 
 
 class SafeConsole(Console):

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from serving.common.printable import printable, printable_lines
+from serving.common.untrusted import printable, printable_lines
 
 
 def say(text: str, *, err: bool = False, **style: Any) -> None:

@@ -13,9 +13,8 @@ from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Catalogue, Entry
 from serving.common.explain import Problem, choices
 from serving.errors import ModelError
-from serving.variants.sizes import sizes_of
 from serving.variants.timings import VariantFigures
-from serving.variants.variant import generate, parse
+from serving.variants.variant import generate, parse, sizes_of
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,7 @@ from pipelines.partition.stream_state import StateConfig
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
 from pipelines.worker.bounded_store import BoundedStore
-from serving.common.backoff import BROKER_BACKOFF, Backoff, Persistence
-from serving.common.retrying import retrying
+from serving.common.retrying import BROKER_BACKOFF, Backoff, Persistence, retrying
 from serving.common.untrusted import decode
 from serving.errors import Malformed, Unavailable
 

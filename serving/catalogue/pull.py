@@ -19,7 +19,7 @@ import yaml
 from serving.catalogue.cards import CARD_FILE
 from serving.catalogue.lookup import file_sha256
 from serving.catalogue.public import Build, PublicModel
-from serving.common.backoff import Backoff
+from serving.common.retrying import Backoff
 from serving.errors import BadInput, ModelError, Unavailable
 
 CHUNK_BYTES = 1 << 18

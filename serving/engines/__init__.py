@@ -1,5 +1,5 @@
 """Runtimes behind one protocol, which opens networks and runs them: ONNX Runtime, OpenVINO.
 
-Read in this order: ``base``, ``chain``, ``network``, ``groups``, ``onnxruntime``, ``openvino``, ``optimised_cuts``,
-``pooled_input``, ``exits``, ``exit_network``, ``releasing``, ``halves``, ``halved_network``, ``memory``, ``interrupt``.
+Read in this order: ``network``, ``chain``, ``groups``, ``onnxruntime``, ``openvino``, ``optimised_cuts``,
+``pooled_input``, ``exits``, ``exit_network``, ``releasing``, ``halves``, ``halved_network``.
 """

@@ -1,17 +1,73 @@
-"""An opened network: what the backend runs, whichever engine is inside."""
+"""The one protocol of all runtimes, an opened network whichever of them is inside, and how its run is ended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from serving.common.tensors import Array
-from serving.engines.base import Engine
+from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import joined
 from serving.errors import ModelError
 
 if TYPE_CHECKING:
     import onnx
+
+
+class Engine(Protocol):
+    """One network in one runtime at one precision.
+
+    Segments are ONNX models, each with one input. The first output of a segment is the next
+    one's input; further outputs are answers (a head's scores, a detector's boxes). ``run`` may be called from several
+    threads at once.
+    """
+
+    @property
+    def inputs(self) -> Sequence[TensorSpec]:
+        """The input of each segment; empty before ``load``."""
+        ...
+
+    def load(self, segments: Sequence[bytes]) -> None:
+        """Open every segment; ModelError where the runtime cannot. Called once."""
+        ...
+
+    def run(self, segment: int, batch: Array) -> list[Array]:
+        """Outputs of one segment in its graph's order, first axis as long as the batch's, which may be 0.
+
+        ModelError for a wrong shape or type or an engine that is closed; SluiceError where the network fails.
+        """
+        ...
+
+    def memory_bytes(self) -> int:
+        """Resident memory that this network took, measured while it was loaded and first run."""
+        ...
+
+    def close(self) -> None:
+        """Give the memory back; the engine cannot be used afterwards. Calling it again does nothing."""
+        ...
+
+
+_under_way: dict[int, Callable[[], None]] = {}
+"""By thread: what ends its run."""
+
+
+@contextmanager
+def interruptible(end: Callable[[], None]) -> Iterator[None]:
+    """While this lasts, ``interrupt`` may call ``end`` from another thread."""
+    thread = threading.get_ident()
+    _under_way[thread] = end
+    try:
+        yield
+    finally:
+        del _under_way[thread]
+
+
+def interrupt(thread: threading.Thread) -> None:
+    """Ask the run under way in a thread to end; does nothing where there is none or it cannot be asked."""
+    end = _under_way.get(thread.ident or 0)
+    if end is not None:
+        end()
 
 
 class Network(Protocol):

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from serving.common.explain import first_line
-from serving.common.precision import Precision
-from serving.common.tensors import Array, TensorSpec
+from serving.common.tensors import Array, Precision, TensorSpec
 from serving.engines.chain import SegmentChain
-from serving.engines.interrupt import interruptible
+from serving.engines.network import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised
 from serving.engines.pooled_input import with_pooled_input
 from serving.errors import ModelError, SluiceError

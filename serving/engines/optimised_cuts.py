@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from serving.graphs.cut_vertices import cut_vertices
+from serving.graphs.dataflow import cut_vertices
 
 if TYPE_CHECKING:
     import onnx

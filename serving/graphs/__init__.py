@@ -1,7 +1,6 @@
 """ONNX graphs as data: where they can be cut, what they share, and how they are folded, factorised or quantised. Knows
 no engine and no PyTorch.
 
-Read in this order: ``dataflow``, ``shapes``, ``cut_vertices``, ``cut_points``, ``assemble``, ``segments``, ``taps``,
-``digest``, ``prefix``, ``halves``, ``multiply_adds``, ``fold``, ``exact``, ``factorise``,
-``quantise``, ``rounding``, ``surgery``.
+Read in this order: ``dataflow``, ``shapes``, ``cut_points``, ``segments``, ``taps``, ``digest``, ``prefix``,
+``halves``, ``fold``, ``factorise``, ``quantise``, ``surgery``.
 """

@@ -16,8 +16,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from serving.graphs.exact import is_exact
-from serving.graphs.fold import drop_unused, folded
+from serving.graphs.fold import drop_unused, folded, is_exact
 
 Matrix = NDArray[np.float32]
 

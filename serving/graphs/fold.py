@@ -1,10 +1,18 @@
-"""Weights stored as float16 and cast in the graph, or as plain float32, which tools that change graphs understand."""
+"""Weights as tools that change graphs understand them, without casts; and marks on nodes that these leave alone."""
 
 from __future__ import annotations
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+EXACT = "exact/"
+"""How the names of such nodes begin. Quantisation and factorisation leave them out."""
+
+
+def is_exact(node: onnx.NodeProto) -> bool:
+    """Whether the node is to be left alone."""
+    return bool(node.name.startswith(EXACT))
 
 
 def folded(model: onnx.ModelProto) -> onnx.ModelProto:

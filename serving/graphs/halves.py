@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from serving.errors import ModelError
-from serving.graphs.segments import all_cut_points, common_prefix, split
+from serving.graphs.cut_points import all_cut_points
+from serving.graphs.prefix import common_prefix
+from serving.graphs.segments import split
 from serving.graphs.taps import tap, tap_points
 
 

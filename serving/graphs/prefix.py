@@ -9,7 +9,7 @@ import onnx
 from serving.graphs.cut_points import recommended
 from serving.graphs.dataflow import Dataflow, dataflow
 from serving.graphs.digest import tensor_digests
-from serving.graphs.rounding import handed_over
+from serving.graphs.segments import handed_over
 
 
 def common_prefix(models: Sequence[onnx.ModelProto]) -> list[str] | None:

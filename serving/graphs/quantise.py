@@ -20,8 +20,7 @@ from onnx import version_converter
 from serving.common.explain import first_line
 from serving.common.tensors import Array
 from serving.errors import ModelError
-from serving.graphs.exact import is_exact
-from serving.graphs.fold import folded
+from serving.graphs.fold import folded, is_exact
 from serving.silence import silent
 
 with silent():

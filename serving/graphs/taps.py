@@ -11,7 +11,8 @@ import onnx
 from onnx import TensorProto, helper
 
 from serving.errors import ModelError
-from serving.graphs.segments import CutPoint, all_cut_points, split
+from serving.graphs.cut_points import CutPoint, all_cut_points
+from serving.graphs.segments import split
 
 MOST_VALUES = 2048
 """The most values of a tap for one item."""

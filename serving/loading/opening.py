@@ -10,13 +10,12 @@ import numpy as np
 
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, verify
-from serving.engines.base import Engine
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Exits
 from serving.engines.groups import Group, SharedPrefix, Solo
 from serving.engines.halved_network import HalvedNetwork
 from serving.engines.halves import Halves
-from serving.engines.network import EngineNetwork, Network
+from serving.engines.network import Engine, EngineNetwork, Network
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.releasing import Releasing
 from serving.errors import ModelError
@@ -159,7 +158,8 @@ def _shared(sources: Sequence[ResolvedModel], models: Sequence[onnx.ModelProto],
 
 def _worthwhile_prefix(models: Sequence[onnx.ModelProto]) -> Sequence[str] | None:
     """The cut of every model up to which all compute the same, where that is a good part of the work."""
-    from serving.graphs.segments import all_cut_points, common_prefix
+    from serving.graphs.cut_points import all_cut_points
+    from serving.graphs.prefix import common_prefix
 
     cuts = common_prefix(models)
     if cuts is None:

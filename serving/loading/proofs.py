@@ -16,10 +16,9 @@ import msgspec
 
 from serving.common import files as atomic
 from serving.common.explain import first_line
-from serving.common.printable import printable
-from serving.common.untrusted import decode
+from serving.common.untrusted import decode, printable
 from serving.errors import Malformed, ModelError, SluiceError
-from serving.variants.fingerprint import fingerprint
+from serving.variants.profiles import fingerprint
 from serving.variants.variant import Variant
 
 log = logging.getLogger(__name__)

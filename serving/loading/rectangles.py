@@ -15,7 +15,7 @@ from math import ceil
 from serving.catalogue.cards import ImageInput, ModelCard
 from serving.common.tensors import Array
 from serving.errors import OutOfService, SluiceError
-from serving.graphs.surgery.grids import Size
+from serving.graphs.surgery.sizes import Size
 
 log = logging.getLogger(__name__)
 

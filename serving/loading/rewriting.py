@@ -20,7 +20,7 @@ from serving.common.explain import first_line
 from serving.common.tensors import Array, Image
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
-from serving.graphs.surgery.grids import Size, guessed
+from serving.graphs.surgery.sizes import Size, guessed
 from serving.loading.proofs import proven
 from serving.preprocess import batch
 from serving.variants.artefacts import ResolvedModel
@@ -50,8 +50,7 @@ def rewritten(model: onnx.ModelProto, source: ResolvedModel) -> onnx.ModelProto:
 
 
 def _simpler(model: onnx.ModelProto, source: ResolvedModel) -> onnx.ModelProto:
-    from serving.graphs.surgery.focus import without_slices
-    from serving.graphs.surgery.pools import in_a_row
+    from serving.graphs.surgery.layers import in_a_row, without_slices
 
     if PROMISING.isdisjoint(node.op_type for node in model.graph.node):
         return model

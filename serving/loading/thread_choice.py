@@ -17,9 +17,9 @@ import msgspec
 
 from serving.common import files as atomic
 from serving.common.untrusted import decode
-from serving.engines.base import Engine
+from serving.engines.network import Engine
 from serving.errors import Malformed, SluiceError
-from serving.variants.fingerprint import Fingerprint, fingerprint
+from serving.variants.profiles import Fingerprint, fingerprint
 from serving.variants.variant import Variant
 
 log = logging.getLogger(__name__)

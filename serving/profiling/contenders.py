@@ -10,15 +10,13 @@ from pathlib import Path
 
 import onnx
 
-from serving.common.cores import usable_cores
 from serving.common.tensors import Array
-from serving.engines.base import Engine
-from serving.engines.network import run_in_steps
+from serving.common.threads import usable_cores
+from serving.engines.network import Engine, run_in_steps
 from serving.errors import SluiceError
 from serving.loading.opening import engine_for
 from serving.loading.thread_choice import chosen
-from serving.profiling.segment_times import timed
-from serving.profiling.timing import take_turns
+from serving.profiling.timing import take_turns, timed
 from serving.variants.variant import Variant
 
 Engines = Mapping[Variant, Engine]

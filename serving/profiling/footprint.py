@@ -1,15 +1,25 @@
-"""Measures the cost of loading a network in a process of its own, where nothing else takes or frees memory."""
+"""Measures the cost of loading a network in a process of its own, where nothing else takes or frees memory.
+
+Run as a module it is that process. A graph of one node is run first, so that the runtime's own memory, taken once per
+process, is not charged to the network.
+"""
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from onnx import TensorProto, helper
 
-from serving.common.precision import Precision
-from serving.common.processes.child import ChildProcess, Closed, Silent
+from serving.common.child_process import ChildProcess, Closed, Silent
+from serving.common.parent_process import ParentProcess
+from serving.common.tensors import Precision
 from serving.common.untrusted import decode
+from serving.engines.chain import give_back, resident_bytes
 from serving.errors import Malformed, ModelError, OutOfService, SluiceError
+from serving.loading.opening import engine_for
 from serving.variants.variant import EngineName, Variant
 
 LARGEST_BYTES = 1 << 16
@@ -50,7 +60,7 @@ def footprint(variant: Variant, model: Path, threads: int, batch: int, longest_s
     """Load a graph in a fresh process and run ``batch`` items; raises ModelError, SluiceError."""
     what = f"variant {variant.id!r}"
     form = (variant.model, variant.engine, variant.precision, variant.rank, variant.max_batch)
-    with ChildProcess("serving.profiling.footprint_process", "the process that measures memory") as child:
+    with ChildProcess("serving.profiling.footprint", "the process that measures memory") as child:
         child.send(msgspec.json.encode(FootprintRequest(*form, str(model.absolute()), threads, batch)))
         try:
             answer: Footprint | NoFootprint = decode(child.receive(longest_s, LARGEST_BYTES), Footprint | NoFootprint)
@@ -61,3 +71,45 @@ def footprint(variant: Variant, model: Path, threads: int, batch: int, longest_s
     if isinstance(answer, NoFootprint):
         raise (ModelError if answer.model else SluiceError)(answer.error)
     return answer
+
+
+def main() -> None:
+    """Measure what the parent asks for."""
+    parent = ParentProcess(LARGEST_BYTES)
+    parent.send(msgspec.json.encode(_answer(decode(parent.receive(), FootprintRequest))))
+
+
+def _answer(asked: FootprintRequest) -> Footprint | NoFootprint:
+    variant = Variant(asked.model, asked.engine, asked.precision, asked.rank, asked.max_batch)
+    try:
+        return measure(variant, Path(asked.path), asked.threads, asked.batch)
+    except SluiceError as error:
+        return NoFootprint(str(error), isinstance(error, ModelError))
+
+
+def measure(variant: Variant, model: Path, threads: int, batch: int) -> Footprint:
+    """Measure in this process, which must have done nothing yet."""
+    awake = engine_for(replace(variant, precision="fp32"), threads)
+    awake.load([_one_node()])
+    graph = model.read_bytes()
+    give_back()
+    before, started = resident_bytes(), time.perf_counter()
+    engine = engine_for(variant, threads)
+    engine.load([graph])
+    load_s = time.perf_counter() - started
+    outputs = engine.run(0, engine.inputs[0].blank(batch))
+    del outputs
+    give_back()
+    return Footprint(load_s, max(resident_bytes() - before, 0))
+
+
+def _one_node() -> bytes:
+    image = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 1])
+    answer = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 1])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "one", [image], [answer])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return bytes(model.SerializeToString())
+
+
+if __name__ == "__main__":
+    main()

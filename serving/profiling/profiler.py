@@ -11,18 +11,17 @@ import onnx
 
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry
-from serving.common.cores import usable_cores
 from serving.common.tensors import Array
-from serving.engines.base import Engine
-from serving.graphs.segments import all_cut_points, cut_points, split
+from serving.common.threads import usable_cores
+from serving.engines.network import Engine
+from serving.graphs.cut_points import all_cut_points, cut_points
+from serving.graphs.segments import split
 from serving.profiling import contenders
 from serving.profiling.agreement import Agree, Right, mean
 from serving.profiling.contenders import Engines, Seconds
 from serving.profiling.footprint import footprint
-from serving.profiling.spread import spread
-from serving.profiling.timing import batch_sizes, median, p95
-from serving.variants.fingerprint import fingerprint
-from serving.variants.profiles import Profile, SegmentProfile
+from serving.profiling.timing import batch_sizes, median, p95, spread
+from serving.variants.profiles import Profile, SegmentProfile, fingerprint
 from serving.variants.variant import Variant, reference
 
 MOST_SEGMENTS = 8

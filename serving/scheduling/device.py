@@ -17,7 +17,7 @@ from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
 from serving.common.threads import TimeBeside
 from serving.engines.groups import GroupRequest
-from serving.engines.interrupt import interrupt
+from serving.engines.network import interrupt
 from serving.errors import SluiceError, TooLate
 from serving.scheduling.limits import Stopwatch, TimeLimits
 from serving.scheduling.requests import Answer, Request, hand_out, settle

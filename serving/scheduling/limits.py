@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from serving.common.cores import usable_cores
+from serving.common.threads import usable_cores
 
 LOAD_FACTOR = 3.0
 """Opening a network may take so many times as long as a batch: a runtime optimises it, and its first run is slow."""

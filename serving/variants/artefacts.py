@@ -21,8 +21,7 @@ from serving.catalogue.lookup import Catalogue, Entry, file_sha256, verify, weig
 from serving.common import files as atomic
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
-from serving.variants.sizes import cells, sized
-from serving.variants.variant import Variant, parse
+from serving.variants.variant import Variant, cells, parse, sized
 
 if TYPE_CHECKING:
     import onnx

@@ -17,7 +17,7 @@ from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
 from serving.variants import profiles
 from serving.variants.artefacts import folder
-from serving.variants.fingerprint import Fingerprint, fingerprint
+from serving.variants.profiles import Fingerprint, fingerprint
 from serving.variants.variant import Variant
 
 SCHEMA = "sluice.timing/1"

@@ -3,6 +3,10 @@
 A variant is engine × precision × factorised weights × input size × batch limit. A batch limit needs no artefact of its
 own: the same file runs batches of any size, and a profile holds ℓ(b) for every b measured. So ``max_batch`` is a bound
 on which of those b may be used, by default all of them; variants that differ in nothing else share file and profile.
+
+Only detectors take smaller inputs: a network that only convolves takes pictures of any size, and finds small things
+worse. With YOLOX's decoding each cell of its grids sees its own surroundings, and the grids follow from the size and
+the strides (Ge et al., 2021). Boxes of other detectors may be bound to the size that they were made for.
 """
 
 from __future__ import annotations
@@ -13,8 +17,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal, TypeVar, get_args
 
+from serving.catalogue.cards import ModelCard
+from serving.catalogue.decodings import YoloxDecoding
 from serving.common.explain import choices
-from serving.common.precision import PRECISIONS, Precision
+from serving.common.tensors import PRECISIONS, Precision
 from serving.errors import ModelError
 
 T = TypeVar("T", bound=str)
@@ -46,7 +52,7 @@ class Variant:
     rank: int | None = None
     """Weights of n outputs are factorised to rank n / ``rank``; None: as they are."""
     size: int | None = None
-    """Width of the input in pixels; None: as the card says. Only detectors can take another (``sizes.py``)."""
+    """Width of the input in pixels; None: as the card says. only detectors can take another."""
     max_batch: int | None = None
     """The most items in one batch; None: as many as the profile has."""
 
@@ -137,3 +143,38 @@ def _known(name: str, what: str, given: str, allowed: tuple[T, ...]) -> T:
         if each == given:
             return each
     raise ModelError(f"variant {name!r}: unknown {what} {given!r}{choices(given, allowed)}")
+
+
+SHARES = (0.77, 0.62)
+"""Widths that are measured, as shares of the card's: .6 and .4 of its work."""
+
+
+def sizes_of(card: ModelCard) -> tuple[int, ...]:
+    """Return the smaller widths that a model is measured with, in pixels; none where it takes no other."""
+    if not isinstance(card.decoding, YoloxDecoding):
+        return ()
+    step = max(card.decoding.strides)
+    widths = (step * round(share * card.input.width / step) for share in SHARES)
+    return tuple(dict.fromkeys(width for width in widths if 0 < width < card.input.width))
+
+
+def sized(card: ModelCard, variant: Variant) -> ModelCard:
+    """Return the card with the input that the variant takes; raises ModelError where the model cannot take it."""
+    width = variant.size
+    if width is None or width == card.input.width:
+        return card
+    if not isinstance(card.decoding, YoloxDecoding):
+        raise ModelError(f"variant {variant.id!r}: only detectors with 'decoding' of kind yolox take another size")
+    step = max(card.decoding.strides)
+    if width % step or width > card.input.width:
+        raise ModelError(
+            f"variant {variant.id!r}: the size must be a multiple of {step} and at most {card.input.width}"
+        )
+    height = max(step, step * round(card.input.height * width / card.input.width / step))
+    return card.model_copy(update={"input": card.input.model_copy(update={"width": width, "height": height})})
+
+
+def cells(card: ModelCard) -> int:
+    """Return the number of places at which a detector looks: what its output must have for each picture."""
+    assert isinstance(card.decoding, YoloxDecoding)
+    return sum((card.input.width // stride) * (card.input.height // stride) for stride in card.decoding.strides)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from serving.common.softmax import softmax
+from serving.common.tensors import softmax
 from serving.errors import ModelError
 from serving.weights import names, read_tensors
 from specialization.rates import Rates

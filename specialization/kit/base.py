@@ -14,8 +14,9 @@ from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, verify
 from serving.errors import ModelError
+from serving.graphs.cut_points import cut_points
 from serving.graphs.fold import drop_unused, folded, halve
-from serving.graphs.segments import cut_points, split
+from serving.graphs.segments import split
 from serving.graphs.shapes import with_item_size
 from specialization.kit.familiarity import certain, features_of
 

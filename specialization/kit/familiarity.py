@@ -21,8 +21,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from serving.graphs.exact import EXACT, is_exact
-from serving.graphs.fold import drop_unused
+from serving.graphs.fold import EXACT, drop_unused, is_exact
 
 SHRINKAGE = 1e-3
 """Added to the variances, as a share of their mean: directions in which nothing varied would rule."""

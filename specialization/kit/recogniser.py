@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from learning.calibration import least, temperature
 from serving.catalogue.cards import ModelCard, write_card
 from serving.catalogue.lookup import Entry, file_sha256
-from serving.common.softmax import softmax, words
+from serving.common.tensors import softmax, words
 from serving.errors import ModelError
 from specialization.kit.base import OUTPUT, Base, Rows, Weights
 from specialization.kit.crops import OTHER, Crops

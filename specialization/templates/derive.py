@@ -15,7 +15,7 @@ from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, file_sha256, verify
 from serving.common import files as atomic
 from serving.errors import BadInput, ModelError
-from serving.graphs.segments import CutPoint, all_cut_points
+from serving.graphs.cut_points import CutPoint, all_cut_points
 from serving.graphs.shapes import with_item_size
 from specialization.templates.feature_network import FEATURES, before_last_layer, early, feature_network
 from specialization.templates.stored import (

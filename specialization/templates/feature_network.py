@@ -10,7 +10,8 @@ import onnx
 from onnx import helper
 
 from serving.errors import ModelError
-from serving.graphs.segments import CutPoint, all_cut_points, cut_points, split
+from serving.graphs.cut_points import CutPoint, all_cut_points, cut_points
+from serving.graphs.segments import split
 
 FEATURES = "features"
 """The name of the output, N × D."""

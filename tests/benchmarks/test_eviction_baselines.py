@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from benchmarks.eviction_parts.baselines import GDSF, LRU, CremeBrulee, Popularity, Random
-from tests.serving.loading.eviction.test_policies import use
+from tests.serving.loading.test_eviction import use
 
 
 def test_lru_evicts_the_longest_unused() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from operators.capture.service import CaptureSpec
 from operators.capture.sources.uri import SourceUri
-from serving.common.backoff import Backoff
+from serving.common.retrying import Backoff
 from tests.operators.capture.clips import make_clip, moving
 from tests.operators.capture.recorder import Recorder
 from tests.real.rtsp import MakeServer, RtspServer

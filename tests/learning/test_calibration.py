@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from learning.calibration import NEVER, balanced, least, temperature
-from serving.common.softmax import softmax
+from serving.common.tensors import softmax
 
 
 def drawn(heat: float, count: int = 4000, seed: int = 1) -> tuple[NDArray[np.float32], NDArray[np.intp]]:

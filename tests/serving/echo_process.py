@@ -6,8 +6,7 @@ import os
 import sys
 import time
 
-from serving.common.processes.messages import LENGTH
-from serving.common.processes.parent import ParentProcess
+from serving.common.parent_process import LENGTH, ParentProcess
 
 parent = ParentProcess(1000)
 while message := parent.receive():

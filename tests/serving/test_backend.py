@@ -14,12 +14,11 @@ from serving.backend import Backend
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
-from serving.common.fake_clock import FakeClock
 from serving.common.tensors import Array
 from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.groups import Group, GroupRequest, Solo
 from serving.errors import ModelError, SluiceError, TooLate
-from serving.graphs.segments import cut_points
+from serving.graphs.cut_points import cut_points
 from serving.graphs.taps import tap_grid
 from serving.scheduling.limits import NetworkBounds
 from serving.scheduling.requests import BACKGROUND, Urgency
@@ -27,6 +26,7 @@ from serving.variants.artefacts import ResolvedModel, folder
 from serving.variants.profiles import path_of
 from serving.variants.variant import parse
 from specialization.templates.derive import derived
+from tests.fake_clock import FakeClock
 from tests.models import mean_model, relatives
 from tests.pipelines.run.recording import Recording
 

@@ -18,7 +18,7 @@ from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
 from serving.engines.exits import Answering, ExitOutputs, Exits
 from serving.errors import OutOfService, SluiceError, TooLate
-from serving.graphs.segments import cut_points
+from serving.graphs.cut_points import cut_points
 from serving.graphs.taps import tap_grid
 from serving.scheduling.limits import NetworkBounds, TimeLimits
 from serving.scheduling.requests import Urgency

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from serving.errors import BadInput
 from serving.selection import Requirements, VariantRecord, record_of, select
-from serving.variants.fingerprint import Fingerprint
-from serving.variants.profiles import Profile
+from serving.variants.profiles import Fingerprint, Profile
 
 
 def profile(

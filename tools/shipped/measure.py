@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from serving.catalogue.cards import Accuracy
 from serving.catalogue.lookup import Catalogue
-from serving.common.softmax import softmax
-from serving.common.tensors import Image
+from serving.common.tensors import Image, softmax
 from serving.engines.network import run_in_steps
 from serving.loading.opening import open_model
 from serving.preprocess import batch

@@ -11,7 +11,7 @@ import numpy as np
 
 from operators.capture.live import protocol as wire
 from operators.frames.planes import Pixels, size_bytes, viewed
-from serving.common.processes.child import ChildProcess, Closed, Silent
+from serving.common.child_process import ChildProcess, Closed, Silent
 from serving.errors import Malformed
 
 __all__ = ["Channel", "Closed", "Silent"]

@@ -9,7 +9,7 @@ import msgspec
 from operators.frames.planes import Encoding, Pixels, bytes_of
 from operators.wire.bounds import Label, Side
 from serving.common import untrusted
-from serving.common.processes.parent import ParentProcess
+from serving.common.parent_process import ParentProcess
 
 MAX_MESSAGE_BYTES: Final = 65_536
 

@@ -14,7 +14,7 @@ from operators.frames.frame import Frame
 from operators.inference import Inference
 from operators.wire.schema import DetailPlan
 from serving.errors import SluiceError
-from serving.graphs.surgery.grids import Size
+from serving.graphs.surgery.sizes import Size
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from serving.catalogue.cards import ImageInput
-from serving.graphs.surgery.grids import Size
+from serving.graphs.surgery.sizes import Size
 from serving.loading.rectangles import STEPS, rectangle
 
 WIDER = (1.0, 1.3, 1.55, 2.0)

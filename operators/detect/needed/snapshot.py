@@ -8,8 +8,7 @@ import msgspec
 
 from operators.detect.needed.pace import Learnt
 from operators.wire.bounds import Label, Share
-from serving.common.printable import printable
-from serving.common.untrusted import decode
+from serving.common.untrusted import decode, printable
 from serving.errors import Malformed
 
 log = logging.getLogger(__name__)

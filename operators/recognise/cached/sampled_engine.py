@@ -12,7 +12,7 @@ from serving.catalogue.cards import ModelCard
 from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.halves import Halves
 from serving.errors import SluiceError, TooLate
-from serving.graphs.surgery.grids import Size
+from serving.graphs.surgery.sizes import Size
 from serving.scheduling.requests import Urgency
 
 EVERY = 4

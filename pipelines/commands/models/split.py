@@ -45,7 +45,8 @@ def command(
     """
     if into is not None and not cuts:
         raise BadInput("--into writes the segments between cuts: name the cuts with --at TENSOR")
-    from serving.graphs.segments import all_cut_points, cut_points, split
+    from serving.graphs.cut_points import all_cut_points, cut_points
+    from serving.graphs.segments import split
 
     name, network = _read(model, models)
     points = all_cut_points(network) if everything or cuts else cut_points(network)
@@ -80,8 +81,8 @@ def _read(model: str, models: tuple[Path, ...]) -> tuple[str, onnx.ModelProto]:
 
 
 def _report(name: str, points: Sequence[CutPoint], segments: Sequence[onnx.ModelProto]) -> dict[str, Any]:
-    from serving.common.cores import usable_cores
-    from serving.profiling.segment_times import segment_times
+    from serving.common.threads import usable_cores
+    from serving.profiling.timing import segment_times
 
     threads = usable_cores()
     until = list(accumulate(segment_times(name, segments, threads, BUDGET_S)))

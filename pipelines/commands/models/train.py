@@ -74,7 +74,7 @@ def command(
     _check(name, folder, target)
     entry = catalogue(models).find(base)
     from pipelines.measure.labelled_crops import LabelledCrops
-    from serving.common.cores import usable_cores
+    from serving.common.threads import usable_cores
     from specialization.kit import int8, recogniser
 
     crops = LabelledCrops.of(folder)

@@ -15,7 +15,7 @@ from pipelines.process.terminal import say
 from pipelines.query.check import open_query
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.nodes import MOTION
-from serving.common.printable import printable
+from serving.common.untrusted import printable
 from serving.errors import SluiceError
 
 TOLERANCE = 0.05

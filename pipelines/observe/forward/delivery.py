@@ -25,12 +25,12 @@ from operators.wire.schema import Event, Notification
 from pipelines.observe.forward.sink import Away, EventPicture, Failed, Missing, Refused, Sink, Sinks
 from pipelines.observe.forward.sinks_file import SinkSpec
 from pipelines.process.tasks import meanwhile
-from serving.common.backoff import Backoff
 from serving.common.clock import SYSTEM, Clock
-from serving.common.printable import printable
 from serving.common.redaction import redact
+from serving.common.retrying import Backoff
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
+from serving.common.untrusted import printable
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from pipelines.observe.forward.delivery import BACKOFF
 from pipelines.observe.forward.mqtt_connection import MqttBroker, MqttConnection
 from pipelines.observe.forward.mqtt_topics import Announced, Topics, announcements
 from pipelines.observe.forward.sink import Away, EventPicture
-from serving.common.printable import printable
 from serving.common.redaction import redact
+from serving.common.untrusted import printable
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from pipelines.kafka.options import client_options
 from pipelines.observe.forward.in_order import InOrder
 from pipelines.process.tasks import meanwhile
 from pipelines.settings import BrokerSettings
-from serving.common.backoff import BROKER_BACKOFF
 from serving.common.clock import SYSTEM, Clock
+from serving.common.retrying import BROKER_BACKOFF
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import UNSET
 
 from operators.wire.schema import BoundingBox, Event, Object, Result
-from serving.common.printable import shortened
+from serving.common.untrusted import shortened
 
 MOST_TRACKS = 256
 MOST_EVENTS = 30

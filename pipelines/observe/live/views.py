@@ -15,7 +15,7 @@ from pipelines.observe.live.sightings import ListedEvent, called
 from pipelines.observe.live.stream_figures import MOST_OBJECTS, SLOT_S, SLOTS, Slot, StreamFigures
 from pipelines.observe.live.words import CAUSES, WHO, explained, standing, who
 from pipelines.report.explanation import detail_lines
-from serving.common.printable import shortened
+from serving.common.untrusted import shortened
 
 MOST_NODES = 20
 MOST_LABELS = 5

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from operators.wire.bounds import TEXT_CHARS
 from operators.wire.schema import Object, Provenance, Result, StreamStatus
-from serving.common.printable import shortened
+from serving.common.untrusted import shortened
 
 Who = Literal["oracle", "variant", "specialised", "cached", "track", "detector", "propagated"]
 WHO: tuple[Who, ...] = get_args(Who)

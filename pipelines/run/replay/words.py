@@ -10,7 +10,7 @@ import msgspec
 
 from pipelines.run.replay.comparison import Comparison, Worst
 from pipelines.run.replay.match import Difference
-from serving.common.printable import printable
+from serving.common.untrusted import printable
 
 MOST_NAMED = 4
 """Differences of a frame that are named in a line."""

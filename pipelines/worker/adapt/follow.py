@@ -16,7 +16,7 @@ from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
 from pipelines.kafka.options import client_options
 from pipelines.settings import BrokerSettings
-from serving.common.backoff import BROKER_BACKOFF
+from serving.common.retrying import BROKER_BACKOFF
 
 log = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ from operators.wire.adaptation import (
 )
 from operators.wire.bounds import TEXT_CHARS, limited
 from operators.wire.schema import from_json, to_json
-from serving.common.printable import shortened
+from serving.common.untrusted import shortened
 from serving.errors import Malformed
 
 Headers = Iterable[tuple[str, bytes | None]]

@@ -27,9 +27,8 @@ from pipelines.worker.adapt.follow import Follower
 from pipelines.worker.adapt.inbox import Inbox
 from pipelines.worker.adapt.messages import update_letter
 from pipelines.worker.adapt.running_link import started
-from serving.common.backoff import BROKER_BACKOFF, Persistence
 from serving.common.clock import SYSTEM, Clock
-from serving.common.retrying import retrying
+from serving.common.retrying import BROKER_BACKOFF, Persistence, retrying
 from serving.errors import Unavailable
 
 log = logging.getLogger(__name__)

@@ -19,9 +19,8 @@ from serving.common.tensors import TensorSpec
 from serving.errors import ModelError
 from serving.graphs.dataflow import operands
 from serving.graphs.shapes import tensor_specs
-from serving.graphs.surgery.grids import Size, guessed
 from serving.graphs.surgery.parts import Array, add, numbers, stored
-from serving.graphs.surgery.targets import regrouped, scaled
+from serving.graphs.surgery.sizes import Size, guessed, regrouped, scaled
 
 ROUNDS = 64
 """A change may uncover the next one behind it; in so many rounds all are made, or the network stays as it is."""

@@ -14,7 +14,7 @@ from cache_adapt.caches.architectures import EXPLORED, FORMS, Pooling, form, sha
 from cache_adapt.caches.predictor import Predictor
 from cache_adapt.caches.selector import largest
 from cache_adapt.caches.training import _begun, _slopes, train_predictor, train_selector
-from serving.common.softmax import softmax
+from serving.common.tensors import softmax
 from serving.errors import ModelError
 from serving.graphs.taps import MOST_VALUES
 from tests.cache_adapt.caches.made import CLASSES, GRID, lessons

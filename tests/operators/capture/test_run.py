@@ -9,7 +9,7 @@ from operators.capture.run import CaptureRun
 from operators.capture.sources.uri import SourceUri
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
-from serving.common.fake_clock import FakeClock
+from tests.fake_clock import FakeClock
 
 
 class Run:

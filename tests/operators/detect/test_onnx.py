@@ -18,7 +18,7 @@ from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
-from serving.graphs.surgery.grids import Size
+from serving.graphs.surgery.sizes import Size
 from serving.scheduling.limits import NetworkBounds
 from tests.models import save_graph, write_card, yolox_nano
 

@@ -19,8 +19,8 @@ from operators.publish.send_log import SILENT_S
 from operators.testing import make_frame
 from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, from_json
 from serving.common.clock import SYSTEM, Clock
-from serving.common.fake_clock import FakeClock
 from tests.at_once import AT_ONCE
+from tests.fake_clock import FakeClock
 from tests.operators.publish.test_frame_buffer import message
 
 WAIT_S = 10.0

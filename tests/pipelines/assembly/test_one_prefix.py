@@ -22,8 +22,7 @@ from pipelines.assembly.parts import Parts, Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from serving.backend import Backend
-from serving.common.softmax import softmax
-from serving.common.tensors import Image
+from serving.common.tensors import Image, softmax
 from serving.loading.opening import open_model
 from serving.preprocess import batch
 from serving.scheduling.requests import Urgency

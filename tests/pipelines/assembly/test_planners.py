@@ -16,12 +16,12 @@ from pipelines.planning.planner import FirstListed, Planner, Start, Step
 from pipelines.planning.replanning import Replanning
 from pipelines.query.dag import Dag, compile_dag
 from serving.catalogue.cards import ModelCard
-from serving.common.fake_clock import FakeClock
 from serving.common.tensors import Array
 from serving.errors import BadInput, ModelError
-from serving.profiling.moments import MOMENTS
+from serving.profiling.in_service import MOMENTS
 from serving.scheduling.requests import Urgency
 from serving.variants.timings import VariantFigures, least
+from tests.fake_clock import FakeClock
 from tests.pipelines.queries import DETECT, TRACK, TYPE, query
 from tests.turns import turns, until
 

@@ -13,7 +13,7 @@ from operators.frames.frame import Frame
 from operators.testing.builders import make_frame
 from operators.wire.schema import FrameHeader
 from pipelines.execute.ahead import BYTES_AHEAD, FRAMES_AHEAD, PATIENCE_S, VAIN, Waiting, in_memory
-from serving.common.fake_clock import FakeClock
+from tests.fake_clock import FakeClock
 from tests.turns import turns
 
 FPS = 10

@@ -19,9 +19,9 @@ from pipelines.partition.message import Message
 from pipelines.planning.planner import FirstListed
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
-from serving.common.fake_clock import FakeClock
 from serving.common.redaction import hide
 from serving.errors import SluiceError
+from tests.fake_clock import FakeClock
 from tests.turns import turns
 
 QUERY = Query.model_validate(

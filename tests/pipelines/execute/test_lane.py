@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.execute.lane import Dropped, Lane
 from pipelines.execute.overload import LATE, QUEUE_FULL, Block, DropLate, DropOldest, WaitingFrame
-from serving.common.fake_clock import FakeClock
+from tests.fake_clock import FakeClock
 from tests.turns import turns
 
 FAR = 1e9

@@ -15,7 +15,7 @@ from pipelines.execute.executor import Executor
 from pipelines.execute.surroundings import Limits, Surroundings
 from pipelines.planning.planner import Start, Step
 from pipelines.query.dag import compile_dag
-from serving.common.fake_clock import FakeClock
+from tests.fake_clock import FakeClock
 from tests.pipelines.queries import DETECT, TYPE, query
 from tests.turns import turns
 

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.common.backoff import Backoff, Persistence
+from serving.common.retrying import Backoff, Persistence
 
 
 class Longest(random.Random):

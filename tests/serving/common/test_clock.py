@@ -7,7 +7,7 @@ import pytest
 
 from serving.common import clock as clocks
 from serving.common.clock import SYSTEM, SteadyClock, day_time
-from serving.common.fake_clock import FakeClock
+from tests.fake_clock import FakeClock
 
 
 def test_a_steady_clock_is_not_moved_when_the_time_of_day_is_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from serving.common import cores
-from serving.common.cores import granted_cores, usable_cores
+from serving.common import threads
+from serving.common.threads import granted_cores, usable_cores
 
 ALL = os.cpu_count() or 1
 
@@ -55,6 +55,6 @@ def test_what_cannot_be_read_binds_nothing(tmp_path: Path, own: str | None) -> N
 
 def test_no_more_are_usable_than_are_granted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "groups" / "cpu.max", "90000 100000")
-    monkeypatch.setattr(cores, "CGROUPS", tmp_path / "groups")
-    monkeypatch.setattr(cores, "OWN", write(tmp_path / "own", "0::/\n"))
+    monkeypatch.setattr(threads, "CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr(threads, "OWN", write(tmp_path / "own", "0::/\n"))
     assert usable_cores() == 1

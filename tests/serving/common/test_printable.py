@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.common.printable import json_line, printable, printable_lines, shortened
+from serving.common.untrusted import json_line, printable, printable_lines, shortened
 
 HOSTILE = st.text(st.characters() | st.characters(categories=["Cs", "Cc", "Cf"]), max_size=60)
 JSON = st.recursive(

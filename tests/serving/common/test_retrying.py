@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from serving.common.backoff import Backoff, Persistence
-from serving.common.retrying import retry, retrying
+from serving.common.retrying import Backoff, Persistence, retry, retrying
 from tests.at_once import AT_ONCE
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.special
 
-from serving.common.softmax import softmax
+from serving.common.tensors import softmax
 
 
 def test_it_is_scipys_also_for_large_scores() -> None:

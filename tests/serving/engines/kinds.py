@@ -14,14 +14,14 @@ import pytest
 import torch
 from torch import nn
 
-from serving.common.precision import Precision
-from serving.common.tensors import Array
-from serving.engines.base import Engine
+from serving.common.tensors import Array, Precision
+from serving.engines.network import Engine
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.openvino import OpenVinoEngine
 from serving.errors import ModelError
+from serving.graphs.cut_points import cut_points
 from serving.graphs.quantise import quantised
-from serving.graphs.segments import cut_points, split
+from serving.graphs.segments import split
 from tools.architectures.export import to_onnx
 from tools.architectures.resnet import CIFAR, ResNet
 

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Answering, ExitOutputs, Exits
-from serving.engines.interrupt import interrupt
-from serving.engines.network import EngineNetwork
+from serving.engines.network import EngineNetwork, interrupt
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError, SluiceError
-from serving.graphs.segments import CutPoint, cut_points
+from serving.graphs.cut_points import CutPoint, cut_points
 from serving.graphs.taps import MOST_VALUES, tap_grid, tapped
 
 

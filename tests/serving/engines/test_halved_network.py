@@ -18,8 +18,8 @@ from serving.engines.halves import Halves
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError
+from serving.graphs.cut_points import CutPoint, cut_points
 from serving.graphs.halves import behind, halves, meeting_place
-from serving.graphs.segments import CutPoint, cut_points
 from serving.graphs.taps import tap_grid
 from specialization.templates.feature_network import early, feature_network
 

@@ -14,8 +14,9 @@ from benchmarks.weg_parts.train_plates import MODELS
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
 from serving.engines.onnxruntime import OnnxRuntimeEngine, optimised_segments
-from serving.graphs.exact import is_exact
-from serving.graphs.segments import cut_points, split
+from serving.graphs.cut_points import cut_points
+from serving.graphs.fold import is_exact
+from serving.graphs.segments import split
 
 
 def shipped(name: str) -> onnx.ModelProto:

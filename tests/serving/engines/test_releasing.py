@@ -18,7 +18,7 @@ from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.releasing import Releasing
-from serving.graphs.segments import CutPoint, cut_points
+from serving.graphs.cut_points import CutPoint, cut_points
 from serving.graphs.taps import tap_grid, tapped
 
 

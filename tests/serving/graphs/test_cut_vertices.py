@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.graphs.cut_vertices import cut_vertices
+from serving.graphs.dataflow import cut_vertices
 
 Edges = Sequence[tuple[Hashable, Hashable]]
 

@@ -7,7 +7,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from serving.graphs.segments import all_cut_points, cut_points, split
+from serving.graphs.cut_points import all_cut_points, cut_points
+from serving.graphs.segments import split
 from tests.serving.graphs.support import most_different, network, run, run_segments, sample
 
 SIZE_KEPT = """

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from onnx import helper
 
-from serving.graphs.multiply_adds import multiply_adds
+from serving.graphs.cut_points import multiply_adds
 from serving.graphs.shapes import tensor_specs
 from tests.serving.graphs.support import network
 

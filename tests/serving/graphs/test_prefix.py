@@ -4,7 +4,9 @@ import onnx
 import pytest
 
 from serving.errors import ModelError
-from serving.graphs.segments import common_prefix, digest, split
+from serving.graphs.digest import digest
+from serving.graphs.prefix import common_prefix
+from serving.graphs.segments import split
 from tests.serving.graphs.support import most_different, network, run, run_segments, sample
 
 WEIGHTS = {"w1": [4, 4], "w2": [4, 4], "w3": [4, 2]}

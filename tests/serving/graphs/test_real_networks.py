@@ -12,7 +12,9 @@ import torch
 from torch import nn
 
 from serving.catalogue.lookup import SHIPPED
-from serving.graphs.segments import CutPoint, all_cut_points, cut_points, digest, split
+from serving.graphs.cut_points import CutPoint, all_cut_points, cut_points
+from serving.graphs.digest import digest
+from serving.graphs.segments import split
 from tests.networks import SHALLOW
 from tests.serving.graphs.support import most_different, run, run_segments, sample
 from tools.architectures.export import to_onnx

@@ -6,7 +6,9 @@ import numpy as np
 import onnx
 import pytest
 
-from serving.graphs.segments import all_cut_points, common_prefix, cut_points, split
+from serving.graphs.cut_points import all_cut_points, cut_points
+from serving.graphs.prefix import common_prefix
+from serving.graphs.segments import split
 from tests.serving.graphs.support import most_different, network, run, run_segments, sample
 
 BODY = """

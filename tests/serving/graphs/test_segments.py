@@ -6,7 +6,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from serving.errors import ModelError
-from serving.graphs.segments import CutPoint, all_cut_points, cut_points, split
+from serving.graphs.cut_points import CutPoint, all_cut_points, cut_points
+from serving.graphs.segments import split
 from tests.serving.graphs.support import most_different, network, run, run_segments, sample
 
 CHAIN = network(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from operators.testing import card_of
 from serving.catalogue.cards import ImageInput, ModelCard
 from serving.errors import ModelError, OutOfService, SluiceError
-from serving.graphs.surgery.grids import Size
+from serving.graphs.surgery.sizes import Size
 from serving.loading.rectangles import MOST_SHAPES, WORTH, Rectangles, nearest, rectangle
 from serving.preprocess import place
 

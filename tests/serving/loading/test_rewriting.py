@@ -14,7 +14,7 @@ from onnx import numpy_helper
 
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
-from serving.graphs.surgery.grids import Grids, Size
+from serving.graphs.surgery.sizes import Grids, Size
 from serving.loading.proofs import read
 from serving.loading.rewriting import SIMPLER, rewritten
 from serving.variants.artefacts import ResolvedModel
@@ -65,7 +65,7 @@ def test_a_simpler_network_that_says_something_else_is_not_used(
 ) -> None:
     caplog.set_level(logging.INFO)
     monkeypatch.setattr(
-        "serving.graphs.surgery.focus.widened", lambda weights, firsts: np.ones((16, 3, 6, 6), np.float32)
+        "serving.graphs.surgery.layers.widened", lambda weights, firsts: np.ones((16, 3, 6, 6), np.float32)
     )
     model = detector()
     assert rewritten(model, source(tmp_path, model)) is model

@@ -26,7 +26,7 @@ from serving.loading.thread_choice import (
     fewest,
 )
 from serving.variants.artefacts import resolve
-from serving.variants.fingerprint import Fingerprint, fingerprint
+from serving.variants.profiles import Fingerprint, fingerprint
 from serving.variants.variant import parse
 from tests.models import mean_model
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from operators.testing import card_of
-from serving.common.fake_clock import FakeClock
 from serving.common.tensors import Array
 from serving.errors import ModelError
 from serving.profiling.in_service import BATCHES, REST, RUNS, quiet_times
+from tests.fake_clock import FakeClock
 
 
 async def at_once(seconds: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from serving.profiling.moments import FACTOR, FIRST_GAP_S, GAP_S, LONG_S, LONGEST_GAP_S, MOMENTS, ProfilingMoments
+from serving.profiling.in_service import FACTOR, FIRST_GAP_S, GAP_S, LONG_S, LONGEST_GAP_S, MOMENTS, ProfilingMoments
 
 STEP_S = 30.0
 DAY_S = 86_400.0

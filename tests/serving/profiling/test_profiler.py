@@ -9,14 +9,14 @@ from onnx import helper
 
 from serving.catalogue.lookup import Entry
 from serving.common.tensors import Array
-from serving.engines.memory import resident_bytes
+from serving.engines.chain import resident_bytes
 from serving.graphs.cut_points import CutPoint
 from serving.profiling.agreement import right_class, same_class
 from serving.profiling.footprint import Footprint, footprint
 from serving.profiling.profiler import ComparedItems, Profiler
-from serving.profiling.spread import spread
+from serving.profiling.timing import spread
 from serving.variants.artefacts import Calibration, build
-from serving.variants.fingerprint import fingerprint
+from serving.variants.profiles import fingerprint
 from serving.variants.variant import Variant, reference
 from tests.serving.graphs.onnx_graphs import classifier, entry, graph, pictures, run
 

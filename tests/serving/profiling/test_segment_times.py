@@ -6,7 +6,7 @@ import pytest
 
 from serving.errors import ModelError
 from serving.graphs.segments import split
-from serving.profiling.segment_times import segment_times
+from serving.profiling.timing import segment_times
 from tests.serving.graphs.support import network
 
 NET = network(

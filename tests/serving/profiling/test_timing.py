@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from serving.profiling.timing import LEAST_ROUNDS, MOST_ROUNDS, batch_sizes, median, p95, take_turns
-from serving.variants.pareto import pareto
+from serving.variants.profiles import pareto
 
 
 class Clock:

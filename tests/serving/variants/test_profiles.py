@@ -7,8 +7,7 @@ import msgspec
 import pytest
 
 from serving.errors import ModelError
-from serving.variants.fingerprint import Fingerprint, fingerprint, installed
-from serving.variants.profiles import Profile, SegmentProfile, path_of, read, store
+from serving.variants.profiles import Fingerprint, Profile, SegmentProfile, fingerprint, installed, path_of, read, store
 from serving.variants.variant import Variant
 
 HERE = Fingerprint("Some CPU avx2", 2, 24, "openvino 2026.4.1")

@@ -19,8 +19,7 @@ from serving.errors import ModelError
 from serving.preprocess import batch
 from serving.scheduling.requests import BACKGROUND
 from serving.variants.artefacts import build, resolve
-from serving.variants.sizes import cells, sized, sizes_of
-from serving.variants.variant import Variant, parse
+from serving.variants.variant import Variant, cells, parse, sized, sizes_of
 from tests.models import save_graph, yolox_nano
 
 SMALL = Variant("yolox-nano", "onnxruntime", "fp32", size=384)

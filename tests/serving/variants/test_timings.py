@@ -13,8 +13,7 @@ from serving.catalogue.lookup import Entry
 from serving.errors import ModelError
 from serving.variants import profiles, timings
 from serving.variants.artefacts import folder
-from serving.variants.fingerprint import fingerprint
-from serving.variants.profiles import Profile
+from serving.variants.profiles import Profile, fingerprint
 from serving.variants.variant import Variant, reference
 
 SHA = "a" * 64

@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from datasets.street import street_crops
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import SHIPPED, Catalogue, Entry, verify
-from serving.common.softmax import softmax
+from serving.common.tensors import softmax
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError

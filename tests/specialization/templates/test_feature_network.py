@@ -11,7 +11,7 @@ from benchmarks.weg_parts.train_plates import MODELS
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
-from serving.graphs.segments import all_cut_points
+from serving.graphs.cut_points import all_cut_points
 from specialization.templates.feature_network import FEATURES, before_last_layer, early, feature_network
 from tests.serving.graphs.onnx_graphs import classifier, graph, pictures, run
 

@@ -21,8 +21,7 @@ from datasets import camera_crops
 from learning.calibration import least, temperature
 from serving.catalogue.cards import Accuracy, ImageInput, ModelCard, write_card
 from serving.catalogue.lookup import SHIPPED, file_sha256
-from serving.common.softmax import softmax, words
-from serving.common.tensors import Image
+from serving.common.tensors import Image, softmax, words
 from tools.architectures.export import OUTPUT, export
 from tools.architectures.registry import multiply_adds
 from tools.shipped.colour.paints import COLOURS

@@ -16,8 +16,8 @@ from operators.capture.live import channel, reader
 from operators.capture.service import CaptureSpec
 from operators.capture.sources.uri import SourceUri
 from operators.frames.frame import Frame
-from serving.common.backoff import Backoff
-from serving.common.processes.child import ChildProcess
+from serving.common.child_process import ChildProcess
+from serving.common.retrying import Backoff
 from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip, moving
 from tests.operators.capture.live import troubled_device

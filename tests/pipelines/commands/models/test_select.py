@@ -11,8 +11,7 @@ from click.testing import CliRunner, Result
 from pipelines.commands.models import command
 from serving.errors import BadInput
 from serving.variants.artefacts import folder
-from serving.variants.fingerprint import fingerprint
-from serving.variants.profiles import Profile, store
+from serving.variants.profiles import Profile, fingerprint, store
 from tests.models import mean_model
 
 

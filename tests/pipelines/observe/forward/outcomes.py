@@ -9,7 +9,7 @@ from operators.wire.schema import Event
 from pipelines.observe.forward.delivery import Delivery
 from pipelines.observe.forward.sink import Missing, Sink
 from pipelines.observe.forward.sinks_file import SinkSpec
-from serving.common.fake_clock import FakeClock
+from tests.fake_clock import FakeClock
 
 
 class Outcomes(Observer):

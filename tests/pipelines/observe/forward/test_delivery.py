@@ -7,7 +7,7 @@ import pytest
 from operators.wire.schema import Notification
 from pipelines.observe.forward.delivery import MOST_FAILURES, end_of
 from pipelines.observe.forward.sink import Away, EventPicture, Failed, Refused
-from serving.common.fake_clock import FakeClock
+from tests.fake_clock import FakeClock
 from tests.pipelines.observe.forward.notes import event_note
 from tests.pipelines.observe.forward.outcomes import Outcomes, no_frame, way
 

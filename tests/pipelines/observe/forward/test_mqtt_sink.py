@@ -17,7 +17,7 @@ from pipelines.observe.forward.mqtt_connection import MqttBroker, MqttConnection
 from pipelines.observe.forward.mqtt_sink import MqttSink
 from pipelines.observe.forward.mqtt_topics import Announced, Topics
 from pipelines.observe.forward.sink import Away, EventPicture
-from serving.common.backoff import Backoff
+from serving.common.retrying import Backoff
 from tests.pipelines.observe.forward.notes import HOSTILE, count_note, event_note, state_note
 from tests.real.mosquitto import Mosquitto, subscriber
 

@@ -13,7 +13,7 @@ from operators.transports.record_sets import UNREADABLE
 from pipelines.observe.forward.in_order import AT_ONCE
 from pipelines.observe.forward.reader import Reader, Take
 from pipelines.settings import BrokerSettings
-from serving.common.fake_clock import FakeClock
+from tests.fake_clock import FakeClock
 
 PLACE, LOST = TopicPartition("events", 0), TopicPartition("events", 1)
 

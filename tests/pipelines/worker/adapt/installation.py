@@ -14,9 +14,9 @@ from operators.recognise.specialised.head_kinds import HeadKind, KnownTemplate, 
 from pipelines.worker.adapt.inbox import Inbox
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import Letter, update_letter
-from serving.common.fake_clock import FakeClock
 from specialization.templates.stored import StoredTemplate
 from specialization.trainer.trainer import Specializer
+from tests.fake_clock import FakeClock
 
 QUERY = "street"
 

@@ -15,7 +15,7 @@ from operators.wire.adaptation import MOST_SAMPLES, SAMPLES_HEADER_KEY
 from pipelines.worker.adapt import link as module
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import read_samples, read_wish, update_letter
-from serving.common.fake_clock import FakeClock
+from tests.fake_clock import FakeClock
 from tests.turns import turns
 
 SUBJECT = Subject("type", "net", "ab" * 32, "cd" * 32)

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from serving.graphs.surgery.focus import without_slices
+from serving.graphs.surgery.layers import without_slices
 from serving.graphs.surgery.parts import attributes
 from tests.serving.graphs.onnx_graphs import run
 from tests.serving.graphs.surgery.detectors import END, Sketch, detector

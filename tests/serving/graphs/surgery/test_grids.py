@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serving.graphs.surgery.grids import Grids, Size, guessed
+from serving.graphs.surgery.sizes import Grids, Size, guessed
 
 SQUARE, FLAT = Size(64, 64), Size(64, 32)
 

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
+from serving.graphs.surgery.layers import in_a_row
 from serving.graphs.surgery.parts import attributes
-from serving.graphs.surgery.pools import in_a_row
 from tests.serving.graphs.onnx_graphs import run
 from tests.serving.graphs.surgery.detectors import Sketch
 

@@ -9,8 +9,8 @@ import pytest
 
 from serving.errors import ModelError
 from serving.graphs.surgery.covered import covered
-from serving.graphs.surgery.grids import Grids, Size
 from serving.graphs.surgery.reshape import reshaped, specs_of
+from serving.graphs.surgery.sizes import Grids, Size
 from tests.serving.graphs.onnx_graphs import run
 from tests.serving.graphs.surgery.detectors import VALUES, Sketch, detector
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from serving.errors import ModelError
-from serving.graphs.surgery.targets import regrouped, scaled
+from serving.graphs.surgery.sizes import regrouped, scaled
 
 
 @pytest.mark.parametrize(

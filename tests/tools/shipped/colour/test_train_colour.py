@@ -10,8 +10,7 @@ import pytest
 from datasets import camera_crops
 from datasets.street.portraits import portrait
 from serving.catalogue.lookup import SHIPPED, Catalogue, verify
-from serving.common.softmax import words
-from serving.common.tensors import Image
+from serving.common.tensors import Image, words
 from tests.tools.shipped.colour.test_pictures import on_grey
 from tools.shipped.colour import train_colour
 from tools.shipped.colour.lights import under_sodium

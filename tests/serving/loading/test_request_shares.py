@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.loading.eviction.shares import FIRST_ROWS, RequestShares
+from serving.loading.request_shares import FIRST_ROWS, RequestShares
 
 
 def watched(

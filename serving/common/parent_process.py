@@ -1,13 +1,33 @@
-"""The child's side of ``child``: it takes messages of its parent, answers, and ends with it."""
+"""The child's side of ``child_process``: messages on a pipe, bytes of any kind with their number before them. It takes
+those of its parent, answers, and ends with it.
+"""
 
 from __future__ import annotations
 
 import os
+import struct
 import threading
 from queue import SimpleQueue
 from typing import BinaryIO
 
-from serving.common.processes.messages import LENGTH, body_bytes, framed
+from serving.errors import Malformed
+
+LENGTH = struct.Struct("<I")
+
+
+def framed(body: bytes, largest_bytes: int) -> bytes:
+    """Encode a message for the pipe; ValueError where the other side would refuse it."""
+    if len(body) > largest_bytes:
+        raise ValueError(f"a message of {len(body)} bytes is larger than the {largest_bytes} that are allowed")
+    return LENGTH.pack(len(body)) + body
+
+
+def body_bytes(head: bytes | bytearray, largest_bytes: int) -> int:
+    """The length of the message with this head; raises Malformed for more than is allowed."""
+    (length,) = LENGTH.unpack(head)
+    if length > largest_bytes:
+        raise Malformed(f"a message of {length} bytes is announced, {largest_bytes} are allowed")
+    return int(length)
 
 
 class ParentProcess:

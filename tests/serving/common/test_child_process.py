@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from serving.common.processes.child import ChildProcess, Closed, Silent
-from serving.common.processes.messages import body_bytes, framed
+from serving.common.child_process import ChildProcess, Closed, Silent
+from serving.common.parent_process import body_bytes, framed
 from serving.errors import Malformed, OutOfService
 from serving.profiling.footprint import footprint
 from serving.variants.variant import reference
@@ -82,7 +82,7 @@ def test_it_gets_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_ends_with_its_parent_in_the_midst_of_its_work() -> None:
     script = (
-        f"import os; from serving.common.processes.child import ChildProcess\n"
+        f"import os; from serving.common.child_process import ChildProcess\n"
         f"child = ChildProcess({ECHO!r}, 'echo'); child.send(b'up'); child.receive(30, 1000); child.send(b'sleep')\n"
         "print(child.pid, flush=True); os.kill(os.getpid(), 9)\n"
     )

@@ -1,4 +1,4 @@
-"""Starts, asks and kills a child process of ours; the child's side is ``parent``.
+"""Starts, asks and kills a child process of ours; the child's side is ``parent_process``.
 
 The child runs one of our modules, found where ours are and never in the user's working directory. It gets no secrets
 from the environment and no Ctrl-C, and ends with this process, because its input closes then.
@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 import serving
-from serving.common.processes.messages import LENGTH, body_bytes, framed
+from serving.common.parent_process import LENGTH, body_bytes, framed
 from serving.common.redaction import without_secrets
 from serving.errors import Malformed
 

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.eviction_parts.baselines import GDSF, LRU, CremeBrulee, Popularity, Random
-from serving.loading.eviction import EvictionPolicy, Forecast
-from serving.loading.eviction.policy import eviction_set
-from serving.loading.eviction.scored import ascending
+from serving.loading.eviction import EvictionPolicy, Forecast, ascending, eviction_set
 
 POLICIES: dict[str, Callable[[], EvictionPolicy]] = {
     "lru": LRU,
