@@ -130,7 +130,7 @@ class Learning:
         """See ``Policy``."""
         policy = LookAheadPolicy(self.seen.rate, self.seen.time_s, self.seen.short_s, self.seen.lost)
         decision = policy(queue, now, latency, max_batch)
-        self.seen.settled(len(decision.run), len(decision.drop))
+        self.seen.left(len(decision.run), len(decision.drop))
         return decision
 
 

@@ -214,7 +214,7 @@ def by_the_worker(slo_ms: int, frames: Sequence[Drawn]) -> list[Ran]:
             plan = plans.plan(Step("cam", node, known[node].variants, now_s, began_s + slo_s, 0.0, after))
             took_s = 0.0
             if node not in idle:
-                plan = plan.settled(1, lambda model: True)
+                plan = plan.chosen_for(1, lambda model: True)
                 took_s = frame.slower * takes_s[node, str(plan.variant)] * (1.0 if networks else frame.depth)
                 networks.append((str(plan.variant), 1000 * took_s))
             now_s += took_s

@@ -129,7 +129,7 @@ def _replanned(known: dict[str, Table], slo_s: float, frames: Sequence[Seen]) ->
 
     def asked(node: str, now_s: float, deadline_s: float, objects: int) -> Decision:
         plan = plans.plan(Step("cam", node, known[node].variants, now_s, deadline_s, 0.0))
-        return plan.settled(objects, lambda model: True)
+        return plan.chosen_for(objects, lambda model: True)
 
     for number, frame in enumerate(frames):
         began_s = float(number)

@@ -75,13 +75,13 @@ class Purse:
         self._spent[kind] = self._spent.get(kind, 0.0) + seconds
 
     def reserve(self, estimate_s: float) -> bool:
-        """Set seconds aside for work that takes a while, if there are so many; ``settle`` must follow."""
+        """Set seconds aside for work that takes a while, if there are so many; ``pay`` must follow."""
         if not self.may_spend(estimate_s):
             return False
         self._reserved_s += estimate_s
         return True
 
-    def settle(self, kind: Expense, estimate_s: float, seconds: float) -> None:
+    def pay(self, kind: Expense, estimate_s: float, seconds: float) -> None:
         """Work for which ``estimate_s`` were set aside is over and has cost so many seconds."""
         self._reserved_s = max(0.0, self._reserved_s - estimate_s)
         self.spend(kind, seconds)

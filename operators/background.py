@@ -156,9 +156,9 @@ class Backlog(Generic[P, T]):
             found = await asyncio.gather(*(self._look(each.crop) for each in batch), return_exceptions=True)
             for look, seen in zip(batch, found, strict=True):
                 self._waiting.popleft()
-                self._settle(look, seen)
+                self._hand_on(look, seen)
 
-    def _settle(self, look: PendingLook[P, T], seen: T | BaseException) -> None:
+    def _hand_on(self, look: PendingLook[P, T], seen: T | BaseException) -> None:
         if isinstance(seen, BaseException):
             self._give_up(look)
             self._complain(seen)

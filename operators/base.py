@@ -53,7 +53,7 @@ class NodeAnswer:
     regions: Sequence[Region] = ()
     """*New* regions."""
     plan: Decision | None = None
-    """The plan as it was carried out, settled for the objects that there were; None: as it was given."""
+    """The plan as it was carried out, chosen for the objects that there were; None: as it was given."""
     declined: Mapping[str, str] = field(default_factory=dict)
     """Parts of the plan that were not obeyed, a kind of shortcut or the ``variant``, and why."""
     skipped: bool | None = None

@@ -2,7 +2,7 @@
 
 A ``Decision`` is about one node of one frame, and results repeat it. How many objects a node has to look at is known
 only within the node: shortcuts and earlier answers leave some of them. So a decision among several models is a ladder,
-best first, with the most objects that each model has time for; the node settles it once it knows their number.
+best first, with the most objects that each model has time for; the node chooses once it knows their number.
 
 The ``NodePlan`` of ``wire/stream_plan.py`` is something else: it says how a stream stands with the shortcuts of a node,
 over all frames so far.
@@ -74,7 +74,7 @@ class Decision:
     past: Past | None = None
     """The work on the frame before, where it is replayed; None: the node decides."""
     objects: int | None = None
-    """How many objects it was settled for; None: it did not depend on that."""
+    """The number of objects that it was chosen for; None: it did not depend on that."""
 
     def allows(self, kind: AuditedKind) -> bool:
         """Whether shortcuts of this kind may answer."""
@@ -84,10 +84,10 @@ class Decision:
         """Whether some model of the ladder may answer and has time for so many objects."""
         return any(rung.most >= objects and may_answer(rung.model) for rung in self.ladder)
 
-    def settled(self, objects: int, may_answer: Callable[[str], bool]) -> Decision:
+    def chosen_for(self, objects: int, may_answer: Callable[[str], bool]) -> Decision:
         """The decision for so many objects: the first model that may answer and has the time, else the fastest.
 
-        Itself where there is nothing to choose, or it was settled for as many.
+        Itself where there is nothing to choose, or it was chosen for as many.
         """
         if not self.ladder or objects == self.objects:
             return self

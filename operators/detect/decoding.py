@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.detect.centerface import centerface
-from operators.detect.detections import Array, Detections, settle
+from operators.detect.detections import Array, Detections, distinct
 from operators.detect.ssd import ssd
 from operators.detect.yolo import yolo
 from serving.catalogue.cards import ModelCard
@@ -25,7 +25,7 @@ GRIDS = 8
 
 def decode(card: ModelCard, outputs: Sequence[Array], min_score: float | None = None) -> list[Detections]:
     """Decode a batch's outputs as the card says, one entry per item; raises ModelError where they do not fit it."""
-    return settled(card, candidates(card, outputs, min_score))
+    return each_once(card, candidates(card, outputs, min_score))
 
 
 def candidates(card: ModelCard, outputs: Sequence[Array], min_score: float | None = None) -> list[Detections]:
@@ -44,9 +44,9 @@ def candidates(card: ModelCard, outputs: Sequence[Array], min_score: float | Non
     return [ssd(card, rule, item, threshold) for item in per_item]
 
 
-def settled(card: ModelCard, found: Sequence[Detections]) -> list[Detections]:
+def each_once(card: ModelCard, found: Sequence[Detections]) -> list[Detections]:
     """Keep each thing once, as the card says; takes milliseconds for a thousand boxes."""
-    return [settle(each, None if card.decoding is None else card.decoding.nms_iou) for each in found]
+    return [distinct(each, None if card.decoding is None else card.decoding.nms_iou) for each in found]
 
 
 def _yolox(card: ModelCard, rule: YoloxDecoding, item: Sequence[Array], threshold: float) -> Detections:

@@ -45,7 +45,7 @@ class Detections:
         return Detections(self.boxes[keep], self.scores[keep], self.classes[keep], landmarks)
 
 
-def settle(found: Detections, iou: float | None) -> Detections:
+def distinct(found: Detections, iou: float | None) -> Detections:
     """Return the sound boxes of the best candidates, each thing once, highest score first."""
     sound = np.isfinite(found.boxes).all(axis=1) & (found.boxes[:, :2] < found.boxes[:, 2:]).all(axis=1)
     found = found[np.asarray(sound)]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.base import Call
-from operators.detect.decoding import candidates, decode, settled
+from operators.detect.decoding import candidates, decode, each_once
 from operators.detect.detail.widths import AutoDetail
 from operators.detect.detections import Detections, one_per_place
 from operators.frames.crops import Crop, cut
@@ -155,8 +155,8 @@ async def _decoded(
     if sum(each.size for each in outputs) > NUMBERS_AT_ONCE:
         return await in_thread(took.of(partial(decode, card, outputs, least)))
     found = took.of(partial(candidates, card, outputs, least))()
-    settle = took.of(partial(settled, card, found))
-    return settle() if sum(map(len, found)) <= BOXES_AT_ONCE else await in_thread(settle)
+    rest = took.of(partial(each_once, card, found))
+    return rest() if sum(map(len, found)) <= BOXES_AT_ONCE else await in_thread(rest)
 
 
 def _landmarks(crop: Crop[Pixels], placement: preprocess.Placement, found: Detections) -> Sequence[Landmarks | None]:

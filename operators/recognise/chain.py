@@ -21,7 +21,7 @@ from operators.recognise.account.books import Books
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.bench import is_in_shadow
 from operators.recognise.audits.disagreeing import disagreement
-from operators.recognise.audits.model_choice import Settling
+from operators.recognise.audits.model_choice import ModelChoice
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
@@ -56,7 +56,7 @@ class Chain:
         self.books = terms.books or Books(oracle.name)
         self._auditor = Auditor(node, oracle, self._on_outcome, self.books, objects)
         self._streams = Streams(self._fresh)
-        self._settling = Settling(links)
+        self._choice = ModelChoice(links)
 
     async def prepare(self) -> None:
         """Make the oracle and all shortcuts ready."""
@@ -72,8 +72,8 @@ class Chain:
             return answer
         due, gone = self._objects.due(frame, regions)
         stream = self._entered(frame)
-        looked, plan = self._settling.urgent(stream, due, call.plan, self._objects)
-        declined = self._settling.declined(stream, plan)
+        looked, plan = self._choice.urgent(stream, due, call.plan, self._objects)
+        declined = self._choice.declined(stream, plan)
         self._conclude(stream, gone)
         self._auditor.begin(stream, frame)
         answer = await self._look(frame, looked, replace(call, plan=plan))
@@ -91,10 +91,10 @@ class Chain:
         stream, rest, begun = self._entered(frame), regions, call.halfway
         turns, declined = list[Turn](), dict[str, str]()
         for link in self.links:
-            plan = self._settling.settle(stream, len(rest), call.plan)
+            plan = self._choice.choose(stream, len(rest), call.plan)
             if plan is not call.plan:
                 call = replace(call, plan=plan)
-                declined |= self._settling.declined(stream, plan)
+                declined |= self._choice.declined(stream, plan)
             turn = await self._turn(link, stream, frame, rest, replace(call, halfway=begun))
             if turn.declined:
                 declined[link.kind] = turn.declined

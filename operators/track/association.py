@@ -50,13 +50,13 @@ def assign(costs: Array, allowed: NDArray[np.bool_]) -> Pairs:
     choices, rivals = allowed.sum(axis=1), allowed.sum(axis=0)
     if rivals.max() <= 1 and choices.max() <= 1:
         return _places(allowed)
-    settled = allowed & (choices == 1)[:, None] & (rivals == 1)
-    contested = allowed & ~settled
+    certain = allowed & (choices == 1)[:, None] & (rivals == 1)
+    contested = allowed & ~certain
     tracks, boxes = (np.flatnonzero(contested.any(axis=axis)) for axis in (1, 0))
     part = np.ix_(tracks, boxes)
     chosen = _cheapest(np.where(contested[part], np.minimum(costs[part] - ALONE, 0), 0))
     pairs = [(int(tracks[row]), int(boxes[column])) for row, column in chosen]
-    return _places(settled) + [pair for pair in pairs if allowed[pair]]
+    return _places(certain) + [pair for pair in pairs if allowed[pair]]
 
 
 def _places(marked: NDArray[np.bool_]) -> Pairs:

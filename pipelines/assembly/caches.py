@@ -24,7 +24,7 @@ from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import VariantShortcut
 from pipelines.assembly.environment import Training
-from pipelines.assembly.links import LinkParts
+from pipelines.assembly.link_parts import LinkParts
 from pipelines.environment import artefacts_dir
 from pipelines.measure.cache_files import built_caches, validation_set
 from serving.catalogue.lookup import Catalogue, Entry

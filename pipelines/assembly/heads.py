@@ -15,7 +15,7 @@ from operators.recognise.specialised.makers import HeadsMadeHere
 from operators.recognise.specialised.own_samples import NodeSamples
 from operators.wire.labels import UNKNOWN
 from pipelines.assembly.environment import Training
-from pipelines.assembly.links import LinkParts
+from pipelines.assembly.link_parts import LinkParts
 from serving.catalogue.lookup import Catalogue
 from serving.engines.exits import Exits
 from serving.variants.variant import parse

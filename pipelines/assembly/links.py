@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from cache_adapt.audit.state import Rule
-from operators.inference import Inference
 from operators.recognise.account.books import Books
 from operators.recognise.account.outlook import too_fast
 from operators.recognise.cached.sampled_engine import SampledEngine
 from operators.recognise.classifier import Classifier
-from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.shortcuts.postponed import Making, Postponed
 from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import VariantShortcut
-from operators.recognise.terms import Listeners
 from pipelines.assembly.environment import Training
+from pipelines.assembly.link_parts import LinkParts
 from pipelines.measure.cache_files import caches_file
-from pipelines.query.nodes import RecogniseNode
 from serving.engines.exits import Exits
 from serving.variants.variant import parse
 
@@ -27,27 +22,6 @@ HEADS_S, CACHES_S = 0.04, 0.25
 """Processor seconds of loading what makes heads, and of loading what makes caches and finding places for them."""
 COMPACT_S, AGAIN_S = 0.1, 0.2
 """The least cost of the next step: opening a compact network for heads; the oracle once more, with cuts, for caches."""
-
-
-@dataclass(frozen=True)
-class LinkParts:
-    """The parts of which the links of one node are made."""
-
-    spec: RecogniseNode
-    engine: Inference
-    """The one that the recogniser asks."""
-    recogniser: Classifier | GalleryRecogniser
-    rule: Rule
-    books: Books
-    listeners: Listeners
-    training: Training | None
-    """None: nothing learns."""
-    taps: SampledEngine | None
-    """The engine, where samples for caches in the oracle can be taken."""
-
-    @property
-    def oracle(self) -> str:
-        return self.recogniser.roles.oracle
 
 
 def links(parts: LinkParts) -> list[Shortcut]:

@@ -21,7 +21,8 @@ from operators.recognise.terms import ChainTerms, Listeners
 from operators.recognise.whole_frame import WholeFrame
 from pipelines.assembly.detect import detector
 from pipelines.assembly.environment import Audits, Environment
-from pipelines.assembly.links import LinkParts, links
+from pipelines.assembly.link_parts import LinkParts
+from pipelines.assembly.links import links
 from pipelines.query.dag import passes, way_to
 from pipelines.query.nodes import MOTION, DetectNode, RecogniseNode, caches_in_oracle, takes_frame
 

@@ -91,7 +91,7 @@ def _printer(
     def polled() -> None:
         beat()
         if view is not None:
-            _print(view.settle(time.monotonic()))
+            _print(view.flush(time.monotonic()))
             summary = view.summary(time.monotonic(), datetime.now(UTC), reader.waiting())
             _print([summary] if summary else [])
         sys.stdout.flush()
@@ -104,7 +104,7 @@ def _printer(
     say(HOW, err=True)
     say(TITLES, bold=True)
     yield lambda result, _: _print(view.add(result, time.monotonic()))
-    _print(view.settle(time.monotonic(), all_=True))
+    _print(view.flush(time.monotonic(), all_=True))
 
 
 def _write(line: str) -> None:

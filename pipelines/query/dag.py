@@ -295,14 +295,14 @@ def _tracked(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> bool:
 
 def _cycle_problems(specs: Mapping[int, NodeSpec], by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:
     """One problem per circle; every node has one input at most, so following it finds them all."""
-    settled: set[str] = set()
+    walked: set[str] = set()
     for index, spec in specs.items():
         trail: list[str] = []
         name = spec.name
-        while name in by_name and name not in trail and name not in settled:
+        while name in by_name and name not in trail and name not in walked:
             trail.append(name)
             name = _source(by_name[name]) or ""
         if name in trail:
             circle = " → ".join(reversed([*trail[trail.index(name) :], name]))
             yield Problem(("nodes", index, "input"), f"goes in a circle: {circle}; one of them needs another input")
-        settled.update(trail)
+        walked.update(trail)

@@ -52,7 +52,7 @@ class _Run:
 
 
 class WatchView:
-    """Makes lines of results; ``settle`` is to be called every second or so, and at the end with ``all_``."""
+    """Makes lines of results; ``flush`` is to be called every second or so, and at the end with ``all_``."""
 
     def __init__(self, now_s: float) -> None:
         self._runs: dict[str, _Run] = {}
@@ -68,7 +68,7 @@ class WatchView:
         if result.outcome == "dropped":
             if run is None:
                 if len(self._runs) >= MAX_RUNS:
-                    yield from self.settle(now_s, all_=True)
+                    yield from self.flush(now_s, all_=True)
                 run = self._runs[result.stream] = _Run(now_s, result, result)
             run.last = result
             run.causes[result.cause or "dropped"] += 1
@@ -77,7 +77,7 @@ class WatchView:
             yield self._runs.pop(result.stream).line()
         yield ColouredLine(result_line(result), COLOURS[result.outcome])
 
-    def settle(self, now_s: float, all_: bool = False) -> Iterator[ColouredLine]:
+    def flush(self, now_s: float, all_: bool = False) -> Iterator[ColouredLine]:
         """The lines of dropped frames that have waited long enough."""
         for stream, run in list(self._runs.items()):
             if all_ or now_s - run.since_s >= HELD_S:

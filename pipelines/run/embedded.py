@@ -70,7 +70,7 @@ class EmbeddedRun:
             async with meanwhile(self._watch(feed)):
                 while (found := await self._answers.get()) is not None:
                     yield found
-                    feed.settle(found.sampled)
+                    feed.answered(found.sampled)
                     frame_answered(self._observers, found.result)
                     executor.published(found.result)
             await capturing

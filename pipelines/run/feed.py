@@ -111,7 +111,7 @@ class Feed:
         self._in_flight = 0
         self._moved_s = clock.monotonic_s()
         self._clock = clock
-        self._settled = asyncio.Event()
+        self._answered = asyncio.Event()
 
     def emit(self, frame: Frame) -> None:
         """Wait until the frame may go, then hand it over with its pixels, which must not change any more."""
@@ -125,24 +125,24 @@ class Feed:
         """Hand over a sampled frame for whose picture there was no room: it becomes a ``dropped`` result."""
         self._send(Sampled(header, None, 0))
 
-    def settle(self, sampled: Sampled) -> None:
+    def answered(self, sampled: Sampled) -> None:
         """The frame has its result: another one may come in its place."""
         self._in_flight -= 1
         self._moved_s = self._clock.monotonic_s()
-        self._settled.set()
+        self._answered.set()
         if sampled.size_bytes:
             self._credits.give(sampled.header.stream, sampled.size_bytes)
 
     @property
     def stands_s(self) -> float:
-        """Seconds for which frames have been in flight and none was settled."""
+        """Seconds for which frames have been in flight and none was answered."""
         return self._clock.monotonic_s() - self._moved_s if self._in_flight else 0.0
 
     async def emptied(self) -> None:
         """Return when every frame has its result."""
         while self._in_flight:
-            self._settled.clear()
-            await self._settled.wait()
+            self._answered.clear()
+            await self._answered.wait()
 
     def close(self) -> None:
         """Let waiting threads go; their frames are not sent."""

@@ -19,7 +19,7 @@ from serving.loading.residency import UNBOUNDED, NoRoom, Residency, TooLarge
 from serving.scheduling.device import Device
 from serving.scheduling.estimates import LatencyEstimate
 from serving.scheduling.limits import NetworkBounds, Stopwatch
-from serving.scheduling.requests import Request, settle
+from serving.scheduling.requests import Request, give_answers
 from serving.scheduling.schedule import Schedule, Session
 from serving.variants.artefacts import ResolvedModel
 
@@ -116,12 +116,13 @@ class Loader:
             self.device.change(partial(_remove, session=session))
             self._observer.model_unloaded(session.name)
             waiting += session.waiting + session.background
-        settle(waiting, error)
+        give_answers(waiting, error)
         self._unpinned.set()
 
     def _hangs(self) -> None:
         error = OutOfService("another model did not return and cannot be ended: start the process anew without it")
-        settle([each for session in self._sessions.values() for each in (*session.waiting, *session.background)], error)
+        waiting = [each for session in self._sessions.values() for each in (*session.waiting, *session.background)]
+        give_answers(waiting, error)
         self.hung.set()
 
     def _take_out(self, models: Sequence[str], what: str, limit_s: float) -> OutOfService:

@@ -20,7 +20,7 @@ from serving.engines.groups import GroupRequest
 from serving.engines.network import interrupt
 from serving.errors import SluiceError, TooLate
 from serving.scheduling.limits import Stopwatch, TimeLimits
-from serving.scheduling.requests import Answer, Request, hand_out, settle
+from serving.scheduling.requests import Answer, Request, give_answers, hand_out
 from serving.scheduling.schedule import Schedule, Session, Work
 
 GRACE_S = 2.0
@@ -224,4 +224,4 @@ class Device:
     def _deliver(self, requests: list[Request], answer: Answer) -> None:
         """One callback for the whole batch."""
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(settle, requests, answer)
+        self._loop.call_soon_threadsafe(give_answers, requests, answer)

@@ -84,7 +84,7 @@ REMEMBERED = 64
 HURRIED = 0.1
 """Share of the newcomers that have less time than those who are planned for."""
 
-SETTLED_GAIN = 0.001
+LEFT_GAIN = 0.001
 """Share of the newest request in the share that is given up: some bad luck in a row is no overload."""
 
 
@@ -111,10 +111,10 @@ class Arrivals:
         self._last = now
         self._times_s.append(time_s)
 
-    def settled(self, run: int, dropped: int) -> None:
+    def left(self, run: int, dropped: int) -> None:
         """So many requests were taken for a batch, and so many given up."""
         if run + dropped:
-            old = (1 - SETTLED_GAIN) ** (run + dropped)
+            old = (1 - LEFT_GAIN) ** (run + dropped)
             self.lost = old * self.lost + (1 - old) * dropped / (run + dropped)
 
     def short_s(self, least_s: float) -> float:

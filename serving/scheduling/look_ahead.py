@@ -46,7 +46,7 @@ class Rehearsal:
     batch: int
     """Places in the window that slides."""
     stop: int
-    """So many requests are settled; a batch that begins with one of them may take some that come later."""
+    """So many requests are served or dropped; a batch that begins with one of them may take some that come later."""
     worth: float
     """Requests served per second of the device."""
 

@@ -64,12 +64,12 @@ class Request:
 
 
 def hand_out(request: Request, outputs: list[Array]) -> None:
-    """On the loop: give an early answer, unless the request is settled or cancelled, or nobody waits for one."""
+    """On the loop: give an early answer, unless the request is answered or cancelled, or nobody waits for one."""
     if request.early is not None and not request.early.done() and not request.answer.done():
         request.early.set_result(outputs)
 
 
-def settle(requests: Sequence[Request], answer: Answer) -> None:
+def give_answers(requests: Sequence[Request], answer: Answer) -> None:
     """On the loop: resolve the requests of one batch; cancelled ones are skipped."""
     for place, request in enumerate(requests):
         if request.answer.done():

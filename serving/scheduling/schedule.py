@@ -46,7 +46,7 @@ class Session:
         known = self.arrivals
         policy = LookAheadPolicy(known.rate, known.time_s, known.short_s, known.lost)
         decision = policy(self.waiting, now, self.latency.table, min(max_batch, self.max_batch))
-        known.settled(len(decision.run), len(decision.drop))
+        known.left(len(decision.run), len(decision.drop))
         return decision
 
     def decide_alone(self, now: float) -> Work:
@@ -54,7 +54,7 @@ class Session:
         (request,) = self.waiting
         in_time = now + self.latency.table(request.items) <= request.deadline - request.downstream_s + TOLERANCE_S
         self.waiting, run = [], in_time or not request.droppable
-        self.arrivals.settled(int(run), int(not run))
+        self.arrivals.left(int(run), int(not run))
         return Work(self, [request] if run else [], [] if run else [request])
 
     def meter(self, run: Iterable[Request]) -> ProcessorMeter | None:

@@ -43,7 +43,7 @@ def test_what_is_set_aside_cannot_be_spent_a_second_time() -> None:
     assert purse.reserve(0.8)
     assert not purse.reserve(0.3)
     assert not purse.may_spend(0.3)
-    purse.settle("training", 0.8, 0.1)
+    purse.pay("training", 0.8, 0.1)
     assert purse.spent_s == pytest.approx(0.1)
     assert purse.may_spend(0.9)
 
@@ -97,7 +97,7 @@ def test_whatever_is_asked_for_the_total_never_exceeds_the_allowance(events: lis
             under_way.append(amount)
         elif what == "settle" and under_way:
             estimate_s = under_way.pop()
-            purse.settle("training", estimate_s, amount * estimate_s)
+            purse.pay("training", estimate_s, amount * estimate_s)
         elif what == "spend" and purse.may_spend(amount):
             purse.spend("samples", amount)
         allowed_s = SHARE * used.seconds + REINVESTED * purse.saved_s

@@ -30,26 +30,26 @@ def every(model: str) -> bool:
 def test_the_first_that_may_answer_and_has_the_time(
     objects: int, barred: str, variant: str, why: str, cause: str | None
 ) -> None:
-    plan = Decision("large", ladder=LADDER).settled(objects, lambda model: model != barred)
+    plan = Decision("large", ladder=LADDER).chosen_for(objects, lambda model: model != barred)
     assert (plan.variant, plan.why, plan.cause) == (variant, why, cause)
     assert plan.proving == ({barred} if barred else set())
 
 
 def test_a_decision_is_settled_anew_when_fewer_are_left() -> None:
-    plan = Decision("large", ladder=LADDER, hurried=True).settled(9, every)
+    plan = Decision("large", ladder=LADDER, hurried=True).chosen_for(9, every)
     assert (plan.variant, plan.objects) == ("small", 9)
-    assert plan.settled(9, every) is plan
-    plan = plan.settled(2, every)
+    assert plan.chosen_for(9, every) is plan
+    plan = plan.chosen_for(2, every)
     assert (plan.variant, plan.objects) == ("large", 2)
     assert plan.why == "frames wait behind it; has time for 3 objects, 2 to look at"
 
 
-def test_without_a_ladder_nothing_is_settled() -> None:
+def test_without_a_ladder_nothing_is_chosen() -> None:
     plan = Decision("only", why="first listed")
-    assert plan.settled(100, every) is plan
+    assert plan.chosen_for(100, every) is plan
 
 
 def test_where_nobody_may_answer_the_decision_stays() -> None:
     plan = Decision("large", ladder=LADDER)
-    assert plan.settled(1, lambda model: False) == replace(plan, objects=1)
+    assert plan.chosen_for(1, lambda model: False) == replace(plan, objects=1)
     assert not plan.fits(1, lambda model: False)

@@ -56,7 +56,7 @@ class Gaps:
         """The detector has run on a frame in its turn: all gaps end with it, and the next one may begin."""
         for gap in [gap for gap in self._open if gap.after is None]:
             gap.after = end
-            self._settle(gap)
+            self._compare(gap)
         self._ends.append(end)
 
     def opened(self) -> Gap:
@@ -69,9 +69,9 @@ class Gaps:
         """Take what the detector found for an audit; a gap that was given up is left."""
         if gap in self._open:
             gap.middle = middle
-            self._settle(gap)
+            self._compare(gap)
 
-    def _settle(self, gap: Gap) -> None:
+    def _compare(self, gap: Gap) -> None:
         if gap.middle is None or gap.after is None:
             return
         self._open.remove(gap)

@@ -74,7 +74,7 @@ class DetectWhenNeeded:
         stream = self._stream(frame)
         planned = stream.view.planned.pop(frame.seq, None)
         if planned is None and call.plan.past is None:
-            await self._settle(stream, frame)
+            await self._review(stream, frame)
         call = replace(call, detail=stream.shown(call.plan.past))
         declined = self._declined(stream, call.plan)
         looked = not declined and (call.plan.past is not None or call.plan.allows(KIND))
@@ -175,7 +175,7 @@ class DetectWhenNeeded:
             known.detail = StreamDetail(terms.detail, terms.engine, self._model)
         return known
 
-    async def _settle(self, stream: NeededStream, frame: Frame) -> None:
+    async def _review(self, stream: NeededStream, frame: Frame) -> None:
         """Find out whether looking has paid so far; after a rest the stream is looked at as if it were new."""
         account, detail = stream.account, stream.detail
         if account.frame(self._detection_s(stream)):

@@ -48,7 +48,7 @@ class DetectVariants:
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Return the regions that the planned model finds, or the oracle in its place."""
         stream = self._streams.enter(frame.stream)
-        plan, barred = self._settled(stream, call.plan)
+        plan, barred = self._chosen(stream, call.plan)
         declined = dict[str, str]()
         if barred:
             declined[KIND] = "; ".join(f"{model}: {why}" for model, why in barred.items())
@@ -104,11 +104,11 @@ class DetectVariants:
     def _fresh(self, stream: str) -> AuditedStream:
         return AuditedStream(stream, StreamAudits(self._terms.rule))
 
-    def _settled(self, stream: AuditedStream, plan: Decision) -> tuple[Decision, Mapping[str, str]]:
+    def _chosen(self, stream: AuditedStream, plan: Decision) -> tuple[Decision, Mapping[str, str]]:
         """The plan with the model that runs, and why others may not, which would."""
         if not plan.allows(KIND):
             return replace(plan, variant=self._oracle, ladder=()), {}
-        plan = plan.settled(1, partial(self._may_answer, stream))
+        plan = plan.chosen_for(1, partial(self._may_answer, stream))
         barred = plan.proving
         if plan.variant in self._keys and not self._may_answer(stream, plan.variant):
             barred |= {plan.variant}

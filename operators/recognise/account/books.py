@@ -25,10 +25,10 @@ class Ledger:
         self.seconds.spend(kind, seconds)
         self.purse.spend(kind, seconds)
 
-    def settle(self, kind: Expense, estimate_s: float, seconds: float) -> None:
+    def pay(self, kind: Expense, estimate_s: float, seconds: float) -> None:
         """The same, where ``estimate_s`` had been reserved in the purse."""
         self.seconds.spend(kind, seconds)
-        self.purse.settle(kind, estimate_s, seconds)
+        self.purse.pay(kind, estimate_s, seconds)
 
     def answered(self, by_oracle: int, by_shortcuts: int, oracle_s: float, shortcuts_s: float) -> None:
         """Objects were looked at; see ``Seconds``."""

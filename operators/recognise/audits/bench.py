@@ -61,11 +61,11 @@ class Bench:
     def looked_again(self, stream: NodeStream, reserved_s: float = 0.0) -> None:
         """Note a look of the oracle for an audit, for which so much was set aside."""
         stream.looked_again()
-        self.books.of(stream.name).settle("audits", reserved_s, self.books.oracle_s)
+        self.books.of(stream.name).pay("audits", reserved_s, self.books.oracle_s)
 
     def gave_up(self, reserved_s: float) -> None:
         """Note that the look will not be made."""
-        self.books.purse.settle("audits", reserved_s, 0.0)
+        self.books.purse.pay("audits", reserved_s, 0.0)
 
     def tell(self, stream: NodeStream, ticket: Ticket, outcome: AuditOutcome) -> None:
         """Tell the audit, then the listeners."""

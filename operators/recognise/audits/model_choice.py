@@ -15,15 +15,15 @@ from operators.recognise.shortcuts.shortcut import Shortcut
 from operators.recognise.shortcuts.variant import VariantShortcut
 
 
-class Settling:
+class ModelChoice:
     """One for a node; asks the audits which of its models may answer for a stream."""
 
     def __init__(self, links: Sequence[Shortcut]) -> None:
         self._variants = {link.model: link for link in links if isinstance(link, VariantShortcut)}
 
-    def settle(self, stream: NodeStream, objects: int, plan: Decision) -> Decision:
+    def choose(self, stream: NodeStream, objects: int, plan: Decision) -> Decision:
         """Decide for so many objects; without objects or several models there is nothing to decide."""
-        return plan.settled(objects, partial(self._may_answer, stream)) if objects else plan
+        return plan.chosen_for(objects, partial(self._may_answer, stream)) if objects else plan
 
     def urgent(
         self, stream: NodeStream, due: Sequence[Region], plan: Decision, objects: Objects
@@ -32,7 +32,7 @@ class Settling:
         if plan.fallback != "reuse" or not plan.ladder or plan.fits(len(due), partial(self._may_answer, stream)):
             return list(due), plan
         kept = [region for region in due if not objects.can_wait(stream.name, region)]
-        plan = self.settle(stream, len(due), plan)
+        plan = self.choose(stream, len(due), plan)
         wait = len(due) - len(kept)
         return kept, replace(plan, why=f"{plan.why}: {wait} of {len(due)} wait", ladder=(), objects=len(kept))
 

@@ -79,7 +79,7 @@ class TrackAudits:
                     trial.pending += 1
                     asked = _LookUnderWay(stream, stream.trials, trial, self._objects.weight(frame, region))
                     self._ask(asked, frame, region, link, call)
-        self._settle(stream, stream.trials)
+        self._conclude(stream, stream.trials)
 
     def concluded(self, stream: NodeStream, answer: ObjectAnswer) -> None:
         """Take what was published of an object."""
@@ -93,9 +93,9 @@ class TrackAudits:
     def end(self, stream: NodeStream) -> None:
         """Note that the run is over: no more looks will be begun."""
         stream.trials.close()
-        self._settle(stream, stream.trials)
+        self._conclude(stream, stream.trials)
 
-    def _settle(self, stream: NodeStream, trials: OpenTrials) -> None:
+    def _conclude(self, stream: NodeStream, trials: OpenTrials) -> None:
         """Compare where nothing more is to be waited for."""
         for trial in trials.done():
             if trial.ticket is None:
@@ -172,7 +172,7 @@ class TrackAudits:
             self._bench.looked_again(asked.stream)
         if said is not None:
             asked.trial.looked(Look(said, self._bench.oracle.certainty(said), asked.weight))
-        self._settle(asked.stream, asked.trials)
+        self._conclude(asked.stream, asked.trials)
 
 
 def _track(region: Region) -> int:

@@ -120,7 +120,7 @@ class CachesMadeHere(CacheMaker):
         except (SluiceError, ValueError) as error:
             log.info("%s: no caches: %s", network.oracle, error)
         finally:
-            self._books.purse.settle("training", estimate_s, seconds)
+            self._books.purse.pay("training", estimate_s, seconds)
             self._place_s.took((seconds or estimate_s) / len(places))
             self._work = None
 

@@ -60,7 +60,7 @@ class CacheSupply:
         self._opening: asyncio.Task[None] | None = None
         self._lost_s, self._turns = 0.0, 0
         self._why: str | None = None
-        """Why they are not used, where that is settled or was so the last time."""
+        """Why they are not used, where that is certain or was so the last time."""
         if sampled is not None:
             sampled.sample_for(self)
 
@@ -292,4 +292,4 @@ class CacheSupply:
         except SluiceError as error:
             self.failed(error)
         finally:
-            self._books.purse.settle("samples", estimate_s, seconds)
+            self._books.purse.pay("samples", estimate_s, seconds)

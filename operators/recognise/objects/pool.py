@@ -16,7 +16,7 @@ from typing import NamedTuple
 from operators.wire.schema import Attribute, Provenance
 
 LEAST, MOST = 1e-3, 0.99
-"""Bounds of a look's certainty: no single look settles the matter."""
+"""Bounds of a look's certainty: no single look decides."""
 MOST_WORDS = 16
 """Different words that are kept of one object; the word with the least support gives way."""
 

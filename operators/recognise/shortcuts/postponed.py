@@ -76,7 +76,7 @@ class Postponed(Shortcut):
             self._books.purse.reserve(self._making.cost_s)
             took = ThreadTime()
             self._work = asyncio.create_task(self._make(took))
-            self._work.add_done_callback(lambda _: self._settle(took))
+            self._work.add_done_callback(lambda _: self._pay(took))
 
     def why_silent(self) -> str | None:
         making, purse = self._making, self._books.purse
@@ -117,8 +117,8 @@ class Postponed(Shortcut):
             self._failed = str(error)
             self._tell(self._failed)
 
-    def _settle(self, took: ThreadTime) -> None:
-        self._books.purse.settle(self._making.expense, self._making.cost_s, took.seconds)
+    def _pay(self, took: ThreadTime) -> None:
+        self._books.purse.pay(self._making.expense, self._making.cost_s, took.seconds)
 
     def _tell(self, why: str) -> None:
         if self._told is None:

@@ -115,7 +115,7 @@ class HeadSupply:
         try:
             return await self._maker.train(self._wish(head, strictness, stream), bill.paid)
         finally:
-            ledger.settle("training", estimate_s, bill.seconds)
+            ledger.pay("training", estimate_s, bill.seconds)
             self._prices.training.took(bill.seconds)
 
     def newer(self, head: Head, strictness: int, stream: str, version: int) -> Trained | None:
@@ -266,7 +266,7 @@ class HeadSupply:
             self._unusable[template] = str(error)
             log.warning("no heads: %s", error)
         finally:
-            ledger.settle("training", estimate_s, took_s)
+            ledger.pay("training", estimate_s, took_s)
             self._prices.opening.took(took_s)
             del self._opening[template]
 
@@ -278,7 +278,7 @@ class HeadSupply:
             log.info("%s: what its heads pass on begins anew: %s", template, error)
         finally:
             self._rules.clear()  # whether the oracle goes on from the cut is known now
-            ledger.settle("training", estimate_s, took_s)
+            ledger.pay("training", estimate_s, took_s)
             del self._cutting[template]
 
     def _profile_where_due(self, template: str, ledger: Ledger) -> None:
@@ -301,7 +301,7 @@ class HeadSupply:
             self._measured.add(template)
             self._rules.clear()
         finally:
-            ledger.settle("profiling", estimate_s, bill.seconds)
+            ledger.pay("profiling", estimate_s, bill.seconds)
             self._prices.profiling.took(GROWTH * bill.seconds)
             del self._profiling[template]
 
@@ -312,7 +312,7 @@ class HeadSupply:
             asked = await self.samples.add_strangers(template)
             took_s = asked * (self.features.oracle_s + self.features.look_s(template))
         finally:
-            ledger.settle("samples", estimate_s, took_s)
+            ledger.pay("samples", estimate_s, took_s)
 
 
 class _Bill:

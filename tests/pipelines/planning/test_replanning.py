@@ -174,7 +174,7 @@ def test_frames_that_come_too_fast_are_hurried_and_calm_ones_are_not() -> None:
     hurried = plans.plan(step("type", 0.0))
     assert hurried.budget_ms == pytest.approx(19)
     assert most(hurried)["large"] == 1
-    assert hurried.settled(3, lambda model: True).why.startswith("frames wait behind it; ")
+    assert hurried.chosen_for(3, lambda model: True).why.startswith("frames wait behind it; ")
     plans.begins(start(droppable=False, waiting_s=[0.05, 0.06]))
     assert plans.plan(step("type", 0.0)).budget_ms == pytest.approx(100)
 
@@ -194,7 +194,7 @@ def test_a_constant_load_is_planned_alike() -> None:
         plans.arrived("cam", now_s)
         plans.begins(start(now_s))
         plans.ended("cam", "detect", 0.040, ran(None, None))
-        plan = plans.plan(step("type", now_s + 0.040, now_s + 0.1)).settled(4, lambda model: True)
+        plan = plans.plan(step("type", now_s + 0.040, now_s + 0.1)).chosen_for(4, lambda model: True)
         plans.ended("cam", "type", 0.0095 * 4, ran(plan.variant, 4))
         found.append(plan.variant)
     assert set(found) == {"large"}
@@ -209,7 +209,7 @@ def test_the_better_network_of_the_80_ms_example_runs_on_every_frame() -> None:
         plans.plan(Step("cam", "objects", [], now_s, now_s + 0.08, 0.0))
         plans.ended("cam", "objects", 0.020, ran("ResNet-18", 1))
         step = Step("cam", "faces", [], now_s + 0.020, now_s + 0.08, 0.0, idle=["vehicles"])
-        face = plans.plan(step).settled(1, lambda model: True)
+        face = plans.plan(step).chosen_for(1, lambda model: True)
         plans.ended("cam", "faces", 0.05834, ran(face.variant, 1))
         found.append(face.variant)
     assert set(found) == {"SE-LResNet50E-IR"}

@@ -33,7 +33,7 @@ def test_frames_dropped_one_after_the_other_are_one_line() -> None:
 def test_one_dropped_frame_has_its_own_line() -> None:
     view = WatchView(0.0)
     assert texts(view.add(result(5), 0.0)) == []
-    [line] = texts(view.settle(0.0, all_=True))
+    [line] = texts(view.flush(0.0, all_=True))
     assert line.split()[2:] == ["5", "0", "ms", "dropped", "late"]
 
 
@@ -41,17 +41,17 @@ def test_dropped_frames_of_a_stream_that_gives_nothing_else_come_after_a_while()
     view = WatchView(0.0)
     for seq in range(9):
         assert texts(view.add(result(seq), seq / 10)) == []
-    assert texts(view.settle(HELD_S / 2)) == []
-    [line] = texts(view.settle(HELD_S))
+    assert texts(view.flush(HELD_S / 2)) == []
+    [line] = texts(view.flush(HELD_S))
     assert "9 frames dropped" in line
-    assert texts(view.settle(2 * HELD_S)) == []
+    assert texts(view.flush(2 * HELD_S)) == []
 
 
 def test_streams_do_not_interrupt_each_other() -> None:
     view = WatchView(0.0)
     lines = [line for seq in range(20) for line in view.add(result(seq, stream=f"s{seq % 2}"), 0.0)]
     assert lines == []
-    assert ["10 frames dropped" in line for line in texts(view.settle(0.0, all_=True))] == [True, True]
+    assert ["10 frames dropped" in line for line in texts(view.flush(0.0, all_=True))] == [True, True]
 
 
 def test_what_waits_is_bounded() -> None:

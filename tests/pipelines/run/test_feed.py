@@ -44,7 +44,7 @@ def in_a_thread(work: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-async def test_frames_come_in_order_and_are_in_flight_until_they_are_settled() -> None:
+async def test_frames_come_in_order_and_are_in_flight_until_they_are_answered() -> None:
     found = list[Sampled]()
     feed = Feed(found.append, 1 << 20)
     await emitted(feed, "near", 3)
@@ -54,7 +54,7 @@ async def test_frames_come_in_order_and_are_in_flight_until_they_are_settled() -
     for each in found:
         await asyncio.sleep(0)
         assert not emptied.done()
-        feed.settle(each)
+        feed.answered(each)
     await asyncio.wait_for(emptied, 10)
 
 
@@ -66,7 +66,7 @@ async def test_capture_waits_until_a_frame_in_flight_has_its_result() -> None:
     await taken(FRAMES_IN_FLIGHT, found)
     await asyncio.sleep(0.05)
     assert len(found) == FRAMES_IN_FLIGHT
-    feed.settle(found[0])
+    feed.answered(found[0])
     await taken(FRAMES_IN_FLIGHT + 1, found)
     thread.join(10)
 
@@ -92,7 +92,7 @@ async def test_frames_without_room_go_as_headers_and_take_no_credit() -> None:
     await taken(5 + FRAMES_IN_FLIGHT, found)
     assert [each.frame is None for each in found] == [True] * 5 + [False] * FRAMES_IN_FLIGHT
     for each in found:
-        feed.settle(each)
+        feed.answered(each)
     await asyncio.wait_for(feed.emptied(), 10)
 
 
@@ -125,9 +125,9 @@ async def test_it_says_for_how_long_frames_in_flight_have_not_moved() -> None:
     await taken(2, found)
     clock.now_s += 5.0
     assert feed.stands_s == 5.0
-    feed.settle(found[0])
+    feed.answered(found[0])
     assert feed.stands_s == 0.0
     clock.now_s += 3.0
     assert feed.stands_s == 3.0
-    feed.settle(found[1])
+    feed.answered(found[1])
     assert feed.stands_s == 0.0

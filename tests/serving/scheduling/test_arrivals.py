@@ -79,17 +79,17 @@ def test_times_long_ago_are_forgotten() -> None:
 
 def test_the_share_that_is_given_up_follows_the_requests_not_the_batches() -> None:
     large, small = Arrivals(), Arrivals()
-    large.settled(900, 100)
+    large.left(900, 100)
     for _ in range(100):
-        small.settled(9, 1)
+        small.left(9, 1)
     assert large.lost == pytest.approx(small.lost)
     assert large.lost == pytest.approx(0.1 * (1 - 1 / math.e), rel=0.01)
     for _ in range(100):
-        small.settled(100, 0)
+        small.left(100, 0)
     assert small.lost < 1e-4
 
 
 def test_decisions_about_nobody_tell_nothing() -> None:
     arrivals = Arrivals()
-    arrivals.settled(0, 0)
+    arrivals.left(0, 0)
     assert arrivals.lost == 0.0

@@ -29,7 +29,7 @@ def test_all_streams_pay_from_one_purse() -> None:
     books.of("a").spend("samples", 0.6)
     assert books.purse.left_s == pytest.approx(0.4)
     assert books.purse.reserve(0.3)
-    books.of("b").settle("training", 0.3, 0.2)
+    books.of("b").pay("training", 0.3, 0.2)
     assert books.purse.left_s == pytest.approx(0.2)
     assert (books.of("a").seconds.spent, books.of("b").seconds.spent) == (0.6, 0.2)
 
