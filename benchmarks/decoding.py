@@ -22,7 +22,7 @@ import av
 from benchmarks import harness
 from datasets.street import open_street
 from operators.capture.sources.decode import VideoReader
-from operators.capture.sources.discard import Discard
+from operators.capture.sources.frame_times import Discard
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
 

@@ -30,9 +30,9 @@ from operators.frames.frame import Box, Frame, Region, frame_of
 from operators.track.settings import TrackSettings
 from operators.track.tracker import KalmanTracker
 from operators.wire.schema import FrameId
+from operators.zones.geometry import Sighting, SightingMoment
 from operators.zones.layout import Layout, Line
 from operators.zones.presence import Hysteresis
-from operators.zones.sighting import Sighting, SightingMoment
 from operators.zones.visits import Visits
 
 DETECTOR = "yolox-nano"

@@ -31,7 +31,7 @@ from benchmarks.tracking_parts.recordings import models
 from operators.detect.needed.matching import matched_pairs
 from operators.detect.needed.needed_stream import UNSURE
 from operators.frames.frame import Frame, Region
-from operators.zones.sighting import overlap
+from operators.zones.geometry import overlap
 
 SURE = LEAST + UNSURE
 COMPARED = ("every n-th", "needed", "look-ahead")

@@ -32,7 +32,7 @@ from benchmarks import harness
 from operators.detect import decoding
 from operators.detect.needed.flow import middle
 from operators.detect.needed.thumbnail import WIDTH, thumbnail
-from operators.track.least_cost import least_cost
+from operators.track.association import least_cost
 from serving import preprocess
 from serving.catalogue.cards import ImageInput
 from serving.common.tensors import Image

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from operators.wire.disagreement import Disagreement
+from operators.wire.adaptation import Disagreement
 from operators.wire.schema import Counts, Event, FrameHeader, Result, ShortcutKind, StreamStatus
 from serving.common.engine_observer import EngineObserver
 from serving.common.redaction import redact

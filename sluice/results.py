@@ -33,6 +33,6 @@ class Result(schema.Result, kw_only=True, frozen=True, dict=True):
         return None if frame is None else frame.image
 
     def _repr_html_(self) -> str:
-        from operators.annotate.html import html  # draws, which few programs want
+        from operators.annotate.drawing import html  # draws, which few programs want
 
         return html(self, self.image)

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from operators.capture.outlet import OVERRUN
-from operators.capture.reasons import PERSISTENT, Reason
+from operators.capture.sources.failures import PERSISTENT, Reason
 from operators.frames.codec import FrameFault
 from operators.publish.frame_buffer import CAPTURE_BUFFER_FULL, MESSAGE_TOO_LARGE
 from operators.wire.schema import Outcome, StreamState

@@ -18,11 +18,13 @@ from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
 from operators.capture.spec import CaptureSpec
 from operators.detect import decoding
 from operators.frames import planes
-from operators.frames.codec import JPEG_QUALITY, KEPT_QUALITY, MAX_HEADER_BYTES
-from operators.frames.image_limits import (
+from operators.frames.codec import (
     DECODED_BYTES_PER_PIXEL,
     DECODING_BYTES_PER_PIXEL,
+    JPEG_QUALITY,
+    KEPT_QUALITY,
     MAX_ASPECT,
+    MAX_HEADER_BYTES,
     MAX_PIXELS,
     MAX_SCANNED_PIXELS,
     MAX_SCANS,

@@ -21,7 +21,7 @@ from operators.frames.crops import cut
 from operators.frames.frame import Frame, Region, frame_of
 from operators.recognise.classifier import probabilities
 from operators.track.tracker import KalmanTracker
-from operators.wire.labels import MOVING
+from operators.wire.result import MOVING
 from operators.wire.schema import FrameId
 from pipelines.assembly.detect import motion_settings
 from pipelines.assembly.node import track_settings

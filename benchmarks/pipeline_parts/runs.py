@@ -25,8 +25,7 @@ from benchmarks.pipeline_parts.cost import Marks, beyond_ms, middle
 from benchmarks.pipeline_parts.workload import QUERY, models, query, sources
 from operators.observer import Observers
 from operators.publish.jsonl import JsonLines
-from operators.publish.lifecycles import Lifecycles
-from operators.publish.track_events import TrackMessage
+from operators.publish.track_events import Lifecycles, TrackMessage
 from operators.wire.schema import Result, from_json
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.parts import build_executor

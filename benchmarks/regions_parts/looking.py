@@ -16,7 +16,7 @@ from operators.detect.onnx import OnnxDetector
 from operators.frames.crops import Crop, cut, widened
 from operators.frames.frame import Box, Frame, Region, frame_of
 from operators.plan import Decision
-from operators.zones.sighting import overlap
+from operators.zones.geometry import overlap
 from serving.backend import Backend
 from serving.common.tensors import Image
 from serving.scheduling.requests import Urgency

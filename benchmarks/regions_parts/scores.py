@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.regions_parts.looking import Look
 from operators.frames.frame import Box, Frame
-from operators.zones.sighting import overlap
+from operators.zones.geometry import overlap
 
 HEIGHTS = {"16_32": (16, 32), "32_64": (32, 64), "64_128": (64, 128), "128_up": (128, math.inf)}
 """Heights of objects, in pixels of the frame."""

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import cv2
 
 from benchmarks.skipping_parts.recorded import Found, copies
-from operators.capture.motion_gate import MotionGate
+from operators.capture.picture import MotionGate
 from operators.detect.needed.ahead import FEWEST
 from operators.detect.needed.bisection import MOMENT_S, window_s
 from operators.detect.needed.carried import aged

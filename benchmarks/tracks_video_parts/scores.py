@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.tracking_parts.recordings import BoxTuple
 from benchmarks.tracking_parts.scores import overlap
 from benchmarks.tracks_video_parts.cases import Truth
-from operators.wire.labels import UNKNOWN
+from operators.wire.result import UNKNOWN
 from serving.catalogue.lookup import SHIPPED, Catalogue
 
 LEAST_CONFIDENCE = Catalogue([SHIPPED]).find("vehicle-type").card.min_confidence

@@ -11,7 +11,7 @@ from benchmarks.tracking_parts.scores import overlap
 from operators.detect.agreement import SAME_OBJECT
 from operators.detect.needed.matching import agreement
 from operators.frames.frame import Box, Region
-from operators.wire.labels import UNKNOWN
+from operators.wire.result import UNKNOWN
 
 Lines = Sequence[Mapping[str, Any]]
 """The results of a run, in the order of the frames."""

@@ -1,5 +1,4 @@
 """Annotated video or snapshots: what results say, drawn onto the pictures they speak of.
 
-Read in this order: ``annotator``, ``drawing``, ``captions``, ``places``, ``style``, ``shade``, ``outlines``, ``files``,
-``html``.
+Read in this order: ``annotator``, ``drawing``, ``style``, ``outlines``, ``files``.
 """

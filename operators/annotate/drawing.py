@@ -6,17 +6,16 @@ remains, and the legend says what it means.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
+from html import escape
 
 import cv2
 
-from operators.annotate.captions import Colour, banners, captions, colour_of, legend
-from operators.annotate.outlines import names, outline
-from operators.annotate.places import Rectangle, free_place
-from operators.annotate.shade import shade
-from operators.annotate.style import Style
+from operators.annotate.outlines import names, outline, shade
+from operators.annotate.style import Colour, Rectangle, Style, banners, captions, colour_of, free_place, legend
 from operators.frames.frame import pixels
-from operators.frames.mask import Mask
+from operators.frames.polygon import Mask
 from operators.wire.schema import Object, Result
 from operators.zones.layout import NOTHING, Layout
 from serving.common.tensors import Image
@@ -110,3 +109,33 @@ def _label(
             style.write(canvas, text, place, colour)
             return [place]
     return []
+
+
+MAX_WIDTH = 960
+"""Pixels; larger pictures are shown scaled down."""
+
+
+def html(result: Result, image: Image | None) -> str:
+    """Describe a result; without an image in words alone."""
+    said = f"{result.stream}, frame {result.seq}: {result.outcome}"
+    head = escape(said if result.cause is None else f"{said}, {result.cause}")
+    rows = "".join(map(_row, result.objects))
+    table = (
+        f'<table style="text-align: left"><tr><th>track</th><th>label</th><th>answers</th></tr>{rows}</table>'
+        if rows
+        else ""
+    )
+    return f"<figure>{'' if image is None else _figure(result, image)}<figcaption>{head}</figcaption>{table}</figure>"
+
+
+def _row(found: Object) -> str:
+    track = "" if found.track_id is None else str(found.track_id)
+    answers = ", ".join(f"{said.name}: {said.label} {said.confidence:.0%}" for said in found.attributes)
+    cells = (track, f"{found.label} {found.confidence:.0%}", answers)
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _figure(result: Result, image: Image) -> str:
+    _, jpeg = cv2.imencode(".jpg", draw(image, result))
+    data = base64.b64encode(jpeg.tobytes()).decode()
+    return f'<img style="max-width: min(100%, {MAX_WIDTH}px)" src="data:image/jpeg;base64,{data}">'

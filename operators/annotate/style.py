@@ -1,14 +1,111 @@
-"""Sizes that follow the picture, and text on a filled ground."""
+"""Words for what was found, places for them that cover little, and sizes and colours that follow the picture."""
 
 from __future__ import annotations
 
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import cv2
+import numpy as np
 
-from operators.annotate.captions import Colour
-from operators.annotate.places import Rectangle, Size
+from operators.wire.schema import Object, Result
 from serving.common.tensors import Image
+
+Colour = tuple[int, int, int]
+"""Blue, green, red."""
+
+GREY: Colour = (150, 150, 150)
+UNNAMED = ("moving", "other", "unknown")
+LONGEST = 24
+"""Characters of a word in a picture."""
+
+
+def colour_of(label: str) -> Colour:
+    """Return the label's colour, the same in every frame, stream and run; grey without a label."""
+    if label in UNNAMED:
+        return GREY
+    hue = zlib.crc32(label.encode()) % 180
+    blue, green, red = cv2.cvtColor(np.array([[[hue, 190, 255]]], np.uint8), cv2.COLOR_HSV2BGR)[0, 0]
+    return int(blue), int(green), int(red)
+
+
+def captions(found: Object) -> list[str]:
+    """Return an object's label, shorter and shorter: word and confidence in percent, the word, the confidence.
+
+    It is the last answer that says something, else what the object is called.
+    """
+    answers = [answer for answer in found.attributes if answer.label not in UNNAMED]
+    word, confidence = (answers[-1].label, answers[-1].confidence) if answers else (found.label, found.confidence)
+    return [f"{shortened(word)} {confidence * 100:.0f}", shortened(word), f"{confidence * 100:.0f}"]
+
+
+def banners(result: Result) -> list[str]:
+    """Return the frame's line, shorter and shorter: stream, number, time, and how the frame fared."""
+    minutes, seconds = divmod(result.frame.media_time_s, 60)
+    time = f"{minutes:.0f}:{seconds:04.1f}"
+    fared = f"{result.plan.latency_ms:.0f} ms" if result.outcome == "analysed" else f"{result.outcome}: {result.cause}"
+    short = f"{time}  {fared}" if result.outcome == "analysed" else f"{time}  {result.outcome}"
+    return [f"{shortened(result.stream)}  {result.seq}  {time}  {fared}", f"{time}  {fared}", short, time]
+
+
+def legend(objects: Sequence[Object]) -> list[tuple[str, Colour]]:
+    """Return what each colour means and how many there are, the most frequent first."""
+    counts = Counter(found.label for found in objects)
+    return [(f"{shortened(label)} {count}", colour_of(label)) for label, count in counts.most_common()]
+
+
+def shortened(word: str) -> str:
+    """Shorten a word; OpenCV's fonts have ASCII only."""
+    plain = word.encode("ascii", "replace").decode()
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 2]}.."
+
+
+Rectangle = tuple[int, int, int, int]
+"""Left, top, right, bottom in pixels; right and bottom are the first outside."""
+Size = tuple[int, int]
+"""Width and height in pixels."""
+
+ROWS = 12
+"""Rows within a box that are tried."""
+
+
+def free_place(box: Rectangle, size: Size, taken: Sequence[Rectangle], picture: Size) -> Rectangle | None:
+    """Return the first place for a label beside its box, or in it, that covers no other; None: there is none.
+
+    Above the box comes first, then below, then inside from the top down; at its left, then at its right side.
+    """
+    for left, top in _candidates(box, size):
+        place = _in_picture(left, top, size, picture)
+        if place is not None and not any(overlap(place, other) for other in taken):
+            return place
+    return None
+
+
+def overlap(a: Rectangle, b: Rectangle) -> bool:
+    """Whether two rectangles have a pixel in common."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _candidates(box: Rectangle, size: Size) -> Iterator[tuple[int, int]]:
+    (left, top, right, bottom), (width, height) = box, size
+    for x in (left, right - width):
+        yield x, top - height
+        yield x, bottom
+    for x in (left, right - width):
+        for row in range(min(ROWS, max(1, (bottom - top) // max(1, height)))):
+            yield x, top + row * height
+
+
+def _in_picture(left: int, top: int, size: Size, picture: Size) -> Rectangle | None:
+    """The place, moved sideways into the picture; None where it reaches out of it above or below."""
+    width, height = size
+    left = max(0, min(left, picture[0] - width))
+    if left + width > picture[0] or top < 0 or top + height > picture[1]:
+        return None
+    return left, top, left + width, top + height
+
 
 FONT = cv2.FONT_HERSHEY_SIMPLEX
 BLACK: Colour = (0, 0, 0)

@@ -1,5 +1,4 @@
 """From a source's URI to sampled frames: open, decode, sample, gate, watch, reconnect. The public door is ``service``.
 
-Read in this order: ``spec``, ``consumer``, ``service``, ``local``, ``run``, ``picture``, ``motion_gate``, ``outlet``,
-``reasons``, ``sources``, ``live``.
+Read in this order: ``spec``, ``outlet``, ``service``, ``run``, ``picture``, ``sources``, ``live``.
 """

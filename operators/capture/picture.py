@@ -1,4 +1,6 @@
-"""A sampled picture on its way from a decoder to its place in the run."""
+"""A sampled picture on its way from a decoder to its place in the run, and what its thumbnail shows: whether something
+moved, and whether the camera sends one picture for ever, as one whose encoder hangs often does.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import cv2
+import numpy as np
 
 from operators.frames.planes import GREY_LEVELS, Pixels, Planes, bgr
 from serving.common.tensors import Image
@@ -41,3 +44,45 @@ def thumbnail(pixels: Pixels, width: int = 160) -> Image:
 
 def _sparse(image: Image, width: int, height: int) -> Image:
     return cast(Image, cv2.resize(image, (2 * width, 2 * height), interpolation=cv2.INTER_LINEAR))
+
+
+_LEVELS = 20
+"""Grey levels by which a pixel must change: more than the sensor's noise averaged over a thumbnail's cell."""
+_SHARE = 0.001
+"""Share of the thumbnail's pixels that must change: 14 cells of 160×90, a person far away."""
+
+
+class MotionGate:
+    """Compares each thumbnail with the last one let through, so slow movement adds up until it passes."""
+
+    def __init__(self) -> None:
+        self._reference: Image | None = None
+
+    def passes(self, thumbnail: Image) -> bool:
+        """Whether the frame of this grey thumbnail goes on; the first always does."""
+        if self._reference is not None and self._reference.shape == thumbnail.shape:
+            change = np.abs(self._reference.astype(np.int16) - thumbnail)
+            if np.count_nonzero(change > _LEVELS) < _SHARE * change.size:
+                return False
+        self._reference = thumbnail
+        return True
+
+
+class FreezeWatch:
+    """Tells when the pictures have been identical for ``timeout_s``.
+
+    Identical to the last bit of a small thumbnail: the noise of a working sensor changes some of its pixels even
+    where nothing moves, so a still scene is not mistaken for a frozen camera.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._still: Image | None = None
+        self._since_s = 0.0
+
+    def frozen(self, thumbnail: Image, now_s: float) -> bool:
+        """Feed the next thumbnail, taken at ``now_s`` on any steady clock."""
+        if self._still is None or not np.array_equal(self._still, thumbnail):
+            self._still = thumbnail
+            self._since_s = now_s
+        return now_s - self._since_s >= self._timeout_s

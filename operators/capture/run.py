@@ -1,18 +1,18 @@
-"""One capture run: gives each picture its place in the run, hands it on, and reports the stream's state."""
+"""One capture run: gives each picture its place in the run, hands it on, and reports the stream's state. Its pieces,
+one for each connection or loop, are joined into one media time.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
+from typing import Final
 from uuid import uuid4
 
-from operators.capture.consumer import CaptureCallbacks
-from operators.capture.motion_gate import MotionGate
-from operators.capture.outlet import Blocking, Newest, Outlet
-from operators.capture.picture import Picture, thumbnail
-from operators.capture.reasons import Reason
+from operators.capture.outlet import Blocking, CaptureCallbacks, Newest, Outlet
+from operators.capture.picture import MotionGate, Picture, thumbnail
+from operators.capture.sources.failures import Reason
 from operators.capture.sources.hardware import Hardware
-from operators.capture.sources.pieces import Pieces
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import frame_of
 from operators.observer import UNOBSERVED, Observer
@@ -22,6 +22,32 @@ from serving.common.clock import Clock, day_time
 from serving.common.untrusted import shortened
 
 log = logging.getLogger(__name__)
+
+
+_STEP_S: Final = 0.001
+"""The least time between two pieces."""
+
+
+class Pieces:
+    """Places pictures in seconds from the run's first one; within a piece their times only rise."""
+
+    def __init__(self) -> None:
+        self._offset_s: float | None = None
+        self._starts_s = 0.0
+        self._last_s: float | None = None
+
+    def place(self, source_s: float) -> float:
+        """Return the media time of the next picture, which lies at ``source_s`` within its piece."""
+        if self._offset_s is None:
+            self._offset_s = self._starts_s - source_s
+        self._last_s = source_s + self._offset_s
+        return self._last_s
+
+    def restart(self, gap_s: float) -> None:
+        """Begin a new piece with the next picture, ``gap_s`` after the last one."""
+        self._offset_s = None
+        if self._last_s is not None:
+            self._starts_s = self._last_s + max(_STEP_S, gap_s)
 
 
 class CaptureRun:

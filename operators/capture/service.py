@@ -7,19 +7,37 @@ capture.run()  # in a thread of its own; capture.stop() from anywhere
 from __future__ import annotations
 
 import random
+from contextlib import closing
 from typing import cast
 
-from operators.capture.consumer import CaptureCallbacks
 from operators.capture.live.reader import LiveReader
-from operators.capture.local import read_local
-from operators.capture.reasons import Reason
+from operators.capture.outlet import CaptureCallbacks
 from operators.capture.run import CaptureRun
+from operators.capture.sources.failures import Reason
+from operators.capture.sources.open import open_source
 from operators.capture.spec import CaptureSpec
 from operators.observer import UNOBSERVED, Observer
 from serving.common.clock import SYSTEM, Clock
 from serving.errors import SourceError
 
-__all__ = ["Capture", "CaptureCallbacks", "CaptureSpec"]
+
+def read_local(run: CaptureRun) -> str | None:
+    """Read the source to its end, repeatedly if the spec says so. Returns a note for people.
+
+    ``SourceError`` if the source cannot be opened or breaks.
+    """
+    spec = run.spec
+    while True:
+        with closing(open_source(spec.uri, spec.sampling, spec.max_width, run.hardware)) as source:
+            empty = True
+            for picture in source.pictures():
+                empty = False
+                run.accept(picture)
+                if run.done:
+                    return None
+            if empty or not spec.loop:
+                return source.summary()
+            run.rewound(source.interval_s)
 
 
 class Capture:

@@ -35,7 +35,7 @@ class Detections:
     classes: NDArray[np.intp]
     """Indices into the card's classes."""
     landmarks: NDArray[np.float32] | None = None
-    """K × 5 × 2: x and y of the points that ``operators.frames.alignment`` names, in pixels of the network's input."""
+    """K × 5 × 2: x and y of the points that ``operators.frames.crops`` names, in pixels of the network's input."""
 
     def __len__(self) -> int:
         return len(self.scores)

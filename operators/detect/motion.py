@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from operators.base import Call
 from operators.frames.frame import Box, Frame, Region
 from operators.frames.media_stopwatch import MediaStopwatch
-from operators.wire.labels import MOVING
+from operators.wire.result import MOVING
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from operators.frames.frame import Region
+from operators.wire.adaptation import Finding, Opinion
 from operators.wire.bounds import corner, share, word
-from operators.wire.disagreement import Finding, Opinion
 from operators.wire.schema import BoundingBox
 
 

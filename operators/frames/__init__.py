@@ -1,5 +1,4 @@
 """The frame as operators see it, its way on and off the wire, and the limits of every picture that is decoded.
 
-Read in this order: ``planes``, ``frame``, ``halfway``, ``codec``, ``image_limits``, ``preview``, ``crops``,
-``alignment``, ``media_stopwatch``, ``polygon``, ``inside``, ``mask``.
+Read in this order: ``planes``, ``frame``, ``halfway``, ``codec``, ``crops``, ``media_stopwatch``, ``polygon``.
 """

@@ -1,4 +1,6 @@
-"""Frames on and off the wire: a ``FrameHeader`` beside image bytes. Images are bounded before they are decoded."""
+"""Frames on and off the wire: a ``FrameHeader`` beside image bytes, and smaller JPEGs for people. Images are bounded
+before they are decoded, for every reader of pictures.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,54 @@ import msgspec
 import numpy as np
 
 from operators.frames.frame import Frame
-from operators.frames.image_limits import scan_fault, size_fault
 from operators.frames.planes import Encoding, Pixels, size_bytes, viewed
 from operators.wire.bounds import TEXT_CHARS
-from operators.wire.jpeg import JpegInfo, inspect_jpeg
+from operators.wire.frame_message import JpegInfo, inspect_jpeg
 from operators.wire.schema import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, from_json
 from serving.common.tensors import Image
 from serving.common.untrusted import printable, shortened
 from serving.errors import Malformed, SluiceError
+
+MAX_PIXELS = 64_000_000
+"""The largest picture that is decoded at all: 8K with room to spare."""
+MAX_ASPECT = 4
+"""Largest ratio of a frame's height to its greatest width: portraits fit, strips are scaled down."""
+MAX_SCANS = 64
+"""Largest number of scans of one JPEG; encoders write one to about twenty."""
+MAX_SCANNED_PIXELS = 4 * MAX_PIXELS
+"""Largest product of pixels and scans of a JPEG, since a decoder goes over the whole picture for each scan."""
+
+DECODED_BYTES_PER_PIXEL = 3
+"""Blue, green and red."""
+DECODING_BYTES_PER_PIXEL = 9
+"""Bytes per pixel that the coefficients of a progressive JPEG take while it is decoded, besides the pixels."""
+
+
+def fitted(width: int, height: int, max_width: int | None) -> tuple[int, int]:
+    """The size scaled down to ``max_width`` pixels and ``MAX_ASPECT`` times its height, same aspect."""
+    if max_width is None:
+        return width, height
+    scale = min(1.0, max_width / width, MAX_ASPECT * max_width / height)
+    return max(1, round(width * scale)), max(1, round(height * scale))
+
+
+def size_fault(width: int, height: int, max_width: int | None = None) -> str | None:
+    """Return why a picture of this size is not decoded; None if it may be."""
+    if width * height > MAX_PIXELS:
+        return f"it claims {width}×{height} pixels, beyond {MAX_PIXELS // 10**6} megapixels"
+    if fitted(width, height, max_width) != (width, height):
+        return f"its {width}×{height} pixels are more than a max_width of {max_width} allows"
+    return None
+
+
+def scan_fault(width: int, height: int, scans: int) -> str | None:
+    """Return why a JPEG of so many scans is not decoded; None if it may be."""
+    if scans > MAX_SCANS:
+        return f"it has {scans} scans, beyond {MAX_SCANS}"
+    if width * height * scans > MAX_SCANNED_PIXELS:
+        return f"it has {scans} scans of {width}×{height} pixels, beyond {MAX_SCANNED_PIXELS // 10**6} megapixels"
+    return None
+
 
 JPEG_QUALITY = 85
 KEPT_QUALITY = 95
@@ -138,3 +180,14 @@ def _view(header: FrameHeader, data: bytes) -> Pixels:
             "undecodable_image", f"{len(data)} bytes are no {size} {encoding} image of {expected or 'any'}"
         )
     return viewed(data, encoding, header.width, header.height)
+
+
+def preview(image: Image, max_width: int, quality: int) -> tuple[bytes, int, int]:
+    """A JPEG no wider than ``max_width``, its width and height in pixels; raises ValueError. Call it in a thread."""
+    if image.shape[1] > max_width:
+        height = max(1, round(image.shape[0] * max_width / image.shape[1]))
+        image = cv2.resize(image, (max_width, height), interpolation=cv2.INTER_AREA)
+    encoded, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])
+    if not encoded:
+        raise ValueError(f"an image of shape {image.shape} cannot become a JPEG")
+    return bytes(data), image.shape[1], image.shape[0]

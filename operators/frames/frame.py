@@ -165,7 +165,7 @@ class Box:
 
 
 Landmarks = tuple[tuple[float, float], ...]
-"""The five points of a face that ``operators.frames.alignment`` names, shares of the frame; they may lie outside."""
+"""The five points of a face that ``operators.frames.crops`` names, shares of the frame; they may lie outside."""
 
 WHOLE = Box(0.0, 0.0, 1.0, 1.0)
 """The frame itself."""

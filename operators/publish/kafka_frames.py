@@ -13,9 +13,7 @@ from kafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLarg
 from operators.frames.codec import encode_frame
 from operators.frames.frame import Frame
 from operators.publish.frame_buffer import FrameBuffer, FrameMessage
-from operators.publish.patience import Patience
-from operators.publish.producer import CaptureTopics, Producer
-from operators.publish.send_log import SendLog
+from operators.publish.sending import CaptureTopics, Patience, Producer, SendLog
 from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, to_json
 from serving.common.clock import SYSTEM, Clock
 from serving.common.retrying import BROKER_BACKOFF, Backoff

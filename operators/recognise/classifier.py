@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from operators.audits.roles import Roles
 from operators.inference import Inference
 from operators.recognise.recogniser import Recogniser
-from operators.wire.labels import UNKNOWN
+from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.catalogue.cards import ModelCard
 from serving.common.tensors import Array, softmax, words

@@ -7,8 +7,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from operators.frames.image_limits import scan_fault, size_fault
-from operators.wire.jpeg import inspect_jpeg
+from operators.frames.codec import scan_fault, size_fault
+from operators.wire.frame_message import inspect_jpeg
 from serving.common.tensors import Image
 from serving.errors import BadInput
 

@@ -24,7 +24,7 @@ from operators.recognise.identities import identities
 from operators.recognise.portraits import FromAfar, Portrait, PortraitFinder, WholePicture
 from operators.recognise.recogniser import Recogniser
 from operators.wire.bounds import share
-from operators.wire.labels import UNKNOWN
+from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.common.tensors import Array, Image
 from serving.scheduling.requests import Urgency

@@ -19,7 +19,7 @@ from operators.base import Call, Operator, ask
 from operators.frames.frame import WHOLE, Box, Landmarks, Region, frame_of
 from operators.plan import Decision
 from operators.wire.schema import FrameId
-from operators.zones.sighting import overlap
+from operators.zones.geometry import overlap
 from serving.common.tensors import Image
 from serving.common.threads import in_thread
 from serving.errors import BadInput

@@ -8,8 +8,7 @@ from functools import partial
 
 from operators.audits.roles import Roles
 from operators.base import Call
-from operators.frames.alignment import aligned
-from operators.frames.crops import cut
+from operators.frames.crops import aligned, cut
 from operators.frames.frame import Box, Frame, Landmarks, Region, make_image
 from operators.frames.halfway import Rest
 from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, card_for, prepared

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.frames.frame import WHOLE, Frame, Region
-from operators.wire.labels import FRAME
+from operators.wire.result import FRAME
 
 
 class WholeFrame:

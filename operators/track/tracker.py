@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from operators.frames.frame import Region
 from operators.track.association import Pairs, assign, distances_and_costs
-from operators.track.boxes import Array, corners, corners_of, shapes_of
-from operators.track.kalman import begin, correct, predict
+from operators.track.kalman import Array, begin, corners, corners_of, correct, predict, shapes_of
 from operators.track.settings import TrackSettings
 
 MAX_OBJECTS = 1000

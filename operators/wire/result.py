@@ -11,6 +11,16 @@ from operators.wire import bounds
 from operators.wire.bounds import Corner, Count, Id, Label, Milliseconds, Seq, Share, Text
 from operators.wire.frame_message import FrameId, FrameInfo
 
+MOVING = "moving"
+"""The label of what the motion detector finds: something that moves."""
+UNKNOWN = "unknown"
+"""The answer of a recogniser that is not sure enough."""
+FRAME = "frame"
+"""The detection's label of an object that is the whole frame."""
+OTHER = "other"
+"""The label of what none of a recogniser's names fits, and of what is counted together."""
+
+
 RESULT_SCHEMA: Final = "sluice.result/1"
 Outcome = Literal["analysed", "dropped", "failed"]
 Provenance = Literal["oracle", "variant", "specialised", "cached", "track", "reused"]

@@ -25,18 +25,20 @@ from operators.wire.events import (
     COUNT_SCHEMA,
     DEAD_LETTER_SCHEMA,
     EVENT_SCHEMA,
+    NOTIFICATION_SCHEMA,
     STREAM_SCHEMA,
     Counts,
     DeadLetter,
     Direction,
     Event,
     LineCounts,
+    Notification,
+    Snapshot,
     StreamState,
     StreamStatus,
     ZoneCause,
 )
 from operators.wire.frame_message import FRAME_HEADER_KEY, FRAME_SCHEMA, FrameHeader, FrameId, FrameInfo
-from operators.wire.notification import NOTIFICATION_SCHEMA, Notification, Snapshot
 from operators.wire.result import (
     RESULT_SCHEMA,
     Attribute,

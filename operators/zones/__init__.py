@@ -1,5 +1,4 @@
 """Zones and lines in the picture of a camera: who is inside, who comes, goes and crosses. All of it is pure.
 
-Read in this order: ``geometry``, ``sighting``, ``layout``, ``presence``, ``passage``, ``visits``,
-``totals``.
+Read in this order: ``geometry``, ``layout``, ``presence``, ``visits``.
 """

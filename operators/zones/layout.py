@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from operators.frames.frame import Box
 from operators.frames.polygon import Point, Polygon
-from operators.zones.geometry import Side, contains, distance, sides_of
-from operators.zones.sighting import Anchor, has_place, point_of
+from operators.zones.geometry import Anchor, Side, contains, distance, has_place, point_of, sides_of
 
 
 @dataclass(frozen=True)

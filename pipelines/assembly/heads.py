@@ -13,7 +13,7 @@ from operators.recognise.specialised.heads import Heads
 from operators.recognise.specialised.made_elsewhere import HeadsMadeElsewhere
 from operators.recognise.specialised.makers import HeadsMadeHere
 from operators.recognise.specialised.own_samples import NodeSamples
-from operators.wire.labels import UNKNOWN
+from operators.wire.result import UNKNOWN
 from pipelines.assembly.environment import Training
 from pipelines.assembly.link_parts import LinkParts
 from serving.catalogue.lookup import Catalogue

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cache_adapt.audit.state import Rule
 from operators.observer import UNOBSERVED, Observer, Observers
-from operators.publish.lifecycles import Lifecycles
+from operators.publish.track_events import Lifecycles
 from operators.publish.zone_events import ZoneRules
 from operators.zones.presence import Hysteresis
 from pipelines.assembly.environment import Audits, Environment, training

@@ -14,7 +14,7 @@ from operators.base import Call, Operator
 from operators.frames.frame import WHOLE, Region, frame_of
 from operators.plan import Decision
 from operators.recognise.gallery_check import Progress, checked
-from operators.wire.labels import MOVING
+from operators.wire.result import MOVING
 from operators.wire.schema import FrameId
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.node import node

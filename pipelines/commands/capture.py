@@ -76,7 +76,7 @@ def command(
     # Decoders and the broker's client, which a wrong query need not wait for.
     from operators.observer import Observers
     from operators.publish.kafka_frames import KafkaFrames
-    from operators.publish.producer import CaptureTopics
+    from operators.publish.sending import CaptureTopics
     from pipelines.kafka.sync_clients import frames_producer
     from pipelines.run.captures import StateLines, captured, deliver
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from operators.capture.sources.uri import SourceUri
-from operators.wire.labels import MOVING
+from operators.wire.result import MOVING
 from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.process.terminal import say

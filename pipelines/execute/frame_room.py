@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from operators.frames.codec import FrameError
-from operators.frames.image_limits import DECODED_BYTES_PER_PIXEL, DECODING_BYTES_PER_PIXEL, size_fault
+from operators.frames.codec import DECODED_BYTES_PER_PIXEL, DECODING_BYTES_PER_PIXEL, FrameError, size_fault
 from operators.wire.schema import FrameHeader
 
 

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from operators.frames.frame import Box, Region
 from operators.wire.bounds import LONGEST_MS, corner, limited, share, word
-from operators.wire.labels import OTHER, UNKNOWN
+from operators.wire.result import OTHER, UNKNOWN
 from operators.wire.schema import BoundingBox, Detection, Object
 
 

@@ -10,7 +10,7 @@ from typing import Self
 
 from operators.capture.sources.convert import Converter
 from operators.capture.sources.images import LARGEST_BYTES, decode_image, is_image, natural_order
-from operators.wire.labels import UNKNOWN
+from operators.wire.result import UNKNOWN
 from serving.common.tensors import Image
 from serving.errors import BadInput
 from specialization.kit.crops import CropOrigin

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from operators.recognise.identities import identities
-from operators.wire.labels import MOVING, UNKNOWN
+from operators.wire.result import MOVING, UNKNOWN
 from pipelines.query.dag import lineage
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from operators.capture.sources.uri import SourceUri
-from operators.wire.labels import MOVING
+from operators.wire.result import MOVING
 from pipelines.query.nodes import MOTION
 from pipelines.query.query_file import stream_ids
 from serving.catalogue.cards import ModelCard

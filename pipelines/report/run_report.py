@@ -10,7 +10,7 @@ import msgspec
 from operators.recognise.shortcuts.shortcut import Standing
 from operators.recognise.shortcuts.specialization_report import specialization
 from operators.wire.schema import NodePlan, Specialization, StreamPlan
-from operators.zones.totals import LineReport, ZoneReport
+from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report.static_objects import StaticObject
 from pipelines.report.tracks import LookReport
 from specialization.timeline import Timeline

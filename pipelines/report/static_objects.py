@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from operators.frames.crops import widened
-from operators.wire.labels import MOVING
+from operators.wire.result import MOVING
 from operators.wire.schema import BoundingBox, Object, Result
 
 REMEMBERED = 1024

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from operators.wire.schema import Interval, NodePlan, SelfAgreement
-from operators.zones.totals import LineReport, ZoneReport
+from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report import specialization_text
 from pipelines.report.explanation import detail_lines
 from pipelines.report.run_report import AuditReport, RunReport, StreamReport, TimeShares

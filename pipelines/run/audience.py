@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from operators.capture.spec import CaptureSpec
 from operators.observer import Observer, Observers
-from operators.zones.totals import EventTotals
+from operators.zones.visits import EventTotals
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks
 from pipelines.observe.record.recorder import recorders

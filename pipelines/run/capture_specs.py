@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from operators.capture.consumer import CaptureCallbacks
+from operators.capture.outlet import CaptureCallbacks
 from operators.capture.service import Capture
 from operators.capture.sources.hardware import SOFTWARE
 from operators.capture.sources.sampling import Sampling

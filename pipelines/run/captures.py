@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
-from operators.capture.consumer import CaptureCallbacks
+from operators.capture.outlet import CaptureCallbacks
 from operators.capture.service import Capture
 from operators.capture.spec import CaptureSpec
 from operators.observer import UNOBSERVED, Observer, Observers

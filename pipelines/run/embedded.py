@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from operators.capture.consumer import CaptureCallbacks
+from operators.capture.outlet import CaptureCallbacks
 from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
 from operators.observer import UNOBSERVED, Observers, frame_answered

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 from operators.frames.frame import Frame
 from operators.observer import Observer
 from operators.publish.jsonl import JsonLines
-from operators.publish.lifecycles import Lifecycles
-from operators.publish.track_events import TrackMessage
+from operators.publish.track_events import Lifecycles, TrackMessage
 from operators.wire.schema import Event, Result, StreamPlan, to_json
-from operators.zones.totals import EventTotals
+from operators.zones.visits import EventTotals
 from pipelines.assembly.parts import lifecycles
 from pipelines.execute.surroundings import FinalStep
 from pipelines.observe.forward.sink import Sinks

@@ -17,7 +17,7 @@ from benchmarks.whole import ALL, MODES, OFF, headline
 from benchmarks.whole_parts.compared import attribute_agreement, object_agreement, truth_f1
 from benchmarks.whole_parts.later import begun_later
 from benchmarks.whole_parts.stabilised import stabilised
-from operators.wire.labels import UNKNOWN
+from operators.wire.result import UNKNOWN
 
 LEFT, RIGHT = (0.1, 0.1, 0.3, 0.5), (0.6, 0.2, 0.9, 0.6)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from operators.publish.lifecycles import Lifecycles
+from operators.publish.track_events import Lifecycles
 from operators.wire.schema import DeadLetter, Event, Result, from_json
 from pipelines.assembly.environment import Environment
 from pipelines.assembly.parts import build_executor

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.capture.service import CaptureSpec
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
+from operators.capture.spec import CaptureSpec
 from serving.common.retrying import Backoff
 from tests.operators.capture.clips import make_clip, moving
 from tests.operators.capture.recorder import Recorder

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from operators.publish.kafka_frames import KafkaFrames
-from operators.publish.producer import CaptureTopics
+from operators.publish.sending import CaptureTopics
 from operators.testing import make_frame
 from pipelines.kafka.sync_clients import frames_producer
 from tests.integration.kafka_side import create_topic, read_frames

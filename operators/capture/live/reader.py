@@ -10,10 +10,9 @@ from typing import Final, cast
 
 from operators.capture.live import protocol as wire
 from operators.capture.live.channel import Channel, Closed, Silent
-from operators.capture.live.freeze import FreezeWatch
-from operators.capture.picture import Picture, thumbnail
-from operators.capture.reasons import PERSISTENT, Reason
+from operators.capture.picture import FreezeWatch, Picture, thumbnail
 from operators.capture.run import CaptureRun
+from operators.capture.sources.failures import PERSISTENT, Reason
 from operators.frames.planes import Pixels
 from serving.errors import SourceError
 

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from av.video.reformatter import Interpolation, VideoReformatter
 
-from operators.frames.image_limits import fitted
+from operators.frames.codec import fitted
 from operators.frames.planes import Encoding, Pixels, Planes
 from serving.common.tensors import Image
 

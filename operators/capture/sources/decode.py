@@ -23,7 +23,7 @@ from operators.capture.sources.frame_times import FrameTimes
 from operators.capture.sources.hardware import Hardware
 from operators.capture.sources.sampling import Sampler, Sampling
 from operators.capture.sources.uri import SourceUri
-from operators.frames.image_limits import MAX_PIXELS
+from operators.frames.codec import MAX_PIXELS
 from serving.errors import SourceError
 
 _THREADS: Final = 2

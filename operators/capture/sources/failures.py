@@ -1,4 +1,6 @@
-"""Turns errors of PyAV and the system into a reason code and one line for people, without credentials."""
+"""Why a stream is not running: the codes a program can act on, as published on the ``streams`` topic; and errors of
+PyAV and the system as such a code and one line for people, without credentials.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,40 @@ import errno
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final, Literal
 
 import av.error
 
-from operators.capture.reasons import Reason
 from operators.capture.sources.uri import SourceUri
 from serving.errors import SourceError
+
+Reason = Literal[
+    "auth_failed",  # the camera wants another user or password
+    "refused",  # nothing listens there
+    "unreachable",  # no such host, no route
+    "timeout",  # it accepted, then said nothing
+    "not_found",  # no such file, device or path on the server
+    "server_error",  # the server answered with an error of its own
+    "unreadable",  # the file may not be read
+    "invalid_uri",
+    "empty",  # a file without bytes, a directory without images
+    "corrupt",  # not a video, or damaged beyond its header
+    "no_video",  # it has sound or data only
+    "codec_unsupported",
+    "too_large",  # more pixels than capture is willing to decode
+    "decode_error",  # opened, but its pictures cannot be decoded
+    "stalled",  # frames stopped coming
+    "frozen",  # frames come, all the same
+    "ended",  # the source closed the stream
+    "crashed",  # the decoder process died
+    "error",  # anything else
+]
+
+PERSISTENT: Final[frozenset[str]] = frozenset(
+    {"auth_failed", "not_found", "codec_unsupported", "no_video", "too_large", "corrupt"}
+)
+"""Reasons that seldom pass by themselves: retried after longer delays, for cameras lock accounts that knock often."""
+
 
 _CLOSED = "the connection was closed"
 _BY_TYPE: tuple[tuple[type[BaseException], Reason, str], ...] = (

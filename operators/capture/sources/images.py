@@ -18,7 +18,7 @@ from operators.capture.sources.convert import Converter
 from operators.capture.sources.failures import explained
 from operators.capture.sources.sampling import Sampler, Sampling
 from operators.capture.sources.uri import SourceUri
-from operators.frames.image_limits import MAX_PIXELS
+from operators.frames.codec import MAX_PIXELS
 from serving.common.tensors import Image
 from serving.errors import SourceError
 

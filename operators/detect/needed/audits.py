@@ -20,7 +20,7 @@ from operators.frames.frame import Frame, Region, frame_of
 from operators.frames.planes import Pixels, Planes, bgr
 from operators.observer import UNOBSERVED, Observer
 from operators.plan import Decision
-from operators.wire.disagreement import Disagreement
+from operators.wire.adaptation import Disagreement
 from operators.wire.schema import FrameId
 from serving.scheduling.requests import BACKGROUND
 

@@ -25,8 +25,8 @@ from operators.detect.variants.audited_stream import AuditedStream
 from operators.detect.variants.second_looks import SecondLook, SecondLooks
 from operators.frames.frame import Frame, Region
 from operators.observer import UNOBSERVED, Observer
+from operators.wire.adaptation import Disagreement
 from operators.wire.bounds import LONGEST_MEDIA_S, limited
-from operators.wire.disagreement import Disagreement
 from operators.wire.schema import ShortcutKind
 
 KIND: ShortcutKind = "variant"

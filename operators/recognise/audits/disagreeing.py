@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from operators.audits.audit_report import Audited
 from operators.recognise.shortcuts.shortcut import AuditOutcome, Evidence
+from operators.wire.adaptation import Disagreement, Opinion
 from operators.wire.bounds import LONGEST_MEDIA_S, limited
-from operators.wire.disagreement import Disagreement, Opinion
 
 
 def disagreement(of: Audited, outcome: AuditOutcome, evidence: Evidence, at_s: float) -> Disagreement:

@@ -16,7 +16,7 @@ from operators.recognise.audits.bench import Bench, Turns, is_in_shadow
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.audits.shadow import Question
 from operators.recognise.shortcuts.shortcut import AuditOutcome, Evidence, Shortcut, Turn
-from operators.wire.disagreement import Finding
+from operators.wire.adaptation import Finding
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 

@@ -14,8 +14,8 @@ from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.pool import Look, Pool
 from operators.recognise.shortcuts.shortcut import Evidence
+from operators.wire.adaptation import Finding
 from operators.wire.bounds import share
-from operators.wire.disagreement import Finding
 from operators.wire.schema import ShortcutKind
 from serving.common.tensors import Image
 

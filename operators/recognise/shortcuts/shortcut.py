@@ -13,7 +13,7 @@ from operators.base import Call
 from operators.frames.frame import Frame, Region
 from operators.frames.halfway import Halfway
 from operators.recognise.objects.answer import ObjectAnswer
-from operators.wire.disagreement import Finding
+from operators.wire.adaptation import Finding
 from operators.wire.schema import Attribute, FrameId, NodePlan, ShortcutKind
 from serving.common.tensors import Image
 from serving.engines.exits import Exits

@@ -16,8 +16,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from operators.frames.codec import FrameError
-from operators.frames.preview import preview
+from operators.frames.codec import FrameError, preview
 from operators.observer import Observers
 from operators.wire.bounds import SNAPSHOT_BYTES
 from operators.wire.mishaps import Mishaps

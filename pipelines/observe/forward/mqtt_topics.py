@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from operators.wire.notification import STATE
+from operators.wire.events import STATE
 
 STATE_TEMPLATE = "{{ value_json.state.state }}"
 EVENT_TEMPLATE = (

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from operators.wire.bounds import Label
-from operators.wire.notification import STATE
+from operators.wire.events import STATE
 from operators.wire.schema import Counts, Event, Notification, StreamStatus, from_json, to_json
 from pipelines.observe.forward.sinks_file import SinkSpec
 

@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from operators.extensions import Extension, extended, kinds
-from operators.wire.notification import STATE
+from operators.wire.events import STATE
 from operators.wire.schema import Counts, Event, Notification
 from pipelines.query.nodes import Names
 from pipelines.query.points import Patterns

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
+from operators.frames.codec import preview
 from operators.frames.frame import Frame
-from operators.frames.preview import preview
 from operators.wire.schema import BoundingBox, Result
 from pipelines.observe.live.board import Board
 from pipelines.observe.live.sightings import ListedEvent

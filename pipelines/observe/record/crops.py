@@ -12,7 +12,7 @@ import cv2
 from operators.frames.codec import FrameError, decode_frame
 from operators.frames.crops import cut
 from operators.frames.frame import Box
-from operators.wire.labels import UNKNOWN
+from operators.wire.result import UNKNOWN
 from operators.wire.schema import Object, Result
 from pipelines.observe.record.reading import RecordedFrame, episodes, frames, header_of, read_manifest
 from serving.common import files

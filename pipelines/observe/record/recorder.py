@@ -16,7 +16,7 @@ import cv2
 from operators.frames.codec import KEPT_QUALITY
 from operators.frames.frame import Frame
 from operators.observer import Observer
-from operators.wire.disagreement import Disagreement
+from operators.wire.adaptation import Disagreement
 from operators.wire.schema import Counts, Event, Result, to_json
 from pipelines.observe.record.folder import Folder
 from pipelines.observe.record.layout import Recording

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.annotate.captions import GREY, banners, captions, colour_of, legend
 from operators.annotate.drawing import AMBER, RED, draw
-from operators.annotate.places import free_place, overlap
-from operators.annotate.style import Style
-from operators.frames.mask import Mask
+from operators.annotate.style import GREY, Style, banners, captions, colour_of, free_place, legend, overlap
+from operators.frames.polygon import Mask
 from operators.wire.schema import BoundingBox, Detection, Object, Plan
 from tests.operators.publish.messages import attribute, picture, result, thing
 

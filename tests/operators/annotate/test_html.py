@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from msgspec.structs import replace
 
-from operators.annotate.html import html
+from operators.annotate.drawing import html
 from operators.wire.schema import Attribute, Model, Result, from_json
 from tests.integration.test_consume_results import a_truck
 

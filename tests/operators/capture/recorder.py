@@ -8,7 +8,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from operators.capture.service import Capture, CaptureCallbacks, CaptureSpec
+from operators.capture.outlet import CaptureCallbacks
+from operators.capture.service import Capture
+from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
 from operators.wire.schema import FrameHeader, StreamStatus
 

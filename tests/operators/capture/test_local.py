@@ -11,9 +11,9 @@ import cv2
 import numpy as np
 import pytest
 
-from operators.capture.service import CaptureSpec
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
+from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
 from serving.errors import SourceError
 from tests.operators.capture.clips import make_clip

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from operators.capture.motion_gate import MotionGate
-from operators.capture.picture import thumbnail
+from operators.capture.picture import MotionGate, thumbnail
 from serving.common.tensors import Image
 
 

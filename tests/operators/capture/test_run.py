@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from operators.capture.consumer import CaptureCallbacks
+from operators.capture.outlet import CaptureCallbacks
 from operators.capture.picture import Picture
 from operators.capture.run import CaptureRun
 from operators.capture.sources.uri import SourceUri

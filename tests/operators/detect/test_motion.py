@@ -5,7 +5,7 @@ import pytest
 
 from operators.detect.motion import MotionDetector, MotionSettings
 from operators.testing import CALL, make_frame
-from operators.wire.labels import MOVING
+from operators.wire.result import MOVING
 
 FPS = 10
 

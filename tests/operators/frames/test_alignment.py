@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.frames.alignment import TEMPLATES, aligned, similarity
+from operators.frames.crops import TEMPLATES, aligned, similarity
 from operators.frames.frame import Landmarks
 from serving.common.tensors import Image
 

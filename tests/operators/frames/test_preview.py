@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from operators.frames.preview import preview
+from operators.frames.codec import preview
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from kafka.errors import KafkaTimeoutError, MessageSizeTooLargeError
 from kafka.future import Future
 
 from operators.publish.kafka_frames import KafkaFrames
-from operators.publish.producer import CaptureTopics
-from operators.publish.send_log import SILENT_S
+from operators.publish.sending import SILENT_S, CaptureTopics
 from operators.testing import make_frame
 from operators.wire.schema import FRAME_HEADER_KEY, FrameHeader, StreamStatus, from_json
 from serving.common.clock import SYSTEM, Clock

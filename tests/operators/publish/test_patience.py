@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from operators.publish.patience import Patience
+from operators.publish.sending import Patience
 
 
 def test_waits_for_ever_unless_told_otherwise() -> None:

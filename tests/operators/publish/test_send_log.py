@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from operators.publish.send_log import SILENT_S, SendLog
+from operators.publish.sending import SILENT_S, SendLog
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from operators.publish.lifecycles import Lifecycles
-from operators.publish.track_events import MOST_TRACKS, Lifecycle, TrackMessage
+from operators.publish.track_events import MOST_TRACKS, Lifecycle, Lifecycles, TrackMessage
 from operators.publish.zone_events import MOST_LABELS, ZoneEvents, ZoneRules
 from operators.wire.schema import BoundingBox, Counts, Event, LineCounts, Object, Result
 from operators.zones.layout import Layout, Line, Zone

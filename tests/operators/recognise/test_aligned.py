@@ -14,7 +14,7 @@ import pytest
 
 from operators.audits.roles import Roles
 from operators.base import Call
-from operators.frames.alignment import TEMPLATES
+from operators.frames.crops import TEMPLATES
 from operators.frames.frame import Box, Frame, Region
 from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.gallery_check import checked

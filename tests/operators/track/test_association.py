@@ -12,8 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from operators.testing import make_region
 from operators.track.association import ALONE, assign, distances_and_costs
-from operators.track.boxes import corners_of, shapes_of
-from operators.track.kalman import begin, predict
+from operators.track.kalman import begin, corners_of, predict, shapes_of
 
 
 def shapes(*lefts, w=0.1):

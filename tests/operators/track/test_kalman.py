@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from operators.testing import make_region
-from operators.track.boxes import LEAST_SIZE, corners_of, shapes_of
-from operators.track.kalman import begin, correct, predict
+from operators.track.kalman import LEAST_SIZE, begin, corners_of, correct, predict, shapes_of
 
 
 def shape_at(x, w=0.1, h=0.2):

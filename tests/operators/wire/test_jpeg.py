@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.wire.jpeg import JpegInfo, inspect_jpeg
+from operators.wire.frame_message import JpegInfo, inspect_jpeg
 
 
 def jpeg(width: int, height: int, *options: int) -> bytes:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from operators.frames.polygon import Point
 from operators.zones.layout import Line
-from operators.zones.passage import Crossed
-from operators.zones.presence import Hysteresis
+from operators.zones.presence import Crossed, Hysteresis
 from tests.operators.zones.walks import GATE, trembling, walk, way
 
 ABOVE, BELOW = (0.5, 0.2), (0.5, 0.8)

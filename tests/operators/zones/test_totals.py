@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from operators.publish.tracked import Tracked, event
-from operators.zones.totals import MOST_LABELS, EventTotals, LineReport, ZoneReport
+from operators.publish.zone_events import Tracked, event
+from operators.zones.visits import MOST_LABELS, EventTotals, LineReport, ZoneReport
 from tests.operators.publish.messages import result, thing
 
 

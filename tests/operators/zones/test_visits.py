@@ -8,10 +8,9 @@ import pytest
 
 from operators.frames.frame import Box
 from operators.testing import make_region
+from operators.zones.geometry import Sighting, SightingMoment
 from operators.zones.layout import Layout, Line, Zone, zones_at
-from operators.zones.passage import Crossed
-from operators.zones.presence import Entered, Left
-from operators.zones.sighting import Sighting, SightingMoment
+from operators.zones.presence import Crossed, Entered, Left
 from operators.zones.visits import Visits
 from tests.operators.zones.walks import GATE, RULES, YARD, seen
 

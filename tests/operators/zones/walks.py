@@ -7,9 +7,9 @@ from random import Random
 
 from operators.frames.frame import Box
 from operators.frames.polygon import Point
+from operators.zones.geometry import Sighting, SightingMoment
 from operators.zones.layout import Layout, Line, Zone
 from operators.zones.presence import Hysteresis
-from operators.zones.sighting import Sighting, SightingMoment
 from operators.zones.visits import Happening, Visits
 
 WIDTH, HEIGHT = 0.1, 0.2

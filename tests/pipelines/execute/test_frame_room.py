@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from operators.base import Call
-from operators.frames.codec import FrameError, decode_frame, encode_frame
+from operators.frames.codec import DECODING_BYTES_PER_PIXEL, FrameError, decode_frame, encode_frame
 from operators.frames.frame import Frame, Region, frame_of
-from operators.frames.image_limits import DECODING_BYTES_PER_PIXEL
 from operators.wire.schema import FrameHeader, FrameId, Result
 from pipelines.assembly.parts import frame_room
 from pipelines.execute.executor import Executor

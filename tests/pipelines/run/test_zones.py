@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from operators.zones.totals import LineReport
+from operators.zones.visits import LineReport
 from pipelines.environment import catalogue
 from pipelines.observe.forward.opening import open_sinks
 from pipelines.observe.forward.sinks_file import SinksFile

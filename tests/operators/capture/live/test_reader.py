@@ -13,8 +13,8 @@ import cv2
 import pytest
 
 from operators.capture.live import channel, reader
-from operators.capture.service import CaptureSpec
 from operators.capture.sources.uri import SourceUri
+from operators.capture.spec import CaptureSpec
 from operators.frames.frame import Frame
 from serving.common.child_process import ChildProcess
 from serving.common.retrying import Backoff

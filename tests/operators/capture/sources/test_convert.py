@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from operators.capture.sources.convert import Converter, shrink
-from operators.frames.image_limits import fitted
+from operators.frames.codec import fitted
 from serving.common.tensors import Image
 
 # luma weights of red and blue: ITU-R BT.709, BT.601, BT.2020 (numbers as in AVColorSpace; 2 is unspecified)

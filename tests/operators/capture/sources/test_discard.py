@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.capture.sources.discard import Discard
+from operators.capture.sources.frame_times import Discard
 from operators.capture.sources.sampling import Sampler, Sampling
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from operators.capture.service import CaptureSpec
 from operators.capture.sources.hardware import Hardware
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
+from operators.capture.spec import CaptureSpec
 from tests.operators.capture.clips import make_clip
 from tests.operators.capture.fake_device import FakeDevice
 from tests.operators.capture.recorder import record

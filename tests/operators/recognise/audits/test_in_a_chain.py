@@ -23,7 +23,7 @@ from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
-from operators.wire.disagreement import Disagreement
+from operators.wire.adaptation import Disagreement
 from operators.wire.schema import NodePlan
 from serving.scheduling.requests import Urgency
 from tests.pipelines.run.recording import Recording

@@ -25,7 +25,7 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.terms import ChainTerms, Listeners
 from operators.testing import call, so_far
 from operators.testing.shortcut_checks import SHORTCUT_CHECKS, Case, Check, CheckedShortcut
-from operators.wire.disagreement import Disagreement
+from operators.wire.adaptation import Disagreement
 from serving.errors import SluiceError
 from tests.operators.recognise.cached.paints import (
     BLUE,

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from operators.wire.disagreement import Disagreement, Finding, Opinion
+from operators.wire.adaptation import Disagreement, Finding, Opinion
 from operators.wire.schema import Object
 from pipelines.observe.record.layout import Manifest, Recording
 from pipelines.observe.record.recorder import Recorder, recorders

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from operators.frames.codec import decode_frame, encode_frame
-from operators.wire.disagreement import Disagreement
+from operators.wire.adaptation import Disagreement
 from operators.wire.schema import Event, from_json
 from pipelines.observe.record import recorder as recording_part
 from pipelines.observe.record import window

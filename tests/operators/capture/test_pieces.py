@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.capture.sources.pieces import Pieces
+from operators.capture.run import Pieces
 
 
 def test_goes_on_after_a_restart() -> None:

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from operators.capture.live.freeze import FreezeWatch
-from operators.capture.picture import thumbnail
+from operators.capture.picture import FreezeWatch, thumbnail
 
 STILL = np.full((36, 64), 90, np.uint8)
 

@@ -1,10 +1,71 @@
-"""The log of the sending side, each thing once: a broker that is away, a buffer that is full, frames too large."""
+"""The client that sends, how long its broker is waited for, and how often its failures are logged."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 log = logging.getLogger(__name__)
+
+
+class Producer(Protocol):
+    """The part of ``kafka.KafkaProducer`` used here.
+
+    It must not be idempotent (a refused message would end it) and keep order within a partition: ``acks="all"`` and
+    ``max_in_flight_requests_per_connection=1``.
+    """
+
+    def send(self, topic: str, value: bytes, key: bytes, headers: list[tuple[str, bytes]] | None = None) -> Any:
+        """Send a message; the future calls back from a thread of the producer."""
+        ...
+
+    def flush(self, timeout: float) -> None:
+        """Wait until all messages are sent."""
+        ...
+
+    def close(self, timeout: float) -> None:
+        """Close the producer."""
+        ...
+
+
+class CaptureTopics(NamedTuple):
+    """The full names of the topics that a capture writes."""
+
+    frames: str
+    streams: str
+    """The states of streams."""
+
+
+NEVER = float("inf")
+
+
+@dataclass(slots=True)
+class Patience:
+    """Ends at a moment, or once the broker has been silent for too long; whichever comes first."""
+
+    answered_at: float
+    """When the broker answered last."""
+    give_up_at: float = NEVER
+    silence_allowed_s: float = NEVER
+
+    def answered(self, now: float) -> None:
+        """The broker has taken a message."""
+        self.answered_at = now
+
+    def end_at(self, moment: float) -> None:
+        """Wait no longer than until then."""
+        self.give_up_at = min(self.give_up_at, moment)
+
+    def allow_silence(self, seconds: float, now: float) -> None:
+        """Give up once the broker has been silent for so long from now on; saying it again changes nothing."""
+        if self.silence_allowed_s != seconds:
+            self.silence_allowed_s, self.answered_at = seconds, now
+
+    def left_s(self, now: float) -> float:
+        """The time that is left, 0 or less where there is none."""
+        return min(self.give_up_at, self.answered_at + self.silence_allowed_s) - now
+
 
 SILENT_S = 3.0
 """Age of an unanswered message at which the user is warned."""
