@@ -29,7 +29,7 @@ from cache_adapt.caches.retune import RetuneTrigger, retuned
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.tune import Costs
 from cache_adapt.exits.certify import Constraint
-from operators.recognise.cached.building import CutPlan, costs_of
+from operators.recognise.cached.building import CutPlace, costs_of
 from pipelines.measure.tapped_pictures import forward_tapped
 from serving.common.tensors import Array
 
@@ -140,7 +140,7 @@ def _gone(learnt: Learnt, shown: Shown, target: float, follows: bool) -> Went:
 def _costs(learnt: Learnt, built: BuiltCaches) -> Costs:
     """What looks take, as a node with these caches knows it."""
     shares = {point.tensor: point.share for point in learnt.whole.points}
-    plan = [CutPlan(cache.tensor, cache.predictor.grid, shares[cache.tensor]) for cache in built.caches]
+    plan = [CutPlace(cache.tensor, cache.predictor.grid, shares[cache.tensor]) for cache in built.caches]
     return costs_of(plan, range(len(plan)), [lookup_s(cache) for cache in built.caches], learnt.tapped.whole_s)
 
 

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from benchmarks.harness import Outcome, interleaved, run
 from learning.job_runner import JobRunner
 from learning.store import FeatureStore, write_store
-from operators.recognise.cached.building import CutNetwork, CutPlan, answer_of
+from operators.recognise.cached.building import CutNetwork, CutPlace, answer_of
 from operators.recognise.cached.building import job as caches_job
 from operators.recognise.cached.cache_kind import LOOK_S, WEIGHT_BYTES
 from pipelines.assembly.caches import CHILD, NAME
-from pipelines.measure.cache_places import cut_plan
+from pipelines.measure.cache_places import cut_places
 from serving.catalogue.lookup import SHIPPED as NETWORKS
 from serving.catalogue.lookup import Catalogue
 from serving.engines.network import run_in_steps
@@ -130,7 +130,7 @@ def windows(folder: Path, sizes: Sequence[int]) -> list[Case]:
 def caches_windows(folder: Path, sizes: Sequence[int]) -> list[CachesCase]:
     """Windows of simulated activations; later places tell the classes apart better."""
     entry = Catalogue([NETWORKS]).find(ORACLE)
-    plan, classes = cut_plan(entry), len(entry.card.classes)
+    plan, classes = cut_places(entry), len(entry.card.classes)
     network = CutNetwork(ORACLE, entry.card.identity, classes, plan)
     cases = []
     for size in sizes:
@@ -148,7 +148,9 @@ def _skewed(classes: int) -> NDArray[np.float64]:
     return found
 
 
-def _activations(cut: CutPlan, labels: NDArray[np.intp], classes: int, rng: np.random.Generator) -> NDArray[np.float32]:
+def _activations(
+    cut: CutPlace, labels: NDArray[np.intp], classes: int, rng: np.random.Generator
+) -> NDArray[np.float32]:
     values = int(np.prod(cut.grid))
     means = rng.normal(0, 0.15 * cut.share, (classes, values))
     found: NDArray[np.float32] = np.maximum(means[labels] + rng.normal(0, 1, (len(labels), values)), 0).astype(

@@ -19,8 +19,8 @@ from benchmarks.caches_locality_parts.streams import CLASSES
 from benchmarks.harness import interleaved
 from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.training import Lessons, train_predictor
-from operators.recognise.cached.building import ARCHITECTURES, CutPlan
-from pipelines.measure.cache_places import nearest, plan_of
+from operators.recognise.cached.building import ARCHITECTURES, CutPlace
+from pipelines.measure.cache_places import nearest, places_of
 from pipelines.measure.tapped_pictures import forward_tapped
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
@@ -40,7 +40,7 @@ Places = tuple[int, ...]
 class Images:
     """What the network makes of all images, and what looks cost."""
 
-    plan: Sequence[CutPlan]
+    plan: Sequence[CutPlace]
     taps: Sequence[Array]
     """By place, N × values."""
     answers: NDArray[np.intp]
@@ -56,14 +56,14 @@ def images(count: int) -> Images:
     chosen = default_rng(0).permutation(len(jpegs))[:count]
     items, model = decoded([jpegs[at] for at in chosen]), network()
     places = nearest(cut_points(model))
-    plan = plan_of(places)
+    plan = places_of(places)
     taps, scores = forward_tapped(NAME, model, places, items, lambda what, share: None)
     whole_s, leave_s = _costs(model, places, plan, items[:TIMED])
     return Images(plan, taps, scores.argmax(axis=1), labels[chosen].astype(np.intp), leave_s, whole_s)
 
 
 def _costs(
-    model: Any, places: Sequence[CutPoint], plan: Sequence[CutPlan], items: Array
+    model: Any, places: Sequence[CutPoint], plan: Sequence[CutPlace], items: Array
 ) -> tuple[float, dict[Places, list[float]]]:
     """Median processor seconds: of the whole network, and by places with caches of leaving at each and at none."""
     whole = EngineNetwork(NAME, model, OnnxRuntimeEngine(NAME, threads=1))
@@ -90,7 +90,7 @@ def _costs(
     return median(took[(), 0]), leave_s
 
 
-def _blank(cut: CutPlan, threshold: float) -> LearnedCache:
+def _blank(cut: CutPlace, threshold: float) -> LearnedCache:
     """A cache that has learnt nothing; the clock does not care."""
     nothing = Lessons(np.zeros((2, int(np.prod(cut.grid))), np.float32), cut.grid, np.zeros(2, np.intp), None, CLASSES)
     return LearnedCache(cut.tensor, train_predictor(ARCHITECTURES[0], nothing, default_rng(0), 0), None, threshold)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cache_adapt.caches.store import BuiltCaches
 from learning.job_runner import JobRunner
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.released import ReleasedCaches
@@ -80,8 +80,8 @@ def variant_source(known: Catalogue, model: str, agreement: float, samples: Path
 
 def _source(built: BuiltCaches | None, entry: Entry, samples: Path, agreement: float) -> CacheSource:
     runner, known = partial(JobRunner, CHILD, NAME), usable_validation(entry)
-    plan = partial(_plan, entry, None if built is None else built.tensors, known)
-    return CacheSource(built, plan, runner, samples, agreement, known, entry.path.stat().st_size)
+    places = partial(_places, entry, None if built is None else built.tensors, known)
+    return CacheSource(built, places, runner, samples, agreement, known, entry.path.stat().st_size)
 
 
 def _usable(entry: Entry, model: str, agreement: float) -> BuiltCaches | None:
@@ -106,11 +106,11 @@ def usable_validation(entry: Entry) -> ValidationSet | None:
         return None
 
 
-def _plan(entry: Entry, built: Sequence[str] | None, known: ValidationSet | None) -> Sequence[CutPlan]:
+def _places(entry: Entry, built: Sequence[str] | None, known: ValidationSet | None) -> Sequence[CutPlace]:
     """The places of built caches, else those of the validation set, else where caches are tried."""
     # Imported where a network is cut: what reads graphs takes long to import.
-    from pipelines.measure.cache_places import cut_plan, cuts_at
+    from pipelines.measure.cache_places import cut_places, cuts_at
 
     if built is not None:
         return cuts_at(entry, built)
-    return cut_plan(entry) if known is None else known.plan
+    return cut_places(entry) if known is None else known.places

@@ -16,7 +16,7 @@ from cache_adapt.compose.problem import WORTH
 from cache_adapt.compose.rivals import Composition, Rival, alone, planned
 from operators.recognise.cached import validation
 from pipelines.measure.cache_files import caches_file, explored_file, validation_folder
-from pipelines.measure.cache_places import nearest, plan_of
+from pipelines.measure.cache_places import nearest, places_of
 from pipelines.measure.cache_ways import Way, fastest, measured_variants, oracle_way, variant_way
 from pipelines.measure.tapped_pictures import OnProgress, prepared, whole_of
 from pipelines.measure.template_data import Shown
@@ -123,7 +123,7 @@ def _keep(entry: Entry, oracle: Way, built: store.BuiltCaches | None) -> int:
     lessons = {cut.tensor: cut.lessons for cut in oracle.tapped.cuts}
     taps = [lessons[point.tensor].features for point in chosen]
     answers = lessons[chosen[0].tensor].answers
-    return validation.write(validation_folder(entry), entry.card, plan_of(chosen), taps, answers)
+    return validation.write(validation_folder(entry), entry.card, places_of(chosen), taps, answers)
 
 
 def _ways(entry: Entry, order: CacheBuildRequest, report: OnProgress) -> tuple[list[Way], list[Rival]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, verify
 from serving.graphs.cut_points import CutPoint, cut_points
@@ -22,20 +22,20 @@ def nearest(points: Sequence[CutPoint]) -> list[CutPoint]:
     return [fit[index] for index in sorted(chosen)]
 
 
-def plan_of(points: Sequence[CutPoint]) -> list[CutPlan]:
+def places_of(points: Sequence[CutPoint]) -> list[CutPlace]:
     """The inputs of caches at these cut points."""
     grids = [(point, tap_grid(point)) for point in points]
-    return [CutPlan(point.tensor, grid, point.share) for point, grid in grids if grid is not None]
+    return [CutPlace(point.tensor, grid, point.share) for point, grid in grids if grid is not None]
 
 
-def cut_plan(entry: Entry) -> list[CutPlan]:
+def cut_places(entry: Entry) -> list[CutPlace]:
     """The places in a model; ModelError where its graph cannot be read."""
-    return plan_of(nearest(_points(entry)))
+    return places_of(nearest(_points(entry)))
 
 
-def cuts_at(entry: Entry, tensors: Collection[str]) -> list[CutPlan]:
+def cuts_at(entry: Entry, tensors: Collection[str]) -> list[CutPlace]:
     """Those of these cut tensors that a model has, in its order; ModelError where its graph cannot be read."""
-    return plan_of([point for point in _points(entry) if point.tensor in tensors])
+    return places_of([point for point in _points(entry) if point.tensor in tensors])
 
 
 def _points(entry: Entry) -> list[CutPoint]:

@@ -13,7 +13,7 @@ from benchmarks.caches_locality_parts.images import Images
 from benchmarks.caches_locality_parts.published import Published
 from benchmarks.caches_locality_parts.streams import CLASSES, PHASES, SIDES, WINDOWS, Pool, side_of, streams
 from benchmarks.caches_locality_parts.ways import ADAPTED, ALONE, STATIC, Trainer, follow, window_row
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from tests.operators.recognise.cached.paints import GRID, built
 
 
@@ -43,7 +43,7 @@ def test_an_image_comes_again_only_when_all_others_of_its_class_have_come():
 def images() -> Images:
     """Four looks: two that the first cache answers, one of these wrongly, and two that go through."""
     sums = np.float32([[900, 0, 0], [0, 900, 0], [10, 0, 0], [0, 0, 10]])
-    plan = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
+    plan = [CutPlace("early", GRID, 0.3), CutPlace("late", GRID, 0.7)]
     answers = np.array([0, 2, 0, 2])
     costs = {(0,): (0.004, 0.011), (0, 1): (0.004, 0.008, 0.012)}
     return Images(plan, [sums, sums], answers, answers, costs, 0.010)
@@ -89,7 +89,7 @@ def test_an_interval_is_published_of_the_edition_in_use_and_of_drawn_answers():
 
 def test_a_stream_is_followed_from_its_second_phase_on(tmp_path: Path):
     images = Images(
-        [CutPlan("early", GRID, 0.3)], [np.zeros((400, 3), np.float32)], *[np.arange(400) % 10] * 2, {}, 1.0
+        [CutPlace("early", GRID, 0.3)], [np.zeros((400, 3), np.float32)], *[np.arange(400) % 10] * 2, {}, 1.0
     )
     (stream, *_) = streams(np.random.default_rng(1))
     rows = list(follow(stream, ALONE, images, tmp_path))

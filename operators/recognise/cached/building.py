@@ -38,7 +38,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CutPlan:
+class CutPlace:
     """A place for a cache in an oracle that has none yet."""
 
     tensor: str
@@ -55,16 +55,16 @@ class CutNetwork:
     identity: str
     """The card's."""
     classes: int
-    cuts: Sequence[CutPlan]
+    cuts: Sequence[CutPlace]
     """In dataflow order."""
     validation: Path | None = None
     """The directory of its validation set, with the same cuts; None: there is none."""
 
 
-def costs_of(plan: Sequence[CutPlan], cuts: Sequence[int], lookups: Sequence[float], look_s: float) -> Costs:
-    """Costs of looks with caches at some ``cuts`` of a plan, by their places; ``lookups``: seconds at each."""
-    until = [plan[cut].share * look_s + (cut + 1) * CUT_S for cut in cuts]
-    return Costs(until, lookups, look_s + len(plan) * CUT_S, look_s)
+def costs_of(places: Sequence[CutPlace], cuts: Sequence[int], lookups: Sequence[float], look_s: float) -> Costs:
+    """Costs of looks with caches at some ``cuts`` among the places; ``lookups``: seconds at each."""
+    until = [places[cut].share * look_s + (cut + 1) * CUT_S for cut in cuts]
+    return Costs(until, lookups, look_s + len(places) * CUT_S, look_s)
 
 
 def job(

@@ -81,8 +81,8 @@ class CacheKind:
         spec, known = decode(target.spec, CachesSpec), self._oracles[target.subject.node]
         write_store(self._scratch / CACHES, rows.features, rows.labels)
         kept = known.validation
-        validation = kept.directory if kept is not None and kept.is_of(spec.plan) else None
-        network = CutNetwork(known.name, known.identity, known.classes, spec.plan, validation)
+        validation = kept.directory if kept is not None and kept.is_of(spec.places) else None
+        network = CutNetwork(known.name, known.identity, known.classes, spec.places, validation)
         wanted = job(network, LOOK_S, self._scratch / CACHES, spec.agreement, seed, WEIGHT_BYTES)
         seconds = BUILDING_S
         try:

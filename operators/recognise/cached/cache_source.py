@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
-from operators.recognise.cached.building import BYTE_S, OPENING_S, CutPlan, Runner
+from operators.recognise.cached.building import BYTE_S, OPENING_S, CutPlace, Runner
 from operators.recognise.cached.validation import ValidationSet
 from serving.common.clock import SYSTEM, Clock
 
@@ -22,7 +22,7 @@ class CacheSource:
 
     built: BuiltCaches | None
     """Caches from a file; None: they are made from looks."""
-    plan: Callable[[], Sequence[CutPlan]]
+    places: Callable[[], Sequence[CutPlace]]
     """Chooses places in the oracle, in a thread, or finds those of built caches; ModelError where it cannot be cut."""
     runner: Callable[[], Runner]
     """Makes who builds; called once, when the first caches are due."""
@@ -31,7 +31,7 @@ class CacheSource:
     agreement: float
     """The audit's demand."""
     validation: ValidationSet | None = None
-    """Data that an adaptation worker trains on too, if it has the same; ``plan`` gives its places then."""
+    """Data that an adaptation worker trains on too, if it has the same; ``places`` gives its own then."""
     weights_bytes: int = 0
     """Size of the network's file."""
     node: str = ""

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from cache_adapt.caches.store import MOST_CACHES, BuiltCaches, Name
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from operators.wire.adaptation import MOST_DIMS
 
 CACHES: Final = "caches"
@@ -58,13 +58,13 @@ class CachesSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return sum(cut.values for cut in self.cuts)
 
     @property
-    def plan(self) -> list[CutPlan]:
-        return [CutPlan(cut.tensor, cut.grid, cut.share) for cut in self.cuts]
+    def places(self) -> list[CutPlace]:
+        return [CutPlace(cut.tensor, cut.grid, cut.share) for cut in self.cuts]
 
     @classmethod
-    def of(cls, plan: Sequence[CutPlan], agreement: float) -> CachesSpec:
+    def of(cls, places: Sequence[CutPlace], agreement: float) -> CachesSpec:
         """For these places; ValueError where there are too many, or too many activations."""
-        return cls(tuple(CutSpec(cut.tensor, cut.grid, round(cut.share, 6)) for cut in plan), agreement)
+        return cls(tuple(CutSpec(cut.tensor, cut.grid, round(cut.share, 6)) for cut in places), agreement)
 
     def why_unfit(self, built: BuiltCaches, identity: str, classes: int) -> str | None:
         """Why caches are not those that are wanted for a network; None where they are."""

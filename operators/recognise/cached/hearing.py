@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.tune import Heard, TunedChoice, tuned
-from operators.recognise.cached.building import CutPlan, costs_of
+from operators.recognise.cached.building import CutPlace, costs_of
 from operators.recognise.classifier import Classifier, probabilities
 from serving.engines.exits import ExitOutputs
 
@@ -26,13 +26,13 @@ class Hearing:
     def __init__(
         self,
         built: BuiltCaches,
-        plan: Sequence[CutPlan],
+        places: Sequence[CutPlace],
         recogniser: Classifier,
         clock: Callable[[], float] = time.thread_time,
     ) -> None:
-        """``plan``: all cuts of the network, in its order; ``clock``: tells processor seconds of this thread."""
-        self._built, self._plan, self._recogniser, self._clock = built, plan, recogniser, clock
-        tensors = [cut.tensor for cut in plan]
+        """``places``: all cuts of the network, in its order; ``clock``: tells processor seconds of this thread."""
+        self._built, self._places, self._recogniser, self._clock = built, places, recogniser, clock
+        tensors = [cut.tensor for cut in places]
         self._cuts = [tensors.index(cache.tensor) for cache in built.caches]
         self._errors: list[NDArray[np.float32]] = []
         self._right: list[NDArray[np.bool_]] = []
@@ -71,7 +71,7 @@ class Hearing:
     def best(self, look_s: float, agreement: float) -> TunedChoice | None:
         """The caches that are to answer, where a look takes so long; None where none pay."""
         lookups = [spent_s / max(self.looks, 1) for spent_s in self._spent_s]
-        costs = costs_of(self._plan, self._cuts, lookups, look_s)
+        costs = costs_of(self._places, self._cuts, lookups, look_s)
         return tuned(Heard(np.concatenate(self._errors, axis=1), np.concatenate(self._right, axis=1)), costs, agreement)
 
     def chosen(self, best: TunedChoice, agreement: float) -> BuiltCaches:

@@ -20,7 +20,7 @@ from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.worth import paying
 from cache_adapt.compose.problem import WORTH
 from operators.recognise.account.books import Books
-from operators.recognise.cached.building import CUT_S, CutPlan
+from operators.recognise.cached.building import CUT_S, CutPlace
 from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.cached.cache_seen import CacheSeen
 from operators.recognise.cached.cache_specs import CACHES, CachesSpec
@@ -55,11 +55,11 @@ class CacheOrder:
     labels: Labels
 
     @classmethod
-    def of(cls, node: str, oracle: str, card: ModelCard, plan: Sequence[CutPlan], agreement: float) -> CacheOrder:
+    def of(cls, node: str, oracle: str, card: ModelCard, places: Sequence[CutPlace], agreement: float) -> CacheOrder:
         """``oracle``: the network by its name in the query. ModelError where samples would be too large."""
         labels = Labels(card.classes)
         try:
-            spec = CachesSpec.of(plan, agreement)
+            spec = CachesSpec.of(places, agreement)
         except ValueError as error:
             raise ModelError(f"{oracle}: {error}") from None
         subject = Subject(node, oracle, card.identity, labels.digest)

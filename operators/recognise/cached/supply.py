@@ -13,7 +13,7 @@ import numpy as np
 from operators.inference import Inference
 from operators.recognise.account.books import Books
 from operators.recognise.account.outlook import too_fast
-from operators.recognise.cached.building import CutNetwork, CutPlan
+from operators.recognise.cached.building import CutNetwork, CutPlace
 from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.made_elsewhere import CacheOrder, CachesMadeElsewhere
@@ -89,19 +89,19 @@ class CacheSupply:
             if not (self._source.is_adapted or self._source.releases):
                 return
         took = ThreadTime()
-        plan = await in_thread(took.of(self._source.plan))
+        places = await in_thread(took.of(self._source.places))
         if built is None:
             self._books.purse.spend("samples", took.seconds)
-        if not plan:
+        if not places:
             self._why = "there is no place for a cache"
             log.info("%s: %s", self.model, self._why)
             return
         if self.network is None:
-            self.network = CacheNetwork(self._engine, self.model, [cut.tensor for cut in plan], self._source.releases)
+            self.network = CacheNetwork(self._engine, self.model, [cut.tensor for cut in places], self._source.releases)
         if built is None or self._source.is_adapted:
-            self._maker = self._made_for(self.network, plan)
+            self._maker = self._made_for(self.network, places)
         if self._source.releases:
-            self._follow(self.network, plan)
+            self._follow(self.network, places)
 
     def looked(self, answered: int, through: int, cost_s: float, begun_s: float = 0.0) -> None:
         """Note what a turn has cost and spared; caches are withdrawn where they do not pay.
@@ -268,15 +268,15 @@ class CacheSupply:
         if self._thresholds is not None:
             await self._thresholds.settled()
 
-    def _follow(self, network: CacheNetwork, plan: Sequence[CutPlan]) -> None:
-        self._thresholds = FollowedThresholds(network, plan, self._recogniser, self._books, self._source.agreement)
+    def _follow(self, network: CacheNetwork, places: Sequence[CutPlace]) -> None:
+        self._thresholds = FollowedThresholds(network, places, self._recogniser, self._books, self._source.agreement)
 
-    def _made_for(self, network: CacheNetwork, plan: Sequence[CutPlan]) -> CacheMaker:
+    def _made_for(self, network: CacheNetwork, places: Sequence[CutPlace]) -> CacheMaker:
         source, card = self._source, self._engine.card(self.model)
         if source.elsewhere is None:
-            wanted = CutNetwork(card.name, card.identity, len(card.classes), plan)
+            wanted = CutNetwork(card.name, card.identity, len(card.classes), places)
             return CachesMadeHere(wanted, network, source, self._books, self._recogniser)
-        order = CacheOrder.of(source.node, self.model, card, plan, source.agreement)
+        order = CacheOrder.of(source.node, self.model, card, places, source.agreement)
         return CachesMadeElsewhere(order, network, self._books, source.elsewhere, source.clock)
 
     def _worth_it(self) -> bool:

@@ -15,7 +15,7 @@ from cache_adapt.caches.newest import LookBatch, NewestLooks, heard
 from cache_adapt.caches.retune import RetuneTrigger, retuned
 from cache_adapt.caches.store import BuiltCaches
 from operators.recognise.account.books import Books
-from operators.recognise.cached.building import CutPlan, costs_of
+from operators.recognise.cached.building import CutPlace, costs_of
 from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.classifier import Classifier, probabilities
 from serving.common.threads import ThreadTime, in_thread
@@ -28,10 +28,10 @@ class FollowedThresholds:
     """One for a node: its streams share their caches, and with them the thresholds."""
 
     def __init__(
-        self, network: CacheNetwork, plan: Sequence[CutPlan], recogniser: Classifier, books: Books, agreement: float
+        self, network: CacheNetwork, places: Sequence[CutPlace], recogniser: Classifier, books: Books, agreement: float
     ) -> None:
-        """``plan``: all cuts of the network, in its order; ``agreement``: what the audit demands."""
-        self._network, self._plan, self._recogniser, self._books = network, plan, recogniser, books
+        """``places``: all cuts of the network, in its order; ``agreement``: what the audit demands."""
+        self._network, self._places, self._recogniser, self._books = network, places, recogniser, books
         self._agreement = agreement
         self._following: _Following | None = None
         self._work: asyncio.Task[None] | None = None
@@ -55,7 +55,7 @@ class FollowedThresholds:
         """Tune in a thread, while looks go on; the thresholds are exchanged between two batches."""
         took = ThreadTime()
         try:
-            tune = partial(following.tuned, following.newest.now, self._plan, self._books.oracle_s)
+            tune = partial(following.tuned, following.newest.now, self._places, self._books.oracle_s)
             found = await in_thread(took.of(tune))
             if self._network.built is following.built:
                 self._network.tune(found)
@@ -86,10 +86,10 @@ class _Following:
             right[said] = words(found.distribution[said]) == answers[said]
         return self._due.saw(right.tolist())
 
-    def tuned(self, looks: Sequence[LookBatch], plan: Sequence[CutPlan], look_s: float) -> dict[str, float]:
+    def tuned(self, looks: Sequence[LookBatch], places: Sequence[CutPlace], look_s: float) -> dict[str, float]:
         """The thresholds of the caches that are to be asked, by their tensors; called in a thread."""
         if not self._lookups:
             self._lookups = [lookup_s(cache, time.thread_time) for cache in self.built.caches]
-        best = retuned(heard(looks), costs_of(plan, self._cuts, self._lookups, look_s), self._agreement)
+        best = retuned(heard(looks), costs_of(places, self._cuts, self._lookups, look_s), self._agreement)
         chosen = zip(best.chosen, best.thresholds, strict=True)
         return {self.built.caches[place].tensor: threshold for place, threshold in chosen}

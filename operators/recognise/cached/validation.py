@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cache_adapt.caches.store import MOST_CACHES, Digest
 from learning.store import FeatureStore, write_store
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from operators.recognise.cached.cache_specs import CutSpec
 from operators.wire.adaptation import MOST_DIMS
 from serving.catalogue.cards import ModelCard
@@ -53,17 +53,17 @@ class ValidationSet:
     cuts: tuple[CutSpec, ...]
 
     @property
-    def plan(self) -> list[CutPlan]:
+    def places(self) -> list[CutPlace]:
         """The places whose taps it holds."""
-        return [CutPlan(cut.tensor, cut.grid, cut.share) for cut in self.cuts]
+        return [CutPlace(cut.tensor, cut.grid, cut.share) for cut in self.cuts]
 
-    def is_of(self, plan: Sequence[CutPlan]) -> bool:
+    def is_of(self, places: Sequence[CutPlace]) -> bool:
         """Whether these places are its own."""
-        return [(cut.tensor, cut.grid) for cut in self.cuts] == [(cut.tensor, tuple(cut.grid)) for cut in plan]
+        return [(cut.tensor, cut.grid) for cut in self.cuts] == [(cut.tensor, tuple(cut.grid)) for cut in places]
 
 
 def write(
-    directory: Path, card: ModelCard, plan: Sequence[CutPlan], taps: Sequence[Array], answers: NDArray[np.intp]
+    directory: Path, card: ModelCard, places: Sequence[CutPlace], taps: Sequence[Array], answers: NDArray[np.intp]
 ) -> int:
     """Keep at most ``MOST_ROWS`` of N pictures, evenly spread, in place of what is there; returns how many are kept.
 
@@ -75,7 +75,7 @@ def write(
     if sum(tap.shape[1] for tap in taps) > MOST_DIMS:
         return 0
     chosen = np.linspace(0, len(answers) - 1, min(len(answers), MOST_ROWS)).astype(np.intp)
-    cuts = tuple(CutSpec(cut.tensor, cut.grid, round(cut.share, 6)) for cut in plan)
+    cuts = tuple(CutSpec(cut.tensor, cut.grid, round(cut.share, 6)) for cut in places)
     write_store(directory, np.concatenate([tap[chosen] for tap in taps], axis=1), answers[chosen])
     about = ValidationCard("sluice.validation/1", card.identity, len(card.classes), cuts)
     atomic.write(directory / CARD, msgspec.json.encode(about))

@@ -13,7 +13,7 @@ from cache_adapt.audit.state import Rule
 from cache_adapt.caches import store
 from learning.purse import unlimited
 from operators.recognise.cached import validation
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.released import ReleasedCaches
 from operators.recognise.shortcuts.variant import VariantShortcut
@@ -23,7 +23,7 @@ from pipelines.assembly.environment import Audits, Environment, Training
 from pipelines.assembly.node import node
 from pipelines.assembly.registry import Shortcuts
 from pipelines.measure.cache_files import caches_file, validation_folder
-from pipelines.measure.cache_places import cut_plan, cuts_at
+from pipelines.measure.cache_places import cut_places, cuts_at
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.variants.variant import parse
@@ -45,7 +45,7 @@ def of_shipped(agreement: float) -> store.BuiltCaches:
 
 
 def test_places_lie_where_shares_of_the_work_are_done():
-    plan = cut_plan(KNOWN.find("vehicle-type"))
+    plan = cut_places(KNOWN.find("vehicle-type"))
     assert len(plan) == 3
     assert [cut.share for cut in plan] == sorted(cut.share for cut in plan)
     assert all(abs(cut.share - wanted) < 0.1 for cut, wanted in zip(plan, (0.3, 0.5, 0.7), strict=True))
@@ -81,16 +81,16 @@ def test_damaged_caches_are_told_and_not_used(tmp_path, caplog):
 
 def test_a_validation_set_tells_the_places_and_a_damaged_one_is_not_used(tmp_path, caplog):
     entry = KNOWN.find("street-kind")
-    plan, folder = [CutPlan("somewhere", (4, 1, 1), 0.4)], validation_folder(entry)
+    plan, folder = [CutPlace("somewhere", (4, 1, 1), 0.4)], validation_folder(entry)
     validation.write(folder, entry.card, plan, [np.zeros((9, 4), np.float32)], np.zeros(9, np.intp))
     source = cache_source(KNOWN, "street-kind", 0.95, tmp_path)
     assert source.validation is not None
-    assert (source.validation.directory, source.plan()) == (folder, plan)
+    assert (source.validation.directory, source.places()) == (folder, plan)
     assert not caplog.text
     (folder / "card.json").write_bytes(b"{")
     source = cache_source(KNOWN, "street-kind", 0.95, tmp_path)
     assert source.validation is None
-    assert source.plan() == cut_plan(entry)
+    assert source.places() == cut_places(entry)
     assert "build the caches again; it is not used" in caplog.text
 
 
@@ -131,7 +131,7 @@ async def test_a_node_that_releases_gets_one_link_whose_answers_go_out_early(tmp
 
 def test_places_of_built_caches_are_found_again():
     entry = KNOWN.find("street-kind")
-    plan = cut_plan(entry)
+    plan = cut_places(entry)
     made = built(cuts=[cut.tensor for cut in plan[:2]])
     assert cuts_at(entry, made.tensors) == plan[:2]
 

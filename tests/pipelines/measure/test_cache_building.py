@@ -18,7 +18,7 @@ from learning.store import FeatureStore
 from pipelines.commands.models import caches
 from pipelines.measure import cache_building, cache_ways, tapped_pictures
 from pipelines.measure.cache_files import EXPLORED, FILE, built_caches, validation_set
-from pipelines.measure.cache_places import cut_plan
+from pipelines.measure.cache_places import cut_places
 from pipelines.measure.template_data import Shown
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.errors import BadInput, ModelError
@@ -84,7 +84,7 @@ def test_where_caches_go_into_a_variant_or_nowhere_pictures_are_kept_for_caches_
     build(pictures, tmp_path)
     kept = validation_set(ENTRY)
     assert kept is not None
-    assert kept.is_of(cut_plan(ENTRY))
+    assert kept.is_of(cut_places(ENTRY))
     items = tapped_pictures.prepared(ENTRY, Shown.of(pictures), silent)
     tapped = tapped_pictures.tapped_pictures(tapped_pictures.whole_of(ENTRY), items, silent)
     answers = tapped.cuts[0].lessons.answers

@@ -11,7 +11,7 @@ import pytest
 
 from cache_adapt.caches import store
 from operators.recognise.cached import validation
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from pipelines.measure.cache_files import caches_file, validation_folder
 from pipelines.measure.prospects import caches_used
 from pipelines.query.check import examine
@@ -59,7 +59,7 @@ def test_nothing_is_said_of_a_node_without_caches(tmp_path):
 
 
 def test_it_says_where_pictures_of_a_build_are_learnt_from(tmp_path):
-    entry, plan = KNOWN.find("street-kind"), [CutPlan("somewhere", (4, 1, 1), 0.4)]
+    entry, plan = KNOWN.find("street-kind"), [CutPlace("somewhere", (4, 1, 1), 0.4)]
     with_pictures = "with --adapt, from the pictures of the last build too"
     assert with_pictures not in said(tmp_path)["kind"]
     folder = validation_folder(entry)

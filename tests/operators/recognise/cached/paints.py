@@ -19,7 +19,7 @@ from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Frame, Region
 from operators.recognise.account.books import Books
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from operators.recognise.cached.cache_source import CacheSource
 from operators.recognise.cached.caches import Caches
 from operators.recognise.cached.released import ReleasedCaches
@@ -93,7 +93,7 @@ class World:
         self.recogniser = Classifier(self.sampled, Roles.of(["oracle"], self.engine.card), "paint")
         self.books = Books("oracle", UnitCosts(self.engine), purse())
         self.builder = builder or Builder(CachesAnswer(error="no caches pay"))
-        plan = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
+        plan = [CutPlace("early", GRID, 0.3), CutPlace("late", GRID, 0.7)]
         source = CacheSource(caches, lambda: plan, lambda: self.builder, directory / "samples", 0.97)
         source = replace(source, node="paint", elsewhere=elsewhere, clock=clock)
         source = replace(source, validation=validation, releases=releases)
@@ -106,7 +106,7 @@ def validation_set(directory: Path, count: int = 90) -> ValidationSet:
     """Pure colours, at the places of ``World``."""
     answers = np.arange(count) % 3
     taps = [200 * np.eye(3, dtype=np.float32)[answers]] * 2
-    write(directory, ORACLE_CARD, [CutPlan(cut, GRID, 0.5) for cut in CUTS], taps, answers)
+    write(directory, ORACLE_CARD, [CutPlace(cut, GRID, 0.5) for cut in CUTS], taps, answers)
     found = read(directory, ORACLE_CARD)
     assert found is not None
     return found

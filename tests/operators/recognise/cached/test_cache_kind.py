@@ -14,7 +14,7 @@ from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import Rows
 from cache_adapt.caches.store import BuiltCaches
 from operators.recognise.cached import validation
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from operators.recognise.cached.cache_kind import LEAST_JUDGED, CachedOracle, CacheKind
 from operators.recognise.cached.cache_specs import CachesSpec
 from operators.testing import card_of
@@ -23,7 +23,7 @@ from tests.operators.recognise.cached.in_process import InProcess
 
 SHA, WORDS = "0" * 64, "cd" * 32
 GRID = (8, 1, 1)
-SPEC = CachesSpec.of([CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.6)], 0.9)
+SPEC = CachesSpec.of([CutPlace("early", GRID, 0.3), CutPlace("late", GRID, 0.6)], 0.9)
 SUBJECT = Subject("paint", "oracle", SHA, WORDS)
 TARGET = Target(SUBJECT, "caches", msgspec.json.encode(SPEC))
 
@@ -82,7 +82,7 @@ async def test_beside_a_validation_set_they_know_classes_that_no_camera_has_show
     every, two = rows(600), rows(900, seed=3)
     known = two.labels < 2
     card = card_of("oracle")
-    plan = SPEC.plan
+    plan = SPEC.places
     ends = np.split(every.features.astype(np.float32), [8], axis=1)
     validation.write(tmp_path / "kept", card, plan, ends, every.labels.astype(np.intp))
     kept = validation.read(tmp_path / "kept", card)
@@ -125,7 +125,7 @@ async def test_samples_of_other_places_are_refused(tmp_path: Path) -> None:
 async def test_what_cannot_be_used_is_damaged(data: bytes, tmp_path: Path) -> None:
     caches, built = kind(tmp_path), BuiltCaches.from_bytes(data)
     foreign = replace(built, card=msgspec.structs.replace(built.card, model_identity="1" * 64)).to_bytes()
-    other = CachesSpec.of([CutPlan("another", GRID, 0.3)], 0.9)
+    other = CachesSpec.of([CutPlace("another", GRID, 0.3)], 0.9)
     elsewhere = replace(TARGET, spec=msgspec.json.encode(other))
     narrow = Rows(np.zeros((50, 15), np.float16), rows(50).labels)
     for target, bytes_, held in (

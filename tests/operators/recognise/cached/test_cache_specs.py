@@ -7,22 +7,22 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from operators.recognise.cached.cache_specs import CachesSpec
 from serving.common.untrusted import decode
 from serving.errors import Malformed
 from tests.operators.recognise.cached.paints import GRID, ORACLE_CARD, built
 
-PLAN = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
+PLAN = [CutPlace("early", GRID, 0.3), CutPlace("late", GRID, 0.7)]
 SPEC = CachesSpec.of(PLAN, 0.97)
 SHA = ORACLE_CARD.identity
 
 
 def test_a_spec_is_the_same_bytes_whatever_the_machine_takes_for_a_look():
-    shares = [CutPlan(cut.tensor, cut.grid, cut.share + 1e-9) for cut in PLAN]
+    shares = [CutPlace(cut.tensor, cut.grid, cut.share + 1e-9) for cut in PLAN]
     assert msgspec.json.encode(CachesSpec.of(shares, 0.97)) == msgspec.json.encode(SPEC)
     assert decode(msgspec.json.encode(SPEC), CachesSpec) == SPEC
-    assert (SPEC.plan, SPEC.dims) == (PLAN, 6)
+    assert (SPEC.places, SPEC.dims) == (PLAN, 6)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_hostile_specs_are_refused(changes):
 
 def test_too_many_activations_cannot_be_wanted():
     with pytest.raises(ValueError, match="more than"):
-        CachesSpec.of([CutPlan(str(each), (2048, 1, 1), each / 4) for each in range(4)], 0.9)
+        CachesSpec.of([CutPlace(str(each), (2048, 1, 1), each / 4) for each in range(4)], 0.9)
 
 
 def test_caches_are_those_that_were_wanted_or_it_is_said_why_not():

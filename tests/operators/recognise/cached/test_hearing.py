@@ -7,14 +7,14 @@ import pytest
 
 from cache_adapt.caches.tune import TunedChoice
 from operators.audits.roles import Roles
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from operators.recognise.cached.hearing import ENOUGH, MOST, Hearing
 from operators.recognise.classifier import Classifier
 from operators.testing import FakeEngine
 from serving.engines.exits import ExitOutputs
 from tests.operators.recognise.cached.paints import GRID, ORACLE_CARD, built, named
 
-PLAN = [CutPlan("early", GRID, 0.3), CutPlan("late", GRID, 0.7)]
+PLAN = [CutPlace("early", GRID, 0.3), CutPlace("late", GRID, 0.7)]
 
 
 def recogniser(min_confidence: float = 0.0) -> Classifier:

@@ -11,11 +11,11 @@ import pytest
 
 from learning.store import FeatureStore, write_store
 from operators.recognise.cached import validation
-from operators.recognise.cached.building import CutPlan
+from operators.recognise.cached.building import CutPlace
 from serving.errors import BadInput, ModelError
 from tests.operators.recognise.cached.paints import ORACLE_CARD
 
-PLAN = [CutPlan("early", (4, 1, 1), 0.3), CutPlan("late", (2, 1, 1), 0.6)]
+PLAN = [CutPlace("early", (4, 1, 1), 0.3), CutPlace("late", (2, 1, 1), 0.6)]
 
 
 def kept(directory: Path, count: int = 30, values: tuple[int, int] = (4, 2)) -> int:
@@ -27,7 +27,7 @@ def test_what_was_kept_is_read(tmp_path):
     assert kept(tmp_path) == 30
     found = validation.read(tmp_path, ORACLE_CARD)
     assert found is not None
-    assert (found.directory, found.plan) == (tmp_path, PLAN)
+    assert (found.directory, found.places) == (tmp_path, PLAN)
     store = FeatureStore.open(tmp_path)
     assert store.features.tolist() == [[float(each)] * 6 for each in range(30)]
     assert store.labels.tolist() == [each % 3 for each in range(30)]
