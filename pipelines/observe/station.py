@@ -11,7 +11,8 @@ from queue import SimpleQueue
 
 from operators.observer import Observer
 from pipelines.observe.live.page import Page
-from pipelines.observe.metrics.scrape import FindPlans, Kept, Scrape
+from pipelines.observe.metrics.scrape import FindPlans, Scrape
+from pipelines.observe.record.recorder import Recorder
 from pipelines.observe.web.condition import Condition, health_routes, index_routes
 from pipelines.observe.web.listen import Listen
 from pipelines.observe.web.server import serving
@@ -40,7 +41,7 @@ class Station:
         if self.page is not None:
             self.page.find_plans = find_plans
 
-    def evidence(self, kept: Kept) -> None:
+    def evidence(self, kept: Recorder) -> None:
         self._scrape.evidence(kept)
 
     def never_late(self, unhurried: Collection[str]) -> None:

@@ -6,7 +6,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
@@ -19,27 +18,10 @@ from pipelines.observe.metrics import families
 from pipelines.observe.metrics.families import EVIDENCE, STANDING, Family
 from pipelines.observe.metrics.recorder import MetricsRecorder
 from pipelines.observe.metrics.tallies import metric
+from pipelines.observe.record.recorder import Recorder
 
 FindPlans = Callable[[datetime], Sequence[StreamPlan]]
 Sample = tuple[Family, tuple[str, ...], float]
-
-
-class Kept(Protocol):
-    """The account that a recorder keeps of evidence."""
-
-    written: int
-    dropped: int
-    passed_over: int
-
-    @property
-    def bytes(self) -> int:
-        """The folder's size on the disk."""
-        ...
-
-    @property
-    def works(self) -> bool:
-        """Whether recording goes on."""
-        ...
 
 
 class Scrape:
@@ -54,7 +36,7 @@ class Scrape:
         self.find_plans: FindPlans = lambda now: ()
         """How streams stand with their shortcuts; called on the event loop for each scrape."""
 
-    def evidence(self, kept: Kept) -> None:
+    def evidence(self, kept: Recorder) -> None:
         self._registry.register(EvidenceCollector(kept))
 
     @property
@@ -72,7 +54,7 @@ class Scrape:
 class EvidenceCollector(Collector):
     """The account of one recorder."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: Recorder) -> None:
         self._kept = kept
 
     def collect(self) -> Iterator[Metric]:
