@@ -28,7 +28,7 @@ from benchmarks.engines_parts.cases import Case, cases
 from benchmarks.engines_parts.contest import BATCHES, EAGER, REFERENCE, Result, Way, contest, device
 from benchmarks.engines_parts.overlap import head_overlap
 from benchmarks.harness import Outcome, Row, run
-from serving.common.tensors import PRECISIONS
+from serving.common.precision import PRECISIONS
 from serving.common.threads import usable_cores
 from serving.variants.profiles import fingerprint
 

@@ -22,7 +22,8 @@ from cache_adapt.caches.training import Lessons
 from cache_adapt.compose.rivals import Rival
 from cache_adapt.exits.certify import Constraint, upper_bound
 from pipelines.measure.tapped_pictures import cut_costs, forward_tapped
-from serving.common.tensors import Array, Precision, softmax
+from serving.common.precision import Precision
+from serving.common.tensors import Array, softmax
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Answering, ExitOutputs, Exits
 from serving.engines.network import EngineNetwork

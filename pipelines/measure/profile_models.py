@@ -9,7 +9,7 @@ from pathlib import Path
 from pipelines.measure.pictures import PreparedPictures, gather
 from pipelines.process.extras import install
 from serving.catalogue.lookup import Entry
-from serving.common.tensors import Precision
+from serving.common.precision import Precision
 from serving.errors import ModelError
 from serving.profiling.profiler import OnProgress, Profiler
 from serving.variants.artefacts import Calibration, build, folder

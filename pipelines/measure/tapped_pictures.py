@@ -20,7 +20,8 @@ from pipelines.measure.template_data import Shown
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights
 from serving.catalogue.lookup import Entry, verify
-from serving.common.tensors import Array, Precision, words
+from serving.common.precision import Precision
+from serving.common.tensors import Array, words
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.network import EngineNetwork

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from operators.capture.outlet import CaptureCallbacks
-from operators.capture.service import Capture
 from operators.capture.sources.hardware import SOFTWARE
 from operators.capture.sources.sampling import Sampling
 from operators.capture.spec import CaptureSpec
-from operators.frames.frame import Frame
 from pipelines.query.query_file import Fps, Query, Sample, StreamSpec
 from serving.errors import BadInput, QueryError, SourceError
+
+if TYPE_CHECKING:
+    from operators.frames.frame import Frame
 
 
 def capture_specs(
@@ -62,6 +63,9 @@ def sampling(sample: Sample) -> Sampling:
 
 def source_faults(query: Query, hwaccel: str) -> dict[str, str]:
     """Why streams cannot be read, by their ids; a camera may come at any time, and is not asked."""
+    from operators.capture.outlet import CaptureCallbacks  # brings the decoder, which a wrong query does without
+    from operators.capture.service import Capture
+
     found: dict[str, str] = {}
     for spec in capture_specs(query, limit=1, hwaccel=hwaccel) if query.streams else ():
         if spec.uri.live:

@@ -1,6 +1,6 @@
 """Small things that every package may use: clocks, files, threads, child processes, what is tried again, what can be
 heard of networks, and the one way in for hostile bytes.
 
-Read in this order: ``clock``, ``tensors``, ``files``, ``versions``, ``threads``, ``retrying``, ``parent_process``,
-``child_process``, ``untrusted``, ``redaction``, ``strict``, ``explain``, ``engine_observer``.
+Read in this order: ``clock``, ``tensors``, ``precision``, ``files``, ``versions``, ``threads``, ``retrying``,
+``parent_process``, ``child_process``, ``untrusted``, ``redaction``, ``strict``, ``explain``, ``engine_observer``.
 """

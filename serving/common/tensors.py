@@ -1,9 +1,9 @@
-"""The data between networks and their callers: arrays, pictures, number formats, and the shapes a network takes."""
+"""The data between networks and their callers: arrays, pictures, and the shapes a network takes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,3 @@ def words(shares: NDArray[np.float32], least: float) -> NDArray[np.intp]:
     [1, -1]
     """
     return np.where(shares.max(axis=1) >= least, shares.argmax(axis=1), -1)
-
-
-Precision = Literal["fp32", "bf16", "int8"]
-PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "int8")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from serving.common.explain import first_line
-from serving.common.tensors import Array, Precision, TensorSpec
+from serving.common.precision import Precision
+from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import SegmentChain
 from serving.engines.network import interruptible
 from serving.engines.optimised_cuts import cut_when_optimised

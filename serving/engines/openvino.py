@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from serving.common.tensors import Array, Precision, TensorSpec
+from serving.common.precision import Precision
+from serving.common.tensors import Array, TensorSpec
 from serving.engines.chain import SegmentChain
 from serving.errors import ModelError
 from serving.silence import silent

@@ -13,8 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from serving.graphs.dataflow import cut_vertices
-
 if TYPE_CHECKING:
     import onnx
 
@@ -56,6 +54,8 @@ class _Flow:
     """Which nodes a tensor comes from."""
 
     def __init__(self, model: onnx.ModelProto, sink: str) -> None:
+        from serving.graphs.dataflow import cut_vertices  # brings onnx, which networks that are run whole do without
+
         constants = {tensor.name for tensor in model.graph.initializer}
         self.source = _input(model).name
         self.producer = {name: node for node in model.graph.node for name in node.output}

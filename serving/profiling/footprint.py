@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 
 from serving.common.child_process import ChildProcess, Closed, Silent
 from serving.common.parent_process import ParentProcess
-from serving.common.tensors import Precision
+from serving.common.precision import Precision
 from serving.common.untrusted import decode
 from serving.engines.chain import give_back, resident_bytes
 from serving.errors import Malformed, ModelError, OutOfService, SluiceError

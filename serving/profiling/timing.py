@@ -12,7 +12,8 @@ from typing import TypeVar
 import numpy as np
 import onnx
 
-from serving.common.tensors import Array, Precision
+from serving.common.precision import Precision
+from serving.common.tensors import Array
 from serving.engines.network import Engine
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import ModelError

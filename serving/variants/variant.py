@@ -20,7 +20,7 @@ from typing import Literal, TypeVar, get_args
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.decodings import YoloxDecoding
 from serving.common.explain import choices
-from serving.common.tensors import PRECISIONS, Precision
+from serving.common.precision import PRECISIONS, Precision
 from serving.errors import ModelError
 
 T = TypeVar("T", bound=str)

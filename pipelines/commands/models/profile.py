@@ -17,7 +17,7 @@ from pipelines.process.safe_console import SafeConsole
 from pipelines.process.terminal import say
 from pipelines.process.work_bar import work_bar
 from serving.common.explain import choices
-from serving.common.tensors import PRECISIONS
+from serving.common.precision import PRECISIONS
 
 if TYPE_CHECKING:
     from pipelines.measure.profile_models import ProfiledModel

@@ -14,7 +14,8 @@ import pytest
 import torch
 from torch import nn
 
-from serving.common.tensors import Array, Precision
+from serving.common.precision import Precision
+from serving.common.tensors import Array
 from serving.engines.network import Engine
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.openvino import OpenVinoEngine

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.common.tensors import PRECISIONS
+from serving.common.precision import PRECISIONS
 from serving.errors import ModelError
 from serving.variants.variant import RANKS, RUNS, Variant, generate, parse, reference
 
