@@ -12,7 +12,7 @@ from pathlib import Path
 from operators.annotate.drawing import draw
 from operators.annotate.files import PictureWriter, SnapshotWriter, VideoWriter
 from operators.frames.frame import Frame
-from operators.frames.polygon import Mask, masks_of
+from operators.frames.mask import Mask, masks_of
 from operators.wire.schema import Result
 from operators.zones.layout import NOTHING, Layout
 from serving.errors import BadInput, SluiceError

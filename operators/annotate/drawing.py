@@ -15,7 +15,7 @@ import cv2
 from operators.annotate.outlines import names, outline, shade
 from operators.annotate.style import Colour, Rectangle, Style, banners, captions, colour_of, free_place, legend
 from operators.frames.frame import pixels
-from operators.frames.polygon import Mask
+from operators.frames.mask import Mask
 from operators.wire.schema import Object, Result
 from operators.zones.layout import NOTHING, Layout
 from serving.common.tensors import Image

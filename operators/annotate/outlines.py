@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.annotate.style import Colour, Rectangle, Style, free_place, shortened
-from operators.frames.polygon import Mask, Point
+from operators.frames.mask import Mask
+from operators.frames.polygon import Point
 from operators.wire.schema import Object
 from operators.zones.layout import Layout, Line, Shape, Zone
 from serving.common.tensors import Image

@@ -8,7 +8,7 @@ from functools import partial
 
 from operators.base import Call, NodeAnswer, Operator, ask, make_ready
 from operators.frames.frame import Frame, Region
-from operators.frames.polygon import Mask, kept, masks_of
+from operators.frames.mask import Mask, kept, masks_of
 from serving.common.threads import in_thread
 
 FEW = 5_000

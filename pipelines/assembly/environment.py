@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cache_adapt.audit.state import Rule
 from learning.purse import Purse
-from operators.frames.polygon import Mask
+from operators.frames.mask import Mask
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.zones.layout import Zone

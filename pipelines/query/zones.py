@@ -15,7 +15,7 @@ from serving.common.explain import KeyPath, Problem, choices, dotted
 from serving.common.strict import Strict
 
 if TYPE_CHECKING:
-    from operators.frames.polygon import Mask
+    from operators.frames.mask import Mask
     from operators.zones.layout import Line, Zone
 
 MOST_MASKS = 100
@@ -125,7 +125,7 @@ class MaskSpec(Strict):
     @property
     def mask(self) -> Mask:
         """The mask that operators work with."""
-        from operators.frames.polygon import Mask  # brings numpy, which a query with a mistake does without
+        from operators.frames.mask import Mask  # brings numpy, which a query with a mistake does without
 
         labels = None if self.labels is None else frozenset(self.labels)
         if self.ignore is not None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from operators.annotate.drawing import AMBER, RED, draw
 from operators.annotate.style import GREY, Style, banners, captions, colour_of, free_place, legend, overlap
-from operators.frames.polygon import Mask
+from operators.frames.mask import Mask
 from operators.wire.schema import BoundingBox, Detection, Object, Plan
 from tests.operators.publish.messages import attribute, picture, result, thing
 

@@ -9,7 +9,8 @@ import numpy as np
 from operators.base import Call
 from operators.detect.masked import FEW, Masked
 from operators.frames.frame import Frame, Region
-from operators.frames.polygon import Mask, Polygon
+from operators.frames.mask import Mask
+from operators.frames.polygon import Polygon
 from operators.testing import CALL, make_frame, make_region
 
 LEFT: Polygon = ((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.0, 1.0))

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.path import Path as Outline
 
-from operators.frames.polygon import Polygon, inside_shares, polygon_fault
+from operators.frames.mask import inside_shares
+from operators.frames.polygon import Polygon, polygon_fault
 
 SQUARE: Polygon = ((0.2, 0.2), (0.6, 0.2), (0.6, 0.6), (0.2, 0.6))
 ARROW: Polygon = ((0.1, 0.1), (0.9, 0.5), (0.1, 0.9), (0.4, 0.5))

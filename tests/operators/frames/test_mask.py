@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from operators.frames.frame import Region
-from operators.frames.polygon import Mask, Polygon, kept, masks_of
+from operators.frames.mask import Mask, kept, masks_of
+from operators.frames.polygon import Polygon
 from operators.testing import make_region
 
 LEFT: Polygon = ((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.0, 1.0))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from operators.frames.frame import Box, Region
-from operators.frames.polygon import kept
+from operators.frames.mask import kept
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
