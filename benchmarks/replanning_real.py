@@ -28,7 +28,7 @@ from benchmarks.replanning_parts.frames import Seen, images, seen
 from benchmarks.replanning_parts.networks import Network
 from benchmarks.replanning_parts.plan import Terms, plan
 from benchmarks.tracking_parts.recordings import models
-from operators.plan import Decision
+from operators.decision import Decision
 from pipelines.planning.options import Option, Table
 from pipelines.planning.planner import Start, Step
 from pipelines.planning.replanning import Replanning

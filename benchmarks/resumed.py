@@ -25,8 +25,8 @@ import numpy as np
 from benchmarks.harness import Outcome, run
 from operators.audits.roles import Roles
 from operators.base import Call
+from operators.decision import Decision
 from operators.frames.frame import Frame, Region
-from operators.plan import Decision
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.specialised.features import Features

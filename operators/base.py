@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from operators.decision import Decision
 from operators.frames.frame import Frame, Region
 from operators.frames.halfway import Halfway
-from operators.plan import Decision
 from serving.scheduling.requests import Urgency
 
 
@@ -27,7 +27,7 @@ class Ahead(Protocol):
 class Call:
     """A node's task for one frame."""
 
-    plan: Decision
+    decision: Decision
     """The planner's decision: operators obey it, or say in their answer which part they have ``declined``."""
     urgency: Urgency
     """The urgency of the frame, which operators hand to the engine."""
@@ -43,7 +43,7 @@ class Call:
     @property
     def model(self) -> str | None:
         """The model chosen for this frame; None for operators without a network."""
-        return self.plan.variant
+        return self.decision.variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class NodeAnswer:
 
     regions: Sequence[Region] = ()
     """*New* regions."""
-    plan: Decision | None = None
-    """The plan as it was carried out, chosen for the objects that there were; None: as it was given."""
+    decision: Decision | None = None
+    """The decision as it was carried out, chosen for the objects that there were; None: as it was given."""
     declined: Mapping[str, str] = field(default_factory=dict)
-    """Parts of the plan that were not obeyed, a kind of shortcut or the ``variant``, and why."""
+    """Parts of the decision that were not obeyed, a kind of shortcut or the ``variant``, and why."""
     skipped: bool | None = None
     """Whether a detector that may skip frames did not run on this one."""
     window: int | None = None
@@ -78,7 +78,7 @@ class Operator(Protocol):
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> list[Region] | NodeAnswer:
         """Return *new* regions (ids are set by the executor); change ``track_id`` and ``attributes`` in place.
 
-        Regions alone are the answer of a node that has obeyed the plan.
+        Regions alone are the answer of a node that has obeyed the decision.
         """
         ...
 

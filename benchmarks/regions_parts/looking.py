@@ -11,11 +11,11 @@ import numpy as np
 
 from benchmarks.regions_parts.packing import packed
 from operators.base import Call
+from operators.decision import Decision
 from operators.detect.motion import MotionDetector
 from operators.detect.onnx import OnnxDetector
 from operators.frames.crops import Crop, cut, widened
 from operators.frames.frame import Box, Frame, Region, frame_of
-from operators.plan import Decision
 from operators.zones.geometry import overlap
 from serving.backend import Backend
 from serving.common.tensors import Image

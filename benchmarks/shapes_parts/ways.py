@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.base import Call
+from operators.decision import Decision
 from operators.detect.onnx import OnnxDetector, Reported
 from operators.frames.frame import Frame, Region
 from operators.frames.planes import Planes
 from operators.inference import Inference
-from operators.plan import Decision
 from pipelines.environment import catalogue
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.graph_file import read_weights

@@ -13,9 +13,9 @@ from pathlib import Path
 import av
 
 from operators.base import Call
+from operators.decision import Decision
 from operators.detect.onnx import OnnxDetector
 from operators.frames.frame import Frame, Region, frame_of
-from operators.plan import Decision
 from operators.wire.schema import FrameId
 from pipelines.environment import catalogue
 from serving.backend import Backend

@@ -72,12 +72,12 @@ class Chain:
             return answer
         due, gone = self._objects.due(frame, regions)
         stream = self._entered(frame)
-        looked, plan = self._choice.urgent(stream, due, call.plan, self._objects)
-        declined = self._choice.declined(stream, plan)
+        looked, decision = self._choice.urgent(stream, due, call.decision, self._objects)
+        declined = self._choice.declined(stream, decision)
         self._conclude(stream, gone)
         self._auditor.begin(stream, frame)
-        answer = await self._look(frame, looked, replace(call, plan=plan))
-        self._auditor.watch(stream, frame, regions, self.links, replace(call, plan=answer.plan or plan))
+        answer = await self._look(frame, looked, replace(call, decision=decision))
+        self._auditor.watch(stream, frame, regions, self.links, replace(call, decision=answer.decision or decision))
         if self.links and len(looked) < len(regions):
             self._note(stream, {"reused": len(regions) - len(looked)})
         self._conclude(stream, self._objects.answer(frame, regions, looked))
@@ -86,15 +86,15 @@ class Chain:
     async def _look(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Append a look to every region."""
         if not regions:
-            return NodeAnswer((), call.plan)
+            return NodeAnswer((), call.decision)
         await make_image(frame)
         stream, rest, begun = self._entered(frame), regions, call.halfway
         turns, declined = list[Turn](), dict[str, str]()
         for link in self.links:
-            plan = self._choice.choose(stream, len(rest), call.plan)
-            if plan is not call.plan:
-                call = replace(call, plan=plan)
-                declined |= self._choice.declined(stream, plan)
+            decision = self._choice.choose(stream, len(rest), call.decision)
+            if decision is not call.decision:
+                call = replace(call, decision=decision)
+                declined |= self._choice.declined(stream, decision)
             turn = await self._turn(link, stream, frame, rest, replace(call, halfway=begun))
             if turn.declined:
                 declined[link.kind] = turn.declined
@@ -111,7 +111,7 @@ class Chain:
             if turn.answered:
                 self._observer.shortcut_answered(stream.name, self.node, link.kind, len(turn.answered))
         self._note(stream, tally(regions, {link.kind: turn for link, turn in asked}))
-        return NodeAnswer((), call.plan, declined)
+        return NodeAnswer((), call.decision, declined)
 
     def _entered(self, frame: Frame) -> NodeStream:
         stream = self._streams.enter(frame.stream)

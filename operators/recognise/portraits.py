@@ -16,8 +16,8 @@ from typing import Protocol
 import cv2
 
 from operators.base import Call, Operator, ask
+from operators.decision import Decision
 from operators.frames.frame import WHOLE, Box, Landmarks, Region, frame_of
-from operators.plan import Decision
 from operators.wire.schema import FrameId
 from operators.zones.geometry import overlap
 from serving.common.tensors import Image

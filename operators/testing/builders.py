@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from operators.base import Call
+from operators.decision import Decision
 from operators.frames.frame import Box, Frame, Region, frame_of
 from operators.frames.planes import Pixels
-from operators.plan import Decision
 from operators.wire.schema import FrameId, ShortcutKind
 from serving.scheduling.requests import Urgency
 

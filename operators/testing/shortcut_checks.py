@@ -55,7 +55,7 @@ class Case:
     frames: int = 30
     """After so many the shortcut answers for a region of the next one."""
     model: str | None = None
-    """The model that the plan names; None: the oracle."""
+    """The model that the decision names; None: the oracle."""
     settle: Callable[[Shortcut], Awaitable[None]] = _breathe
     """Returns when the shortcut's background work is done."""
 
@@ -72,7 +72,7 @@ async def check_kind(case: Case) -> None:
 
 
 async def check_the_plan_is_obeyed(case: Case) -> None:
-    """It is not asked for where the plan does not allow its kind."""
+    """It is not asked for where the decision does not allow its kind."""
     link = case.make()
     model = case.model or link.oracle.name
     assert link.shortcut.is_planned(call(model))

@@ -11,8 +11,8 @@ import numpy as np
 
 from operators.audits.roles import Roles
 from operators.base import Call, Operator
+from operators.decision import Decision
 from operators.frames.frame import WHOLE, Region, frame_of
-from operators.plan import Decision
 from operators.recognise.gallery_check import Progress, checked
 from operators.wire.result import MOVING
 from operators.wire.schema import FrameId

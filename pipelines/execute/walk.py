@@ -62,7 +62,7 @@ class _Progress:
 
     def echo(self, node: DagNode, call: Call, answer: NodeAnswer, expected_s: Mapping[str, float]) -> None:
         """Note for the result what a node had to do, and did."""
-        if (said := decision(answer.plan or call.plan, answer, expected_s)) is not None:
+        if (said := decision(answer.decision or call.decision, answer, expected_s)) is not None:
             self.nodes[node.name] = said
 
 
@@ -149,7 +149,7 @@ class Walk:
             region.id = len(progress.found)
             progress.found.append(region)
         seen = progress.seen[node.name] = answer.regions if node.makes_regions else regions
-        expected_s = self._planner.ended(stream, node.name, took_ms / 1000, answer.plan or call.plan)
+        expected_s = self._planner.ended(stream, node.name, took_ms / 1000, answer.decision or call.decision)
         progress.echo(node, call, answer, expected_s)
         self._observer.node_ran(stream, node.name, took_ms, len(seen))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from operators.plan import FIRST_LISTED, Decision
+from operators.decision import FIRST_LISTED, Decision
 from operators.wire.schema import FrameId
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from operators.plan import Decision, Rung
+from operators.decision import Decision, Rung
 from operators.wire.schema import Fallback
 from pipelines.planning.budgets import TimeRange, fill
 from pipelines.planning.fallback import fallback_of

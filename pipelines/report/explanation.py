@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from operators.plan import FIRST_LISTED
+from operators.decision import FIRST_LISTED
 from operators.wire.schema import Attribute, DetailPlan, NodeDecision, NodePlan, Object, Result
 
 DROPPED = {

@@ -34,7 +34,7 @@ class LookAhead:
 
         Returns what the detector has answered for the last of them that it ran on.
         """
-        past, begun_s = call.plan.past, frame.media_time_s - view.step_s
+        past, begun_s = call.decision.past, frame.media_time_s - view.step_s
         until_s = begun_s + window_s(every) - MOMENT_S if past is None else past.until_s
         frames = await self._gathered(frame, call.ahead, until_s)
         if len(frames) < FEWEST:

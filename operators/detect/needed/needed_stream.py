@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from operators.decision import Past
 from operators.detect.detail.stream import StreamDetail
 from operators.detect.detail.widths import AutoDetail
 from operators.detect.needed.account import Account, SkipTally
@@ -13,7 +14,6 @@ from operators.detect.needed.pace import SkipPace
 from operators.detect.needed.stream import StreamView
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
-from operators.plan import Past
 
 NO_RUN = ""
 """The run of a stream before its first frame."""

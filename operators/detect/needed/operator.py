@@ -15,6 +15,7 @@ from typing import NamedTuple
 from cache_adapt.audit.coin import coin
 from operators.audits.streams import Streams
 from operators.base import Call, Handles, NodeAnswer, Operator, ask, make_ready
+from operators.decision import Decision
 from operators.detect.detail.stream import StreamDetail
 from operators.detect.needed import snapshot
 from operators.detect.needed.account import Account, SkipTally
@@ -29,7 +30,6 @@ from operators.detect.needed.report import node_plan
 from operators.detect.needed.stream import StreamView
 from operators.detect.needed.window import Planned
 from operators.frames.frame import Frame, Region
-from operators.plan import Decision
 from operators.wire.schema import AuditedKind, FrameId, NodePlan
 from serving.common.threads import in_thread
 from specialization.timeline import Timeline
@@ -73,11 +73,11 @@ class DetectWhenNeeded:
         """Return the regions of the frame, found by the detector or moved from where it found them."""
         stream = self._stream(frame)
         planned = stream.view.planned.pop(frame.seq, None)
-        if planned is None and call.plan.past is None:
+        if planned is None and call.decision.past is None:
             await self._review(stream, frame)
-        call = replace(call, detail=stream.shown(call.plan.past))
-        declined = self._declined(stream, call.plan)
-        looked = not declined and (call.plan.past is not None or call.plan.allows(KIND))
+        call = replace(call, detail=stream.shown(call.decision.past))
+        declined = self._declined(stream, call.decision)
+        looked = not declined and (call.decision.past is not None or call.decision.allows(KIND))
         seen = _Looked(planned if looked or (planned is not None and planned.detected) else None)
         if looked and planned is None:
             seen = await self._look(stream, frame, call)
@@ -90,7 +90,7 @@ class DetectWhenNeeded:
                 await in_thread(partial(_timed, stream.tally, partial(stream.view.found, planned.regions)))
         if planned.detected:
             stream.found_with = call.detail
-        published = self._detected(stream, frame, planned, looked, _ran(answer.plan or call.plan))
+        published = self._detected(stream, frame, planned, looked, _ran(answer.decision or call.decision))
         return replace(
             answer,
             regions=published,
@@ -188,20 +188,20 @@ class DetectWhenNeeded:
 
     async def _ask(self, stream: NeededStream, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Run the detector on a frame whose turn it is."""
-        if stream.detail is None or call.unhurried or call.plan.past is not None:
+        if stream.detail is None or call.unhurried or call.decision.past is not None:
             return await ask(self._detector, frame, regions, call)
-        with stream.detail.timed(frame.stream, call.plan.budget_ms):
+        with stream.detail.timed(frame.stream, call.decision.budget_ms):
             return await ask(self._detector, frame, regions, call)
 
-    def _declined(self, stream: NeededStream, plan: Decision) -> Mapping[str, str]:
-        """Why no frame is skipped though the plan allows it."""
-        if plan.past is not None or not plan.allows(KIND) or (why := stream.account.why_not()) is None:
+    def _declined(self, stream: NeededStream, decision: Decision) -> Mapping[str, str]:
+        """Why no frame is skipped though the decision allows it."""
+        if decision.past is not None or not decision.allows(KIND) or (why := stream.account.why_not()) is None:
             return {}
         return {KIND: why}
 
     async def _look(self, stream: NeededStream, frame: Frame, call: Call) -> _Looked:
         """The regions to publish of a frame, if they are known without that the detector runs on it now."""
-        view, every, past = stream.view, stream.pace.every, call.plan.past
+        view, every, past = stream.view, stream.pace.every, call.decision.past
         patient = call.ahead is not None and (past is None or bool(past.window))
         why = await in_thread(partial(_timed, stream.tally, partial(view.look, frame, every, patient, past)))
         if patient and view.undecided and why in ("motion", "pace"):
@@ -254,6 +254,6 @@ def _tell(stream: NeededStream, every: int, weight: float, gap: Gap, media_time_
     stream.gaps.audited(gap, DetectedFrame(media_time_s, audited.now))
 
 
-def _ran(plan: Decision) -> str | None:
-    """The model that ran by a plan; None where it chose none, since the frame was detected on ahead of its turn."""
-    return None if plan.ladder and plan.objects is None else plan.variant
+def _ran(decision: Decision) -> str | None:
+    """The model that ran by a decision; None where it chose none, since the frame was detected on ahead of its turn."""
+    return None if decision.ladder and decision.objects is None else decision.variant

@@ -15,8 +15,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.decision import Past
 from operators.detect.needed.changes import COLUMNS, ROWS, Cells
-from operators.plan import Past
 
 Reason = Literal["first", "still", "pace", "unsteady", "motion"]
 """``first``: nothing is known yet; ``still``: nothing has moved for long; ``pace``: so many frames were skipped;

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import InitVar, dataclass, field, replace
 
+from operators.decision import Past
 from operators.detect.needed.carried import boxes_of, centred, identify, shifted
 from operators.detect.needed.changes import Cells, changed_cells, covered_cells
 from operators.detect.needed.flow import flow
@@ -14,7 +15,6 @@ from operators.detect.needed.thumbnail import thumbnail
 from operators.detect.needed.window import FrameWindow, KnownFrame, Planned
 from operators.frames.frame import Frame, Region
 from operators.frames.media_stopwatch import MediaStopwatch
-from operators.plan import Past
 from operators.track.settings import TrackSettings
 from operators.track.tracker import KalmanTracker
 from serving.common.tensors import Image

@@ -13,11 +13,11 @@ from operators.audits.snapshot import NodeSnapshot, from_json
 from operators.audits.stream_audits import DECLINED, StreamAudits
 from operators.audits.streams import Streams
 from operators.base import Call, NodeAnswer, Operator, ask, make_ready
+from operators.decision import Decision
 from operators.detect.variants.audited_stream import AuditedStream
 from operators.detect.variants.audits import KIND, FrameAnswer, VariantAudits, VariantTerms
 from operators.detect.variants.second_looks import SecondLooks
 from operators.frames.frame import Frame, Region
-from operators.plan import Decision
 from operators.wire.schema import FrameId, NodePlan
 from serving.errors import ModelError, OutOfService
 from specialization.timeline import Timeline
@@ -48,19 +48,19 @@ class DetectVariants:
     async def process(self, frame: Frame, regions: Sequence[Region], call: Call) -> NodeAnswer:
         """Return the regions that the planned model finds, or the oracle in its place."""
         stream = self._streams.enter(frame.stream)
-        plan, barred = self._chosen(stream, call.plan)
+        decision, barred = self._chosen(stream, call.decision)
         declined = dict[str, str]()
         if barred:
             declined[KIND] = "; ".join(f"{model}: {why}" for model, why in barred.items())
-        found = await self._found(frame, regions, replace(call, plan=plan))
+        found = await self._found(frame, regions, replace(call, decision=decision))
         if found is None:
-            declined[KIND] = f"{plan.variant}: {ABSENT}"
-            plan = replace(plan, variant=self._oracle)
-            found = (await ask(self._detector, frame, regions, replace(call, plan=plan))).regions
+            declined[KIND] = f"{decision.variant}: {ABSENT}"
+            decision = replace(decision, variant=self._oracle)
+            found = (await ask(self._detector, frame, regions, replace(call, decision=decision))).regions
         proving = frozenset(model for model, why in barred.items() if why != ABSENT)
-        self._audits.account(stream, frame, FrameAnswer(plan.variant or self._oracle, found, proving))
+        self._audits.account(stream, frame, FrameAnswer(decision.variant or self._oracle, found, proving))
         self._announce(stream)
-        return NodeAnswer(found, plan, declined)
+        return NodeAnswer(found, decision, declined)
 
     def published(self, frame: FrameId) -> None:
         """Let audits of a frame begin: its result has been published."""
@@ -104,16 +104,16 @@ class DetectVariants:
     def _fresh(self, stream: str) -> AuditedStream:
         return AuditedStream(stream, StreamAudits(self._terms.rule))
 
-    def _chosen(self, stream: AuditedStream, plan: Decision) -> tuple[Decision, Mapping[str, str]]:
-        """The plan with the model that runs, and why others may not, which would."""
-        if not plan.allows(KIND):
-            return replace(plan, variant=self._oracle, ladder=()), {}
-        plan = plan.chosen_for(1, partial(self._may_answer, stream))
-        barred = plan.proving
-        if plan.variant in self._keys and not self._may_answer(stream, plan.variant):
-            barred |= {plan.variant}
-            plan = replace(plan, variant=self._oracle)
-        return plan, {model: self._barred_by(stream, model) for model in sorted(barred)}
+    def _chosen(self, stream: AuditedStream, decision: Decision) -> tuple[Decision, Mapping[str, str]]:
+        """The decision with the model that runs, and why others may not, which would."""
+        if not decision.allows(KIND):
+            return replace(decision, variant=self._oracle, ladder=()), {}
+        decision = decision.chosen_for(1, partial(self._may_answer, stream))
+        barred = decision.proving
+        if decision.variant in self._keys and not self._may_answer(stream, decision.variant):
+            barred |= {decision.variant}
+            decision = replace(decision, variant=self._oracle)
+        return decision, {model: self._barred_by(stream, model) for model in sorted(barred)}
 
     async def _found(self, frame: Frame, regions: Sequence[Region], call: Call) -> Sequence[Region] | None:
         """Run the chosen model; None where it is not the oracle and cannot be opened any more."""

@@ -9,9 +9,9 @@ from functools import partial
 
 from operators.background import Backlog, PendingLook
 from operators.base import Call, Operator, ask
+from operators.decision import Decision
 from operators.frames.frame import Frame, Region, frame_of
 from operators.frames.planes import Pixels
-from operators.plan import Decision
 from operators.wire.schema import FrameId
 from serving.scheduling.requests import BACKGROUND
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from operators.audits.stream_audits import DECLINED
+from operators.decision import Decision
 from operators.frames.frame import Region
-from operators.plan import Decision
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.objects.objects import Objects
 from operators.recognise.shortcuts.shortcut import Shortcut
@@ -21,26 +21,30 @@ class ModelChoice:
     def __init__(self, links: Sequence[Shortcut]) -> None:
         self._variants = {link.model: link for link in links if isinstance(link, VariantShortcut)}
 
-    def choose(self, stream: NodeStream, objects: int, plan: Decision) -> Decision:
+    def choose(self, stream: NodeStream, objects: int, decision: Decision) -> Decision:
         """Decide for so many objects; without objects or several models there is nothing to decide."""
-        return plan.chosen_for(objects, partial(self._may_answer, stream)) if objects else plan
+        return decision.chosen_for(objects, partial(self._may_answer, stream)) if objects else decision
 
     def urgent(
-        self, stream: NodeStream, due: Sequence[Region], plan: Decision, objects: Objects
+        self, stream: NodeStream, due: Sequence[Region], decision: Decision, objects: Objects
     ) -> tuple[list[Region], Decision]:
         """Return those of the regions that are due which cannot wait, where no model has time for all of them."""
-        if plan.fallback != "reuse" or not plan.ladder or plan.fits(len(due), partial(self._may_answer, stream)):
-            return list(due), plan
+        if (
+            decision.fallback != "reuse"
+            or not decision.ladder
+            or decision.fits(len(due), partial(self._may_answer, stream))
+        ):
+            return list(due), decision
         kept = [region for region in due if not objects.can_wait(stream.name, region)]
-        plan = self.choose(stream, len(due), plan)
+        decision = self.choose(stream, len(due), decision)
         wait = len(due) - len(kept)
-        return kept, replace(plan, why=f"{plan.why}: {wait} of {len(due)} wait", ladder=(), objects=len(kept))
+        return kept, replace(decision, why=f"{decision.why}: {wait} of {len(due)} wait", ladder=(), objects=len(kept))
 
-    def declined(self, stream: NodeStream, plan: Decision) -> Mapping[str, str]:
-        """Why models that the plan would rather have run do not."""
-        if not plan.proving:
+    def declined(self, stream: NodeStream, decision: Decision) -> Mapping[str, str]:
+        """Why models that the decision would rather have run do not."""
+        if not decision.proving:
             return {}
-        reasons = (f"{model}: {self._barred_by(stream, model)}" for model in sorted(plan.proving))
+        reasons = (f"{model}: {self._barred_by(stream, model)}" for model in sorted(decision.proving))
         return {"variant": "; ".join(reasons)}
 
     def _barred_by(self, stream: NodeStream, model: str) -> str:

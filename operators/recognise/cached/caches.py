@@ -45,10 +45,10 @@ class Caches(Shortcut):
         await self._supply.prepare()
 
     def is_planned(self, call: Call) -> bool:
-        """Whether the plan names the network, and allows caches in it."""
+        """Whether the decision names the network, and allows caches in it."""
         if self.within is None:
-            return call.model in (None, self._model) and call.plan.allows(self.kind)
-        return call.model == self._model and call.plan.allows("variant") and call.plan.allows(self.kind)
+            return call.model in (None, self._model) and call.decision.allows(self.kind)
+        return call.model == self._model and call.decision.allows("variant") and call.decision.allows(self.kind)
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         network = self._supply.network

@@ -32,14 +32,14 @@ class Oracle:
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Mapping[str, str]:
         """Append to every region what the oracle says, sure or not; it goes on where a shortcut has begun with it.
 
-        Returns what was declined of the plan.
+        Returns what was declined of the decision.
         """
         if not regions:
             return {}
         (model, declined), halfway = self._model(call), call.halfway
         if halfway is None or not await self._go_on(halfway, model, regions, call.urgency):
-            plan = replace(call.plan, variant=model)
-            await self._recogniser.look(frame, regions, replace(call, plan=plan))
+            decision = replace(call.decision, variant=model)
+            await self._recogniser.look(frame, regions, replace(call, decision=decision))
         return declined
 
     async def _go_on(self, halfway: Halfway, model: str, regions: Sequence[Region], urgency: Urgency) -> bool:
@@ -82,7 +82,7 @@ class Oracle:
         return self._recogniser.certainty(look)
 
     def _model(self, call: Call) -> tuple[str, Mapping[str, str]]:
-        """Return the oracle by the name in the plan, if the plan names the oracle; and what is declined."""
+        """Return the oracle by the name in the decision, if that names the oracle; and what is declined."""
         roles, model = self._recogniser.roles, call.model
         if model is None or model in roles.shortcuts:
             return self.name, {}

@@ -43,7 +43,7 @@ class Turn:
     token: object = None
     """The shortcut's own note of how it answered; comes back with ``learned`` and with the outcomes of audits."""
     allowed: bool = True
-    """Whether the plan and the audit let the shortcut answer."""
+    """Whether the decision and the audit let the shortcut answer."""
     finished: Sequence[tuple[Region, Attribute]] = ()
     """Regions of ``rest`` whose answer came on the way, the oracle's, or that of the shortcut in whose network this one
     sits: later links and the oracle need not look at them."""
@@ -54,7 +54,7 @@ class Turn:
     own: asyncio.Future[Sequence[Attribute]] | None = None
     """The oracle's own answers for the regions of ``answered``, where it runs on for them; fails if that run does."""
     declined: str = ""
-    """Why it did not answer, where the plan asked it to; part of the result."""
+    """Why it did not answer, where the decision asked it to; part of the result."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,8 +154,8 @@ class Shortcut(Protocol):
         return
 
     def is_planned(self, call: Call) -> bool:
-        """Whether the plan asks for this shortcut; its audit may still refuse it."""
-        return call.plan.allows(self.kind)
+        """Whether the decision asks for this shortcut; its audit may still refuse it."""
+        return call.decision.allows(self.kind)
 
     def may_prove_itself(self, call: Call) -> bool:
         """Whether it may look at the objects of the frame unseen, in the shadow."""

@@ -41,19 +41,19 @@ class VariantShortcut(Shortcut):
         return self.kind if len(self._recogniser.roles.listed_shortcuts) == 1 else f"{self.kind} {self.model}"
 
     def is_planned(self, call: Call) -> bool:
-        """Whether the plan names the model."""
-        return self._is_there and call.model == self.model and call.plan.allows(self.kind)
+        """Whether the decision names the model."""
+        return self._is_there and call.model == self.model and call.decision.allows(self.kind)
 
     def may_prove_itself(self, call: Call) -> bool:
-        """Whether the plan names the model, or would if it had proven itself."""
-        return self._is_there and call.plan.allows(self.kind) and self._is_wanted(call)
+        """Whether the decision names the model, or would if it had proven itself."""
+        return self._is_there and call.decision.allows(self.kind) and self._is_wanted(call)
 
     def _is_wanted(self, call: Call) -> bool:
-        return call.model == self.model or self.model in call.plan.proving
+        return call.model == self.model or self.model in call.decision.proving
 
     async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
         """See ``Shortcut``; a model that cannot be opened any more passes everything on."""
-        mine = replace(call, plan=replace(call.plan, variant=self.model))
+        mine = replace(call, decision=replace(call.decision, variant=self.model))
         try:
             await self._recogniser.look(frame, regions, mine)
         except ModelError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from operators.plan import Decision, Past
+from operators.decision import Decision, Past
 from operators.wire.schema import FrameId, Result
 from pipelines.execute.ahead import BYTES_AHEAD, FRAMES_AHEAD
 from pipelines.observe.record.reading import RecordedFrame

@@ -8,8 +8,8 @@ from cache_adapt.audit.state import AuditState, Rule
 from operators.audits.roles import Roles
 from operators.audits.snapshot import NodeSnapshot
 from operators.base import Call
+from operators.decision import Decision, Rung
 from operators.frames.frame import Region
-from operators.plan import Decision, Rung
 from operators.recognise.chain import Chain
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
@@ -65,8 +65,8 @@ class Scene:
     @property
     def plan(self) -> Decision:
         """The plan of the latest frame, as it was carried out."""
-        assert self.answer.plan is not None
-        return self.answer.plan
+        assert self.answer.decision is not None
+        return self.answer.decision
 
     def asked(self) -> dict[str, int]:
         return {model: len(batch) for model, batch, _ in self.engine.asked}

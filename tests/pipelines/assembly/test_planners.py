@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from operators.plan import Decision
+from operators.decision import Decision
 from operators.testing import card_of
 from pipelines.assembly.planners import CHECKED_S, planner
 from pipelines.assembly.tables import Tables

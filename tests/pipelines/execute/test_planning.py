@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from operators.base import Call
+from operators.decision import Decision
 from operators.frames.frame import Frame, Region
-from operators.plan import Decision
 from operators.testing import make_frame, make_region
 from operators.wire.schema import FrameHeader
 from pipelines.execute.executor import Executor

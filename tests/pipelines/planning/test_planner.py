@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from operators.base import NodeAnswer
-from operators.plan import Decision
+from operators.decision import Decision
 from operators.wire.schema import NodeDecision
 from pipelines.execute.plan_echo import decision
 from pipelines.planning.planner import FirstListed, Step

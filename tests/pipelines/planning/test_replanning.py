@@ -9,7 +9,7 @@ from operator import mul
 import pytest
 
 from benchmarks.replanning import tables as table_5
-from operators.plan import Decision
+from operators.decision import Decision
 from pipelines.planning.options import Option, Table
 from pipelines.planning.planner import Start, Step
 from pipelines.planning.replanning import TOGETHER, Replanning

@@ -12,9 +12,9 @@ import pytest
 from cache_adapt.audit.state import Rule
 from learning.purse import unlimited
 from operators.base import Call, Operator, ask, make_ready
+from operators.decision import Decision
 from operators.frames.frame import Region
 from operators.inference import Inference
-from operators.plan import Decision
 from operators.recognise.cached.caches import Caches
 from operators.recognise.chain import Chain
 from operators.recognise.shortcuts.variant import VariantShortcut

@@ -15,7 +15,7 @@ from operators.base import Call, ask
 from operators.capture.sources.open import open_source
 from operators.capture.sources.sampling import Sampling
 from operators.capture.sources.uri import SourceUri
-from operators.plan import Decision, Rung
+from operators.decision import Decision, Rung
 from operators.testing import make_frame, so_far
 from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.node import node
@@ -74,8 +74,8 @@ async def test_who_finds_what_the_oracle_finds_answers_and_who_finds_nothing_is_
         for seq, picture in zip(range(40), source.pictures(), strict=False):
             call = Call(Decision(LARGE, ladder=ladder, budget_ms=800.0), Urgency(1e9))
             answer = await ask(detector, make_frame(seq, seq / 5, picture.image, "park"), (), call)
-            assert answer.plan is not None
-            models_used.append(answer.plan.variant)
+            assert answer.decision is not None
+            models_used.append(answer.decision.variant)
             shortcuts.nodes["detect"].published(so_far("park"))
             await shortcuts.nodes["detect"].close(10.0)
         source.close()
@@ -109,8 +109,8 @@ async def test_a_variant_whose_file_vanishes_while_frames_come_gives_way_to_the_
             if seq == 2:  # the network is not in memory when it is wanted
                 file.unlink()
             answer = await ask(detector, make_frame(seq, seq / 5, stream="park"), (), call)
-            assert answer.plan is not None
-            answered.append(answer.plan.variant)
+            assert answer.decision is not None
+            answered.append(answer.decision.variant)
     finally:
         await engine.stop()
     assert answered == [LARGE] * 4

@@ -9,7 +9,7 @@ import cv2
 from cache_adapt.audit.state import Rule
 from learning.purse import unlimited
 from operators.base import Call, ask
-from operators.plan import Decision
+from operators.decision import Decision
 from operators.testing import make_frame, so_far
 from pipelines.assembly.environment import Audits, Environment, Training
 from pipelines.assembly.node import nodes

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from operators.base import Call, NodeAnswer
+from operators.decision import Past
 from operators.detect.detail.widths import AutoDetail
 from operators.detect.needed.needed_stream import SkipTerms
 from operators.detect.needed.operator import DetectWhenNeeded
 from operators.frames.frame import Box, Frame, Region
-from operators.plan import Past
 from operators.testing.builders import call, make_frame
 from tests.operators.detect.detail.test_stream import Shapes
 from tests.operators.detect.needed.test_operator import FPS, picture
@@ -86,7 +86,7 @@ async def test_boxes_that_were_found_before_the_width_changed_are_audited_with_w
 
 async def test_a_missed_deadline_narrows_the_next_frame_where_frames_can_be_late() -> None:
     given = call("net")
-    late = replace(given, plan=replace(given.plan, budget_ms=-1.0))
+    late = replace(given, decision=replace(given.decision, budget_ms=-1.0))
     for waits, detail in ((True, 832), (False, 416)):
         beholder, operator = looking()
         await play(operator, 200)
@@ -100,7 +100,7 @@ async def test_a_recording_is_shown_as_much_as_it_was() -> None:
     beholder, operator = looking()
     given = call("net")
     for detail in (640, 416):
-        past = replace(given, plan=replace(given.plan, past=Past(False, detail=detail)))
+        past = replace(given, decision=replace(given.decision, past=Past(False, detail=detail)))
         (answer,) = await play(operator, 1, given=past)
         assert answer.detail == detail
     assert beholder.shown == [640, 416]

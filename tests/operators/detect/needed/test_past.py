@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from operators.base import NodeAnswer
+from operators.decision import Past
 from operators.detect.needed.operator import DetectWhenNeeded
 from operators.frames.frame import Region
-from operators.plan import Past
 from tests.operators.detect.needed.test_look_ahead import Behind, clip
 from tests.operators.detect.needed.test_operator import FPS, Finder, needed
 
@@ -42,7 +42,7 @@ async def again(operator: DetectWhenNeeded, then: Sequence[NodeAnswer], begin: i
     behind, answers = Behind(clip(COMES_AND_GOES)), list[NodeAnswer]()
     for frame, given in list(behind.calls())[begin:]:
         behind.at = frame.seq
-        asked = replace(given, plan=replace(given.plan, past=past_of(then, frame.seq)))
+        asked = replace(given, decision=replace(given.decision, past=past_of(then, frame.seq)))
         answers.append(await operator.process(frame, (), asked))
     return answers
 
@@ -80,5 +80,5 @@ async def test_a_window_that_was_divided_otherwise_is_planned_anew() -> None:
         past = past_of(before, frame.seq)
         if frame.seq == begins:  # somebody has cut it
             past = past._replace(window=past.window[:-1])
-        await operator.process(frame, (), replace(given, plan=replace(given.plan, past=past)))
+        await operator.process(frame, (), replace(given, decision=replace(given.decision, past=past)))
     assert finder.asked

@@ -14,10 +14,10 @@ from operators.audits.roles import Roles
 from operators.audits.snapshot import NodeSnapshot
 from operators.audits.unit_costs import HANDLING_S, UnitCosts
 from operators.base import Call, NodeAnswer
+from operators.decision import Decision, Rung
 from operators.detect.variants.audits import VariantTerms
 from operators.detect.variants.operator import DetectVariants
 from operators.frames.frame import Frame, Region
-from operators.plan import Decision, Rung
 from operators.testing import FakeEngine, card_of, make_frame, make_region, so_far
 from operators.testing.builders import call
 from serving.errors import ModelError, OutOfService
@@ -67,8 +67,8 @@ class Scene:
     @property
     def plan(self) -> Decision:
         """The plan of the latest frame, as it was carried out."""
-        assert self.answer.plan is not None
-        return self.answer.plan
+        assert self.answer.decision is not None
+        return self.answer.decision
 
     async def frame(self, seq: int, ladder: Sequence[Rung] = ROOMY, plan: Decision | None = None) -> Sequence[Region]:
         call = Call(plan or Decision("big", ladder=ladder, budget_ms=40.0), Urgency(7.0))

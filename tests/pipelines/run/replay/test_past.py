@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from operators.plan import Past
+from operators.decision import Past
 from operators.wire.schema import NodeDecision, Result
 from pipelines.execute.ahead import FRAMES_AHEAD
 from pipelines.observe.record.reading import RecordedFrame

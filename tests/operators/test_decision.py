@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from operators.plan import Decision, Rung
+from operators.decision import Decision, Rung
 
 LADDER = (Rung("large", 3), Rung("middle", 8), Rung("small", 40))
 
