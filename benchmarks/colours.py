@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from benchmarks.colours_parts.sheet import Judged, judged
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.catalogue.lookup import SHIPPED, Catalogue, read_weights
 from serving.common.tensors import Image, softmax, words
 from serving.engines.network import EngineNetwork, run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine

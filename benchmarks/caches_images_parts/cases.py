@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from benchmarks.segments import WEIGHTS
 from datasets import vehicle6
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import SHIPPED, Catalogue, verify
+from serving.catalogue.lookup import SHIPPED, Catalogue, read_weights, verify
 from serving.common.tensors import Array
 from serving.preprocess import batch
 from tools.architectures.export import to_onnx

@@ -15,8 +15,7 @@ from benchmarks.engines_parts.fill import fill
 from datasets import vehicle6
 from pipelines.measure.pictures import gather
 from serving.catalogue.cards import ImageInput
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.catalogue.lookup import SHIPPED, Catalogue, read_weights
 from serving.common.tensors import Array, Image
 from serving.preprocess import batch
 from tools.architectures.export import to_onnx

@@ -15,8 +15,7 @@ from operators.detect.detections import Detections, one_per_place
 from operators.frames.crops import cut
 from operators.frames.frame import Box
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Catalogue
+from serving.catalogue.lookup import Catalogue, read_weights
 from serving.common.tensors import Array, Image
 from serving.engines.network import Engine, run_in_steps
 from serving.loading.opening import engine_for

@@ -21,7 +21,7 @@ from operators.frames.planes import Planes
 from operators.inference import Inference
 from pipelines.environment import catalogue
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.graph_file import read_weights
+from serving.catalogue.lookup import read_weights
 from serving.engines.network import EngineNetwork
 from serving.graphs.surgery.reshape import reshaped
 from serving.graphs.surgery.sizes import Size

@@ -21,8 +21,7 @@ from datasets import plates, vehicle6
 from learning.array_files import as_features
 from learning.store import FeatureStore
 from serving.catalogue.cards import ImageInput
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import SHIPPED, Catalogue, verify
+from serving.catalogue.lookup import SHIPPED, Catalogue, read_weights, verify
 from serving.engines.network import EngineNetwork, run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.preprocess import batch

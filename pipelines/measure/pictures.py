@@ -14,9 +14,8 @@ import cv2
 import numpy as np
 
 from operators.capture.sources.images import is_image, natural_order
-from operators.capture.sources.open import open_source
+from operators.capture.sources.open import drawing, open_source
 from operators.capture.sources.sampling import Sampling
-from operators.capture.sources.street import drawing
 from operators.capture.sources.uri import SourceUri
 from operators.detect.agreement import same_objects
 from serving.catalogue.cards import ModelCard

@@ -18,8 +18,7 @@ from cache_adapt.caches.training import Lessons
 from operators.recognise.classifier import probabilities
 from pipelines.measure.template_data import Shown
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Entry, verify
+from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.common.precision import Precision
 from serving.common.tensors import Array, words
 from serving.engines.exit_network import ExitNetwork

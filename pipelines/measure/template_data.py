@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from operators.capture.sources.images import is_image, natural_order
-from operators.capture.sources.open import open_source
+from operators.capture.sources.open import drawing, open_source
 from operators.capture.sources.sampling import Sampling
-from operators.capture.sources.street import drawing
 from operators.capture.sources.uri import SourceUri
 from pipelines.measure.pictures import CROP_SIZE_PX, SEED
 from serving.common.tensors import Image

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Entry, verify
+from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import Exits
 from serving.engines.groups import Group, SharedPrefix, Solo

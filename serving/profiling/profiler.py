@@ -9,8 +9,7 @@ from pathlib import Path
 
 import onnx
 
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Entry
+from serving.catalogue.lookup import Entry, read_weights
 from serving.common.tensors import Array
 from serving.common.threads import usable_cores
 from serving.engines.network import Engine

@@ -16,8 +16,7 @@ import msgspec
 import platformdirs
 
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Catalogue, Entry, file_sha256, verify, weights
+from serving.catalogue.lookup import Catalogue, Entry, file_sha256, read_weights, verify, weights
 from serving.common import files as atomic
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Entry, verify
+from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.errors import ModelError
 from serving.graphs.cut_points import cut_points
 from serving.graphs.fold import drop_unused, folded, halve

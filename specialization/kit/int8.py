@@ -9,8 +9,7 @@ import numpy as np
 import onnx
 
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Entry
+from serving.catalogue.lookup import Entry, read_weights
 from serving.common.tensors import Array
 from serving.engines.network import EngineNetwork, run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine

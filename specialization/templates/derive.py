@@ -11,8 +11,7 @@ from tempfile import TemporaryDirectory
 import onnx
 
 from serving.catalogue.cards import ModelCard, parse_card, write_card
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Entry, file_sha256, verify
+from serving.catalogue.lookup import Entry, file_sha256, read_weights, verify
 from serving.common import files as atomic
 from serving.errors import BadInput, ModelError
 from serving.graphs.cut_points import CutPoint, all_cut_points

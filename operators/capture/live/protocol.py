@@ -1,15 +1,23 @@
-"""The messages between capture and its decoder process: JSON, raw pixels after some of them."""
+"""The messages between capture and its decoder process: JSON, raw pixels after some of them.
+
+The parent's end gives the process a job, takes its messages and pictures with a time limit, and kills it.
+"""
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+import time
+from types import TracebackType
+from typing import Final, Literal, Self, TypeAlias
 
 import msgspec
+import numpy as np
 
-from operators.frames.planes import Encoding, Pixels, bytes_of
+from operators.frames.planes import Encoding, Pixels, bytes_of, size_bytes, viewed
 from operators.wire.bounds import Label, Side
 from serving.common import untrusted
+from serving.common.child_process import ChildProcess, Closed
 from serving.common.parent_process import ParentProcess
+from serving.errors import Malformed
 
 MAX_MESSAGE_BYTES: Final = 65_536
 
@@ -81,3 +89,44 @@ def decode(body: bytes | bytearray) -> Message:
     """Decode a message; raises ``Malformed``."""
     message: Message = untrusted.decode(body, Message, MAX_MESSAGE_BYTES)
     return message
+
+
+class Channel:
+    """A running decoder process. Use as a context manager: on leaving it, the process is gone."""
+
+    def __init__(self, job: DecodeJob) -> None:
+        self._process = ChildProcess("operators.capture.live.child", "the decoder process")
+        self._process.send(msgspec.json.encode(job))
+
+    @property
+    def pid(self) -> int:
+        """The process id of the decoder process."""
+        return self._process.pid
+
+    def receive(self, timeout_s: float) -> tuple[Message, Pixels | None]:
+        """Return the next message, with the picture if it announces one. Raises ``Silent`` or ``Closed``."""
+        deadline_s = time.monotonic() + timeout_s
+        try:
+            message = decode(self._process.receive(timeout_s, MAX_MESSAGE_BYTES))
+        except Malformed as error:
+            raise Closed(f"the decoder process sent something else than messages: {error}") from None
+        if not isinstance(message, PictureFollows):
+            return message, None
+        size = size_bytes(message.encoding, message.width, message.height)
+        if size is None:
+            raise Closed("the decoder process sent planes of odd sides")
+        content = np.empty(size, np.uint8)
+        self._process.receive_into(content.data.cast("B"), deadline_s - time.monotonic())
+        return message, viewed(content, message.encoding, message.width, message.height)
+
+    def kill(self) -> None:
+        """End the process at once, from any thread; a ``receive`` under way raises ``Closed``."""
+        self._process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.close()

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from operators.capture.live import protocol as wire
-from operators.capture.live.channel import Channel, Closed, Silent
+from operators.capture.live.protocol import Channel
 from operators.capture.picture import FreezeWatch, Picture, thumbnail
 from operators.capture.run import CaptureRun
 from operators.capture.sources.failures import PERSISTENT, Reason
 from operators.frames.planes import Pixels
+from serving.common.child_process import Closed, Silent
 from serving.errors import SourceError
 
 _STARTING: Final = "starting the decoder"

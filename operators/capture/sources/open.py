@@ -1,10 +1,15 @@
-"""The sources that are read in this process: files, directories of images, generated scenes."""
+"""The sources that are read in this process: files, directories of images, generated scenes.
+
+The generated street is drawn by the folder ``datasets``, which is a checkout's: it is not installed with Sluice.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
+from types import ModuleType
 from typing import Protocol
 
 from operators.capture.picture import Picture
@@ -15,9 +20,19 @@ from operators.capture.sources.hardware import Hardware
 from operators.capture.sources.images import ImageReader, is_image
 from operators.capture.sources.resumed import ResumedVideo
 from operators.capture.sources.sampling import Sampler, Sampling
-from operators.capture.sources.street import drawing
 from operators.capture.sources.uri import SourceUri
 from serving.errors import SourceError
+
+
+def drawing() -> ModuleType:
+    """The package that draws; SourceError where it is not here."""
+    try:
+        return import_module("datasets.street")
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("datasets"):
+            raise
+        advice = "give a clip, a camera or, by --data, pictures"
+        raise SourceError(f"streets are drawn in a checkout of Sluice alone; {advice}", "invalid_uri") from None
 
 
 class Source(Protocol):

@@ -66,7 +66,7 @@ def _read(model: str, models: tuple[Path, ...]) -> tuple[str, onnx.ModelProto]:
     """A network by name or by file; its input as large as the card says where the graph leaves it open."""
     import onnx
 
-    from serving.catalogue.graph_file import read_weights
+    from serving.catalogue.lookup import read_weights
     from serving.common.explain import first_line
     from serving.graphs.shapes import with_item_size
 

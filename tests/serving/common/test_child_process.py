@@ -102,7 +102,7 @@ def test_a_footprint_of_a_network_that_never_returns_is_given_up(tmp_path: Path)
 CHILDREN = """
 import asyncio, sys
 from pathlib import Path
-from operators.capture.live.channel import Channel
+from operators.capture.live.protocol import Channel
 from operators.capture.live.protocol import DecodeJob
 from serving.profiling.footprint import footprint
 from serving.variants.variant import reference

@@ -8,8 +8,7 @@ import pytest
 from onnx import helper
 
 from benchmarks.weg_parts.train_plates import MODELS
-from serving.catalogue.graph_file import read_weights
-from serving.catalogue.lookup import Catalogue
+from serving.catalogue.lookup import Catalogue, read_weights
 from serving.errors import ModelError
 from serving.graphs.cut_points import all_cut_points
 from specialization.templates.feature_network import FEATURES, before_last_layer, early, feature_network

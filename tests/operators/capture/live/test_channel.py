@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from operators.capture.live import protocol as wire
-from operators.capture.live.channel import Channel, Closed, Silent
+from operators.capture.live.protocol import Channel
 from operators.frames.planes import bgr
+from serving.common.child_process import Closed, Silent
 from tests.operators.capture.clips import make_clip, moving
 
 PASSWORD = "hunter2hunter2"

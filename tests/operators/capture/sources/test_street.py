@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from serving.errors import SourceError
 
 @pytest.fixture(params=["none", "another's"])
 def _installed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_module("datasets.street")  # ours, which comes back when the test is over
     for name in [name for name in sys.modules if name.partition(".")[0] == "datasets"]:
         monkeypatch.delitem(sys.modules, name)
     if request.param == "none":
