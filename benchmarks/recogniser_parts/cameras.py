@@ -11,7 +11,7 @@ import hashlib
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,8 +33,9 @@ from serving.loading.opening import open_model
 from serving.preprocess import batch
 from tools.shipped.collect import CORRECTIONS, FOLDS, SHARES, TYPES, Sources
 from tools.shipped.recipes import VEHICLE_TYPES, Recipe
-from tools.shipped.train_recognisers import train
+from tools.shipped.train_recognisers import looks_of, train
 from tools.shipped.training import to_tensor
+from tools.shipped.tuning import Looks
 
 STEPS = 300
 """Length of each fold's training; the network that ships learns for longer, and from all cameras."""
@@ -167,20 +168,29 @@ def said(crops: Sequence[Crop], rows: NDArray[np.float32], classes: Sequence[str
 
 def left_out(recipe: Recipe, sources: Sources, steps: int = STEPS) -> LeftOut:
     """Train without each fold, and show it the fold's crops; what a fold gave is kept for the next time."""
-    found = [_fold(recipe, sources, steps, fold) for fold in FOLDS]
+    looks = cache(partial(looks_of, recipe, sources, DATA))
+    found = [_fold(recipe, sources, looks, steps, fold) for fold in FOLDS]
     crops = [crop for own, _ in found for crop in own]
     return LeftOut(crops, np.concatenate([logits for _, logits in found]), recipe.classes)
 
 
 def _fold(
-    recipe: Recipe, sources: Sources, steps: int, fold: tuple[str, ...]
+    recipe: Recipe, sources: Sources, looks: Callable[[], Looks], steps: int, fold: tuple[str, ...]
 ) -> tuple[list[Crop], NDArray[np.float32]]:
     own = [crop for crop in sources.crops if crop.camera in fold and crop.label in TYPES]
-    kind = (recipe.side, recipe.detail, recipe.stages, recipe.classes, recipe.looks, recipe.schedule, recipe.seed)
+    kind = (
+        recipe.side,
+        recipe.detail,
+        recipe.backbone.name,
+        recipe.classes,
+        recipe.looks,
+        recipe.schedule,
+        recipe.seed,
+    )
     learnt = f"{kind} {steps} {fold} {SHARES} {TYPES} {sources.amounts} {sources.seed} {CORRECTIONS.read_text()}"
     kept = KEPT / f"{fold[0]}-{hashlib.sha256(learnt.encode()).hexdigest()[:16]}.npy"
     if not kept.exists():
-        network = train(recipe, sources, DATA, fold, steps)
+        network = train(recipe, sources, looks(), DATA, fold, steps)
         steps_of = range(0, len(own), STEP)
         with torch.inference_mode():
             batches = [to_tensor(recipe.input, [crop.image for crop in own[i : i + STEP]]) for i in steps_of]

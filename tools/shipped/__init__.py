@@ -1,5 +1,6 @@
 """The training of what ships, run by hand before a release: recognisers and their templates.
 
-Read in this order: ``darknet``, ``recipes``, ``samples``, ``collect``, ``augment``, ``networks``, ``training``,
-``tuning``, ``measure``, ``train_recognisers``, ``make_templates``, ``draw_strangers``, ``colour``.
+Read in this order: ``classifier``, ``lite``, ``darknet``, ``recipes``, ``samples``, ``collect``, ``augment``,
+``networks``, ``training``, ``tuning``, ``measure``, ``train_recognisers``, ``make_templates``, ``draw_strangers``,
+``colour``.
 """

@@ -24,6 +24,7 @@ from tools.shipped.samples import (
     frames,
     ghosts,
     movers,
+    pairs,
     pieces,
     riders,
     usual,
@@ -65,6 +66,7 @@ SHARES = {
     "riders": 0.04,
     "corners": 0.05,
     "ghosts": 0.04,
+    "pairs": 0.03,
     "pieces": 0.02,
     "cifar": 0.05,
 }
@@ -85,6 +87,7 @@ class Amounts:
     riders: int = 700
     corners: int = 700
     ghosts: int = 500
+    pairs: int = 500
     pieces: int = 150
     """From each clip that shows no vehicle."""
     cifar: int = 400
@@ -106,20 +109,33 @@ class Sources:
     seed: int
 
     def samples(self, recipe: Recipe, without: Collection[str] = ()) -> Samples:
-        """Those to learn from; no crop, nor any piece of one, is of the cameras ``without``."""
-        crops = [crop for crop in self.crops if crop.camera not in without and crop.label in TYPES]
-        named = typed(crops)
-        rng = np.random.default_rng(self.seed)
-        named_by = {
-            **self.learn,
-            "riders": riders([each for each in named if each[1] == "motorcycle"], self.amounts.riders, rng),
-            "corners": corners(named, self.amounts.corners, rng),
-            "ghosts": ghosts(named, self.amounts.ghosts, rng),
-        }
-        cameras = [crop.camera for crop in crops]
-        parts = {"crops": Samples.of(named, recipe.classes, cameras)}
-        parts |= {name: Samples.of(pictures, recipe.classes) for name, pictures in named_by.items()}
+        """All pictures; no crop of the cameras ``without``, nor any piece of one, is ever drawn."""
+        parts = {name: Samples.of(named, recipe.classes) for name, named in self.learn.items()}
+        for name, by_camera in self._by_camera().items():
+            named = [each for own in by_camera.values() for each in own]
+            cameras = [camera for camera, own in by_camera.items() for _ in own]
+            parts[name] = Samples.of(named, recipe.classes, cameras, without)
         return Samples.joined([(parts[name], SHARES[name]) for name in SHARES])
+
+    def _by_camera(self) -> Mapping[str, Mapping[str, Sequence[Named]]]:
+        """By kind and camera: the crops, and what is made of them."""
+        rng = np.random.default_rng(self.seed)
+        crops = {
+            camera: typed([crop for crop in self.crops if crop.camera == camera])
+            for camera in camera_crops.cameras(self.crops)
+        }
+        crops = {camera: own for camera, own in crops.items() if own}
+        ridden = {camera: [each for each in own if each[1] == "motorcycle"] for camera, own in crops.items()}
+        made = {
+            "riders": (riders, self.amounts.riders, {camera: own for camera, own in ridden.items() if own}),
+            "corners": (corners, self.amounts.corners, crops),
+            "ghosts": (ghosts, self.amounts.ghosts, crops),
+            "pairs": (pairs, self.amounts.pairs, crops),
+        }
+        return {"crops": crops} | {
+            kind: {camera: make(own, -(-count // len(of)), rng) for camera, own in of.items()}
+            for kind, (make, count, of) in made.items()
+        }
 
 
 def typed(crops: Sequence[Crop]) -> list[Named]:

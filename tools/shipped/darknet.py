@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 from torch import Tensor, nn
 
+from tools.shipped.classifier import Classifier, Late
+
+START = "weights/yolox_nano.onnx"
 WIDTHS = (16, 32, 64, 128, 256)
 """Channels behind the stem and behind every stage; each halves width and height."""
 DEPTHS = (1, 3, 3, 1)
@@ -80,50 +83,12 @@ class Pyramid(nn.Module):
         return found
 
 
-class Late(nn.Module):
-    """The last stages, and a linear classifier of what the planes of the last two have on average."""
-
-    def __init__(self, classes: int, stages: int) -> None:
-        super().__init__()
-        self.middle = nn.Sequential(*(_stage(number) for number in range(EARLY, stages - 1)))
-        self.last = _stage(stages - 1)
-        features = WIDTHS[stages - 1] + WIDTHS[stages]
-        self.norm: nn.Module = nn.BatchNorm1d(features, affine=False)
-        self.linear = nn.Linear(features, classes)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Maps of the early stages → N × classes logits."""
-        x = self.middle(x)
-        features = torch.cat((x.mean((2, 3)), self.last(x).mean((2, 3))), dim=1)
-        logits: Tensor = self.linear(self.norm(features))
-        return logits
-
-
-class Darknet(nn.Module):
-    """Stem and ``stages`` stages with a classifier; the ``early`` part, two thirds of the work, is not trained."""
-
-    def __init__(self, classes: int, stages: int = len(DEPTHS)) -> None:
-        super().__init__()
-        # Four neighbouring pixels side by side as channels, then 3×3: the same products as 6×6 with a stride of two.
-        self.early = nn.Sequential(Conv(3, WIDTHS[0], 6, 2), *(_stage(number) for number in range(EARLY)))
-        self.late = Late(classes, stages)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """N × 3 × H × W → N × classes logits."""
-        logits: Tensor = self.late(self.early(x))
-        return logits
-
-    def fold(self) -> Darknet:
-        """Put the normalisation of the features into the classifier; nothing else changes, and training ends."""
-        norm, linear = self.late.norm, self.late.linear
-        if isinstance(norm, nn.BatchNorm1d):
-            assert norm.running_mean is not None
-            assert norm.running_var is not None
-            with torch.no_grad():
-                linear.weight /= torch.sqrt(norm.running_var + norm.eps)
-                linear.bias.sub_(linear.weight @ norm.running_mean)
-            self.late.norm = nn.Identity()
-        return self.eval()
+def darknet(classes: int, stages: int = len(DEPTHS)) -> Classifier:
+    """Stem and ``stages`` stages, two thirds of whose work is in the ``early`` ones."""
+    # Four neighbouring pixels side by side as channels, then 3×3: the same products as 6×6 with a stride of two.
+    early = nn.Sequential(Conv(3, WIDTHS[0], 6, 2), *(_stage(number) for number in range(EARLY)))
+    middle = nn.Sequential(*(_stage(number) for number in range(EARLY, stages - 1)))
+    return Classifier(early, Late(middle, _stage(stages - 1), WIDTHS[stages - 1 : stages + 1], classes))
 
 
 def _stage(number: int) -> nn.Sequential:
@@ -133,9 +98,9 @@ def _stage(number: int) -> nn.Sequential:
     return nn.Sequential(separable(inputs, outputs, 2), *pyramid, Csp(outputs, DEPTHS[number], residual=not last))
 
 
-def start(network: Darknet, detector: Path) -> None:
-    """Take over the backbone of ``yolox_nano.onnx``."""
-    graph = onnx.load(detector).graph
+def start_darknet(network: Classifier, data: Path) -> None:
+    """Take over the backbone of ``yolox_nano.onnx`` of the sample data."""
+    graph = onnx.load(data / START).graph
     known = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     weights = [[known[name] for name in node.input[1:3]] for node in graph.node if node.op_type == "Conv"]
     with torch.no_grad():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import csv
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,9 @@ from serving.preprocess import batch
 from tools.shipped.samples import Samples
 
 STEP = 32
+LEFT_OUT = Path(__file__).parents[2] / "benchmarks" / "results" / "recognisers.csv"
+"""What networks say of cameras that they have not seen: ``python -m benchmarks.recognisers``."""
+PARTS = ("light day", "light night", "size below 48 px", "size from 48 px")
 
 
 def predictor(models: Path, name: str, threads: int) -> Callable[[Sequence[Image]], NDArray[np.float32]]:
@@ -46,3 +50,21 @@ def accuracies(
         Accuracy(dataset=dataset, split=split, metric=metric, value=round(float(hits.mean()), 4), n=len(hits))
         for metric, hits in figures
     ]
+
+
+def unseen(name: str, parts: Sequence[str] = PARTS) -> Iterator[Accuracy]:
+    """How much a recogniser names of cameras left out, and how much of that is right, by light and size."""
+    with LEFT_OUT.open(newline="") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    for row in rows:
+        if row["model"] == f"{name}, camera left out" and row["view"] in parts and row["shipped"] == "True":
+            from_there = f"from {row['least_confidence']}"
+            figures = {f"named {from_there}": "given", f"right of the named {from_there}": "right_given"}
+            for metric, column in figures.items():
+                yield Accuracy(
+                    dataset=f"crops of street cameras, {row['view']}",
+                    split="each camera left out once",
+                    metric=metric,
+                    value=float(row[column]),
+                    n=int(row["n"]),
+                )

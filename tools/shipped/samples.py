@@ -5,7 +5,7 @@ A name may be several, joined by ``|``, where a source cannot tell which of them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +37,17 @@ class Samples:
     """Chance of being drawn; they sum to 1."""
 
     @classmethod
-    def of(cls, named: Iterable[Named], classes: Sequence[str], cameras: Sequence[str] = ()) -> Samples:
-        """Names that are no class count as ``other``; ``cameras``: that of each picture, where there are several."""
+    def of(
+        cls,
+        named: Iterable[Named],
+        classes: Sequence[str],
+        cameras: Sequence[str] = (),
+        without: Collection[str] = (),
+    ) -> Samples:
+        """Names that are no class count as ``other``; ``cameras``: that of each picture, where there are several.
+
+        What cameras ``without`` show is never drawn.
+        """
         images, targets = [], []
         for image, name in named:
             row = np.zeros(len(classes), np.float32)
@@ -47,12 +56,15 @@ class Samples:
             images.append(image)
             targets.append(row / row.sum())
         table = np.array(targets, np.float32).reshape(-1, len(classes))
-        return cls(images, table, evenly(table, cameras))
+        wanted = np.array([camera not in without for camera in cameras or [""] * len(table)], bool)
+        chances = np.zeros(len(table))
+        chances[wanted] = evenly(table[wanted], [camera for camera in cameras if camera not in without])
+        return cls(images, table, chances)
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[Samples, float]]) -> Samples:
         """One after the other; of what is drawn each part makes up its share, given beside it."""
-        whole = sum(share for part, share in parts if len(part))
+        whole = sum(share for part, share in parts if part.chances.any())
         return cls(
             [image for part, _ in parts for image in part.images],
             np.concatenate([part.targets for part, _ in parts]),
@@ -92,6 +104,19 @@ def riders(crops: Sequence[Named], count: int, rng: Generator) -> list[Named]:
         image = crops[i][0]
         found.append((image[: max(4, int(rng.uniform(*UPPER) * image.shape[0]))], PERSON))
     return found
+
+
+def pairs(crops: Sequence[Named], count: int, rng: Generator) -> list[Named]:
+    """Two vehicles side by side, as in a box that holds both."""
+    chosen = rng.integers(0, len(crops), (count, 2))
+    return [(_beside(crops[left][0], crops[right][0]), OTHER) for left, right in chosen]
+
+
+def _beside(left: Image, right: Image) -> Image:
+    height = max(8, (left.shape[0] + right.shape[0]) // 2)
+    widths = [max(6, round(image.shape[1] * height / image.shape[0])) for image in (left, right)]
+    resized = [cv2.resize(image, (width, height)) for image, width in zip((left, right), widths, strict=True)]
+    return np.asarray(np.hstack(resized), np.uint8)
 
 
 def ghosts(photos: Sequence[Named], count: int, rng: Generator) -> list[Named]:

@@ -20,17 +20,16 @@ from serving.catalogue.cards import Accuracy, ModelCard, write_card
 from serving.catalogue.lookup import SHIPPED, file_sha256
 from tools.architectures.export import OUTPUT, export
 from tools.architectures.registry import multiply_adds
+from tools.shipped.classifier import Classifier
 from tools.shipped.collect import Amounts, Sources, collect
-from tools.shipped.darknet import Darknet, start
-from tools.shipped.measure import accuracies, predictor
-from tools.shipped.recipes import RECIPES, START, VIEWS, Recipe
+from tools.shipped.measure import accuracies, predictor, unseen
+from tools.shipped.recipes import RECIPES, VIEWS, Recipe
 from tools.shipped.samples import Samples
-from tools.shipped.tuning import drawn, remembered, tune
+from tools.shipped.tuning import Looks, look, tune
 
 WEIGHTS = "model.onnx"
 LEARNT_FROM = "; ".join(
     (
-        "starts from YOLOX-nano (Apache-2.0)",
         *CREDITS.values(),
         "vehicle photos of Zenodo record 6634554 (CC BY 4.0)",
         "two sample clips of Intel's IoT developer kit (CC BY 4.0)",
@@ -53,23 +52,30 @@ def main() -> None:
         directory = arguments.models / recipe.name
         if not arguments.cards:
             directory.mkdir(parents=True, exist_ok=True)
-            export(train(recipe, sources, arguments.data), directory / WEIGHTS, recipe.side, half=True)
+            network = train(recipe, sources, looks_of(recipe, sources, arguments.data), arguments.data)
+            export(network, directory / WEIGHTS, recipe.side, half=True)
         describe(recipe, directory, sources, arguments.threads)
 
 
+def looks_of(recipe: Recipe, sources: Sources, data: Path) -> Looks:
+    """What the recipe's backbone makes of its pictures."""
+    network = recipe.build()
+    recipe.backbone.start(network, data)
+    rng = np.random.default_rng(recipe.seed)
+    return look(network.early, recipe.input, sources.samples(recipe), recipe.looks, rng)
+
+
 def train(
-    recipe: Recipe, sources: Sources, data: Path, without: Collection[str] = (), steps: int | None = None
-) -> Darknet:
+    recipe: Recipe, sources: Sources, looks: Looks, data: Path, without: Collection[str] = (), steps: int | None = None
+) -> Classifier:
     """A network trained by its recipe, ``without`` the crops of some cameras, in fewer steps where asked."""
     torch.manual_seed(recipe.seed)
     network = recipe.build()
-    start(network, data / START)
-    samples = sources.samples(recipe, without)
+    recipe.backbone.start(network, data)
     schedule = replace(recipe.schedule, steps=steps or recipe.schedule.steps)
-    print(f"{recipe.name}: {len(samples)} pictures, {schedule.steps} steps at {recipe.side} px", flush=True)
+    print(f"{recipe.name}: {recipe.looks} looks, {schedule.steps} steps at {recipe.side} px", flush=True)
     rng = np.random.default_rng(recipe.seed)
-    shown = drawn(recipe.input, samples, schedule.batch, rng)
-    tune(network.late, remembered(network.early, shown, recipe.looks, rng), schedule)
+    tune(network.late, looks.batches(sources.samples(recipe, without), schedule.batch, rng), schedule)
     return network.fold()
 
 
@@ -81,6 +87,7 @@ def describe(recipe: Recipe, directory: Path, sources: Sources, threads: int) ->
     for (dataset, split), named in sources.held_out.items():
         samples = Samples.of(named, recipe.classes)
         figures += accuracies(dataset, split, samples, predict(samples.images), recipe.classes)
+    figures += unseen(recipe.name)
     write_card(directory, _card(recipe, directory, figures))
     for figure in figures:
         print(f"  {figure.value:.3f}  {figure.metric}, {figure.dataset} ({figure.n})", flush=True)
@@ -98,7 +105,7 @@ def _card(recipe: Recipe, directory: Path, figures: list[Accuracy]) -> ModelCard
         file=WEIGHTS,
         sha256=file_sha256(directory / WEIGHTS),
         licence="Apache-2.0",
-        source=f"tools/shipped/train_recognisers.py; {LEARNT_FROM}",
+        source=f"tools/shipped/train_recognisers.py; starts from {recipe.backbone.name} (Apache-2.0); {LEARNT_FROM}",
         description=f"{recipe.description} ({size})",
         input=recipe.input,
         outputs=(OUTPUT,),

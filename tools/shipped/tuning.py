@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 import torch
 from numpy.random import Generator
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
@@ -28,6 +30,8 @@ TRUST = 0.3
 """From 0, cross entropy, to 1, the share that is wrong."""
 STEEPEST = 2.0
 """The norm that gradients are cut to."""
+AT_ONCE = 64
+"""Pictures that are looked at together."""
 
 
 def tune(network: nn.Module, batches: Iterable[Batch], schedule: Schedule) -> None:
@@ -50,28 +54,36 @@ def tune(network: nn.Module, batches: Iterable[Batch], schedule: Schedule) -> No
     network.eval()
 
 
-def drawn(size: ImageInput, samples: Samples, count: int, rng: Generator, change: Change = augment) -> Iterator[Batch]:
-    """Batches of ``count`` pictures without end, drawn by their chances, each changed anew."""
-    while True:
-        chosen = rng.choice(len(samples), count, p=samples.chances)
-        items = to_tensor(size, [change(samples.images[i], rng) for i in chosen])
-        yield items, torch.from_numpy(np.ceil(samples.targets[chosen]))
+@dataclass(frozen=True)
+class Looks:
+    """What the untrained part of a network makes of pictures, each drawn and changed once, which costs once."""
+
+    maps: Tensor
+    """N × …, in half precision."""
+    drawn: NDArray[np.intp]
+    """N: which picture each is of."""
+    samples: Samples
+
+    def batches(self, samples: Samples, count: int, rng: Generator) -> Iterator[Batch]:
+        """Batches without end, drawn by the chances of ``samples``: the same pictures, some of them never drawn."""
+        weights = (samples.chances / np.maximum(self.samples.chances, np.finfo(float).tiny))[self.drawn]
+        allowed = torch.from_numpy(np.ceil(self.samples.targets[self.drawn]))
+        while True:
+            chosen = torch.from_numpy(rng.choice(len(weights), count, p=weights / weights.sum()))
+            yield self.maps[chosen].float().contiguous(memory_format=torch.channels_last), allowed[chosen]
 
 
-def remembered(early: nn.Module, batches: Iterable[Batch], pictures: int, rng: Generator) -> Iterator[Batch]:
-    """Batches without end of what an untrained part of a network makes of so many pictures, which costs once."""
-    maps, allowed = [], []
-    with torch.no_grad():
-        for items, may in batches:
-            maps.append(early.eval()(items).half())
-            allowed.append(may)
-            if sum(map(len, allowed)) >= pictures:
-                break
-    known, right, count = torch.cat(maps), torch.cat(allowed), len(allowed[0])
-    while True:
-        order = torch.from_numpy(rng.permutation(len(known)))
-        for chosen in torch.split(order, count):
-            yield known[chosen].float().clone(memory_format=torch.channels_last), right[chosen]
+def look(
+    early: nn.Module, size: ImageInput, samples: Samples, count: int, rng: Generator, change: Change = augment
+) -> Looks:
+    """``count`` looks at pictures drawn by their chances."""
+    chosen = rng.choice(len(samples), count, p=samples.chances)
+    early.eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    maps = []
+    with torch.inference_mode():
+        for part in np.split(chosen, range(AT_ONCE, count, AT_ONCE)):
+            maps.append(early(to_tensor(size, [change(samples.images[i], rng) for i in part])).half())
+    return Looks(torch.cat(maps).clone(), chosen, samples)
 
 
 def _loss(logits: Tensor, allowed: Tensor, smoothing: float) -> Tensor:

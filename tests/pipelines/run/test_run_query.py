@@ -104,7 +104,7 @@ def test_shortcuts_answer_under_audit_and_the_report_tells_how_far_they_agree(tm
         "model": ["vehicle-type-compact", "vehicle-type"],
     }
     # A short clip shows little of how far a compact model agrees, so little is asked of it.
-    summary = run(query(STREET, nodes=[*NODES, kind], accuracy=0.05), results=str(out))
+    summary = run(query(STREET, nodes=[*NODES, kind], accuracy=0.001), results=str(out))
     answers = [each["attributes"][0] for result in lines(out) for each in result["objects"]]
     by_shortcut = [each for each in answers if each["provenance"] == "variant"]
     assert {each["model"]["name"] for each in by_shortcut} == {"vehicle-type-compact"}

@@ -11,7 +11,7 @@ import pytest
 import torch
 from onnx import helper
 
-from tools.shipped.darknet import Darknet, start
+from tools.shipped.darknet import darknet, start_darknet
 
 DARK4, DARK5 = "841", "886"
 """What the detector's file calls the ends of its last two stages."""
@@ -19,14 +19,14 @@ DARK4, DARK5 = "841", "886"
 
 @pytest.mark.parametrize(("stages", "most_parameters"), [(4, 462_000), (3, 95_000)])
 def test_sizes(stages: int, most_parameters: int) -> None:
-    network = Darknet(7, stages)
+    network = darknet(7, stages)
     assert 0.95 * most_parameters < sum(parameter.numel() for parameter in network.parameters()) <= most_parameters
     assert network.eval()(torch.zeros(2, 3, 64, 96)).shape == (2, 7)
 
 
 def test_the_classifier_takes_in_the_normalisation() -> None:
     torch.manual_seed(0)
-    network, items = Darknet(5, stages=3), torch.rand(16, 3, 32, 32)
+    network, items = darknet(5, stages=3), torch.rand(16, 3, 32, 32)
     for _ in range(3):
         network(items)
     with torch.inference_mode():
@@ -44,8 +44,8 @@ def test_it_starts_with_the_maps_of_the_detector(data_dir: Path) -> None:
     items = np.random.default_rng(0).uniform(0, 1, (1, 3, 416, 416)).astype(np.float32)
     session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     wanted = session.run([DARK4, DARK5], {session.get_inputs()[0].name: items * 255})
-    network = Darknet(2)
-    start(network, file)
+    network = darknet(2)
+    start_darknet(network, data_dir)
     with torch.inference_mode():
         middle = network.late.middle(network.early(torch.from_numpy(items)))
         np.testing.assert_allclose(middle.numpy(), wanted[0], atol=1e-3)

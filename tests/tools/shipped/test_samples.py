@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.common.tensors import Image
-from tools.shipped.samples import Samples, cifar, corners, ghosts, movers, pieces, usual
+from tools.shipped.samples import Samples, cifar, corners, ghosts, movers, pairs, pieces, usual
 
 CLASSES = ("car", "truck", "bus", "other")
 
@@ -71,6 +71,13 @@ def test_ghosts_have_the_ground_where_the_vehicle_was() -> None:
     assert ghost.shape == image.shape
     assert np.abs(ghost.astype(int) - 90).max() <= 8
     assert image[30, 40, 0] == 250
+
+
+def test_two_vehicles_side_by_side_are_no_vehicle() -> None:
+    (both, name), *_ = pairs([(_grey(80, 40, 60), "car"), (_grey(40, 60, 60), "bus")], 4, np.random.default_rng(0))
+    assert name == "other"
+    assert 40 <= both.shape[0] <= 60
+    assert both.shape[1] > both.shape[0]
 
 
 def test_corners_are_small_touch_two_edges_and_are_other() -> None:

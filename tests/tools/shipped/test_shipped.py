@@ -15,15 +15,15 @@ from datasets.street import street_crops
 from serving.catalogue.cards import Accuracy, ModelCard
 from serving.catalogue.lookup import SHIPPED, Catalogue, verify
 from tools.shipped.collect import DRAWN_SIZE, UNSEEN_SEED, renamed
-from tools.shipped.measure import predictor
+from tools.shipped.measure import PARTS, predictor, unseen
 from tools.shipped.recipes import RECIPES, VEHICLE_TYPES, VIEWS, Recipe
 from tools.shipped.samples import Named, Samples
 
 NAMES = [*(recipe.name for recipe in RECIPES), "street-kind"]
 
 FLOORS = {
-    ("vehicle-type", "vehicle6 photos"): 0.86,
-    ("vehicle-type", "drawn street crops"): 0.78,
+    ("vehicle-type", "vehicle6 photos"): 0.90,
+    ("vehicle-type", "drawn street crops"): 0.86,
     ("vehicle-type-compact", "vehicle6 photos"): 0.77,
     ("vehicle-type-compact", "drawn street crops"): 0.62,
     ("street-kind", "vehicle6 photos"): 0.95,
@@ -77,13 +77,22 @@ def test_cards_say_how_far_they_can_be_trusted(recipe: Recipe) -> None:
     assert card.min_confidence >= 0.5
 
 
+def test_the_card_says_what_is_named_on_cameras_left_out_by_light_and_size() -> None:
+    figures = list(unseen("vehicle-type"))
+    assert len(figures) == 2 * len(PARTS)
+    assert {each.metric.rpartition(" from ")[0] for each in figures} == {"named", "right of the named"}
+    assert all(each in _card("vehicle-type").accuracy for each in figures), (
+        "the card was written before the cameras were left out"
+    )
+
+
 def test_all_weights_together_are_small() -> None:
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*.onnx")) <= 2_000_000
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*.onnx")) <= 6_000_000
 
 
 def test_the_compact_one_is_much_cheaper() -> None:
     reference, compact = (_kernels(SHIPPED / name / "model.onnx") for name in ("vehicle-type", "vehicle-type-compact"))
-    assert compact * 4 <= reference <= 500_000
+    assert compact * 4 <= reference <= 2_400_000
     assert _kernels(SHIPPED / "street-kind" / "model.onnx") <= 120_000
 
 

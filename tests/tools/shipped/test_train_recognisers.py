@@ -15,7 +15,7 @@ from datasets.camera_crops import CREDITS, Crop
 from serving.catalogue.lookup import SHIPPED, Catalogue, verify
 from tools.shipped.collect import Amounts, Sources
 from tools.shipped.recipes import RECIPES
-from tools.shipped.train_recognisers import WEIGHTS, describe, train
+from tools.shipped.train_recognisers import WEIGHTS, describe, looks_of, train
 from tools.shipped.training import to_tensor
 
 
@@ -61,8 +61,12 @@ def test_a_network_left_without_a_camera_has_seen_no_crop_of_it() -> None:
         name: [(np.full((40, 40, 3), 200, np.uint8), "car")]
         for name in ("photos", "drawn", "people", "pieces", "cifar")
     }
-    samples = Sources(crops, learn, {}, Amounts(riders=5, corners=5, ghosts=5), seed=1).samples(RECIPES[0], {"here"})
-    assert min(image.mean() for image in samples.images) > 190
+    samples = Sources(crops, learn, {}, Amounts(riders=5, corners=5, ghosts=5, pairs=5), seed=1).samples(
+        RECIPES[0], {"here"}
+    )
+    drawn = [image for image, chance in zip(samples.images, samples.chances, strict=True) if chance > 0]
+    assert min(image.mean() for image in drawn) > 190
+    assert len(drawn) < len(samples)
     assert samples.chances.sum() == pytest.approx(1)
 
 
@@ -72,9 +76,9 @@ def test_it_learns_in_a_few_steps_what_two_cameras_show(tmp_path: Path, data_dir
     few = [crop for crop in crops if crop.label == "car"][:40] + [crop for crop in crops if crop.label == "motorcycle"]
     nothing = [(np.full((40, 40, 3), 120, np.uint8), "other")]
     learn = dict.fromkeys(("photos", "drawn", "people", "pieces", "cifar"), nothing)
-    sources = Sources(few, learn, {}, Amounts(riders=5, corners=5, ghosts=5), seed=1)
+    sources = Sources(few, learn, {}, Amounts(riders=5, corners=5, ghosts=5, pairs=5), seed=1)
     recipe = replace(RECIPES[1], looks=512)
-    network = train(recipe, sources, data_dir, steps=40)
+    network = train(recipe, sources, looks_of(recipe, sources, data_dir), data_dir, steps=40)
     with torch.inference_mode():
         said = network(to_tensor(recipe.input, [crop.image for crop in few])).argmax(dim=1)
     names = [recipe.classes[each] for each in said]

@@ -10,7 +10,7 @@ from tools.architectures.resnet import ResNet, Stem
 from tools.shipped.augment import augment
 from tools.shipped.samples import Samples
 from tools.shipped.training import Change, Schedule, to_tensor
-from tools.shipped.tuning import drawn, remembered, tune
+from tools.shipped.tuning import look, tune
 
 SIZE = ImageInput(width=16, height=16, scale=1 / 255, mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
 CLASSES = ("flat", "striped")
@@ -27,7 +27,8 @@ def _learnt(samples: Samples, change: Change) -> list[str]:
     torch.manual_seed(0)
     network = ResNet(3, (1,), Stem(3, 2, pool=False), widths=(8,))
     schedule = Schedule(steps=60, rate=5e-3, report_every=1000)
-    tune(network, drawn(SIZE, samples, 16, _rng(), change), schedule)
+    looks = look(torch.nn.Identity(), SIZE, samples, 400, _rng(), change)
+    tune(network, looks.batches(samples, 16, _rng()), schedule)
     with torch.inference_mode():
         said = network(to_tensor(SIZE, _stripes().images[2:])).argmax(1).tolist()
     return [(*CLASSES, "other")[number] for number in said]
@@ -47,18 +48,27 @@ def test_any_of_several_allowed_classes_is_right() -> None:
     assert _learnt(either, augment)[0] in ("flat", "other")
 
 
-def test_what_is_remembered_is_what_the_part_makes_of_the_pictures() -> None:
+def test_looks_are_what_the_part_makes_of_the_pictures() -> None:
     double = torch.nn.Conv2d(3, 3, 1, bias=False)
     torch.nn.init.constant_(double.weight, 0.5)
-    shown = drawn(SIZE, _stripes(), 4, _rng(), lambda image, _: image)
-    known = remembered(double, shown, 10, _rng())
-    batches = [next(known) for _ in range(3)]
-    assert [len(items) for items, _ in batches] == [4, 4, 4], "three batches of four make ten or more"
-    wanted = {round(float(each.sum()), 1) for each in double(to_tensor(SIZE, _stripes().images)).detach()}
-    assert {
-        min(wanted, key=lambda sure: abs(sure - float(each.sum()))) for items, _ in batches for each in items
-    } == wanted
-    assert all(torch.equal(allowed.sum(dim=1), torch.ones(4)) for _, allowed in batches)
+    samples = _stripes()
+    looks = look(double, SIZE, samples, 10, _rng(), lambda image, _: image)
+    wanted = double(to_tensor(SIZE, [samples.images[i] for i in looks.drawn])).detach()
+    assert torch.allclose(looks.maps.float(), wanted, atol=5e-3)
+    items, allowed = next(looks.batches(samples, 6, _rng()))
+    assert items.shape == (6, *wanted.shape[1:])
+    assert torch.equal(allowed.sum(dim=1), torch.ones(6))
+
+
+def test_pictures_that_shall_not_be_drawn_are_in_no_batch_and_the_others_as_often_as_they_shall() -> None:
+    pictures = [(np.full((8, 8, 3), level, np.uint8), name) for level, name in ((50, "a"), (120, "a"), (200, "b"))]
+    cameras = ["here", "there", "there"]
+    everything, less = (Samples.of(pictures, ("a", "b", "other"), cameras, without) for without in ((), ("here",)))
+    looks = look(torch.nn.Identity(), SIZE, everything, 2000, _rng(), lambda image, _: image)
+    items, allowed = next(looks.batches(less, 4000, _rng()))
+    dark = to_tensor(SIZE, [pictures[0][0]])[0]
+    assert not any(torch.allclose(item, dark, atol=1e-2) for item in items)
+    assert abs(float(allowed[:, 0].mean()) - 0.5) < 0.05
 
 
 def _rng() -> np.random.Generator:

@@ -1,0 +1,51 @@
+"""A backbone that stays as it is in front, and a classifier of what its last maps have on average."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+
+class Late(nn.Module):
+    """The stages that learn, and a linear classifier of the means of what the two of them give."""
+
+    def __init__(self, middle: nn.Module, last: nn.Module, widths: Sequence[int], classes: int) -> None:
+        super().__init__()
+        self.middle, self.last = middle, last
+        self.norm: nn.Module = nn.BatchNorm1d(sum(widths), affine=False)
+        self.linear = nn.Linear(sum(widths), classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Maps of the early stages → N × classes logits."""
+        x = self.middle(x)
+        features = torch.cat((x.mean((2, 3)), self.last(x).mean((2, 3))), dim=1)
+        logits: Tensor = self.linear(self.norm(features))
+        return logits
+
+
+class Classifier(nn.Module):
+    """A network whose ``early`` part is not trained, and whose ``late`` part is."""
+
+    def __init__(self, early: nn.Module, late: Late) -> None:
+        super().__init__()
+        self.early, self.late = early, late
+
+    def forward(self, x: Tensor) -> Tensor:
+        """N × 3 × H × W → N × classes logits."""
+        logits: Tensor = self.late(self.early(x))
+        return logits
+
+    def fold(self) -> Self:
+        """Put the normalisation of the features into the classifier; nothing else changes, and training ends."""
+        norm, linear = self.late.norm, self.late.linear
+        if isinstance(norm, nn.BatchNorm1d):
+            assert norm.running_mean is not None
+            assert norm.running_var is not None
+            with torch.no_grad():
+                linear.weight /= torch.sqrt(norm.running_var + norm.eps)
+                linear.bias.sub_(linear.weight @ norm.running_mean)
+            self.late.norm = nn.Identity()
+        return self.eval()
