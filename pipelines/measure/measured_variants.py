@@ -9,7 +9,8 @@ from typing import Literal
 
 from serving.catalogue.lookup import Entry
 from serving.errors import BadInput
-from serving.selection import VariantRecord, record_of
+from serving.selection.records import record_of
+from serving.selection.table import VariantRecord
 from serving.variants.artefacts import folder
 from serving.variants.profiles import Profile, fingerprint, read
 from serving.variants.variant import generate, parse, sizes_of

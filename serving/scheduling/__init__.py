@@ -2,5 +2,5 @@
 thread that carries them out.
 
 Read in this order: ``limits``, ``requests``, ``estimates``, ``batching``, ``look_ahead``, ``duty_cycle``, ``schedule``,
-``device``.
+``device``, ``health``.
 """

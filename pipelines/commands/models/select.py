@@ -37,11 +37,12 @@ def command(
     known = catalogue(models)
     entries = [known.find(name) for name in dict.fromkeys(names)]
     from pipelines.measure.measured_variants import records
-    from serving.selection import Requirements, select
+    from serving.selection.select import select
+    from serving.selection.table import Requirements, VariantTable
 
     found, quality = records(entries, artefacts_dir(), batch)
     wanted = Requirements(_seconds(latency_ms), accuracy, _seconds(cost_ms))
-    choice = select(wanted, found)
+    choice = select(wanted, VariantTable(found))
     chosen = next(record for record in found if record.id == choice.variant)
     figures = {"latency_ms": chosen.latency_s * 1e3, quality: chosen.accuracy, "cost_ms": chosen.cost * 1e3}
     if as_json:

@@ -1,0 +1,64 @@
+"""The life of a loaded variant: from what was measured to its state (Romero et al., 2021, §4 and Figure 4).
+
+A variant is Inactive until it is loaded, then Active. It is Overloaded where it serves at its peak throughput, and
+Interfered where it does not and yet takes longer than its profile says, because others use the same caches, memory or
+cores. Every threshold has two levels, one to enter a state and a lower one to leave it, so that a variant at the border
+does not change sides with every measurement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class State(Enum):
+    """Whether a variant may be given work."""
+
+    INACTIVE = "inactive"
+    ACTIVE = "active"
+    OVERLOADED = "overloaded"
+    INTERFERED = "interfered"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Means over the time since the last look (Romero et al., 2021, §5 look every 2 s)."""
+
+    loaded: bool
+    items_per_s: float = 0.0
+    """Served."""
+    latency_ratio: float = 1.0
+    """Time of its batches over what the profile says of the same batches; 1 where none ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """When states change."""
+
+    overloaded: float = 1 / 1.05
+    """Load from which a variant is Overloaded: less than the headroom of §5, 1.05, is left."""
+    relieved: float = 0.8
+    """Load below which it is so no more."""
+    interfered: float = 1.5
+    """Latency ratio from which a variant is Interfered; medians of quiet runs differ by up to a fifth."""
+    undisturbed: float = 1.2
+    """Ratio below which it is so no more."""
+
+
+def share_of_peak(items_per_s: float, saturation_items_per_s: float) -> float:
+    """Share of its peak throughput that a variant serves."""
+    return items_per_s / saturation_items_per_s
+
+
+def next_state(state: State, observed: Observed, saturation_items_per_s: float, at: Thresholds | None = None) -> State:
+    """The state after a measurement; overload explains long latencies, so it goes before interference."""
+    at = at or Thresholds()
+    if not observed.loaded:
+        return State.INACTIVE
+    load = share_of_peak(observed.items_per_s, saturation_items_per_s)
+    if load >= (at.relieved if state is State.OVERLOADED else at.overloaded):
+        return State.OVERLOADED
+    if observed.latency_ratio >= (at.undisturbed if state is State.INTERFERED else at.interfered):
+        return State.INTERFERED
+    return State.ACTIVE
