@@ -279,7 +279,7 @@ def _detail_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
     """Faults of a detector that is shown frames at another size."""
     if not isinstance(spec, DetectNode):
         return
-    if "detail_cost" in spec.model_fields_set and spec.detail != "auto":
+    if spec.detail_cost != DetectNode.model_fields["detail_cost"].default and spec.detail != "auto":
         yield Problem(("nodes", index, "detail_cost"), "bounds what is chosen: say detail: auto, or remove it")
     if spec.detail is None:
         return

@@ -16,7 +16,7 @@ from tests.real.process import Sluice, until
 pytestmark = pytest.mark.kafka
 
 AWAY_S = 4.0
-GIVE_UP_S = 3
+GIVE_UP_S = 8
 
 
 def test_a_broker_that_is_restarted_costs_nothing(own_kafka_broker: KafkaBroker, own_site: Site, clip: Path) -> None:

@@ -90,6 +90,7 @@ def test_ctrl_c_ends_the_run_and_is_the_programs(tmp_path: Path, place: str) -> 
     code = f"""
 import time
 import sluice
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 {RUN}
 try:
     while True:
