@@ -26,14 +26,10 @@ def watch(
     there is no such place. ``prefix``: begins the topics' names. Raises BadInput, or Unavailable without a broker.
     """
     need("kafka")
-    from pipelines.kafka.results import ResultsReader
+    from pipelines.kafka.results import LatestResults, ResultsReader
 
-    last: dict[str, tuple[str, int]] = {}
-    settings = broker_settings(broker)
+    settings, latest = broker_settings(broker), LatestResults()
     with closing(ResultsReader(settings, Result, prefix=prefix, from_beginning=from_beginning, group=group)) as reader:
         for result, _ in reader:
-            run, seq = last.get(result.stream, ("", -1))
-            if (streams and result.stream not in streams) or (run == result.run and result.seq <= seq):
-                continue
-            last[result.stream] = result.run, result.seq
-            yield result
+            if (not streams or result.stream in streams) and latest.is_new(result.id):
+                yield result

@@ -46,6 +46,7 @@ from pipelines.commands.recorded import replay
 from pipelines.execute import ahead, moments
 from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
+from pipelines.kafka import results
 from pipelines.kafka.topics import FramesTopic
 from pipelines.measure import cache_places, labelled_crops
 from pipelines.observe.forward import (
@@ -204,6 +205,7 @@ SAID = {
         f"{jobs.MOST_WINDOWS} of these* |",
         f"| *{jobs.MOST_TARGETS}, with {jobs.MOST_REPORTS} reports of streams in all* |",
         f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all; the versions of {inbox.MOST_VERSIONS}* |",
+        f"leave out what comes again | *{results.MOST_STREAMS:,}* |",
         f"| different words that are kept of one object | *{pool.MOST_WORDS}* |",
         f"| zones of a query, lines; corners of a zone, points of a line | *{bounds.MOST_ZONES}, {bounds.MOST_ZONES}; "
         f"{points.MOST_CORNERS}, {points.MOST_POINTS}* |",

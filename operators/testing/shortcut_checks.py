@@ -1,8 +1,8 @@
-"""The duties of every shortcut, as a list of checks: run each of them on yours.
+"""The duties of every shortcut, as a list of checks: run each of them on yours::
 
->>> @pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
-... async def test_mine_is_a_shortcut(check):
-...     await check(Case(lambda: Link(Mine(), fake_oracle())))
+@pytest.mark.parametrize("check", SHORTCUT_CHECKS, ids=lambda check: check.__name__)
+async def test_mine_is_a_shortcut(check):
+    await check(Case(lambda: Link(Mine(), fake_oracle())))
 """
 
 from __future__ import annotations

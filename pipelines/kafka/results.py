@@ -6,6 +6,7 @@ import logging
 import math
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, Generic, TypeVar
@@ -17,7 +18,7 @@ from kafka.structs import OffsetAndMetadata
 from operators.transports.polls import mend_polls
 from operators.transports.record_sets import unreadable
 from operators.wire.mishaps import Mishaps
-from operators.wire.schema import Result, from_json
+from operators.wire.schema import FrameId, Result, from_json
 from pipelines.kafka.rights import needs
 from pipelines.kafka.sync_clients import admin, consumer, demand
 from pipelines.kafka.topics import TopicsConfig
@@ -29,6 +30,36 @@ log = logging.getLogger(__name__)
 R = TypeVar("R", bound=Result)
 
 POLL_S = 0.2
+MOST_STREAMS = 10_000
+"""Streams whose latest result is remembered."""
+
+
+class LatestResults:
+    """Tells results that come again, as after a worker was killed, from new ones. Pure.
+
+    >>> latest = LatestResults(most=2)
+    >>> [latest.is_new(FrameId(*each)) for each in (("a", "r", 7), ("a", "r", 7), ("a", "r", 6), ("a", "s", 0))]
+    [True, False, False, True]
+    >>> [latest.is_new(FrameId(stream, "r", 1)) for stream in ("b", "c", "b")], latest.is_new(FrameId("a", "s", 0))
+    ([True, True, False], True)
+    """
+
+    def __init__(self, most: int = MOST_STREAMS) -> None:
+        """``most``: of more streams the one that was heard of longest ago is forgotten."""
+        self._most = most
+        self._latest: OrderedDict[str, FrameId] = OrderedDict()
+
+    def is_new(self, frame: FrameId) -> bool:
+        """Whether the frame is behind the latest of its stream's run; note it."""
+        before = self._latest.get(frame.stream)
+        if before is not None:
+            self._latest.move_to_end(frame.stream)
+            if before.run == frame.run and frame.seq <= before.seq:
+                return False
+        self._latest[frame.stream] = frame
+        if len(self._latest) > self._most:
+            self._latest.popitem(last=False)
+        return True
 
 
 class ResultsReader(Generic[R]):

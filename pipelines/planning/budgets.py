@@ -31,7 +31,7 @@ def fill(weights: Sequence[float], least: Sequence[float], total: float) -> list
     >>> fill([1, 1], [0, 0], 80)
     [40.0, 40.0]
     >>> fill([1, 1], [10, 60], 80)
-    [20.0, 60.0]
+    [20.0, 60]
     """
     needed = sum(least)
     if total <= needed:

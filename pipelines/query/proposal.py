@@ -79,7 +79,7 @@ def finder(wanted: Sequence[str], words: ModelWords, recogniser: str | None = No
     A detector that knows all the words is preferred to a recogniser that names what moves.
 
     >>> finder(["car"], ModelWords({}, {"vehicle-type": ["car", "truck"]}, {}))
-    Finder(detector='motion', labels=(), recogniser='vehicle-type')
+    Finder(detector='motion', labels=(), recogniser='vehicle-type', named=())
     """
     sought = tuple(dict.fromkeys(word for word in wanted if word != MOVING))
     if not sought:

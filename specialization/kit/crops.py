@@ -24,8 +24,8 @@ class CropOrigin(NamedTuple):
     def of(cls, name: str) -> CropOrigin:
         """Read ``CAMERA_TRACK_NUMBER.jpg``; what has fewer parts tells nothing.
 
-        >>> CropOrigin.of("yard_17_003.jpg"), Place.of("photo.jpg")
-        (Place(camera='yard', track='yard_17'), Place(camera='', track=''))
+        >>> CropOrigin.of("yard_17_003.jpg"), CropOrigin.of("photo.jpg")
+        (CropOrigin(camera='yard', track='yard_17'), CropOrigin(camera='', track=''))
         """
         parts = PurePath(name).stem.split("_")
         return cls(parts[0], "_".join(parts[:-1])) if len(parts) >= NAME_PARTS else cls("", "")

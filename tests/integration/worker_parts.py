@@ -17,6 +17,7 @@ from operators.frames.frame import Frame, frame_of
 from operators.wire.schema import (
     FRAME_HEADER_KEY,
     BoundingBox,
+    Counts,
     Event,
     FrameHeader,
     FrameId,
@@ -101,7 +102,7 @@ class NothingToResume:
 class OneEvent(NoEvents):
     """Every result causes the same event."""
 
-    def __call__(self, result: Result) -> list[Event]:
+    def __call__(self, result: Result) -> list[Event | Counts]:
         box = BoundingBox(x_min=0, y_min=0, x_max=1, y_max=1)
         return [
             Event(
