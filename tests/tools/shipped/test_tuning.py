@@ -5,22 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from serving.catalogue.cards import ImageInput
+from tests.tools.shipped.stripes import CLASSES, SIZE, stripes
 from tools.architectures.resnet import ResNet, Stem
 from tools.shipped.augment import augment
 from tools.shipped.samples import Samples
 from tools.shipped.training import Change, Schedule, to_tensor
 from tools.shipped.tuning import look, tune
-
-SIZE = ImageInput(width=16, height=16, scale=1 / 255, mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
-CLASSES = ("flat", "striped")
-
-
-def _stripes() -> Samples:
-    flat = np.full((24, 24, 3), 120, np.uint8)
-    striped = flat.copy()
-    striped[::6] = striped[1::6] = striped[2::6] = 250
-    return Samples.of([(flat, "flat")] * 3 + [(striped, "striped")], (*CLASSES, "other"))
 
 
 def _learnt(samples: Samples, change: Change) -> list[str]:
@@ -30,17 +20,17 @@ def _learnt(samples: Samples, change: Change) -> list[str]:
     looks = look(torch.nn.Identity(), SIZE, samples, 400, _rng(), change)
     tune(network, looks.batches(samples, 16, _rng()), schedule)
     with torch.inference_mode():
-        said = network(to_tensor(SIZE, _stripes().images[2:])).argmax(1).tolist()
+        said = network(to_tensor(SIZE, stripes().images[2:])).argmax(1).tolist()
     return [(*CLASSES, "other")[number] for number in said]
 
 
 def test_it_learns_from_labels() -> None:
-    assert _learnt(_stripes(), augment) == ["flat", "striped"]
+    assert _learnt(stripes(), augment) == ["flat", "striped"]
 
 
 def test_any_of_several_allowed_classes_is_right() -> None:
     """Flat pictures may be called either, so that stripes alone say what is flat and what is not."""
-    samples = _stripes()
+    samples = stripes()
     allowed = samples.targets.copy()
     allowed[:3] = (0.5, 0, 0.5)
     either = Samples(samples.images, allowed, samples.chances)
@@ -51,7 +41,7 @@ def test_any_of_several_allowed_classes_is_right() -> None:
 def test_looks_are_what_the_part_makes_of_the_pictures() -> None:
     double = torch.nn.Conv2d(3, 3, 1, bias=False)
     torch.nn.init.constant_(double.weight, 0.5)
-    samples = _stripes()
+    samples = stripes()
     looks = look(double, SIZE, samples, 10, _rng(), lambda image, _: image)
     wanted = double(to_tensor(SIZE, [samples.images[i] for i in looks.drawn])).detach()
     assert torch.allclose(looks.maps.float(), wanted, atol=5e-3)
