@@ -33,8 +33,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_a_run_tells_a_sink_of_another_package(package: Path, tmp_path: Path) -> None:
     said = tmp_path / "said.txt"
     file = written(tmp_path, f"{{name: own, to: lines, path: '{said}', kinds: [new, state]}}")
-    query = ROOT / "examples" / "street.yaml"
-    done = sluice("run", query, "--limit", 60, "--forward", file, env={"PYTHONPATH": str(package)})
+    asked = ROOT / "examples" / "vehicles.yaml", "--source", ROOT / "examples" / "street.mp4"
+    done = sluice("run", *asked, "--limit", 60, "--forward", file, env={"PYTHONPATH": str(package)})
     assert done.returncode == 0, done.stderr
     assert {line.split()[-1] for line in said.read_text().splitlines()} == {"new", "state"}
 
