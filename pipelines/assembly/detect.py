@@ -82,7 +82,7 @@ def _variants(
     from operators.detect.variants.operator import DetectVariants
 
     costs = UnitCosts(environment.engine)
-    terms = VariantTerms(audits.rule, sure, costs, audits.purse, audits.changed, environment.observer)
+    terms = VariantTerms(audits.rule, sure, costs, audits.budget, audits.changed, environment.observer)
     variants = DetectVariants(spec.name, plain, roles, terms)
     audits.shortcuts.add(variants, "variants" if spec.when == "needed" else "")
     return variants

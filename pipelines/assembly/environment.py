@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cache_adapt.audit.state import Rule
+from learning.budget import SHARE, Budget
 from learning.purse import Purse
 from operators.frames.mask import Mask
 from operators.inference import Inference
@@ -65,7 +66,9 @@ class Audits:
     training: Training | None = None
     """None: nothing learns."""
     purse: Purse = field(default_factory=lambda: Purse(time.process_time))
-    """The budget of finding out what can be saved, for all nodes together."""
+    """The means of recognise nodes to find out what can be saved, for all of them together."""
+    budget: Budget = field(default_factory=lambda: Budget.beside(SHARE, time.process_time))
+    """The budget of learning and of audits, for all nodes together."""
 
     def changed(self, stream: str) -> None:
         """Note that a phase has changed on a stream."""

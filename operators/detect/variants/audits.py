@@ -17,7 +17,7 @@ from functools import partial
 from cache_adapt.audit.audit import Audit, Ticket
 from cache_adapt.audit.coin import coin
 from cache_adapt.audit.state import Rule
-from learning.purse import Expense, Purse
+from learning.budget import Budget
 from operators.audits.unit_costs import UnitCosts
 from operators.detect.needed.matching import agreement
 from operators.detect.opinions import opinion
@@ -40,7 +40,7 @@ class VariantTerms:
     sure: float
     """The confidence from which an object counts wherever it is missing; others come and go by themselves, 0…1."""
     costs: UnitCosts
-    purse: Purse
+    budget: Budget
     """Pays looks that bring no answer."""
     changed: Callable[[str], None]
     """Called with a stream on which an audit has changed its phase."""
@@ -73,7 +73,6 @@ class _DrawnFrame:
     """The one that the audit is about."""
     looks: str
     """The one that looks at the frame."""
-    expense: Expense
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,25 +94,19 @@ class VariantAudits:
         for model, key in self.keys.items():
             audit = stream.audits.of(key)
             if model == answer.model:
-                self._save(model)
                 ticket = audit.by_shortcut(self._coin(frame, KIND, model), self._possible(self.oracle))
-                self._hold(frame, answer, _DrawnFrame(stream, audit, ticket, model, self.oracle, "audits"))
+                self._hold(frame, answer, _DrawnFrame(stream, audit, ticket, model, self.oracle))
                 continue
             audit.by_oracle()
             if model == asked:
                 ticket = self._in_shadow(audit, frame, model)
-                self._hold(frame, answer, _DrawnFrame(stream, audit, ticket, model, model, "shadow"))
+                self._hold(frame, answer, _DrawnFrame(stream, audit, ticket, model, model))
 
     def _in_turn(self, stream: AuditedStream, answer: FrameAnswer) -> str | None:
         """The model that has looked least of those in the shadow: else the cheapest would take all that is paid."""
         audits = {model: stream.audits.of(self.keys[model]) for model in self.keys if model in answer.proving}
         shadows = [model for model, audit in audits.items() if audit.phase == "shadow"]
         return min(shadows, key=lambda model: _looks(audits[model]), default=None)
-
-    def _save(self, model: str) -> None:
-        oracle_s, model_s = self.terms.cost_s(self.oracle), self.terms.cost_s(model)
-        if oracle_s and model_s:
-            self.terms.purse.saved(oracle_s - model_s)
 
     def _in_shadow(self, audit: Audit, frame: Frame, model: str) -> Ticket | None:
         drawn = self._coin(frame, KIND, model) < self.terms.rule.probation_rate
@@ -122,12 +115,16 @@ class VariantAudits:
     def _hold(self, frame: Frame, answer: FrameAnswer, drawn: _DrawnFrame) -> None:
         if drawn.ticket is None:
             return
+        look_s = self._look_s(drawn.looks)
+        self.terms.budget.reserve(look_s)  # there is as much: that was asked before the frame was drawn
         published = [replace(each) for each in answer.regions]
         compare = partial(self._compare, drawn, drawn.ticket, frame, published)
-        self.terms.purse.spend(drawn.expense, self._look_s(drawn.looks))
-        self.looks.hold(
-            frame, SecondLook(drawn.looks, compare, partial(self._give_up, drawn, self._look_s(drawn.looks)))
-        )
+        on_found, give_up = partial(self._looked, look_s, compare), partial(self._give_up, drawn, look_s)
+        self.looks.hold(frame, SecondLook(drawn.looks, on_found, give_up))
+
+    def _looked(self, look_s: float, compare: Callable[[Sequence[Region]], None], found: Sequence[Region]) -> None:
+        self.terms.budget.pay("audits", look_s, look_s)
+        compare(found)
 
     def _compare(
         self, drawn: _DrawnFrame, ticket: Ticket, frame: Frame, published: Sequence[Region], found: Sequence[Region]
@@ -156,12 +153,12 @@ class VariantAudits:
             oracle=opinion(self.oracle, by_oracle),
         )
 
-    def _give_up(self, drawn: _DrawnFrame, paid_s: float) -> None:
-        self.terms.purse.spend(drawn.expense, -paid_s)
+    def _give_up(self, drawn: _DrawnFrame, look_s: float) -> None:
+        self.terms.budget.pay("audits", look_s, 0.0)
         drawn.audit.give_up()
 
     def _possible(self, model: str) -> bool:
-        return self.looks.has_room(model) and self.terms.purse.may_spend(self._look_s(model))
+        return self.looks.has_room(model) and self.terms.budget.may_spend(self._look_s(model))
 
     def _look_s(self, model: str) -> float:
         """Processor seconds of a look; before a model's first as many as the oracle takes."""

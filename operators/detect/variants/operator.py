@@ -137,7 +137,7 @@ class DetectVariants:
         phase = stream.audits.of(self._keys[model]).phase
         if phase in DECLINED:
             return DECLINED[phase]
-        return "" if self._terms.purse.may_spend(self._terms.cost_s(self._oracle)) else UNPAID
+        return "" if self._terms.budget.may_spend(self._terms.cost_s(self._oracle)) else UNPAID
 
     def _announce(self, stream: AuditedStream) -> None:
         """Log each audit that has changed its phase, once."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cache_adapt.audit.state import AuditState, Rule
-from learning.purse import unlimited
+from learning.budget import unlimited
 from operators.audits.snapshot import NodeSnapshot
 from operators.base import Call, ask
 from operators.capture.sources.open import open_source
@@ -65,7 +65,7 @@ async def test_who_finds_what_the_oracle_finds_answers_and_who_finds_nothing_is_
         backend(models),
         Shortcuts("test"),
     )
-    audits = Audits(shortcuts, Rule(0.7, probation_rate=1.0), purse=unlimited())
+    audits = Audits(shortcuts, Rule(0.7, probation_rate=1.0), budget=unlimited())
     await engine.start()
     try:
         detector = node(compile_dag(query).nodes[0].spec, Environment(engine, audits))
@@ -96,7 +96,7 @@ async def test_a_variant_whose_file_vanishes_while_frames_come_gives_way_to_the_
     file = build(entry, parse(gone), cache)
     query = wanted(data_dir / "videos" / CLIP, nodes=[DETECT | {"model": [LARGE, gone]}, TRACK])
     engine, shortcuts = backend(models), Shortcuts("test")
-    audits = Audits(shortcuts, Rule(0.7, probation_rate=1.0), purse=unlimited())
+    audits = Audits(shortcuts, Rule(0.7, probation_rate=1.0), budget=unlimited())
     await engine.start()
     try:
         detector = node(compile_dag(query).nodes[0].spec, Environment(engine, audits))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from cache_adapt.audit.state import AuditState, Rule
-from learning.purse import SHARE, Purse, unlimited
+from learning.budget import FIRST_S, SHARE, Budget, unlimited
 from operators.audits.roles import Roles
 from operators.audits.snapshot import NodeSnapshot
 from operators.audits.unit_costs import HANDLING_S, UnitCosts
@@ -51,13 +51,13 @@ class Finder:
 class Scene:
     """A node with the oracle ``big`` and two cheaper models."""
 
-    def __init__(self, purse: Purse | None = None, **phases: str) -> None:
+    def __init__(self, budget: Budget | None = None, **phases: str) -> None:
         self.finder, self.engine, self.changed = Finder(), FakeEngine(), list[str]()
         self.heard = Recording()
         cards = {name: card_of(name, tier="reference" if name == "big" else "compact") for name in NAMES}
         rule = Rule(0.9, probation_rate=1.0)
-        self.purse = purse or unlimited()
-        terms = VariantTerms(rule, 0.5, UnitCosts(self.engine), self.purse, self.changed.append, self.heard)
+        self.budget = budget or unlimited()
+        terms = VariantTerms(rule, 0.5, UnitCosts(self.engine), self.budget, self.changed.append, self.heard)
         self.node = DetectVariants("find", self.finder, Roles.of(NAMES, cards.__getitem__), terms)
         audits = {f"variant {model}": AuditState(phase=phase, rest=1000) for model, phase in phases.items()}  # type: ignore[arg-type]
         if audits:
@@ -146,10 +146,10 @@ async def test_frames_on_which_nobody_finds_anything_prove_nothing() -> None:
     assert (plan.phase, plan.agreement.audits, plan.agreement.unsure) == ("shadow", 0, 30)
 
 
-async def test_nothing_is_looked_at_twice_that_the_purse_does_not_pay() -> None:
+async def test_nothing_is_looked_at_twice_that_the_budget_does_not_pay() -> None:
     used_s = 1.0
-    purse = Purse(lambda: used_s)
-    scene = Scene(purse, middle="probation")
+    budget = Budget(SHARE, lambda: used_s)
+    scene = Scene(budget, middle="probation")
     scene.engine.costs_s.update(dict.fromkeys(NAMES, 0.1))
     await scene.play(20, TIGHT)
     assert {why for _, why in scene.finder.asked} == {"frame"}
@@ -157,14 +157,20 @@ async def test_nothing_is_looked_at_twice_that_the_purse_does_not_pay() -> None:
     assert "middle: its audits cannot be paid yet" in scene.answer.declined["variant"]
     used_s = 1000.0
     await scene.play(20, TIGHT, begin=20)
-    assert purse.spent["audits"] == pytest.approx(20 * (0.1 + HANDLING_S))
+    assert budget.spent["audits"] == pytest.approx(20 * (0.1 + HANDLING_S))
 
 
-async def test_the_purse_pays_all_models_alike_and_not_only_the_cheapest() -> None:
-    used_s = 0.0
-    scene = Scene(Purse(lambda: used_s))
+async def test_without_a_budget_the_oracle_answers_even_before_costs_are_known() -> None:
+    scene = Scene(Budget(0.0, lambda: 1e6), middle="trusted")
+    await scene.play(5, TIGHT)
+    assert scene.ran() == {"big"}
+
+
+async def test_the_budget_pays_all_models_alike_and_not_only_the_cheapest() -> None:
+    used_s = FIRST_S
+    scene = Scene(Budget(SHARE, lambda: used_s))
     scene.engine.costs_s.update({"big": 0.1, "middle": 0.05, "small": 0.01})
-    for seq in range(600):
+    for seq in range(300):
         used_s += 0.005 / SHARE  # pays half a centisecond a frame
         await scene.play(1, TIGHT, begin=seq)
     audits = {plan.shortcuts[0]: plan.audits for plan in scene.node.plans()["cam"]}
@@ -172,20 +178,16 @@ async def test_the_purse_pays_all_models_alike_and_not_only_the_cheapest() -> No
     assert audits["middle"] > 20
 
 
-async def test_a_look_is_paid_when_it_is_drawn_like_the_oracles_if_none_is_known_and_given_back_if_not_made() -> None:
-    scene = Scene(Purse(lambda: 21.0))
+async def test_a_look_is_reserved_when_it_is_drawn_like_the_oracles_if_none_is_known_and_given_back_if_not_made() -> (
+    None
+):
+    scene = Scene(Budget(SHARE, lambda: 31.0))
     scene.engine.costs_s["big"] = 0.1
+    left_s = scene.budget.left_s
     await scene.frame(0, TIGHT)
-    assert scene.purse.spent["shadow"] == pytest.approx(0.1 + HANDLING_S)
+    assert scene.budget.left_s == pytest.approx(left_s - 0.1 - HANDLING_S)
     await scene.node.close(0.0)  # no result was sent
-    assert scene.purse.spent["shadow"] == pytest.approx(0)
-
-
-async def test_what_a_cheaper_model_saves_fills_the_purse() -> None:
-    scene = Scene(Purse(lambda: 1e6), middle="trusted")
-    scene.engine.costs_s.update({"big": 0.1, "middle": 0.02, "small": 0.01})
-    await scene.play(10, TIGHT)
-    assert scene.purse.saved_s == pytest.approx(10 * 0.08)
+    assert (scene.budget.left_s, scene.budget.spent_s) == (pytest.approx(left_s), 0.0)
 
 
 @pytest.mark.parametrize(("error", "comes_back"), [(ModelError("not built"), False), (OutOfService("hangs"), True)])

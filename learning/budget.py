@@ -1,0 +1,94 @@
+"""The budget of learning: the one bound on what finding shortcuts, making them and checking them may cost. Pure.
+
+Trainings, audits in the background, opening a network with cuts and taking samples are paid before it is known whether
+they bring anything. Together they may cost a share of the processor seconds that the process has used, and nothing
+before it has used ``FIRST_S``: a process that ends soon learns nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+Expense = Literal["training", "audits", "opening", "samples"]
+
+SHARE = 0.05
+"""The share where the query names none."""
+FIRST_S = 30.0
+"""Processor seconds of the process before which nothing may be spent."""
+
+
+class Budget:
+    """One for a process; work asks before it begins and says afterwards what it has cost.
+
+    >>> used_s = 29.0
+    >>> budget = Budget(0.05, lambda: used_s)
+    >>> budget.may_spend(0.1)
+    False
+    >>> used_s = 30.0
+    >>> budget.may_spend(1.5), budget.may_spend(1.6)
+    (True, False)
+    >>> budget.spend("audits", 1.25)
+    >>> budget.reserve(0.5), budget.reserve(0.25), budget.left_s
+    (False, True, 0.0)
+    """
+
+    def __init__(self, share: float, used_s: Callable[[], float]) -> None:
+        """``share``: may be spent of what is used; 0: nothing ever.
+
+        ``used_s``: processor seconds that the process has used so far, as ``time.process_time`` tells them.
+        """
+        self._share, self._used_s = share, used_s
+        self._spent: dict[Expense, float] = {}
+        self._reserved_s = 0.0
+
+    @classmethod
+    def beside(cls, share: float, used_s: Callable[[], float]) -> Budget:
+        """A budget of ``share`` of what all the rest of the process uses: the whole uses at most 1 + ``share`` of that.
+
+        Let u be used, o by the rest, p spent: u ≤ o + p and p ≤ share / (1 + share) · u, so p ≤ share · o.
+        """
+        return cls(share / (1 + share), used_s)
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that may be spent now; below 0 where work has cost more than was estimated."""
+        used_s = self._used_s()
+        earned_s = self._share * used_s if used_s >= FIRST_S else 0.0
+        return earned_s - self.spent_s - self._reserved_s
+
+    @property
+    def spent_s(self) -> float:
+        return sum(self._spent.values())
+
+    @property
+    def spent(self) -> Mapping[Expense, float]:
+        """Seconds spent, by what they were spent on."""
+        return self._spent
+
+    def may_spend(self, estimate_s: float) -> bool:
+        """Whether work of about so many seconds may begin; where none are left, not even work that costs nothing."""
+        left_s = self.left_s
+        return left_s > 0 and estimate_s <= left_s
+
+    def spend(self, kind: Expense, seconds: float) -> None:
+        """Note what work has cost that is over at once."""
+        self._spent[kind] = self._spent.get(kind, 0.0) + seconds
+
+    def reserve(self, estimate_s: float) -> bool:
+        """Set seconds aside for work that takes a while, if there are so many; ``pay`` must follow."""
+        if not self.may_spend(estimate_s):
+            return False
+        self._reserved_s += estimate_s
+        return True
+
+    def pay(self, kind: Expense, estimate_s: float, seconds: float) -> None:
+        """Note that work for which ``estimate_s`` were set aside is over, or given up, and has cost so many seconds."""
+        self._reserved_s = max(0.0, self._reserved_s - estimate_s)
+        self.spend(kind, seconds)
+
+
+def unlimited() -> Budget:
+    """A budget that allows everything, for those who want results whatever they cost."""
+    return Budget(1.0, lambda: math.inf)
