@@ -41,7 +41,7 @@ from operators.recognise.specialised import head_stream, made_elsewhere
 from operators.recognise.specialised.own_samples import FIRST_PROFILE, STRANGERS
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
-from pipelines.commands import adapt, capture, init, options
+from pipelines.commands import capture, init, options
 from pipelines.commands.recorded import replay
 from pipelines.execute import ahead, moments
 from pipelines.execute.lane import Lane
@@ -68,6 +68,7 @@ from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
 from pipelines.planning import node_times, replanning
 from pipelines.query import points
+from pipelines.query.learning import DEFAULT_BUDGET
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
@@ -319,7 +320,7 @@ SAID = {
         f"never without {triggers.LEAST_NEW} new samples",
         f"{'a fifth' if window.HELD_SHARE == 0.2 else '?'} of every class's samples",
         f"worth at least {gain.LEAST_GAIN * 100:g} % more",
-        f"`--share`, {adapt.SHARE * 100:g} % of one core",
+        f"{DEFAULT_BUDGET * 100:g} % by default",
         f"{'a minute' if process.AT_ONCE_S == 60 else '?'} of processor time in advance",
         f"waits {COUNTS[int(made_elsewhere.PATIENCE_S) // 60]} minutes for a head",
     ],

@@ -15,6 +15,7 @@ from operators.recognise.shortcuts.variant import VariantShortcut
 from pipelines.assembly.environment import Training
 from pipelines.assembly.link_parts import LinkParts
 from pipelines.measure.cache_files import caches_file
+from pipelines.query.nodes import specializes, uses_caches
 from serving.engines.exits import Exits
 from serving.variants.variant import parse
 
@@ -27,7 +28,7 @@ COMPACT_S, AGAIN_S = 0.1, 0.2
 def links(parts: LinkParts) -> list[Shortcut]:
     """Return the links in the order in which they are asked; a new kind is one more line."""
     spec, found, training = parts.spec, list[Shortcut](), parts.training
-    if training is not None and spec.specialize:
+    if training is not None and specializes(spec):
         load = partial(_heads, parts, training, partial(_exits, found))
         _add(found, parts, Making("specialised", True, "heads", load, HEADS_S, COMPACT_S, "training"))
     if training is not None and parts.taps is not None and isinstance(parts.recogniser, Classifier):
@@ -83,7 +84,7 @@ def _caches(
 def _caches_in(variant: VariantShortcut, parts: LinkParts) -> list[Shortcut]:
     """Caches in a variant of the oracle, which stand before it; of others, only the oracle's answers are released."""
     spec, training, classifier = parts.spec, parts.training, parts.recogniser
-    if training is None or not isinstance(classifier, Classifier) or spec.caches is not True:
+    if training is None or not isinstance(classifier, Classifier) or not uses_caches(spec) or spec.releases:
         return []
     if parse(variant.model).model != parse(parts.oracle).model or not _has_built(variant.model, training):
         return []

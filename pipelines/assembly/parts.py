@@ -24,7 +24,7 @@ from pipelines.execute.surroundings import FinalStep, Limits, Surroundings
 from pipelines.planning.planner import FirstListed, Planner
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.look_ahead import streams_ahead, unhurried
-from pipelines.query.nodes import is_planned, learns
+from pipelines.query.nodes import is_planned
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode
 from pipelines.settings import decoded_memory
 from serving.common.clock import SYSTEM, Clock
@@ -84,7 +84,7 @@ async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Pa
 async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts) -> AsyncIterator[Audits | None]:
     """None where the query has no node for them; closes the trainer."""
     specs, rule = [node.spec for node in wanted.dag.nodes], setting.rule or Rule(wanted.query.accuracy)
-    if any(map(learns, specs)):
+    if wanted.query.takes_exits:
         async with training(wanted.catalogue, setting.trainer, setting.elsewhere) as trained:
             yield Audits(shortcuts, rule, trained)
         return

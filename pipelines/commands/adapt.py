@@ -10,9 +10,9 @@ import click
 from pipelines.commands import options
 from pipelines.environment import catalogue, template_dirs
 from pipelines.query.check import open_query
+from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.settings import broker_settings
-
-SHARE = 0.05
+from serving.errors import BadInput
 
 
 @click.command(name="adapt")
@@ -23,13 +23,6 @@ SHARE = 0.05
 @options.alive
 @options.served("metrics and health")
 @options.prefix
-@click.option(
-    "--share",
-    type=click.FloatRange(min=0.001, max=1),
-    default=SHARE,
-    show_default=True,
-    help="What training may use of one processor core, over time.",
-)
 def command(
     query: Path,
     broker: str | None,
@@ -40,16 +33,18 @@ def command(
     listen: str | None,
     secret_file: Path | None,
     prefix: str | None,
-    share: float,
 ) -> None:
     """Train heads and learned caches for all workers of QUERY that run with --adapt, on samples that they send.
 
-    Run one for a query, on any machine: it needs neither cameras nor frames.
+    Run one for a query, on any machine: it needs neither cameras nor frames. It may use as much of one processor core,
+    over time, as the query says under learning: budget.
     """
     settings = broker_settings(broker)
     listening = options.listening(serve, listen, secret_file)
     opened = open_query(query, catalogue(models))
     wanted = opened.query
+    if not wanted.learns:
+        raise BadInput(NOTHING_LEARNS)
     # Statistics and clients, which a wrong query need not wait for.
     from pipelines.worker.adapt.nodes import adapted
     from pipelines.worker.adapt.process import adapt
@@ -57,4 +52,4 @@ def command(
 
     config = ServiceConfig(settings, wanted.name, wanted.publish.topics.with_prefix(prefix), broker_timeout_s, alive)
     what = adapted(opened.dag, opened.catalogue, template_dirs())
-    asyncio.run(adapt(config, what, wanted.accuracy, share, listening))
+    asyncio.run(adapt(config, what, wanted.accuracy, wanted.learning.budget, listening))

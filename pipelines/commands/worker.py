@@ -11,7 +11,7 @@ from pipelines.commands import options
 from pipelines.environment import catalogue
 from pipelines.health.liveness import STALLED_AFTER_S
 from pipelines.query.check import open_query
-from pipelines.query.nodes import NOTHING_LEARNS, learns
+from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.settings import broker_settings, stalled_end_s, stream_bounds
 from serving.errors import BadInput
 
@@ -71,7 +71,7 @@ def command(
     settings = broker_settings(broker)
     listening = options.listening(serve, listen, secret_file)
     wanted = open_query(query, catalogue(models), sources)
-    if adapt and not any(map(learns, wanted.query.nodes)):
+    if adapt and not wanted.query.learns:
         raise BadInput(f"--adapt: {NOTHING_LEARNS}, or leave --adapt out")
     topics = wanted.query.publish.topics.with_prefix(prefix)
     recording = options.recording(record, record_mb, query, wanted)

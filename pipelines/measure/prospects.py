@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipelines.query.nodes import RecogniseNode, caches_in_oracle
+from pipelines.query.nodes import RecogniseNode, caches_in_oracle, uses_caches
 from pipelines.query.query_file import DEFAULT_ACCURACY, Query
 from serving.catalogue.lookup import Catalogue
 from serving.errors import ModelError
@@ -36,7 +36,7 @@ def demanding(query: Query, known: Catalogue) -> Mapping[str, str]:
     if not DEFAULT_ACCURACY < query.accuracy < 1:
         return {}
     nodes = _recognisers(_nodes(query), known)
-    return {node.name: _demand(query.accuracy) for node, roles in nodes if node.specialize or roles.shortcuts}
+    return {node.name: _demand(query.accuracy) for node, roles in nodes if node.specialize is True or roles.shortcuts}
 
 
 def _demand(accuracy: float) -> str:
@@ -57,7 +57,7 @@ def _again(accuracy: float) -> float:
 
 def hopeless(query: Query, known: Catalogue) -> Mapping[str, str]:
     """Why no head will answer, in a sentence, by node that says ``specialize``; nodes where one may are left out."""
-    nodes = [node for node in _nodes(query) if node.specialize]
+    nodes = [node for node in _nodes(query) if node.specialize is True]
     if not nodes:
         return {}
     from pipelines.environment import template_dirs
@@ -84,7 +84,7 @@ def why_not(templates: Sequence[StoredTemplate], accuracy: float) -> str | None:
 def caches_used(query: Query, known: Catalogue) -> Mapping[str, str]:
     """By node that says ``caches``: what will be used, in a sentence."""
     found: dict[str, str] = {}
-    for node, roles in _recognisers([node for node in _nodes(query) if node.caches], known):
+    for node, roles in _recognisers([node for node in _nodes(query) if uses_caches(node)], known):
         own = caches_in_oracle(node, roles.oracle)
         said = [_in_oracle(roles.oracle, query.accuracy, known)] if own else []
         variants = [each for each in roles.listed_shortcuts if _is_of(each, roles.oracle)]

@@ -156,10 +156,11 @@ class RecogniseNode(Node):
     """Widens the box before cropping, as a share of its size on every side. Default: the model card's."""
     gallery: Annotated[Path, AfterValidator(_beside_the_query)] | None = None
     """A directory with one folder of pictures per identity."""
-    specialize: bool = False
-    """Train a small head for the classes that a stream shows most, and ask the model about the others only."""
-    caches: Literal[True, False, "release"] = False
-    """Let learned caches inside the model answer where they are sure; ``release``: early, and all of it runs on."""
+    specialize: Literal["auto", True, False] = "auto"
+    """Make exits for what a stream shows most, which answer before the model's end; ``auto``: where they can pay."""
+    caches: Literal["auto", True, False, "release"] = "auto"
+    """Let exits for all streams answer: ``auto``, those of a file; ``true``, also those that are made while it runs;
+    ``release``: these answer early, and the model runs on."""
     answer: Literal["track", "look"] | None = None
     """``track``: for the object, by all looks at it; ``look``: for each frame. Default: ``track`` if it is tracked."""
 
@@ -172,9 +173,9 @@ class RecogniseNode(Node):
 
     @model_validator(mode="after")
     def _caches_answer_classes(self) -> RecogniseNode:
-        if self.caches and self.gallery is not None:
+        if self.caches in (True, "release") and self.gallery is not None:
             raise ValueError("caches answer classes: remove caches, or the gallery")
-        if self.releases and self.specialize:
+        if self.releases and self.specialize is True:
             raise ValueError("specialize spares runs of the model, caches: release spares none: remove one of them")
         return self
 
@@ -209,15 +210,37 @@ def is_planned(node: NodeSpec) -> bool:
 
 def caches_in_oracle(node: RecogniseNode, oracle: str) -> bool:
     """Whether caches in the oracle can be of use: an oracle that the node does not list only audits."""
-    return bool(node.caches) and oracle in node.model
+    return uses_caches(node) and oracle in node.model
+
+
+def specializes(node: RecogniseNode) -> bool:
+    """Whether exits for one stream may be made for a node while it runs."""
+    return node.specialize is True
+
+
+def uses_caches(node: RecogniseNode) -> bool:
+    """Whether exits for all streams may answer at a node, wherever they were made."""
+    return node.caches in (True, "release")
+
+
+def makes_caches(node: RecogniseNode) -> bool:
+    """Whether exits for all streams may be made for a node while it runs."""
+    return node.caches in (True, "release")
 
 
 def learns(node: NodeSpec) -> bool:
-    return isinstance(node, RecogniseNode) and (node.specialize or bool(node.caches))
+    """Whether exits may be made for a node while it runs."""
+    return isinstance(node, RecogniseNode) and (specializes(node) or makes_caches(node))
+
+
+def takes_exits(node: NodeSpec) -> bool:
+    """Whether exits may answer at a node, wherever they were made."""
+    return isinstance(node, RecogniseNode) and (specializes(node) or uses_caches(node))
 
 
 NOTHING_LEARNS = (
-    "nothing of this query learns from its streams: set `specialize: true` or `caches: true` on a recognise node"
+    "nothing of this query learns from its streams: that takes `specialize: true` or `caches: true` on a recognise "
+    "node, and a learning budget above 0"
 )
 
 if TYPE_CHECKING:

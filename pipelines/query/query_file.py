@@ -16,6 +16,7 @@ from operators.capture.sources.uri import SourceUri
 from operators.extensions import NONE, Kinds, extended, kinds
 from operators.wire.bounds import MOST_NODES, MOST_ZONES
 from pipelines.kafka.topics import TopicsConfig
+from pipelines.query.learning import Learning
 from pipelines.query.nodes import (
     MOTION,
     NODE_TYPES,
@@ -28,6 +29,8 @@ from pipelines.query.nodes import (
     Seconds,
     Share,
     TrackNode,
+    learns,
+    takes_exits,
 )
 from pipelines.query.secret_places import SecretPlace, read_secret
 from pipelines.query.yaml_file import Document, read_yaml
@@ -165,6 +168,8 @@ class Query(Strict):
     """The time from capture to result that every frame should meet."""
     accuracy: float = Field(default=DEFAULT_ACCURACY, gt=0, le=1)
     """Target agreement of shortcuts with the oracles of their nodes."""
+    learning: Learning = Learning.model_construct()
+    """Limits of learning from streams."""
     streams: tuple[StreamSpec, ...] = ()
     """The sources; ``--source`` replaces them."""
     nodes: tuple[NodeSpec, ...] = Field(min_length=1, max_length=MOST_NODES)
@@ -177,6 +182,16 @@ class Query(Strict):
     """Lines in the pictures of streams that objects cross."""
     publish: Publish = Publish.model_construct()
     """Where results go."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether exits may be made while it runs."""
+        return self.learning.budget > 0 and any(map(learns, self.nodes))
+
+    @property
+    def takes_exits(self) -> bool:
+        """Whether exits may answer, wherever they were made: without a budget nothing proves them."""
+        return self.learning.budget > 0 and any(map(takes_exits, self.nodes))
 
     @property
     def layout(self) -> Layout:

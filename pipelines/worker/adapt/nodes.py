@@ -14,7 +14,7 @@ from operators.recognise.specialised.head_kinds import KnownTemplate, Templates
 from pipelines.assembly.caches import usable_validation
 from pipelines.assembly.heads import node_templates
 from pipelines.query.dag import Dag
-from pipelines.query.nodes import NOTHING_LEARNS, learns
+from pipelines.query.nodes import NOTHING_LEARNS, learns, makes_caches, specializes
 from pipelines.query.query_file import RecogniseNode
 from serving.catalogue.lookup import Catalogue
 from serving.errors import BadInput
@@ -40,10 +40,10 @@ def adapted(dag: Dag, known: Catalogue, directories: Sequence[Path]) -> Adapted:
     templates = {
         (spec.name, template.name): KnownTemplate(template, _identity(spec, template, known), _labels(spec, known))
         for spec in nodes
-        if spec.specialize
+        if specializes(spec)
         for template in node_templates(_oracle(spec, known), known, directories)
     }
-    return Adapted(templates, {spec.name: _cached(spec, known) for spec in nodes if spec.caches})
+    return Adapted(templates, {spec.name: _cached(spec, known) for spec in nodes if makes_caches(spec)})
 
 
 def _cached(spec: RecogniseNode, known: Catalogue) -> CachedOracle:

@@ -148,8 +148,8 @@ def test_a_damaged_card_is_told_with_the_node_that_names_it(tmp_path: Path, cata
 @pytest.mark.parametrize(
     ("keys", "problem"),
     [
-        ("caches: relase", "caches: is 'relase'; did you mean 'release'? allowed: true, false, release"),
-        ("caches: 2", "caches: is 2; allowed: true, false, release"),
+        ("caches: relase", "caches: is 'relase'; did you mean 'release'? allowed: auto, true, false, release"),
+        ("caches: 2", "caches: is 2; allowed: auto, true, false, release"),
         (
             "caches: release, specialize: true",
             ": specialize spares runs of the model, caches: release spares none: remove one of them",
