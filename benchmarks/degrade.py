@@ -43,6 +43,7 @@ from pipelines.planning.replanning import Replanning
 from pipelines.query.dag import compile_dag
 from pipelines.query.query_file import Query
 from serving.common.clock import SYSTEM
+from serving.engines.exits import RowPolicy
 from serving.scheduling.estimates import LatencyTable
 from serving.scheduling.requests import Urgency
 
@@ -81,7 +82,12 @@ class Sleeping(FakeEngine):
         self._device = asyncio.Lock()
 
     async def infer(
-        self, model: str, batch: NDArray[Any], urgency: Urgency, early: asyncio.Future[list[NDArray[Any]]] | None = None
+        self,
+        model: str,
+        batch: NDArray[Any],
+        urgency: Urgency,
+        early: asyncio.Future[list[NDArray[Any]]] | None = None,
+        policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """Sleep as long as the network would run."""
         async with self._device:

@@ -14,7 +14,7 @@ from operators.wire import schema
 from serving.catalogue.cards import ImageInput, ModelCard, Task
 from serving.common.tensors import Image
 from serving.common.threads import ThreadTime, in_thread
-from serving.engines.exits import Exits
+from serving.engines.exits import Exits, RowPolicy
 from serving.engines.halves import Halves
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size
@@ -45,6 +45,10 @@ class Inference(Protocol):
         """The name under which a model is run with exits; its outputs are ``ExitOutputs``."""
         ...
 
+    def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
+        """The name under which a model is run cut at these tensors; its outputs are ``ExitResult``."""
+        ...
+
     def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
         """The names under which a model is run in two halves, of which the first ends where ``features`` is cut off.
 
@@ -57,12 +61,18 @@ class Inference(Protocol):
         ...
 
     async def infer(
-        self, model: str, batch: NDArray[Any], urgency: Urgency, early: asyncio.Future[list[NDArray[Any]]] | None = None
+        self,
+        model: str,
+        batch: NDArray[Any],
+        urgency: Urgency,
+        early: asyncio.Future[list[NDArray[Any]]] | None = None,
+        policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """The model's outputs for a batch, in the card's order, first axis as long as the batch's.
 
-        ``early`` is given the outputs so far where the model's exits release, and have answered for all items before
-        the batch has ended; it is never failed.
+        ``policy``: of the rows, where the model is cut; None: all run on, nobody answers.
+        ``early`` is given the outputs so far where exits have answered for all rows before the batch has ended; it is
+        never failed.
         """
         ...
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
 from serving.common.threads import ThreadTime
-from serving.engines.exits import Exits
+from serving.engines.exits import Exits, RowPolicy
 from serving.engines.halves import Halves
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size
@@ -57,6 +57,8 @@ class Backend:
         self._cards: dict[str, ModelCard] = {}
         self._exits: dict[str, tuple[str, Exits]] = {}
         """By name: models that are run with exits."""
+        self._cut_models: dict[str, tuple[str, tuple[str, ...]]] = {}
+        """By name: models that are cut, and where."""
         self._halves: dict[str, tuple[str, str, Halves, Exits]] = {}
         """By name: networks of features, and models whose first layers these are."""
         self._loader = Loader(bounds or NetworkBounds(), opener, clock, observer)
@@ -104,6 +106,20 @@ class Backend:
         self._exits[name] = model, exits
         return name
 
+    def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
+        """The name under which a model is run cut at these tensors; the same cuts have one. ModelError for no model.
+
+        Its outputs are ``ExitResult``. Cuts lie in dataflow order; where they cannot be made, loading it says so.
+        """
+        wanted = model, tuple(cuts)
+        for name, known in self._cut_models.items():
+            if known == wanted:
+                return name
+        name = f"{model}+cuts{len(self._cut_models) + 1}"
+        self._cards[name] = self.card(model)
+        self._cut_models[name] = wanted
+        return name
+
     def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
         """The names under which a model is run in two halves; ``features`` is a network that is cut from it early.
 
@@ -128,15 +144,24 @@ class Backend:
         return await self._loader.load(found) + took.seconds
 
     async def infer(
-        self, model: str, batch: Array, urgency: Urgency, early: asyncio.Future[list[Array]] | None = None
+        self,
+        model: str,
+        batch: Array,
+        urgency: Urgency,
+        early: asyncio.Future[list[Array]] | None = None,
+        policy: RowPolicy | None = None,
     ) -> list[Array]:
         """Outputs for N × … inputs of the card, or of one that was fitted, in the card's order, first axis N.
 
-        ``early`` is given the outputs so far where the model's exits release, and have answered for all items before
-        their batch has ended; what it has been given stays, whatever comes of the batch. It is never failed.
-        Raises ModelError for a batch the network does not take, TooLate for a droppable request that cannot be answered
-        in time, OutOfService for a network that did not return, SluiceError where it fails or the backend has stopped.
+        ``policy``: of the rows, where the model is cut; None: all run on, nobody answers.
+        ``early`` is given the outputs so far where exits have answered for all rows before their batch has ended; what
+        it has been given stays, whatever comes of the batch. It is never failed.
+        Raises ModelError for a batch or a policy that the network does not take, TooLate for a droppable request that
+        cannot be answered in time, OutOfService for a network that did not return, SluiceError where it fails or the
+        backend has stopped.
         """
+        if policy is not None:
+            self._check(policy, model, len(batch))
         model = self._rectangles.name(model, batch)
         if self._loader.session(model) is not None:
             self._loader.requested(model)
@@ -144,7 +169,7 @@ class Backend:
             await self.load(model)
         with self._loader.pinned(model):
             session.group.check(model, batch)
-            request = Request(model, batch, urgency, asyncio.get_running_loop().create_future(), early)
+            request = Request(model, batch, urgency, asyncio.get_running_loop().create_future(), early, policy)
             self._device.submit(session, request)
             return await request.answer
 
@@ -180,6 +205,11 @@ class Backend:
         """A snapshot of the device's counters."""
         return self._device.stats
 
+    def _check(self, policy: RowPolicy, model: str, rows: int) -> None:
+        if model not in self._cut_models:
+            raise ModelError(f"model {model!r} is not cut, and takes no policy")
+        policy.check(model, self._cut_models[model][1], rows)
+
     def _meter(self, name: str) -> ProcessorMeter | None:
         session = self._loader.session(name)
         return None if session is None else session.processor.get(name)
@@ -188,6 +218,9 @@ class Backend:
         if model in self._exits:
             of, exits = self._exits[model]
             return replace(resolve(of, self._catalogue, self._artefacts_dir), name=model, exits=exits)
+        if model in self._cut_models:
+            of, cuts = self._cut_models[model]
+            return replace(resolve(of, self._catalogue, self._artefacts_dir), name=model, cuts=cuts)
         if model in self._halves:
             return self._half(model)
         if (shaped := self._rectangles.source(model)) is not None:

@@ -14,8 +14,10 @@ from operators.audits.roles import Roles
 from operators.recognise.classifier import Classifier
 from operators.recognise.shortcuts.oracle import Oracle
 from serving.catalogue.cards import ImageInput, ModelCard, parse_card
-from serving.engines.exits import ExitOutputs, Exits
+from serving.engines.exits import ExitOutputs, Exits, RowPolicy
+from serving.engines.groups import GroupRequest
 from serving.engines.halves import Halves
+from serving.engines.row_passage import RowPassage
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size
 from serving.scheduling.requests import Urgency
@@ -42,6 +44,8 @@ class FakeEngine:
         self.details: list[int | None] = []
         """The wanted size of each picture that was fitted."""
         self._releasing: set[str] = set()
+        self._cuts: dict[str, Sequence[str]] = {}
+        """By name: where models are cut."""
         self.runs_on: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0.0)
         """Waits for the end of a run whose answers are out; a test may hold it, or have it fail."""
 
@@ -72,6 +76,12 @@ class FakeEngine:
         self._models[name] = card, partial(_run_with_exits, answer, exits)
         return name
 
+    def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
+        """See ``Inference``: taps are the sums of the pictures' channels at all cuts."""
+        name = "+".join([model, *cuts])
+        self._models[name], self._cuts[name] = self._models[model], cuts
+        return name
+
     def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
         """See ``Inference``: the first half hands the pictures on as they are."""
         names = Halves(f"{features}+half", f"{model}+half")
@@ -85,10 +95,20 @@ class FakeEngine:
         return self.opening_s
 
     async def infer(
-        self, model: str, batch: NDArray[Any], urgency: Urgency, early: asyncio.Future[list[NDArray[Any]]] | None = None
+        self,
+        model: str,
+        batch: NDArray[Any],
+        urgency: Urgency,
+        early: asyncio.Future[list[NDArray[Any]]] | None = None,
+        policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
         """See ``Inference``; what has been answered early is followed by the rest after ``runs_on``."""
         self.asked.append((model, batch, urgency.deadline))
+        if model in self._cuts:
+            asked = GroupRequest(model, batch, None if early is None else early.set_result, policy)
+            outputs = _run_with_cuts(self._models[model][1], self._cuts[model], asked)
+            await (self.runs_on() if early is not None and early.done() else asyncio.sleep(0.0))
+            return outputs
         outputs = self._models[model][1](batch)
         if early is not None and model in self._releasing and _all_answered(ExitOutputs.of(outputs)):
             early.set_result([np.zeros_like(outputs[0]), *outputs[1:]])
@@ -103,10 +123,28 @@ class FakeEngine:
         return self.costs_s.get(model)
 
 
+def _run_with_cuts(answer: Answer, cuts: Sequence[str], asked: GroupRequest) -> list[NDArray[Any]]:
+    """As a network with cuts does it, but that all its taps are the sums of the pictures' channels."""
+    scores, tap = answer(asked.batch)[0], _sums(asked.batch)
+    passage, there = RowPassage([asked], cuts, scores), np.arange(len(tap))
+    for cut in range(len(cuts)):
+        leaving = passage.hear(cut, there, tap[there])
+        there = there if leaving is None else there[~leaving]
+    ended = np.zeros_like(scores)
+    ended[there] = scores[there]
+    (outputs,) = passage.results(ended, [tap] * len(cuts))
+    return outputs
+
+
+def _sums(batch: NDArray[Any]) -> NDArray[np.float32]:
+    sums: NDArray[np.float32] = batch.reshape(len(batch), batch.shape[1], -1).sum(axis=2).astype(np.float32)
+    return sums
+
+
 def _run_with_exits(answer: Answer, exits: Exits, batch: NDArray[Any]) -> list[NDArray[Any]]:
     """As a network with exits does it, but that all its taps are the sums of the pictures' channels."""
     now, count = exits.begun(), len(batch)
-    tap = batch.reshape(count, batch.shape[1], -1).sum(axis=2).astype(np.float32)
+    tap = _sums(batch)
     place = np.full(count, len(exits.cuts), np.int32)
     said = np.zeros((count, now.classes), np.float32)
     for index, cut in reversed(list(enumerate(exits.cuts))):

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from serving.common.tensors import Array
+from serving.engines.exits import RowPolicy
 from serving.engines.network import Network, run_in_steps
 
 
@@ -22,6 +23,8 @@ class GroupRequest(NamedTuple):
     batch: Array
     early: Callable[[list[Array]], None] | None = None
     """Takes the outputs where all items are answered while the batch runs on; called once at most, by who runs it."""
+    policy: RowPolicy | None = None
+    """For a network with cuts; None: all rows run on, nobody answers."""
 
 
 class Group(Protocol):

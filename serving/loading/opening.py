@@ -17,6 +17,7 @@ from serving.engines.halves import Halves
 from serving.engines.network import Engine, EngineNetwork, Network
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.engines.releasing import Releasing
+from serving.engines.row_network import RowNetwork
 from serving.errors import ModelError
 from serving.loading.rewriting import rewritten
 from serving.loading.thread_choice import chosen
@@ -38,6 +39,8 @@ def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
             return _halved(sources, sources[0].exits, models, threads)
         network = _with_exits(sources[0], sources[0].exits, models[0], threads)
         return Releasing(network) if sources[0].exits.releases else Solo(network)
+    if sources[0].cuts is not None:
+        return _cut(sources[0], sources[0].cuts, models[0], threads)
     if len(sources) == 1:
         return Solo(_whole(sources[0], models[0], threads))
     return _shared(sources, models, threads)
@@ -75,7 +78,7 @@ def _graph(source: ResolvedModel) -> onnx.ModelProto:
     if source.path == source.entry.path:  # built files were verified by their own sum when they were found
         verify(source.entry)
     model = read_weights(source.path, source.whole_card)
-    return model if source.exits is not None else rewritten(model, source)
+    return model if source.exits is not None or source.cuts is not None else rewritten(model, source)
 
 
 def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> EngineNetwork:
@@ -95,6 +98,20 @@ def _with_exits(source: ResolvedModel, exits: Exits, model: onnx.ModelProto, thr
     engine = _for_segments(source, _threads(source, model, threads))
     network = ExitNetwork(source.card.name, tapped(sized, tap_points(sized, exits.cuts)), exits, engine, _limit(source))
     network.check(np.empty((1, *source.card.input.item_shape), np.dtype(source.card.input.dtype)))
+    return network
+
+
+def _cut(source: ResolvedModel, cuts: Sequence[str], model: onnx.ModelProto, threads: int) -> RowNetwork:
+    """Cut at these tensors; raises ModelError where it cannot be."""
+    from serving.graphs.shapes import with_item_size
+    from serving.graphs.taps import tap_points, tapped
+
+    _check_cuttable(source.variant)
+    card = source.card
+    sized = with_item_size(model, card.input.item_shape)
+    engine = _for_segments(source, _threads(source, model, threads))
+    network = RowNetwork(card.name, tapped(sized, tap_points(sized, cuts)), cuts, engine, _limit(source))
+    network.check(card.name, np.empty((1, *card.input.item_shape), np.dtype(card.input.dtype)))
     return network
 
 

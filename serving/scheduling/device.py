@@ -214,7 +214,7 @@ class Device:
 
     def _asked(self, request: Request) -> GroupRequest:
         early = None if request.early is None else partial(self._hand_out, request)
-        return GroupRequest(request.model, request.batch, early)
+        return GroupRequest(request.model, request.batch, early, request.policy)
 
     def _hand_out(self, request: Request, outputs: list[Array]) -> None:
         """An early answer leaves, while its batch runs on."""

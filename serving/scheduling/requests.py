@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from serving.common.tensors import Array
+from serving.engines.exits import RowPolicy
 from serving.errors import SluiceError
 
 
@@ -42,6 +43,8 @@ class Request:
     answer: asyncio.Future[list[Array]]
     early: asyncio.Future[list[Array]] | None = None
     """Resolved where all items are answered while the batch runs on; ``answer`` follows when it has ended."""
+    policy: RowPolicy | None = None
+    """For a network with cuts."""
 
     @property
     def items(self) -> int:

@@ -55,6 +55,8 @@ class ResolvedModel:
     """Where the network is cut for exits, and who answers there; None: it is run whole."""
     halves: tuple[ResolvedModel, ResolvedModel] | None = field(default=None, compare=False)
     """A network that reads features from the first layers of another, and that one; None: the model runs by itself."""
+    cuts: tuple[str, ...] | None = None
+    """Where the network is cut, so that each row has a policy; None: it is run whole."""
     shape: tuple[int, int] | None = None
     """Width and height of the pictures it is run on; None: as its card says."""
 
@@ -75,7 +77,7 @@ class ResolvedModel:
     def could_share(self, other: ResolvedModel) -> bool:
         """Whether both take the same pixels into the same engine: the least that a common prefix needs."""
         mine, others = self.variant, other.variant
-        if self.exits or other.exits:
+        if self.exits or other.exits or self.cuts is not None or other.cuts is not None:
             return False
         return (self.card.input, mine.engine, mine.precision) == (other.card.input, others.engine, others.precision)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
 from operators.inference import Inference
 from serving.catalogue.cards import ModelCard
-from serving.engines.exits import ExitOutputs, Exits
+from serving.engines.exits import ExitOutputs, Exits, RowPolicy
 from serving.engines.halves import Halves
 from serving.errors import SluiceError, TooLate
 from serving.graphs.surgery.sizes import Size
@@ -61,6 +62,9 @@ class SampledEngine:
     def add_exits(self, model: str, exits: Exits) -> str:
         return self.inner.add_exits(model, exits)
 
+    def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
+        return self.inner.add_cuts(model, cuts)
+
     def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
         made = self.inner.add_halves(model, features, exits)
         if model == self._oracle:
@@ -71,8 +75,15 @@ class SampledEngine:
         return await self.inner.load(model)
 
     async def infer(
-        self, model: str, batch: NDArray[Any], urgency: Urgency, early: asyncio.Future[list[NDArray[Any]]] | None = None
+        self,
+        model: str,
+        batch: NDArray[Any],
+        urgency: Urgency,
+        early: asyncio.Future[list[NDArray[Any]]] | None = None,
+        policy: RowPolicy | None = None,
     ) -> list[NDArray[Any]]:
+        if policy is not None:
+            return await self.inner.infer(model, batch, urgency, early, policy)
         if model in self._rests:
             return await self._rest(model, batch, urgency)
         sampler, network = self._sampler, self._network(model, len(batch), urgency)

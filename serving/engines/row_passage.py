@@ -1,0 +1,90 @@
+"""How far the rows of a batch have come in a network with cuts: who looks at each, what was said, and who has left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serving.common.tensors import Array
+from serving.engines.exits import Exit, ExitResult
+from serving.engines.groups import GroupRequest
+
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class RowPassage:
+    """The rows of some requests, one after the other, each with the policy of its request."""
+
+    def __init__(self, asked: Sequence[GroupRequest], cuts: Sequence[str], scores: Array) -> None:
+        """``cuts``: in dataflow order; the policies fit them. ``scores``: as the network gives them, of any rows."""
+        self._asked, self._cuts, self._scores = asked, cuts, scores
+        self._spans = [slice(*ends) for ends in pairwise(accumulate((len(each.batch) for each in asked), initial=0))]
+        self._classes = [each.policy.exits.classes if each.policy and each.policy.exits else 0 for each in asked]
+        count = self._spans[-1].stop
+        self._place = np.full(count, len(cuts), np.int32)
+        self._left = np.zeros(count, np.bool_)
+        self._said = np.zeros((count, max(self._classes)), np.float32)
+        self._leaves = np.ones(count, np.bool_)
+        self._lookers: list[dict[tuple[int, int], tuple[Exit, Mask]]] = [{} for _ in cuts]
+        """By cut: who looks there, and at which rows; requests with the same exit are looked at together."""
+        for request, rows in zip(asked, self._spans, strict=True):
+            self._enter(request, rows)
+        self._early = [place for place, each in enumerate(asked) if each.early is not None]
+        """Requests that wait for an early answer."""
+
+    def hear(self, cut: int, there: Rows, tap: NDArray[np.float32]) -> Mask | None:
+        """Let the exits at a cut look at the rows that are there, as far as they are undecided.
+
+        ``tap``: one row for each that is there. Returns which of them leave; None: all run on.
+        """
+        undecided, news = self._place[there] == len(self._cuts), False
+        for (_, classes), (exit_, mine) in self._lookers[cut].items():
+            (shown,) = (undecided & mine[there]).nonzero()
+            if not len(shown):
+                continue
+            found = exit_.look(tap if len(shown) == len(there) else tap[shown])
+            if not found.hit.any():
+                continue
+            sure, news = there[shown[found.hit]], True
+            self._place[sure], self._left[sure] = cut, self._leaves[sure]
+            self._said[sure, :classes] = found.distribution[found.hit]
+        if not news:
+            return None
+        self._tell()
+        leaving = self._left[there]
+        return leaving if leaving.any() else None
+
+    def results(self, scores: Array, taps: Sequence[Array]) -> list[list[Array]]:
+        """``ExitResult`` of every request as a list, from the outputs for all rows."""
+        return [
+            self._result(place, scores[rows], [tap[rows] for tap in taps]) for place, rows in enumerate(self._spans)
+        ]
+
+    def _enter(self, request: GroupRequest, rows: slice) -> None:
+        policy = request.policy
+        if policy is None or policy.exits is None:
+            return
+        if policy.leaves is not None:
+            self._leaves[rows] = policy.leaves
+        for lookers, cut in zip(self._lookers, self._cuts, strict=True):
+            if (exit_ := policy.exits.by_cut.get(cut)) is not None:
+                key = id(exit_), policy.exits.classes
+                lookers.setdefault(key, (exit_, np.zeros(len(self._place), np.bool_)))[1][rows] = True
+
+    def _tell(self) -> None:
+        """Hand over the outputs so far of requests whose rows are all decided; these do not change any more."""
+        for place in [each for each in self._early if (self._place[self._spans[each]] < len(self._cuts)).all()]:
+            self._early.remove(place)
+            count, tell = len(self._asked[place].batch), self._asked[place].early
+            scores = np.zeros((count, *self._scores.shape[1:]), self._scores.dtype)
+            assert tell is not None
+            tell(self._result(place, scores, [np.zeros((count, 0), np.float32) for _ in self._cuts]))
+
+    def _result(self, place: int, scores: Array, taps: Sequence[Array]) -> list[Array]:
+        rows = self._spans[place]
+        said = self._said[rows, : self._classes[place]]
+        return ExitResult(scores, self._place[rows], self._left[rows], said, taps).as_list()

@@ -1,0 +1,187 @@
+"""Each row of a batch goes the way that its request's policy says, whoever shares the batch with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from serving.common.tensors import Array
+from serving.engines.groups import GroupRequest
+from serving.engines.onnxruntime import OnnxRuntimeEngine
+from serving.engines.row_network import RowNetwork
+from serving.errors import ModelError
+from serving.graphs.taps import tapped
+from tests.serving.engines.cut_rows import (
+    ROWS,
+    Asked,
+    Knows,
+    alone,
+    check,
+    cuts,
+    items,
+    network,
+    opened,
+    points,
+    run,
+    whole,
+)
+
+NONE, ALL = frozenset[int](), frozenset(range(ROWS))
+
+
+@pytest.fixture(scope="module")
+def cut() -> Iterator[RowNetwork]:
+    made = opened()
+    yield made
+    made.close()
+
+
+def near(one: Array, other: Array) -> None:
+    # Batches of other sizes round differently in the last bits.
+    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def at(*exits: Knows) -> dict[str, Knows]:
+    return {cuts()[each.cut]: each for each in exits}
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> list[Asked]:
+    """Requests with exits of their own, or with exits that others have too, or with none."""
+    some = st.frozensets(st.integers(0, ROWS - 1))
+    known = [(Knows(0, draw(some)), Knows(1, draw(some))) for _ in range(2)]
+    asked = []
+    for _ in range(draw(st.integers(1, 4))):
+        rows = draw(st.lists(st.integers(0, ROWS - 1), min_size=1, max_size=4))
+        exits = draw(st.none() | st.tuples(*[st.none() | st.sampled_from(each) for each in zip(*known, strict=True)]))
+        leaves = draw(st.none() | st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
+        asked.append(Asked(rows, None if exits is None else at(*filter(None, exits)), leaves))
+    return asked
+
+
+@settings(max_examples=150)
+@given(batches(), st.integers(1, 6))
+def test_every_request_has_what_it_would_have_row_by_row(cut: RowNetwork, asked: list[Asked], step: int) -> None:
+    found = run(cut, asked, step)
+    for each, result in zip(asked, found, strict=True):
+        expected = each.expected()
+        check(result, expected, near)
+        decided = bool((expected.place < 2).all())
+        assert len(each.early) == decided, "early once, where all rows are decided"
+        for early in each.early:
+            assert (early.place.tolist(), early.left.tolist()) == (expected.place.tolist(), expected.left.tolist())
+            np.testing.assert_array_equal(early.distribution, expected.distribution)
+            assert (early.scores == 0).all()
+            assert early.scores.shape == result.scores.shape
+            assert [tap.shape for tap in early.taps] == [(len(each.rows), 0)] * 2
+
+
+@pytest.mark.parametrize("count", [1, 5, 2])
+def test_without_a_policy_scores_are_bit_for_bit_those_of_the_whole(cut, count):
+    asked = Asked(range(count))
+    (found,) = run(cut, [asked])
+    np.testing.assert_array_equal(found.scores, whole().run(items()[:count])[0])
+    assert found.distribution.shape == (count, 0)
+    assert (found.place == 2).all()
+    (plain,) = cut.run([GroupRequest("kind", items()[:count])], 8)
+    for one, other in zip(plain, found.as_list(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not asked.early
+
+
+def test_rows_that_run_on_are_heard_once_and_end_bit_for_bit_as_the_whole(cut):
+    first, second = Knows(0, frozenset({0, 2})), Knows(1, ALL)
+    asked = Asked(range(4), at(first, second), [False] * 4)
+    (found,) = run(cut, [asked])
+    assert (first.shown, second.shown) == ([[0, 1, 2, 3]], [[1, 3]])
+    assert found.place.tolist() == [0, 1, 0, 1]
+    assert not found.left.any()
+    np.testing.assert_array_equal(found.scores, whole().run(items()[:4])[0])
+    check(found, asked.expected(), near)
+
+
+def test_exits_of_several_requests_look_at_their_own_rows_only_and_a_common_one_once(cut):
+    mine, yours, common = Knows(0, frozenset({1})), Knows(0, NONE, classes=2), Knows(1, frozenset({0}))
+    asked = [
+        Asked([0, 1], at(mine, common)),
+        Asked([2], {cuts()[0]: yours}, classes=2),
+        Asked([3]),
+        Asked([4, 5], at(common)),
+    ]
+    for each, result in zip(asked, run(cut, asked), strict=True):
+        check(result, each.expected(), near)
+    # Those who stay may stand in another order.
+    assert (mine.shown, yours.shown, [sorted(rows) for rows in common.shown]) == ([[0, 1]], [[2]], [[0, 4, 5]])
+
+
+def test_where_all_leave_the_rest_does_not_run(cut, monkeypatch):
+    asked = Asked(range(3), at(Knows(0, ALL)))
+    run(cut, [asked])
+    monkeypatch.setitem(cut._runs, (1, 3), None)
+    monkeypatch.setitem(cut._runs, (2, 3), None)
+    (found,) = run(cut, [asked])
+    check(found, asked.expected(), near)
+    assert [tap.shape for tap in found.taps] == [tap[:3].shape for tap in alone().taps]
+
+
+def test_a_request_that_is_decided_hears_early_before_the_next_exit_looks(cut):
+    heard: list[int] = []
+    first = Asked([0, 1], at(Knows(0, ALL)), [False, True])
+
+    class Watches(Knows):
+        def look(self, features):
+            heard.append(len(first.early))
+            return super().look(features)
+
+    second = Asked([2], at(Knows(0, NONE), Watches(1, NONE)))
+    run(cut, [first, second])
+    assert heard == [1]
+    assert first.early[0].left.tolist() == [False, True]
+    assert not second.early
+
+
+def test_a_request_that_runs_in_steps_hears_of_all_its_rows_at_once(cut):
+    asked = Asked(range(5), at(Knows(0, ALL)), [False] * 5)
+    run(cut, [asked], step=2)
+    assert [len(each.place) for each in asked.early] == [5]
+
+
+def test_a_failing_exit_fails_the_run_and_what_was_told_early_stays(cut):
+    class Breaks(Knows):
+        def look(self, features):
+            raise ValueError("no such exit")
+
+    first = Asked([0], at(Knows(0, ALL), Knows(1, ALL)))
+    with pytest.raises(ValueError, match="no such exit"):
+        run(cut, [first, Asked([1], at(Breaks(1, ALL)))])
+    assert len(first.early) == 1
+    check(run(cut, [first])[0], first.expected(), near)
+
+
+def test_answers_stay_when_the_network_runs_again(cut):
+    asked = Asked(range(4), at(Knows(0, frozenset({1})), Knows(1, frozenset({2}))), [True, False, True, True])
+    (outputs,) = cut.run([asked.request()], 8)
+    kept = [part.copy() for part in outputs]
+    run(cut, [Asked([5, 6, 7])])
+    for before, now in zip(kept, outputs, strict=True):
+        np.testing.assert_array_equal(before, now)
+
+
+def test_memory_has_the_buffers_in_it(cut):
+    run(cut, [Asked(range(8))])
+    arrays = [*cut._handed, *cut._taps, cut._scores]
+    assert cut.memory_bytes() > sum(each.nbytes for each in arrays) > 0
+    assert {len(each) for each in arrays} == {8}
+
+
+def test_what_does_not_fit_is_refused(cut):
+    with pytest.raises(ModelError, match="empty batch"):
+        cut.check("kind", items()[:0])
+    with pytest.raises(ModelError, match="takes float32"):
+        cut.check("kind", np.zeros((1, 3), np.float32))
+    with pytest.raises(ModelError, match="one segment more"):
+        RowNetwork("kind", tapped(network(), points()), cuts()[:1], OnnxRuntimeEngine("kind", threads=1))
