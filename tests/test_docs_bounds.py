@@ -33,12 +33,10 @@ from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.account import books
 from operators.recognise.audits import open_trials, second_thoughts, shadow
-from operators.recognise.cached import cache_kind, cache_seen, own_samples, released, send_rate, validation
+from operators.recognise.cached import cache_seen, own_samples, released, send_rate, validation
 from operators.recognise.cached import made_elsewhere as caches_elsewhere
-from operators.recognise.cached import supply as cache_supply
 from operators.recognise.objects import look_rule, pool
-from operators.recognise.specialised import head_stream, made_elsewhere
-from operators.recognise.specialised.own_samples import FIRST_PROFILE, STRANGERS
+from operators.recognise.specialised import head_stream
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
 from pipelines.commands import capture, init, options
@@ -84,7 +82,6 @@ from serving.loading import proofs, rectangles
 from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
 from specialization import timeline
-from specialization.heads.enough import LEAST_OTHERS, LEAST_ROWS
 from specialization.kit import doubts, features, folds, recogniser
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -307,12 +304,10 @@ SAID = {
     "how-to/adapt.md": [
         f"At most {link.MOST_WAITING} wait to be sent",
         f"may answer, at most {adaptation.MOST_DIMS} numbers",
-        f"at most one frame in {cache_supply.SILENT_EVERY} goes through",
         f"A worker sends at most {send_rate.AT_ONCE} at first and then one in "
         f"{COUNTS[round(1 / send_rate.PER_S)]} seconds",
         f"{2 * adaptation.MOST_DIMS / 1024:.0f} KiB each at most, "
         f"{2 * adaptation.MOST_DIMS * send_rate.PER_S * 3600 / 1e6:.0f} MB an hour",
-        f"Caches need {cache_kind.LEAST_SAMPLES} samples first",
         f"then, every {link.REPEATED_S:.0f} s, how they do",
         "one of a quarter\n  of an hour ago half as often" if window.HALF_LIFE_S == 900 else "?",
         f"else every {triggers.PERIOD_S // 60} minutes",
@@ -322,7 +317,6 @@ SAID = {
         f"worth at least {gain.LEAST_GAIN * 100:g} % more",
         f"{DEFAULT_BUDGET * 100:g} % by default",
         f"{'a minute' if process.AT_ONCE_S == 60 else '?'} of processor time in advance",
-        f"waits {COUNTS[int(made_elsewhere.PATIENCE_S) // 60]} minutes for a head",
     ],
     "how-to/forward-events.md": [
         f"up to {COUNTS[in_order.AT_ONCE]} streams at the same time",
@@ -358,12 +352,6 @@ SAID = {
         f"one fold of {COUNTS[folds.FOLDS]} is measured",
     ],
     "how-to/mend-dead-letters.md": [f"up to {kib(dead_letters.DEAD_LETTER_BYTES)}, its bytes"],
-    "how-to/specialize.md": [
-        f"the newest {RING:,}, for all streams".replace(",", " ", 1),
-        f"From {FIRST_PROFILE} on",
-        f"A head needs {LEAST_ROWS} samples of each of its classes and {LEAST_OTHERS} of others",
-        f"one class only, {STRANGERS} drawn pictures that ship",
-    ],
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -41,19 +40,6 @@ def test_a_model_is_cut(tmp_path: Path) -> None:
             "vehicle-type-1.onnx",
         }
         reader.python(reader.block("python"))
-
-
-@pytest.mark.data
-def test_a_node_is_specialised(tmp_path: Path, data_dir: Path) -> None:
-    with Reader("specialize", tmp_path, SLUICE_CACHE=str(tmp_path / "cache")) as reader:
-        reader.write("street.yaml", "yaml")
-        assert "type" in reader.run("sluice check street.yaml")
-        with zipfile.ZipFile(data_dir / "crops" / "road_clip.zip") as crops:
-            pictures = sorted(name for name in crops.namelist() if name.endswith(".jpg"))
-            crops.extractall(reader.folder / "crops", pictures[:: max(1, len(pictures) // 200)])
-        profiled, listed = reader.commands()
-        assert "vehicle-type-compact-features" in reader.run(profiled)
-        assert "vehicle-type" in reader.run(listed)
 
 
 def evidence(folder: Path) -> list[Path]:

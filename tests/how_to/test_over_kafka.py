@@ -126,8 +126,8 @@ def test_events_are_forwarded(tmp_path: Path, own_kafka_broker: KafkaBroker) -> 
 def test_heads_are_trained_elsewhere(tmp_path: Path, own_kafka_broker: KafkaBroker) -> None:
     at = own_kafka_broker.bootstrap
     with Reader("adapt", tmp_path, SLUICE_BROKER=f"kafka://{at}") as reader:
-        street = (ROOT / "docs" / "how-to" / "specialize.md").read_text(encoding="utf-8")
-        (reader.folder / "query.yaml").write_text(street.split("```yaml\n")[1].split("```")[0])
+        street = (ROOT / "docs" / "exits.md").read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
+        (reader.folder / "query.yaml").write_text(street.replace("-type}", "-type, specialize: true}"))
         create, adapt, work = reader.commands(here(own_kafka_broker))
         reader.run(create)
         adapting = reader.start(adapt)
