@@ -111,8 +111,11 @@ class Audit:
             if not state.rest:
                 self._begin()
 
-    def tell(self, ticket: Ticket, agrees: bool | None) -> None:
-        """The outcome of an audit, None where the oracle was not sure; one of an earlier attempt is only counted."""
+    def tell(self, ticket: Ticket, agrees: bool | None, lost: bool | None = None) -> None:
+        """The outcome of an audit, None where the oracle was not sure; one of an earlier attempt is only counted.
+
+        ``lost``: whether a name that the oracle gave was lost; None: it gave none.
+        """
         state, rule = self.state, self.rule
         state.audits += agrees is not None
         state.unsure += agrees is None
@@ -120,7 +123,7 @@ class Audit:
             return
         if state.phase == "trusted" and agrees is not None:
             state.pressure = pressure(state.pressure, agrees, rule.tolerance)
-        state.recent = state.recent.with_audit(agrees, rule.limits)
+        state.recent = state.recent.with_audit(agrees, rule.limits, lost)
         self._judge()
 
     def give_up(self, tickets: int = 1) -> None:

@@ -37,15 +37,20 @@ class Period(msgspec.Struct, frozen=True):
     unsure: Count = 0
     """Audits in which the oracle itself was not sure: told, but neither for nor against the shortcut."""
 
+    named: Count = 0
+    """Audits in which the oracle gave the object a name."""
+    lost: Count = 0
+    """Those of them in which the shortcut gave none, or another."""
+
     def with_object(self) -> Period:
         return msgspec.structs.replace(self, objects=self.objects + 1)
 
-    def with_audit(self, agrees: bool | None) -> Period:
-        """One audit more; None: the oracle was not sure."""
+    def with_audit(self, agrees: bool | None, lost: bool | None = None) -> Period:
+        """One audit more; ``agrees`` None: the oracle was not sure; ``lost`` None: it gave no name."""
         if agrees is None:
             return msgspec.structs.replace(self, unsure=self.unsure + 1)
-        wrong = self.disagreements + (not agrees)
-        return msgspec.structs.replace(self, audits=self.audits + 1, disagreements=wrong)
+        wrong, named, lost_ = self.disagreements + (not agrees), self.named + (lost is not None), self.lost + bool(lost)
+        return msgspec.structs.replace(self, audits=self.audits + 1, disagreements=wrong, named=named, lost=lost_)
 
     def reaches(self, share: float, limits: PeriodLimits) -> bool:
         return self.audits + self.unsure >= share * limits.audits or self.objects >= share * limits.objects
@@ -61,9 +66,9 @@ class Recent(msgspec.Struct, frozen=True):
         younger = self.younger.with_object() if self._two(limits) else self.younger
         return Recent(self.elder.with_object(), younger)
 
-    def with_audit(self, agrees: bool | None, limits: PeriodLimits) -> Recent:
-        younger = self.younger.with_audit(agrees) if self._two(limits) else self.younger
-        return Recent(self.elder.with_audit(agrees), younger)
+    def with_audit(self, agrees: bool | None, limits: PeriodLimits, lost: bool | None = None) -> Recent:
+        younger = self.younger.with_audit(agrees, lost) if self._two(limits) else self.younger
+        return Recent(self.elder.with_audit(agrees, lost), younger)
 
     def is_full(self, limits: PeriodLimits) -> bool:
         """Whether the elder has to go."""

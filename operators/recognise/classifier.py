@@ -14,7 +14,7 @@ from operators.recognise.recogniser import Recogniser
 from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.catalogue.cards import ModelCard
-from serving.common.tensors import Array, softmax, words
+from serving.common.tensors import Array, softmax
 from serving.errors import ModelError
 
 
@@ -35,26 +35,22 @@ class Classifier(Recogniser):
         card = engine.card(roles.oracle)
         self._min_confidence = card.min_confidence if min_confidence is None else min_confidence
 
-    @property
-    def card(self) -> ModelCard:
-        return self._engine.card(self.roles.oracle)
-
     async def prepare(self) -> None:
         """Load the models; ModelError where one cannot be opened."""
         for model in self.roles.models:
             await self._engine.load(model)
 
     async def said(self, model: str, output: Array) -> list[Attribute]:
-        return self.read(model, output)
-
-    def read(self, model: str, scores: NDArray[Any]) -> list[Attribute]:
         """The most probable class of each row of a model's output."""
         card = self._engine.card(model)
-        return [self._answer(card, model, row) for row in probabilities(card, scores)]
+        return [self._answer(card, model, row) for row in probabilities(card, output)]
 
-    def words(self, shares: NDArray[np.float32]) -> NDArray[np.intp]:
-        """The class that is published for each row of N × classes probabilities; −1 for ``unknown``."""
-        return words(shares, self._min_confidence)
+    @property
+    def least_share(self) -> float:
+        return self._min_confidence
+
+    def shares(self, model: str, output: Array) -> NDArray[np.float32]:
+        return probabilities(self._engine.card(model), output)
 
     def labels(self, model: str) -> tuple[str, ...]:
         """Return the card's classes."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +26,7 @@ from operators.recognise.portraits import FromAfar, Portrait, PortraitFinder, Wh
 from operators.recognise.recogniser import Recogniser
 from operators.wire.bounds import share
 from operators.wire.result import UNKNOWN
-from operators.wire.schema import Attribute
+from operators.wire.schema import Attribute, Provenance
 from serving.common.tensors import Array, Image
 from serving.scheduling.requests import Urgency
 
@@ -33,6 +34,8 @@ log = logging.getLogger(__name__)
 
 CHUNK = 16
 """Number of pictures that are embedded at once while enrolling."""
+CERTAIN = 1e-4
+"""Nothing is less certain, or more, in shares that exits give."""
 SPREAD = 0.05
 """How far the similarity of one face differs between pictures; .1 above the least accepted an answer is .88 certain."""
 
@@ -89,6 +92,29 @@ class GalleryRecogniser(Recogniser):
         """The enrolled identity that each row is most similar to."""
         gallery = await self.gallery(model)
         return [self._answer(model, *match) for match in gallery.match(unit(output))]
+
+    @property
+    def least_share(self) -> float:
+        """A look is certain by half where it is as similar as is accepted at least."""
+        return 0.5
+
+    def shares(self, model: str, output: Array) -> NDArray[np.float32]:
+        """How certain a look is of the identity that it resembles most, if similar enough; the others share the rest."""
+        names = self.names
+        found = np.zeros((len(output), len(names)), np.float32)
+        for row, (name, similarity) in zip(found, self._galleries[model].match(unit(output)), strict=True):
+            certain = 1 / (1 + math.exp(-(similarity - self.least(model)) / SPREAD))
+            row[:] = (1 - certain) / max(len(names) - 1, 1)
+            row[names.index(name)] = certain
+        return found
+
+    def exit_answer(self, shares: NDArray[np.float32], kind: Provenance, number: int, place: int) -> Attribute:
+        """See ``Recogniser``; its confidence is a similarity again."""
+        look = super().exit_answer(shares, kind, number, place)
+        certain = min(max(look.confidence, CERTAIN), 1 - CERTAIN)
+        similarity = self.least(self.roles.oracle) + SPREAD * math.log(certain / (1 - certain))
+        label = look.label if certain >= self.least_share else UNKNOWN
+        return msgspec.structs.replace(look, label=label, confidence=share(similarity))
 
     async def gallery(self, model: str) -> Gallery:
         """The gallery as a model sees it, enrolled when it is first asked for; BadInput where that fails."""

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
 
 from operators.audits.roles import Roles
 from operators.base import Call
 from operators.frames.crops import aligned, cut
 from operators.frames.frame import Box, Frame, Landmarks, Region, make_image
-from operators.frames.halfway import Rest
 from operators.inference import PIXELS_AT_ONCE, Inference, answered_by, card_for, prepared
 from operators.wire.bounds import share, word
+from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute, Model, Provenance
 from serving.catalogue.cards import Task
 from serving.common.tensors import Array, Image
 from serving.common.threads import in_thread
-from serving.engines.exits import ExitOutputs
 from serving.scheduling.requests import Urgency
 
 
@@ -41,14 +43,6 @@ class Recogniser(ABC):
         (output, *_) = await self._engine.infer(model, batch, urgency)
         return await self.said(model, output)
 
-    async def go_on(self, model: str, rest: Rest, rows: Array, urgency: Urgency) -> list[Attribute] | None:
-        """Return a model's answer for each row of activations; None where an exit has answered for one."""
-        rest.exits.be_silent_once()
-        found = ExitOutputs.of(await self._engine.infer(rest.name, rows, urgency))
-        if (found.place != len(found.taps)).any():  # another stream's batch was the silent one
-            return None
-        return await self.said(model, found.scores)
-
     @abstractmethod
     async def said(self, model: str, output: Array) -> list[Attribute]:
         """Return the answer that each row of a model's first output stands for."""
@@ -56,6 +50,35 @@ class Recogniser(ABC):
     @abstractmethod
     def labels(self, model: str) -> tuple[str, ...]:
         """Return all words that a look of a model may say."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The L words that the oracle names objects by; ``unknown`` is none of them."""
+        return tuple(each for each in self.labels(self.roles.oracle) if each != UNKNOWN)
+
+    def word_of(self, look: Attribute) -> int:
+        """The number of the word that would be published of a look of the oracle: 0…L, L is ``unknown``."""
+        return self._numbers.get(self.accepted(look).label, len(self._numbers))
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+    @property
+    @abstractmethod
+    def least_share(self) -> float:
+        """The share of a name in an exit's distribution from which it is published; below it is ``unknown``."""
+
+    @abstractmethod
+    def shares(self, model: str, output: Array) -> NDArray[np.float32]:
+        """N × L: the probability of each name, by a model's first output."""
+
+    def exit_answer(self, shares: NDArray[np.float32], kind: Provenance, number: int, place: int) -> Attribute:
+        """The look that an exit's distribution over the names stands for; ``place``: the index of its cut."""
+        best = int(shares.argmax())
+        card = self._engine.card(self.roles.oracle)
+        model = Model(name=card.name, version=str(number), tier=kind, variant=f"exit@{place + 1}")
+        return self.answer(self.names[best], float(shares[best]), kind, model)
 
     @property
     def pixels(self) -> int:

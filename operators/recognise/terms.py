@@ -1,4 +1,4 @@
-"""The rules for the shortcuts of a node, and who hears of their outcomes."""
+"""The rules for the shortcuts of a node, what learning may cost, and who hears of outcomes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cache_adapt.audit.state import Rule
+from learning.budget import Budget, unlimited
 from operators.observer import UNOBSERVED, Observer
-from operators.recognise.account.books import Books
 
 
 def _ignored(stream: str) -> None:
@@ -29,6 +29,6 @@ class ChainTerms:
 
     rule: Rule
     """The audits' demands."""
+    budget: Budget = field(default_factory=unlimited)
+    """Of the process."""
     listeners: Listeners = field(default_factory=Listeners)
-    books: Books | None = None
-    """None: everything may be spent."""

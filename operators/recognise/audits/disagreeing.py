@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operators.audits.audit_report import Audited
-from operators.recognise.shortcuts.shortcut import AuditOutcome, Evidence
+from operators.recognise.shortcut import AuditOutcome, Evidence
 from operators.wire.adaptation import Disagreement, Opinion
 from operators.wire.bounds import LONGEST_MEDIA_S, limited
 
@@ -13,7 +13,7 @@ def disagreement(of: Audited, outcome: AuditOutcome, evidence: Evidence, at_s: f
     return Disagreement(
         stream=outcome.stream,
         node=of.node,
-        kind=outcome.kind,
+        kind=of.kind,
         media_time_s=limited(at_s, -LONGEST_MEDIA_S, LONGEST_MEDIA_S),
         in_shadow=evidence.in_shadow,
         track_id=evidence.track_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from operators.recognise.objects.pool import Belief
 from operators.wire.schema import Provenance
 
 
@@ -13,9 +14,7 @@ class ObjectAnswer:
     """The conclusion of one pool."""
 
     track_id: int
-    label: str
-    confidence: float
-    """Posterior probability of the label, 0…1."""
+    belief: Belief
     looks: int
     """Number of looks that were pooled."""
     sure: bool

@@ -9,7 +9,7 @@ import msgspec
 from operators.frames.frame import Frame, Region
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE, LookRule
-from operators.recognise.objects.pool import Look
+from operators.recognise.objects.pool import Belief, Look, Pool
 from operators.recognise.objects.run_objects import RunObjects
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute, Provenance
@@ -72,6 +72,16 @@ class Objects:
         """How many words a look may say, 2 or more."""
         return max(2, len(self._recogniser.labels(self._recogniser.roles.oracle)))
 
+    def new_pool(self) -> Pool:
+        """A pool for looks at one object, by the node's rule."""
+        return Pool(self.words, self._rule.correlation)
+
+    def answer_of(self, belief: Belief) -> Attribute:
+        """The answer that is published of looks that were pooled."""
+        said, posterior, score = belief
+        confidence = self._recogniser.pooled_confidence(posterior, score)
+        return self._recogniser.accepted(msgspec.structs.replace(said, confidence=confidence))
+
     def forget(self, stream: str) -> list[ObjectAnswer]:
         """Drop a stream; returns what was found out of objects without a conclusion yet."""
         _, objects = self._runs.pop(stream, (None, None))
@@ -93,10 +103,9 @@ class Objects:
             return known.published
         assert known.belief is not None
         assert known.pool is not None
-        said, posterior, score = known.belief
-        confidence = self._recogniser.pooled_confidence(posterior, score)
-        pooled = msgspec.structs.replace(said, confidence=confidence, provenance="track", looks=known.pool.looks)
-        known.published = self._recogniser.accepted(pooled)
+        known.published = msgspec.structs.replace(
+            self.answer_of(known.belief), provenance="track", looks=known.pool.looks
+        )
         return msgspec.structs.replace(known.published, looked=looked)
 
 

@@ -76,5 +76,4 @@ def _last(track: int, gone: TrackedObject) -> ObjectAnswer | None:
 def _answer(track: int, known: TrackedObject) -> ObjectAnswer:
     assert known.belief is not None
     assert known.pool is not None
-    said, posterior, _ = known.belief
-    return ObjectAnswer(track, said.label, posterior, known.pool.looks, known.sure, dict(known.pool.looked))
+    return ObjectAnswer(track, known.belief, known.pool.looks, known.sure, dict(known.pool.looked))

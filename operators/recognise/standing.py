@@ -1,15 +1,34 @@
-"""The figures of specialization, as they are published."""
+"""How a stream stands with exits of its own, and the figures of that as they are published."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 import msgspec
 
 from learning.account import Seconds
-from operators.recognise.shortcuts.shortcut import Standing
 from operators.wire import schema
 from specialization.timeline import Timeline
+from specialization.weg.state import PhaseName
 
 DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The phase of WEG on one stream."""
+
+    phase: PhaseName
+    epoch: int
+    template: str | None = None
+    """The network whose exits answer."""
+    classes: tuple[str, ...] = ()
+    window: int = 0
+    """Number of answers by which the classes were chosen."""
+    seconds: Seconds = field(default_factory=Seconds)
+    """Its costs and savings."""
+    reason: str | None = None
+    """Why nothing of the stream's own answers, in one sentence, where that is known."""
 
 
 def specialization(timeline: Timeline, standing: Standing) -> schema.Specialization:

@@ -1,0 +1,42 @@
+"""Compares the answers of a shortcut and of the oracle for one object. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from operators.recognise.shortcut import AuditOutcome, Evidence
+from operators.wire.adaptation import Finding
+from operators.wire.bounds import share
+from operators.wire.result import UNKNOWN
+from operators.wire.schema import Attribute
+from serving.common.tensors import Image
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Both answers as they would be published, and the object."""
+
+    said: Attribute
+    """The shortcut's."""
+    reference: Attribute
+    """The oracle's."""
+    shadow: bool
+    track: int | None = None
+    picture: Image | None = None
+
+    @property
+    def agrees(self) -> bool:
+        return self.said.label == self.reference.label
+
+    def outcome(self, stream: str, key: str, token: object) -> AuditOutcome:
+        """Describe the result for those who hear of it."""
+        lost = None if self.reference.label == UNKNOWN else not self.agrees
+        evidence = None
+        if not self.agrees:
+            both = _finding(self.said), _finding(self.reference)
+            evidence = Evidence(*both, self.picture, self.shadow, self.track)
+        return AuditOutcome(stream, key, self.agrees, lost, token, evidence)
+
+
+def _finding(said: Attribute) -> Finding:
+    return Finding(label=said.label, confidence=share(said.confidence))

@@ -1,0 +1,70 @@
+"""Looks of another network than the one that answered, at the very same pictures, once their frame is published.
+
+Only a variant needs them: an exit's answer is compared with the end's of the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from learning.budget import Budget
+from operators.audits.unit_costs import UnitCosts
+from operators.background import Backlog, PendingLook
+from operators.recognise.recogniser import Recogniser
+from operators.wire.schema import Attribute, FrameId
+from serving.common.tensors import Image
+from serving.scheduling.requests import BACKGROUND
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelCrop:
+    """A picture, and the network that is to look at it."""
+
+    model: str
+    crop: Image
+    """A copy: a view would keep the whole frame in memory."""
+
+    @property
+    def nbytes(self) -> int:
+        return self.crop.nbytes
+
+
+class SecondLooks:
+    """Those of one node; the budget of learning pays them."""
+
+    def __init__(self, recogniser: Recogniser, costs: UnitCosts, budget: Budget) -> None:
+        self._recogniser, self._costs, self._budget = recogniser, costs, budget
+        self._backlog: Backlog[ModelCrop, Attribute] = Backlog(self._look, "a second network cannot audit")
+
+    def has_room(self, model: str, looks: int = 1) -> bool:
+        """Whether so many more looks may be begun: there is room, and they can be paid."""
+        return self._backlog.has_room and self._budget.may_spend(looks * self._look_s(model))
+
+    def hold(self, frame: FrameId, asked: ModelCrop, on_seen: Callable[[Attribute | None], None]) -> None:
+        """Look once the frame is published; ``on_seen`` is called with None where the look is given up."""
+        self._budget.spend("audits", self._look_s(asked.model))
+        self._backlog.hold(frame, [PendingLook(asked, on_seen, partial(on_seen, None))])
+
+    def published(self, frame: FrameId) -> None:
+        self._backlog.published(frame)
+
+    def dropped(self, frame: FrameId) -> None:
+        """Give up the looks at a frame that was dropped or failed."""
+        self._backlog.dropped(frame)
+
+    def forget(self, stream: str) -> None:
+        """Give up the looks at frames of a stream that are not published yet."""
+        self._backlog.forget(stream)
+
+    async def close(self, within_s: float) -> None:
+        """Finish waiting looks within the time, and give up the rest."""
+        await self._backlog.close(within_s)
+
+    async def _look(self, asked: ModelCrop) -> Attribute:
+        (answer,) = await self._recogniser.name(asked.model, [asked.crop], BACKGROUND)
+        return answer
+
+    def _look_s(self, model: str) -> float:
+        return self._costs.look_s(model) or 0.0

@@ -1,0 +1,80 @@
+"""The trials of one run of a stream that are under way, and for which objects shortcuts have answered. Pure; bounded."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from operators.frames.media_stopwatch import MediaStopwatch
+from operators.recognise.audits.trial import Trial
+from operators.recognise.objects.look_rule import REMEMBERED
+
+MOST_TRIALS = 256
+"""Trials of a stream that are under way at once."""
+
+
+class OpenTrials:
+    """Time is media time that passed, whatever single frames claim of it."""
+
+    def __init__(self) -> None:
+        self._trials: dict[tuple[int, str], Trial] = {}
+        self._seen: OrderedDict[tuple[int, str], bool] = OrderedDict()
+        """Objects that were looked at, by shortcut: whether it has answered for them."""
+        self._clock = MediaStopwatch()
+
+    @property
+    def now_s(self) -> float:
+        """Media time since the run's first frame."""
+        return self._clock.now_s
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._trials) < MOST_TRIALS
+
+    def frame(self, media_time_s: float) -> None:
+        self._clock.move(media_time_s)
+
+    def is_new(self, track: int, key: str) -> bool:
+        """Whether the object was never looked at before; from now on it was."""
+        new = (track, key) not in self._seen
+        if new:
+            self._seen[track, key] = False
+            if len(self._seen) > REMEMBERED:
+                self._seen.popitem(last=False)
+        return new
+
+    def was_asked(self, track: int, key: str) -> bool:
+        """Whether the object was looked at while the shortcut could have answered, or proved itself."""
+        return (track, key) in self._seen
+
+    def answers_first(self, track: int, key: str) -> bool:
+        """Whether the shortcut answers for the object for the first time; from now on it has."""
+        first = not self._seen.get((track, key), False)
+        self._seen[track, key] = True
+        return first
+
+    def has_answered(self, track: int, key: str) -> bool:
+        return self._seen.get((track, key), False)
+
+    def open(self, track: int, trial: Trial) -> None:
+        self._trials[track, trial.key] = trial
+
+    def of(self, track: int, key: str) -> Trial | None:
+        return self._trials.get((track, key))
+
+    def concluded(self, track: int) -> None:
+        """Note that the object has its conclusion."""
+        for (each, _), trial in self._trials.items():
+            trial.over |= each == track
+
+    def done(self) -> Iterator[tuple[int, Trial]]:
+        """Remove the trials for which nothing more is to be waited for; returns them with their tracks."""
+        found = [(key, trial) for key, trial in self._trials.items() if trial.is_done(self.now_s)]
+        for key, trial in found:
+            del self._trials[key]
+            yield key[0], trial
+
+    def close(self) -> None:
+        """Note that the run is over: no more looks will be begun."""
+        for trial in self._trials.values():
+            trial.over = True

@@ -1,0 +1,53 @@
+"""Whether exits that answer on a stream bring more than they cost: those that lose are left. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from learning.account import Seconds
+from learning.retry_gap import RetryGap
+
+FIRST_GAP = 500
+"""Looks between exits that brought nothing and the next attempt; then twice as many each time."""
+PATIENCE = 30.0
+"""Exits are left when they have cost more than they saved by so many looks of the oracle."""
+
+
+class ExitAccount(msgspec.Struct):
+    """One stream's; plain data that survives a restart."""
+
+    seconds: Seconds = msgspec.field(default_factory=Seconds)
+    looks: int = 0
+    lost_s: float = 0.0
+    """How far the exits that answer now are behind."""
+    gap: RetryGap = msgspec.field(default_factory=lambda: RetryGap(FIRST_GAP))
+
+    @property
+    def may_try(self) -> bool:
+        """Whether exits may be asked for."""
+        return self.gap.is_over(self.looks)
+
+    def looked(self, answered: int, ended: int, whole_s: float, look_s: float) -> bool:
+        """Count looks while exits may answer; whether they have cost more than they saved for too long.
+
+        ``whole_s``: of a look of the oracle without cuts; ``look_s``: of one through the cut network.
+        """
+        looks = answered + ended
+        own_s = looks * look_s - ended * whole_s
+        self.looks += looks
+        self.seconds.answered(ended, answered, whole_s, own_s)
+        self.lost_s = max(0.0, self.lost_s + own_s - answered * whole_s)
+        return self.lost_s > PATIENCE * whole_s > 0
+
+    def by_oracle(self, looks: int, whole_s: float) -> None:
+        """Count looks of the whole network."""
+        self.looks += looks
+        self.seconds.answered(looks, 0, whole_s, 0.0)
+
+    def left(self, gained: bool) -> None:
+        """Exits do not answer any more, or could not be made."""
+        self.lost_s = 0.0
+        if gained:
+            self.gap.succeeded()
+        else:
+            self.gap.failed(self.looks)

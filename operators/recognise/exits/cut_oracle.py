@@ -1,0 +1,121 @@
+"""The oracle, cut at a few places, as the engine runs it: rows leave at exits, or run on and give their taps."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from cache_adapt.caches.rows import CutPlace
+from learning.budget import Budget
+from operators.audits.unit_costs import UnitCosts
+from operators.inference import Inference, prepared
+from serving.common.tensors import Array, Image
+from serving.common.threads import ThreadTime, in_thread
+from serving.engines.exits import ExitResult, RowPolicy
+from serving.errors import SluiceError
+from serving.scheduling.requests import Urgency
+
+log = logging.getLogger(__name__)
+
+OPENING_S, BYTE_S = 0.3, 18e-9
+"""First guess of the processor time of cutting a network and loading it once more: at least, and for each byte."""
+CUT_SHARE = 0.02
+"""Share of a look that cuts and taps take, until it is known."""
+
+
+class CutOracle:
+    """One for a node. It is opened once somebody wants it and the budget of learning pays it."""
+
+    def __init__(
+        self,
+        engine: Inference,
+        oracle: str,
+        places: Callable[[], Sequence[CutPlace]],
+        budget: Budget,
+        weights_bytes: int = 0,
+    ) -> None:
+        """``places``: chooses the cuts, in a thread; ModelError where the network cannot be cut."""
+        self.costs, self.budget, self.oracle = UnitCosts(engine), budget, oracle
+        self.places: Sequence[CutPlace] = ()
+        """The cuts, in dataflow order; none until it is open."""
+        self._engine, self._find, self._weights_bytes = engine, places, weights_bytes
+        self._name: str | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self.why_not: str | None = None
+        """Why it cannot be used at all."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._name is not None
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        return tuple(place.tensor for place in self.places)
+
+    @property
+    def whole_s(self) -> float:
+        """Processor seconds of one look of the network without cuts; 0 as long as that is not known."""
+        return self.costs.look_s(self.oracle) or 0.0
+
+    @property
+    def look_s(self) -> float:
+        """Processor seconds of one look through the cut network, over looks of late."""
+        found = None if self._name is None else self.costs.look_s(self._name)
+        return self.whole_s if found is None else found
+
+    @property
+    def opening_s(self) -> float:
+        return OPENING_S + BYTE_S * self._weights_bytes
+
+    def open_where_due(self) -> None:
+        """Have it opened, if that can be paid; looks do not wait for that."""
+        due = self._name is None and self._opening is None and self.why_not is None
+        if due and self.whole_s and self.budget.reserve(self.opening_s):
+            self._opening = asyncio.create_task(self._open())
+
+    async def open(self) -> float:
+        """Cut and load it; ModelError where that is not possible. Returns the processor seconds that it took."""
+        took = ThreadTime()
+        places = await in_thread(took.of(self._find))
+        name = await in_thread(took.of(partial(self._engine.add_cuts, self.oracle, [each.tensor for each in places])))
+        seconds = await self._engine.load(name)
+        self._name, self.places = name, places
+        return seconds + took.seconds
+
+    def failed(self, error: SluiceError) -> None:
+        """It does not run: the oracle answers as a whole in this process."""
+        self.why_not, self._name = str(error), None
+        log.warning("%s: no exits: %s", self.oracle, error)
+
+    async def run(
+        self,
+        crops: Sequence[Image],
+        policy: RowPolicy,
+        urgency: Urgency,
+        early: asyncio.Future[list[Array]] | None = None,
+    ) -> ExitResult:
+        """Run pictures, each as far as it has to go; ``early``: see ``Inference.infer``."""
+        assert self._name is not None
+        batch, _ = await prepared(self._engine.card(self.oracle).input, crops)
+        return ExitResult.of(await self._engine.infer(self._name, batch, urgency, early=early, policy=policy))
+
+    async def settled(self) -> None:
+        """Return when it is not being opened."""
+        if self._opening is not None:
+            await asyncio.wait([self._opening])
+
+    async def close(self) -> None:
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.wait([self._opening])
+
+    async def _open(self) -> None:
+        seconds = self.opening_s
+        try:
+            seconds = await self.open()
+        except SluiceError as error:
+            self.failed(error)
+        finally:
+            self.budget.pay("opening", self.opening_s, seconds)

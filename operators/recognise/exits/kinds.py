@@ -1,0 +1,222 @@
+"""The two kinds of exits as shortcuts: of single streams (heads), and of all streams together (learned caches)."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cache_adapt.adaptation.targets import Report
+from operators.recognise.audits.node_stream import NodeStream
+from operators.recognise.exits.account import ExitAccount
+from operators.recognise.exits.saved_state import SpecialisedState
+from operators.recognise.exits.specialised import SpecialisedStream
+from operators.recognise.exits.tapped import TappedLooks
+from operators.recognise.exits.tuned_exits import InUse, TunedExits
+from operators.recognise.shortcut import AuditOutcome, Shortcut
+from operators.wire.schema import ShortcutKind
+
+log = logging.getLogger(__name__)
+
+REMEMBERED_STREAMS = 1000
+"""Accounts that are kept: those of the streams that were seen last."""
+
+
+class ExitKind(Shortcut, Protocol):
+    """Exits that may answer on streams of a node."""
+
+    def in_use(self, stream: str) -> InUse | None:
+        """The exits that answer on a stream, or prove themselves there."""
+        ...
+
+    def wants_taps(self, stream: str) -> bool:
+        """Whether looks are wanted that run on through the cut network."""
+        ...
+
+    def took(self, stream: str, looks: TappedLooks, samples: NDArray[np.float32]) -> None:
+        """Take looks that ran on."""
+        ...
+
+    def go_on(self, stream: str) -> bool:
+        """Do what is due for a stream: ask for exits, tune, exchange; whether others are in use there now."""
+        ...
+
+    def account(self, stream: str) -> ExitAccount:
+        """The costs and savings on a stream."""
+        ...
+
+    def leave(self, stream: str, why: str) -> None:
+        """Let the exits answer no more on a stream: they cost more than they save."""
+        ...
+
+    def forget(self, stream: str) -> None:
+        """Forget a stream."""
+        ...
+
+    async def settled(self) -> None:
+        """Return when nothing is being tuned."""
+        ...
+
+    def close(self) -> None:
+        """Give up what is being tuned."""
+        ...
+
+
+class SpecialisedExits:
+    """Each stream has exits of its own, as WEG wants them: an ``ExitKind``."""
+
+    kind: ShortcutKind = "specialised"
+    key = "specialised"
+
+    def __init__(self, oracle: str, fresh: Callable[[str], SpecialisedStream]) -> None:
+        """``fresh``: makes the state of a new stream."""
+        self.models = (oracle,)
+        self._fresh = fresh
+        self._streams: dict[str, SpecialisedStream] = {}
+
+    def of(self, stream: str) -> SpecialisedStream:
+        """A stream's state; that of a new stream is made."""
+        if stream not in self._streams:
+            self._streams[stream] = self._fresh(stream)
+        return self._streams[stream]
+
+    def answered(self, stream: NodeStream, word: str, by_exits: bool, asked: bool) -> None:
+        """Take the answer for an object; ``asked``: its looks went through exits, or were heard by them."""
+        known, audit = self.of(stream.name), stream.audits.of(self.key)
+        used = known.in_use
+        number = used.number if used is not None and asked and audit.phase != "off" else None
+        known.answered(word, by_exits, not audit.uses_shortcut, number)
+
+    def snapshot(self, stream: str) -> SpecialisedState | None:
+        """Return WEG's state and the exits; None for an unknown stream."""
+        known = self._streams.get(stream)
+        return None if known is None else known.state()
+
+    def restore(self, stream: str, state: SpecialisedState) -> None:
+        """Go on with the state that another worker saved."""
+        self.of(stream).restore(state)
+
+    def here(self, stream: str) -> SpecialisedStream | None:
+        return self._streams.get(stream)
+
+    def edition(self, stream: str) -> int | None:
+        used = self.in_use(stream)
+        return None if used is None else used.number
+
+    def audited(self, outcome: AuditOutcome) -> None:
+        if (known := self._streams.get(outcome.stream)) is not None and isinstance(outcome.token, int):
+            known.audited(outcome.token, outcome.agrees)
+
+    def barred(self, stream: str) -> None:
+        self.of(stream).barred()
+
+    def why_silent(self, stream: str) -> str | None:
+        known = self._streams.get(stream)
+        return None if known is None or known.in_use is not None else known.reason
+
+    def in_use(self, stream: str) -> InUse | None:
+        return self.of(stream).in_use
+
+    def wants_taps(self, stream: str) -> bool:
+        return self.of(stream).wants_taps
+
+    def took(self, stream: str, looks: TappedLooks, samples: NDArray[np.float32]) -> None:
+        self.of(stream).tuned.heard(looks, samples)
+
+    def go_on(self, stream: str) -> bool:
+        return self.of(stream).go_on()
+
+    def account(self, stream: str) -> ExitAccount:
+        return self.of(stream).account
+
+    def leave(self, stream: str, why: str) -> None:
+        self.of(stream).leave(why)
+
+    def forget(self, stream: str) -> None:
+        if (known := self._streams.pop(stream, None)) is not None:
+            known.tuned.close()
+
+    async def settled(self) -> None:
+        for known in list(self._streams.values()):
+            await known.tuned.settled()
+
+    def close(self) -> None:
+        for known in self._streams.values():
+            known.tuned.close()
+
+
+class SharedExits:
+    """All streams of a node share their exits: an ``ExitKind``."""
+
+    kind: ShortcutKind = "cached"
+    key = "cached"
+
+    def __init__(self, oracle: str, tuned: TunedExits, made_in_service: bool) -> None:
+        """``made_in_service``: whether exits are made from looks of the streams, beside those that were there."""
+        self.models = (oracle,)
+        self._tuned, self._made = tuned, made_in_service
+        self._accounts: OrderedDict[str, ExitAccount] = OrderedDict()
+        self._left: set[str] = set()
+        """Streams on which the exits in use do not pay."""
+
+    def edition(self, stream: str) -> int | None:
+        used = self.in_use(stream)
+        return None if used is None else used.number
+
+    def audited(self, outcome: AuditOutcome) -> None:
+        return
+
+    def barred(self, stream: str) -> None:
+        self.account(stream).left(gained=False)
+
+    def why_silent(self, stream: str) -> str | None:
+        if self.in_use(stream) is not None:
+            return None
+        return f"learned caches are not used: {'they cost more than they save' if stream in self._left else self._tuned.waits_for}"
+
+    def in_use(self, stream: str) -> InUse | None:
+        return None if stream in self._left else self._tuned.in_use
+
+    def wants_taps(self, stream: str) -> bool:
+        return self._made or self._tuned.artefact is not None
+
+    def took(self, stream: str, looks: TappedLooks, samples: NDArray[np.float32]) -> None:
+        self._tuned.heard(looks, samples)
+
+    def go_on(self, stream: str) -> bool:
+        if self._made:
+            self._tuned.ask(Report("", self._tuned.version))
+        if self._tuned.tuning_is_due:
+            self._tuned.tune(None)
+        found, self._tuned.found = self._tuned.found, None
+        if found is None or not self._tuned.is_better(found):
+            return False
+        self._tuned.use(found)
+        self._left.clear()
+        return True
+
+    def account(self, stream: str) -> ExitAccount:
+        if stream not in self._accounts:
+            self._accounts[stream] = ExitAccount()
+            if len(self._accounts) > REMEMBERED_STREAMS:
+                self._accounts.popitem(last=False)
+        self._accounts.move_to_end(stream)
+        return self._accounts[stream]
+
+    def leave(self, stream: str, why: str) -> None:
+        log.info("stream %s: learned caches are left: %s", stream, why)
+        self.account(stream).left(gained=False)
+        self._left.add(stream)
+
+    def forget(self, stream: str) -> None:
+        self._left.discard(stream)
+
+    async def settled(self) -> None:
+        await self._tuned.settled()
+
+    def close(self) -> None:
+        self._tuned.close()

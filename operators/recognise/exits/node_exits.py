@@ -1,0 +1,238 @@
+"""The looks of a node through its cut oracle: who may leave, what is heard on the way, and what became of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cache_adapt.caches.rows import packed
+from operators.audits.stream_audits import DECLINED
+from operators.base import Call
+from operators.frames.frame import Frame, Region
+from operators.recognise.audits.auditor import AuditedLook, Auditor
+from operators.recognise.audits.node_stream import NodeStream
+from operators.recognise.exits.cut_oracle import CUT_SHARE, CutOracle
+from operators.recognise.exits.kinds import ExitKind
+from operators.recognise.exits.tapped import TappedLooks
+from operators.recognise.exits.tuned_exits import InUse
+from operators.recognise.recogniser import Recogniser
+from operators.wire.schema import Attribute
+from serving.common.tensors import Array, Image
+from serving.engines.exits import ExitResult, RowPolicy
+from serving.errors import SluiceError, TooLate
+
+log = logging.getLogger(__name__)
+
+LEAST_ORACLE_S = 0.003
+"""Processor seconds of a look: in a faster oracle cuts and lookups take what exits save."""
+
+
+@dataclass(frozen=True)
+class LookPlan:
+    """How the looks of one frame go through the cut oracle."""
+
+    policy: RowPolicy
+    acting: tuple[ExitKind, InUse] | None
+    """The exits that answer; None: all looks run on."""
+    shadows: Sequence[tuple[ExitKind, InUse]]
+    """Exits that prove themselves."""
+    drawn: NDArray[np.bool_]
+    """Looks that run on whatever exits say, for an audit."""
+
+
+@dataclass(frozen=True)
+class ExitLooks:
+    """The answers to the looks of one frame."""
+
+    said: Sequence[Attribute | None]
+    """Those of the exits that answer; None where none is sure."""
+    ends: Sequence[Attribute | None]
+    """Those of the network's end; None where a look has left."""
+    ended: NDArray[np.intp]
+    """Which looks ran on."""
+    result: ExitResult
+
+
+def give(regions: Sequence[Region], looks: ExitLooks) -> None:
+    """Append a look to every region: the end's, where it ran on."""
+    for region, end, said in zip(regions, looks.ends, looks.said, strict=True):
+        answer = end or said
+        assert answer is not None
+        region.attributes.append(answer)
+
+
+class NodeExits:
+    """One for a node."""
+
+    def __init__(self, kinds: Sequence[ExitKind], cut: CutOracle, recogniser: Recogniser, auditor: Auditor) -> None:
+        """``kinds``: those that are asked first come first."""
+        self.kinds, self.cut = kinds, cut
+        self._recogniser, self._auditor = recogniser, auditor
+
+    def plan(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> LookPlan | None:
+        """How looks go through the cut oracle; None: the oracle runs as a whole."""
+        name, cut = stream.name, self.cut
+        if cut.why_not is not None or 0 < cut.whole_s < LEAST_ORACLE_S:
+            return None
+        used = [(kind, found) for kind in self.kinds if (found := kind.in_use(name)) is not None]
+        for kind, found in used:
+            stream.audits.of(kind.key).stands_for(found.number)
+        wanted = [kind for kind in self.kinds if kind.wants_taps(name)]
+        if (wanted or used) and not cut.is_open:
+            cut.open_where_due()
+        if not cut.is_open:
+            return None
+        acting = next((each for each in used if self._may_answer(each[0], stream, call)), None)
+        if acting is None and not self._can_run_on(bool(wanted or used), len(regions)):
+            return None
+        shadows = [each for each in used if stream.audits.of(each[0].key).phase == "shadow"]
+        drawn = np.ones(len(regions), np.bool_)
+        if acting is not None:
+            key = acting[0].key
+            drawn = np.array([self._auditor.draws(stream, key, frame, each) for each in regions], np.bool_)
+        return LookPlan(RowPolicy(None if acting is None else acting[1].exits, ~drawn), acting, shadows, drawn)
+
+    async def look(
+        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
+    ) -> bool:
+        """Append a look to every region; False where the cut oracle fails."""
+        try:
+            result = await self.cut.run(self.crops(frame, regions), plan.policy, call.urgency)
+        except TooLate:
+            raise
+        except SluiceError as error:
+            self.cut.failed(error)
+            return False
+        answers = await self.answers(plan, result)
+        give(regions, answers)
+        self.heard(stream, frame, regions, plan, answers)
+        return True
+
+    def crops(self, frame: Frame, regions: Sequence[Region]) -> list[Image]:
+        return self._recogniser.crops(self.cut.oracle, frame, regions)
+
+    async def answers(self, plan: LookPlan, result: ExitResult) -> ExitLooks:
+        """What exits and the end have said."""
+        ends: list[Attribute | None] = [None] * len(result.place)
+        ended = np.flatnonzero(~result.left)
+        if len(ended):
+            found = await self._recogniser.said(self.cut.oracle, result.scores[ended])
+            for row, look in zip(ended, found, strict=True):
+                ends[row] = look
+        return ExitLooks(self.early(plan, result), ends, ended, result)
+
+    def early(self, plan: LookPlan, result: ExitResult) -> list[Attribute | None]:
+        """What the exits that answer have said: None where none is sure."""
+        if plan.acting is None:
+            return [None] * len(result.place)
+        return self._said(plan.acting, result.place, result.distribution)
+
+    def heard(
+        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], plan: LookPlan, looks: ExitLooks
+    ) -> None:
+        """Take looks, whose answers are out: for audits, as samples, and to tune exits."""
+        if plan.acting is not None:
+            kind, used = plan.acting
+            self._account(stream, kind, len(regions) - len(looks.ended), len(looks.ended))
+            both = zip(regions, looks.said, looks.ends, strict=True)
+            self._auditor.looked(stream, kind.key, [AuditedLook(frame, *each, used.number) for each in both])
+        if len(looks.ended):
+            found = [look for look in looks.ends if look is not None]
+            ended = _Ended(frame, [regions[row] for row in looks.ended], found, looks.ended, looks.result)
+            self._ran_on(stream, ended, plan)
+
+    def declined(self, stream: NodeStream, call: Call) -> dict[str, str]:
+        """Why exits do not answer that the decision allows."""
+        found = dict[str, str]()
+        for kind in self.kinds:
+            phase = stream.audits.of(kind.key).phase
+            if kind.in_use(stream.name) is not None and call.decision.allows(kind.kind) and phase in DECLINED:
+                found[kind.kind] = DECLINED[phase]
+        return found
+
+    def by_oracle(self, stream: NodeStream, looks: int) -> None:
+        """Note looks of the whole network."""
+        for kind in self.kinds:
+            kind.account(stream.name).by_oracle(looks, self.cut.whole_s)
+            self._auditor.silent(stream, kind.key, looks)
+
+    def go_on(self, stream: str) -> bool:
+        """Do what is due for a stream; whether other exits are in use there now."""
+        changed = [kind.go_on(stream) for kind in self.kinds]
+        return any(changed)
+
+    def _said(self, acting: tuple[ExitKind, InUse], place: NDArray[np.int32], distribution: Array) -> list[Attribute | None]:
+        """What exits say of looks: None where none is sure."""
+        kind, used = acting
+        cuts = len(self.cut.places)
+        return [
+            None if where == cuts else self._recogniser.exit_answer(row, kind.kind, used.number, where)
+            for where, row in zip(place.tolist(), distribution, strict=True)
+        ]
+
+    def _may_answer(self, kind: ExitKind, stream: NodeStream, call: Call) -> bool:
+        return call.decision.allows(kind.kind) and stream.audits.of(kind.key).uses_shortcut
+
+    def _can_run_on(self, wanted: bool, looks: int) -> bool:
+        """Whether looks may go through the cuts, though none leaves: what that costs is paid."""
+        cost_s = CUT_SHARE * self.cut.whole_s * looks
+        if not wanted or not self.cut.budget.may_spend(cost_s):
+            return False
+        self.cut.budget.spend("samples", cost_s)
+        return True
+
+    def _account(self, stream: NodeStream, kind: ExitKind, answered: int, ended: int) -> None:
+        loses = kind.account(stream.name).looked(answered, ended, self.cut.whole_s, self.cut.look_s)
+        if loses:
+            kind.leave(stream.name, "they cost more than they save")
+
+    def _ran_on(self, stream: NodeStream, ended: _Ended, plan: LookPlan) -> None:
+        taps = [tap[ended.rows] for tap in ended.result.taps]
+        for kind, used in plan.shadows:
+            found = used.answers(taps, self.cut.cuts)
+            said = self._said((kind, used), found.place, found.distribution)
+            looks = zip(ended.regions, said, ended.looks, strict=True)
+            self._auditor.looked(stream, kind.key, [AuditedLook(ended.frame, *each, used.number) for each in looks])
+        told = {kind.key for kind, _ in (*plan.shadows, *([plan.acting] if plan.acting else []))}
+        for kind in self.kinds:
+            if kind.key not in told:
+                self._auditor.silent(stream, kind.key, len(ended.rows))
+        wanting = [kind for kind in self.kinds if kind.wants_taps(stream.name)]
+        if not wanting:
+            return
+        looks = self._tapped(stream, ended, plan, taps)
+        samples = packed(taps, looks.shares, looks.weights)
+        for kind in wanting:
+            kind.took(stream.name, looks, samples)
+
+    def _tapped(
+        self, stream: NodeStream, ended: _Ended, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
+    ) -> TappedLooks:
+        """A look that exits would have answered is there for all that were not drawn."""
+        weights = np.ones(len(ended.rows), np.float32)
+        if plan.acting is not None:
+            sure = ended.result.place[ended.rows] < len(self.cut.places)
+            weights[sure] = 1 / stream.audits.of(plan.acting[0].key).rate
+        whom = [str(each.id if each.track_id is None else each.track_id) for each in ended.regions]
+        seq = [f"{ended.frame.seq}/" if each.track_id is None else "" for each in ended.regions]
+        objects = [f"{ended.frame.run}/{at}{who}" for at, who in zip(seq, whom, strict=True)]
+        words = np.array([self._recogniser.word_of(look) for look in ended.looks], np.intp)
+        shares = self._recogniser.shares(self.cut.oracle, ended.result.scores[ended.rows])
+        return TappedLooks(taps, words, shares, weights, objects)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """The looks of a frame that ran on."""
+
+    frame: Frame
+    regions: Sequence[Region]
+    looks: Sequence[Attribute]
+    """The end's."""
+    rows: NDArray[np.intp]
+    """Their places in the batch."""
+    result: ExitResult

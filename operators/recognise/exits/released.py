@@ -1,0 +1,103 @@
+"""Answers that go out as soon as exits are sure of all looks of a frame, while the oracle runs on (Dai et al., 2024
+[Apparate], §3)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from operators.base import Call
+from operators.frames.frame import Frame, Region
+from operators.recognise.audits.node_stream import NodeStream
+from operators.recognise.exits.node_exits import ExitLooks, LookPlan, NodeExits, give
+from serving.common.tensors import Array
+from serving.engines.exits import ExitResult
+from serving.errors import SluiceError, TooLate
+
+log = logging.getLogger(__name__)
+
+MOST_RUNS = 64
+"""Runs that have not ended though their answers are out; with so many, further answers wait for the end of theirs."""
+
+
+class ReleasedLooks:
+    """Those of one node; all looks run on, and are compared."""
+
+    def __init__(self, exits: NodeExits) -> None:
+        self._exits = exits
+        self._runs: set[asyncio.Task[ExitLooks]] = set()
+        self._complained = False
+
+    async def look(
+        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call, plan: LookPlan
+    ) -> bool:
+        """See ``NodeExits.look``."""
+        on = replace(plan, policy=replace(plan.policy, leaves=np.zeros(len(regions), np.bool_)))
+        if plan.acting is None or len(self._runs) >= MOST_RUNS:
+            return await self._exits.look(stream, frame, regions, call, on)
+        early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
+        crops = self._exits.crops(frame, regions)
+        whole = asyncio.ensure_future(self._exits.cut.run(crops, on.policy, call.urgency, early))
+        try:
+            await asyncio.wait({early, whole}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            whole.cancel()
+            raise
+        if early.done():
+            for region, said in zip(regions, self._exits.early(on, ExitResult.of(early.result())), strict=True):
+                assert said is not None
+                region.attributes.append(said)
+        run = asyncio.create_task(self._follow(_Released(stream, frame, regions, on), whole))
+        if not early.done():
+            return await self._ended(run, regions)
+        self._runs.add(run)
+        run.add_done_callback(self._over)
+        return True
+
+    async def settled(self) -> None:
+        """Return when no run is under way whose answers are out."""
+        if self._runs:
+            await asyncio.wait(self._runs)
+
+    async def close(self) -> None:
+        """Give up runs whose answers are out: they are not compared."""
+        for run in self._runs:
+            run.cancel()
+        await self.settled()
+
+    async def _ended(self, run: asyncio.Task[ExitLooks], regions: Sequence[Region]) -> bool:
+        """Answer at the network's end; False where it failed."""
+        try:
+            give(regions, await run)
+        except TooLate:
+            raise
+        except SluiceError as error:
+            self._exits.cut.failed(error)
+            return False
+        return True
+
+    async def _follow(self, look: _Released, whole: asyncio.Future[ExitResult]) -> ExitLooks:
+        """Compare what exits have said with what the end says, once the run has ended."""
+        answers = await self._exits.answers(look.plan, await whole)
+        self._exits.heard(look.stream, look.frame, look.regions, look.plan, answers)
+        return answers
+
+    def _over(self, run: asyncio.Task[ExitLooks]) -> None:
+        """A failure costs the comparison only: the answers are out. The first is logged; the next ones are alike."""
+        self._runs.discard(run)
+        error = None if run.cancelled() else run.exception()
+        if error is not None and not self._complained:
+            self._complained = True
+            log.warning("what exits have said early cannot be compared: %s", error)
+
+
+@dataclass(frozen=True)
+class _Released:
+    stream: NodeStream
+    frame: Frame
+    regions: Sequence[Region]
+    plan: LookPlan

@@ -1,0 +1,165 @@
+"""The exits of one stream: WEG says when they are made, for which classes, and when they are left (Shen, 2019, §5.3.2).
+
+WEG's "head" is a stream's exits with the classes that they may say; its one template is the cut oracle.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+
+from cache_adapt.adaptation.targets import Report
+from cache_adapt.adaptation.triggers import VersionUse
+from operators.recognise.exits.account import ExitAccount
+from operators.recognise.exits.tuned_exits import InUse, TunedExits
+from operators.recognise.standing import Standing
+from specialization.rates import Rates, Template
+from specialization.weg.adaptive import Adaptive
+from specialization.weg.algorithm import Weg
+from specialization.weg.config import WegConfig
+from specialization.weg.state import WegState
+
+log = logging.getLogger(__name__)
+
+TEMPLATE = "exits"
+EXPECTED = Rates(a_in=0.59, e_in_out=0.4, a_out=0.97)
+"""The rates of exits before any were made for a stream, as they were found on generated streets."""
+EXPECTED_COST = 0.5
+"""Share of the network's work at which a look leaves, as it is expected."""
+PROVABLE = 0.8
+"""Share of the disagreement that the audit allows, at which exits aim: what hardly holds is proven late or never."""
+MOST_WINDOW, SOUGHT_EVERY = 480, 4
+PROOF = 150
+"""Answers during which exits that take the place of others spare nothing."""
+
+
+@lru_cache(maxsize=16)
+def rules(words: int, accuracy: float) -> Adaptive:
+    """WEG's configuration for a node whose oracle says so many words, ``unknown`` among them."""
+    tolerance = 1 - accuracy
+    config = WegConfig(
+        classes=max(words, 2),
+        tau_a=-tolerance,
+        least_agreement=1 - PROVABLE * tolerance,
+        w_max=MOST_WINDOW,
+        proof=PROOF,
+        sought_every=SOUGHT_EVERY,
+    )
+    measured = {n: EXPECTED for n in range(1, words + 1)}
+    return Adaptive(config, {TEMPLATE: Template(TEMPLATE, EXPECTED_COST, measured, passed=1.03 - EXPECTED_COST)})
+
+
+class SpecialisedStream:
+    """One stream."""
+
+    def __init__(
+        self,
+        name: str,
+        words: tuple[str, ...],
+        tuned: TunedExits,
+        made: Callable[[tuple[str, ...], bool], None],
+        accuracy: float,
+        state: WegState | None = None,
+    ) -> None:
+        """``name``: for log lines; ``made``: called with the classes of exits that were tuned, and whether they serve."""
+        self._name, self.words, self.tuned, self._made = name, words, tuned, made
+        self._numbers = {word: number for number, word in enumerate(words)}
+        self.weg = Weg(rules(len(words), accuracy), state)
+        self.account = ExitAccount()
+        self.reason: str | None = None
+
+    @property
+    def in_use(self) -> InUse | None:
+        """The exits that answer, or prove themselves; None: the oracle alone answers."""
+        return self.tuned.in_use if self.weg.state.head else None
+
+    @property
+    def wants_taps(self) -> bool:
+        """Whether looks are wanted that run on: exits are asked for, or are to be renewed."""
+        state = self.weg.state
+        return self.account.may_try and (state.wanted is not None or state.head is not None)
+
+    def standing(self) -> Standing:
+        """The phase, the classes, and the figures by which they were chosen."""
+        state = self.weg.state
+        head = state.head
+        classes = tuple(self.words[each] for each in head.target.classes) if head else ()
+        template, reason = (TEMPLATE, None) if head else (None, self.reason)
+        return Standing(
+            state.phase, state.epoch, template, classes, len(state.previous), self.account.seconds, reason
+        )
+
+    def answered(self, word: str, by_exit: bool, shadow: bool, number: int | None) -> None:
+        """Take the answer for an object; ``number``: of the exits that were asked, None: the oracle alone was.
+
+        ``shadow``: the oracle has answered, beside exits that have yet to prove themselves.
+        """
+        label = self._numbers.get(word)
+        if label is None:
+            return  # a word of a variant that the oracle does not know
+        head = self.weg.state.head
+        if number is None or head is None or head.number != number:
+            self.weg.oracle_answered(label)
+        else:
+            knows = label in head.target.classes
+            self._log(self.weg.cascade_answered(number, label, knows if shadow else by_exit, unseen=shadow))
+        if self.weg.state.wanted and not self.account.may_try:
+            self.weg.head_failed(self.weg.state.wanted.number)
+
+    def audited(self, number: int, agrees: bool) -> None:
+        """Take an audit of an answer of these exits."""
+        self._log(self.weg.audited(number, agrees))
+
+    def barred(self) -> None:
+        """The audit has switched the exits off."""
+        state = self.weg.state
+        for head in [*state.known, *([state.wanted] if state.wanted else [])]:
+            self.weg.head_failed(head.number)
+        self.leave("its audit has switched it off")
+
+    def leave(self, why: str) -> None:
+        """The exits do not answer any more."""
+        log.info("%s: its exits are left: %s", self._name, why)
+        if self.weg.state.head:
+            self.weg.head_failed(self.weg.state.head.number)
+        self.account.left(gained=False)
+        self.tuned.withdraw()
+
+    def go_on(self) -> bool:
+        """Ask for exits, tune those that came, and use them where they serve; whether others are in use now."""
+        state, head = self.weg.state, self.weg.state.wanted or self.weg.state.head
+        if head is None or not self.account.may_try:
+            return False
+        self.tuned.ask(Report(self._name, self.tuned.version, VersionUse()))
+        if self.tuned.tuning_is_due:
+            self.tuned.tune(head.target.classes)
+        if self.tuned.is_in_vain and self.in_use is None:
+            self._give_up("they would save too little")
+            return False
+        found, self.tuned.found = self.tuned.found, None
+        if found is None or not self.tuned.is_better(found):
+            return False
+        self._made(tuple(self.words[each] for each in head.target.classes), True)
+        if state.wanted is not None:
+            self.tuned.use(found, state.wanted.number)
+            self.weg.head_arrived(state.wanted.number, found.rates)
+        else:
+            self.tuned.use(found, self.weg.head_renewed(head.number, found.rates))
+        return True
+
+    def _give_up(self, why: str) -> None:
+        """Exits that were asked for do not serve: WEG asks again after a while."""
+        wanted = self.weg.state.wanted
+        if wanted is not None:
+            self.reason = f"exits for {', '.join(self.words[each] for each in wanted.target.classes)}: {why}"
+            self._made(tuple(self.words[each] for each in wanted.target.classes), False)
+            self.weg.head_failed(wanted.number)
+        self.account.left(gained=False)
+        self.tuned.forget_heard()
+
+    def _log(self, why: str | None) -> None:
+        if why:
+            log.info("%s: its exits are left: %s", self._name, why)
+            self.account.left(gained=True)
+            self.tuned.withdraw()

@@ -1,0 +1,136 @@
+"""The looks at the objects of a frame: by the network that is chosen among those that the node lists, the oracle last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+from operators.audits.stream_audits import DECLINED
+from operators.base import Call
+from operators.decision import Decision
+from operators.frames.frame import Frame, Region
+from operators.recognise.audits.auditor import AuditedLook, Auditor
+from operators.recognise.audits.node_stream import NodeStream
+from operators.recognise.exits.node_exits import NodeExits
+from operators.recognise.exits.released import ReleasedLooks
+from operators.recognise.objects.objects import Objects
+from operators.recognise.recogniser import Recogniser
+from operators.recognise.variants import Variant
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The networks of a node."""
+
+    recogniser: Recogniser
+    variants: Sequence[Variant]
+    exits: NodeExits | None = None
+    """None: the oracle runs as a whole."""
+    released: ReleasedLooks | None = None
+    """Answers go out early, and all looks run on; None: looks leave where they are answered."""
+
+
+class Looked(NamedTuple):
+    """How looks were made."""
+
+    decision: Decision
+    """As it was carried out."""
+    declined: Mapping[str, str]
+
+
+class Looks:
+    """Makes the looks of one node, and has them audited."""
+
+    def __init__(self, networks: Networks, auditor: Auditor, objects: Objects | None) -> None:
+        self._networks, self._auditor, self._objects = networks, auditor, objects
+        self._variants = {each.model: each for each in networks.variants}
+
+    async def at(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> Looked:
+        """Append a look to every region, of which there is one at least."""
+        decision = self._chosen(stream, len(regions), call.decision)
+        declined = dict(self.declined(stream, decision))
+        call = replace(call, decision=decision)
+        chosen = self._variants.get(call.model or "")
+        if chosen is not None and not (chosen.proves_itself(call) and self._may_answer(stream, chosen.model)):
+            declined |= {"variant": self._barred_by(stream, chosen.model)} if call.decision.allows("variant") else {}
+            chosen = None
+        if chosen is not None and await chosen.answer(frame, regions, call):
+            looks = [AuditedLook(frame, each, each.attributes[-1], None) for each in regions]
+            self._auditor.asks(stream, chosen.key, looks, self._networks.recogniser.roles.oracle)
+            return Looked(decision, declined)
+        if chosen is not None:
+            declined["variant"] = f"{chosen.model} is not there"
+        declined |= await self._by_oracle(stream, frame, regions, call)
+        self._in_shadow(stream, frame, regions, call)
+        return Looked(decision, declined)
+
+    def urgent(
+        self, stream: NodeStream, due: Sequence[Region], decision: Decision
+    ) -> tuple[list[Region], Decision]:
+        """Those of the regions that are due which cannot wait, where no network has time for all of them."""
+        may_answer = partial(self._may_answer, stream)
+        objects = self._objects
+        fits = decision.fallback != "reuse" or not decision.ladder or decision.fits(len(due), may_answer)
+        if fits or objects is None:
+            return list(due), decision
+        kept = [region for region in due if not objects.can_wait(stream.name, region)]
+        decision = self._chosen(stream, len(due), decision)
+        wait = len(due) - len(kept)
+        return kept, replace(decision, why=f"{decision.why}: {wait} of {len(due)} wait", ladder=(), objects=len(kept))
+
+    async def _by_oracle(
+        self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call
+    ) -> Mapping[str, str]:
+        """The oracle looks, through its exits where it has some; returns what was declined."""
+        networks, (model, declined) = self._networks, self._oracle_of(call)
+        exits, through = networks.exits, networks.released or networks.exits
+        plan = None
+        if exits is not None and model == networks.recogniser.roles.oracle:
+            declined |= exits.declined(stream, call)
+            plan = exits.plan(stream, frame, regions, call)
+        if plan is not None and through is not None and await through.look(stream, frame, regions, call, plan):
+            return declined
+        await networks.recogniser.look(frame, regions, replace(call, decision=replace(call.decision, variant=model)))
+        if exits is not None:
+            exits.by_oracle(stream, len(regions))
+        return declined
+
+    def _in_shadow(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> None:
+        """Have variants look that prove themselves, at what the oracle has answered."""
+        answered = [each for each in regions if each.attributes[-1].provenance == "oracle"]
+        looks = [AuditedLook(frame, each, None, each.attributes[-1]) for each in answered]
+        for variant in self._networks.variants:
+            if stream.audits.of(variant.key).phase == "shadow" and variant.proves_itself(call):
+                self._auditor.asks(stream, variant.key, looks, variant.model)
+            else:
+                self._auditor.silent(stream, variant.key, len(regions))
+
+    def _chosen(self, stream: NodeStream, objects: int, decision: Decision) -> Decision:
+        """Choose for so many objects; without several networks there is nothing to choose."""
+        return decision.chosen_for(objects, partial(self._may_answer, stream))
+
+    def declined(self, stream: NodeStream, decision: Decision) -> Mapping[str, str]:
+        """Why networks that the decision would rather have run do not."""
+        if not decision.proving:
+            return {}
+        reasons = (f"{model}: {self._barred_by(stream, model)}" for model in sorted(decision.proving))
+        return {"variant": "; ".join(reasons)}
+
+    def _barred_by(self, stream: NodeStream, model: str) -> str:
+        variant = self._variants[model]
+        return DECLINED.get(stream.audits.of(variant.key).phase, "") if variant.is_there else f"{model} is not there"
+
+    def _may_answer(self, stream: NodeStream, model: str) -> bool:
+        variant = self._variants.get(model)
+        return variant is None or (variant.is_there and stream.audits.of(variant.key).uses_shortcut)
+
+    def _oracle_of(self, call: Call) -> tuple[str, dict[str, str]]:
+        """The oracle by the name in the decision, if that names the oracle; and what is declined."""
+        roles, model = self._networks.recogniser.roles, call.model
+        if model is None or model in roles.shortcuts:
+            return roles.oracle, {}
+        if model not in roles.models:
+            return roles.oracle, {"variant": f"{model} is not a model of this node"}
+        return model, {}
