@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cache_adapt.audit.audit import Audit
-from cache_adapt.audit.confidence import ConfidenceInterval
-from cache_adapt.audit.self_agreement import SelfAudit, out_of_reach, reachable
+from cache_adapt.audit.confidence import ConfidenceInterval, exact
 from operators.wire import schema
 
 
@@ -22,8 +21,8 @@ class Audited:
     """Models."""
 
 
-def node_plan(of: Audited, audit: Audit, by_itself: SelfAudit | None = None) -> schema.NodePlan:
-    """Describe what a node does for one stream, and what the audit has found; ``by_itself``: how the oracle agrees."""
+def node_plan(of: Audited, audit: Audit) -> schema.NodePlan:
+    """Describe what a node does for one stream, and what the audit has found."""
     state = audit.state
     return schema.NodePlan(
         node=of.node,
@@ -34,7 +33,7 @@ def node_plan(of: Audited, audit: Audit, by_itself: SelfAudit | None = None) -> 
         answers=state.answers,
         shortcut_share=round(state.by_shortcut / state.answers, 4) if state.answers else 0.0,
         agreement=_agreement(audit),
-        self_agreement=_self_agreement(audit.rule.accuracy, by_itself) if by_itself else None,
+        names_lost=_names_lost(audit),
         audits=state.audits,
         unsampled=state.unsampled,
         given_up=state.given_up,
@@ -56,17 +55,15 @@ def _agreement(audit: Audit) -> schema.Agreement:
     )
 
 
-def _self_agreement(accuracy: float, by_itself: SelfAudit) -> schema.SelfAgreement | None:
-    found = by_itself.estimate()
-    if found.agreement is None:
+def _names_lost(audit: Audit) -> schema.NamesLost | None:
+    """The share of the oracle's names that the shortcut did not give; None before the first."""
+    recent = audit.state.recent.elder
+    if not recent.named:
         return None
-    return schema.SelfAgreement(
-        found=round(found.agreement, 4),
-        comparisons=found.audits,
-        disagreements=found.disagreements,
-        sequential=_interval(found.sequential),
-        out_of_reach=out_of_reach(accuracy, found),
-        reachable=reachable(found),
+    kept = exact(recent.lost, recent.named, audit.rule.error)
+    lost = ConfidenceInterval(1 - kept.high, 1 - kept.low)
+    return schema.NamesLost(
+        found=round(recent.lost / recent.named, 4), names=recent.named, lost=recent.lost, exact=_interval(lost)
     )
 
 

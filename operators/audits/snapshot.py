@@ -6,7 +6,6 @@ import logging
 
 import msgspec
 
-from cache_adapt.audit.periods import Recent
 from cache_adapt.audit.state import AuditState
 from serving.common.untrusted import decode
 from serving.errors import Malformed
@@ -14,8 +13,8 @@ from specialization.timeline_state import TimelineState
 
 log = logging.getLogger(__name__)
 
-VERSION = 3
-"""Audits of earlier versions counted looks, of which several were of one object: they prove too much."""
+VERSION = 4
+"""Audits of earlier versions compared looks of different moments."""
 
 
 class NodeSnapshot(msgspec.Struct, kw_only=True):
@@ -24,14 +23,12 @@ class NodeSnapshot(msgspec.Struct, kw_only=True):
     version: int = VERSION
     audits: dict[str, AuditState] = {}
     """The audits, by kind of shortcut."""
-    self_agreement: Recent = Recent()
-    """How often the oracle agrees with itself."""
-    shortcuts: dict[str, msgspec.Raw] = {}
-    """The snapshots that the shortcuts made, by kind."""
+    exits: msgspec.Raw | None = None
+    """The stream's own exits, as the node's operator keeps them."""
     timeline: TimelineState | None = None
 
     def to_json(self) -> bytes:
-        """Encode a snapshot: some kilobytes, most of them heads."""
+        """Encode a snapshot: some kilobytes, most of them exits."""
         return msgspec.json.encode(self)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cache_adapt.audit.audit import Audit
-from cache_adapt.audit.self_agreement import SelfAudit
 from cache_adapt.audit.state import AuditState, Phase, Rule
 
 DECLINED: Mapping[Phase, str] = {
@@ -20,8 +19,6 @@ class StreamAudits:
 
     def __init__(self, rule: Rule) -> None:
         self.opened: dict[str, Audit] = {}
-        self.self_agreement = SelfAudit()
-        """The oracle's agreement with itself."""
         self._rule = rule
         self._announced: dict[str, Phase] = {}
 

@@ -36,6 +36,7 @@ from operators.recognise.standing import specialization
 from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import Variant
 from operators.wire.schema import FrameId, NodePlan, ShortcutKind
+from serving.errors import Malformed
 from specialization.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -175,7 +176,8 @@ class Chain:
         timeline = known.timeline.state if known.timeline else None
         specialised = self._networks.specialised
         own = None if specialised is None else specialised.snapshot(stream)
-        return NodeSnapshot(audits=known.audits.states(), specialised=own, timeline=timeline).to_json()
+        exits = None if own is None else msgspec.Raw(own)
+        return NodeSnapshot(audits=known.audits.states(), exits=exits, timeline=timeline).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
         """Restore the state that another worker saved; an unusable snapshot is logged and ignored."""
@@ -186,8 +188,11 @@ class Chain:
         known.audits.restore({key: state for key, state in found.audits.items() if key in self._shortcuts})
         if known.timeline is not None and found.timeline is not None:
             known.timeline = Timeline(found.timeline)
-        if self._networks.specialised is not None and found.specialised is not None:
-            self._networks.specialised.restore(stream, found.specialised)
+        if self._networks.specialised is not None and found.exits is not None:
+            try:
+                self._networks.specialised.restore(stream, bytes(found.exits))
+            except Malformed as error:
+                log.warning("%s: the snapshot of its exits is damaged, they begin anew: %s", self._where(stream), error)
 
     def _conclude(self, stream: NodeStream, answers: Sequence[ObjectAnswer]) -> None:
         """Tell the audits and WEG what was found out of objects."""

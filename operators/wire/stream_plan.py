@@ -48,18 +48,16 @@ class IdentityAgreement(msgspec.Struct, kw_only=True, frozen=True):
     """Number of the objects that were compared, since the beginning."""
 
 
-class SelfAgreement(msgspec.Struct, kw_only=True, frozen=True):
-    """How often the oracle says of an object what it said of it before, both times sure, while it answers itself."""
+class NamesLost(msgspec.Struct, kw_only=True, frozen=True):
+    """How many of the oracle's names a shortcut has not given, by the recent audits: agreement alone hides that."""
 
     found: Share
-    comparisons: Count
-    disagreements: Count
-    sequential: Interval
-    """Interval at 95 % that is valid however often one looks."""
-    out_of_reach: bool
-    """Whether no shortcut can agree with this oracle as often as the query's ``accuracy`` wants."""
-    reachable: Share | None
-    """The greatest ``accuracy`` that a shortcut as good as the oracle itself can be shown to keep; None: none."""
+    names: Count
+    """Audits in which the oracle named the object."""
+    lost: Count
+    """Those of them in which the shortcut gave no name, or another."""
+    exact: Interval
+    """Clopper–Pearson interval at 95 %."""
 
 
 class SwitchOff(msgspec.Struct, kw_only=True, frozen=True):
@@ -165,8 +163,8 @@ class NodePlan(msgspec.Struct, kw_only=True, frozen=True):
     shortcut_share: Share
     """Share of them that a shortcut answered for, 0…1."""
     agreement: Agreement
-    self_agreement: SelfAgreement | None = None
-    """None before the first comparison, and where the node answers for looks."""
+    names_lost: NamesLost | None = None
+    """None before the first audit of an object that the oracle has named."""
     audits: Count
     """Number of audits since the beginning, including those that are forgotten."""
     unsampled: Count

@@ -9,16 +9,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from operators.wire.schema import Interval, NodePlan, SelfAgreement
+from operators.wire.schema import Interval, NodePlan
 from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report import specialization_text
 from pipelines.report.explanation import detail_lines
 from pipelines.report.run_report import AuditReport, RunReport, StreamReport, TimeShares
 from pipelines.report.static_objects import StaticObject
 from pipelines.report.tracks import LookReport
-
-TOLD_FROM = 50
-"""Comparisons from which the oracle's agreement with itself says what a target may be."""
 
 
 def render(report: RunReport) -> Group:
@@ -33,8 +30,8 @@ def render(report: RunReport) -> Group:
         parts.append(specialization_text.table(report.specialization))
         parts += [Text(line) for line in specialization_text.stories(report.specialization)]
     if report.audits:
-        lines = [line for remarks in (_reasons, _paces, _early, _unsure) for line in _said(remarks, report.audits)]
-        lines += [*_by_themselves(report.audits), *_said(_switch_offs, report.audits)]
+        lines = [line for remarks in (_reasons, _paces, _early, _names_lost, _unsure) for line in _said(remarks, report.audits)]
+        lines += _said(_switch_offs, report.audits)
         parts += [_audits(report.audits), *map(Text, lines)]
     return Group(*parts)
 
@@ -163,6 +160,11 @@ def _early(plan: NodePlan) -> Iterable[str]:
         yield f"that answers came earlier has cost {plan.early_s:.2f} s of processor time"
 
 
+def _names_lost(plan: NodePlan) -> Iterable[str]:
+    if (lost := plan.names_lost) is not None:
+        yield f"of {lost.names} names that {plan.oracle} gave, {lost.lost} were lost ({_interval(lost.exact)})"
+
+
 def _unsure(plan: NodePlan) -> Iterable[str]:
     if unsure := plan.agreement.unsure:
         yield f"in {unsure} more audits the oracle itself was not sure; they do not count"
@@ -170,30 +172,6 @@ def _unsure(plan: NodePlan) -> Iterable[str]:
 
 def _switch_offs(plan: NodePlan) -> Iterable[str]:
     return (f"off after {each.answers} objects: a shortcut {each.reason}" for each in plan.switch_offs)
-
-
-def _by_themselves(audits: Iterable[AuditReport]) -> Iterable[str]:
-    """How often each oracle agrees with itself, once for a stream and node, and what that means for ``accuracy``."""
-    told: set[tuple[str, str]] = set()
-    for audit in audits:
-        known, place = audit.plan.self_agreement, (audit.stream, audit.plan.node)
-        if known is not None and place not in told:
-            told.add(place)
-            yield f"{audit.stream} {audit.plan.node}: {_by_itself(audit.plan.oracle, known, audit.plan)}"
-
-
-def _by_itself(oracle: str, known: SelfAgreement, plan: NodePlan) -> str:
-    said = (
-        f"asked again about an object, {oracle} says the same in {known.found:.3f} "
-        f"({_interval(known.sequential)} at any time) of {known.comparisons} objects"
-    )
-    wanted = plan.agreement.wanted
-    within = known.reachable is not None and wanted <= known.reachable
-    if within or not (known.out_of_reach or known.comparisons >= TOLD_FROM):
-        return said
-    use = f"accuracy {known.reachable:g} can" if known.reachable is not None else "no accuracy above 0.5 can"
-    why = "no shortcut can agree with it" if known.out_of_reach else "hardly a shortcut can be shown to agree with it"
-    return f"{said}: {why} in {wanted:g}; {use} be reached"
 
 
 def _what(audit: AuditReport) -> str:

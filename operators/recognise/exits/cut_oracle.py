@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from cache_adapt.caches.rows import CutPlace
+from cache_adapt.learned.specs import ExitCut
 from learning.budget import Budget
 from operators.audits.unit_costs import UnitCosts
 from operators.inference import Inference, prepared
@@ -32,13 +32,13 @@ class CutOracle:
         self,
         engine: Inference,
         oracle: str,
-        places: Callable[[], Sequence[CutPlace]],
+        places: Callable[[], Sequence[ExitCut]],
         budget: Budget,
         weights_bytes: int = 0,
     ) -> None:
         """``places``: chooses the cuts, in a thread; ModelError where the network cannot be cut."""
         self.costs, self.budget, self.oracle = UnitCosts(engine), budget, oracle
-        self.places: Sequence[CutPlace] = ()
+        self.places: Sequence[ExitCut] = ()
         """The cuts, in dataflow order; none until it is open."""
         self._engine, self._find, self._weights_bytes = engine, places, weights_bytes
         self._name: str | None = None

@@ -7,8 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+import msgspec
 
 from cache_adapt.adaptation.targets import Report
 from operators.recognise.audits.node_stream import NodeStream
@@ -19,6 +18,7 @@ from operators.recognise.exits.tapped import TappedLooks
 from operators.recognise.exits.tuned_exits import InUse, TunedExits
 from operators.recognise.shortcut import AuditOutcome, Shortcut
 from operators.wire.schema import ShortcutKind
+from serving.common.untrusted import decode
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class ExitKind(Shortcut, Protocol):
         """Whether looks are wanted that run on through the cut network."""
         ...
 
-    def took(self, stream: str, looks: TappedLooks, samples: NDArray[np.float32]) -> None:
+    def took(self, looks: TappedLooks) -> None:
         """Take looks that ran on."""
         ...
 
@@ -91,14 +91,14 @@ class SpecialisedExits:
         number = used.number if used is not None and asked and audit.phase != "off" else None
         known.answered(word, by_exits, not audit.uses_shortcut, number)
 
-    def snapshot(self, stream: str) -> SpecialisedState | None:
-        """Return WEG's state and the exits; None for an unknown stream."""
+    def snapshot(self, stream: str) -> bytes | None:
+        """Return WEG's state and the exits, as JSON; None for an unknown stream."""
         known = self._streams.get(stream)
-        return None if known is None else known.state()
+        return None if known is None else msgspec.json.encode(known.state())
 
-    def restore(self, stream: str, state: SpecialisedState) -> None:
-        """Go on with the state that another worker saved."""
-        self.of(stream).restore(state)
+    def restore(self, stream: str, data: bytes) -> None:
+        """Go on with the state that another worker saved; Malformed for damaged data."""
+        self.of(stream).restore(decode(data, SpecialisedState))
 
     def here(self, stream: str) -> SpecialisedStream | None:
         return self._streams.get(stream)
@@ -124,8 +124,8 @@ class SpecialisedExits:
     def wants_taps(self, stream: str) -> bool:
         return self.of(stream).wants_taps
 
-    def took(self, stream: str, looks: TappedLooks, samples: NDArray[np.float32]) -> None:
-        self.of(stream).tuned.heard(looks, samples)
+    def took(self, looks: TappedLooks) -> None:
+        self.of(looks.stream).tuned.heard(looks)
 
     def go_on(self, stream: str) -> bool:
         return self.of(stream).go_on()
@@ -182,12 +182,15 @@ class SharedExits:
         return None if stream in self._left else self._tuned.in_use
 
     def wants_taps(self, stream: str) -> bool:
-        return self._made or self._tuned.artefact is not None
+        return self._made or self._tuned.has_some
 
-    def took(self, stream: str, looks: TappedLooks, samples: NDArray[np.float32]) -> None:
-        self._tuned.heard(looks, samples)
+    def took(self, looks: TappedLooks) -> None:
+        self._tuned.heard(looks)
 
     def go_on(self, stream: str) -> bool:
+        if not self._tuned.cut.is_open:
+            return False
+        self._tuned.begin()
         if self._made:
             self._tuned.ask(Report("", self._tuned.version))
         if self._tuned.tuning_is_due:

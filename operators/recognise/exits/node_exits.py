@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.caches.rows import packed
 from operators.audits.stream_audits import DECLINED
 from operators.base import Call
 from operators.frames.frame import Frame, Region
@@ -205,9 +204,8 @@ class NodeExits:
         if not wanting:
             return
         looks = self._tapped(stream, ended, plan, taps)
-        samples = packed(taps, looks.shares, looks.weights)
         for kind in wanting:
-            kind.took(stream.name, looks, samples)
+            kind.took(looks)
 
     def _tapped(
         self, stream: NodeStream, ended: _Ended, plan: LookPlan, taps: Sequence[NDArray[np.float32]]
@@ -222,7 +220,7 @@ class NodeExits:
         objects = [f"{ended.frame.run}/{at}{who}" for at, who in zip(seq, whom, strict=True)]
         words = np.array([self._recogniser.word_of(look) for look in ended.looks], np.intp)
         shares = self._recogniser.shares(self.cut.oracle, ended.result.scores[ended.rows])
-        return TappedLooks(taps, words, shares, weights, objects)
+        return TappedLooks(stream.name, taps, words, shares, weights, objects)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from cache_adapt.adaptation.targets import Report
 from cache_adapt.adaptation.triggers import VersionUse
 from operators.recognise.exits.account import ExitAccount
+from operators.recognise.exits.saved_state import SavedExits, SpecialisedState
 from operators.recognise.exits.tuned_exits import InUse, TunedExits
 from operators.recognise.standing import Standing
 from specialization.rates import Rates, Template
@@ -67,6 +68,8 @@ class SpecialisedStream:
         self._numbers = {word: number for number, word in enumerate(words)}
         self.weg = Weg(rules(len(words), accuracy), state)
         self.account = ExitAccount()
+        self._saved: SpecialisedState | None = None
+        """What another worker saved, until the cut oracle is open."""
         self.reason: str | None = None
 
     @property
@@ -129,8 +132,12 @@ class SpecialisedStream:
     def go_on(self) -> bool:
         """Ask for exits, tune those that came, and use them where they serve; whether others are in use now."""
         state, head = self.weg.state, self.weg.state.wanted or self.weg.state.head
-        if head is None or not self.account.may_try:
+        if head is None or not self.account.may_try or not self.tuned.cut.is_open:
             return False
+        if self._saved is not None:
+            self._restore_exits(self._saved)
+            self._saved = None
+            return self.in_use is not None
         self.tuned.ask(Report(self._name, self.tuned.version, VersionUse()))
         if self.tuned.tuning_is_due:
             self.tuned.tune(head.target.classes)
@@ -147,6 +154,29 @@ class SpecialisedStream:
         else:
             self.tuned.use(found, self.weg.head_renewed(head.number, found.rates))
         return True
+
+    def state(self) -> SpecialisedState:
+        """The state with which another worker can go on."""
+        used, artefact, subject = self.tuned.in_use, self.tuned.artefact, self.tuned.request.subject
+        saved = None if used is None else SavedExits(used.number, list(used.thresholds), used.spared)
+        data = b"" if artefact is None else artefact.to_bytes()
+        return SpecialisedState(
+            self.weg.state, self.account, subject.network_identity, subject.labels, self.tuned.version, data, saved
+        )
+
+    def restore(self, state: SpecialisedState) -> None:
+        """Go on from a state; exits that are damaged or belong to another network are asked for anew."""
+        subject = self.tuned.request.subject
+        if state.labels != subject.labels or state.identity != subject.network_identity:
+            return
+        self.account, self.weg, self._saved = state.account, Weg(self.weg.rules, state.weg), state
+
+    def _restore_exits(self, state: SpecialisedState) -> None:
+        head = self.weg.state.head
+        used = None if head is None else state.in_use
+        found = self.tuned.restore(state.version, state.artefact, used, head.target.classes if head else ())
+        if head is not None and not found:
+            self.weg.head_failed(head.number)
 
     def _give_up(self, why: str) -> None:
         """Exits that were asked for do not serve: WEG asks again after a while."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ KEPT = 2400
 class TappedLooks:
     """N looks of one frame."""
 
+    stream: str
     taps: Sequence[NDArray[np.float32]]
     """By cut, N × values."""
     words: NDArray[np.intp]
@@ -31,47 +33,64 @@ class TappedLooks:
     """N: whom each shows; looks at one object are alike."""
 
 
-class AnswersHeard:
-    """What exits would have said of the newest looks that ran on, and what the end said."""
+class HeardLook(NamedTuple):
+    """What R exits would have said of one look, and what the end said."""
 
-    def __init__(self, exits: int) -> None:
-        """``exits``: R."""
-        self._exits = exits
-        self._rows: deque[tuple[NDArray[np.float32], NDArray[np.intp], int, float, str]] = deque(maxlen=KEPT)
-        self.taken = 0
+    errors: NDArray[np.float32]
+    said: NDArray[np.intp]
+    word: int
+    """The end's."""
+    weight: float
+    whom: str
 
-    def __len__(self) -> int:
-        return len(self._rows)
 
-    def add(self, errors: NDArray[np.float32], said: NDArray[np.intp], looks: TappedLooks) -> None:
-        """Take looks: R × N error scores and words of the exits."""
-        ends = zip(looks.words.tolist(), looks.weights.tolist(), looks.objects, strict=True)
-        for row, (word, weight, whom) in enumerate(ends):
-            self._rows.append((errors[:, row], said[:, row], word, weight, whom))
-        self.taken += len(looks.words)
+@dataclass(frozen=True)
+class HeardLooks:
+    """N looks, oldest first."""
+
+    looks: Sequence[HeardLook]
 
     @property
     def errors(self) -> NDArray[np.float32]:
         """R × N: the surer an exit is, the lower."""
-        return np.stack([each[0] for each in self._rows], axis=1)
+        return np.stack([each.errors for each in self.looks], axis=1)
 
     @property
     def said(self) -> NDArray[np.intp]:
         """R × N: the exits' words."""
-        return np.stack([each[1] for each in self._rows], axis=1)
+        return np.stack([each.said for each in self.looks], axis=1)
 
     @property
     def words(self) -> NDArray[np.intp]:
         """N: the end's."""
-        return np.array([each[2] for each in self._rows], np.intp)
+        return np.array([each.word for each in self.looks], np.intp)
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        return np.array([each[3] for each in self._rows])
+        return np.array([each.weight for each in self.looks])
 
     @property
     def independent(self) -> float:
         """As how many looks each counts: n looks at one object tell as much as n / (1 + ρ (n − 1)) (Kish, 1965)."""
-        counts = Counter(each[4] for each in self._rows)
+        counts = Counter(each.whom for each in self.looks)
         told = sum(n / (1 + LOOK_RULE.correlation * (n - 1)) for n in counts.values())
-        return told / max(len(self._rows), 1)
+        return told / max(len(self.looks), 1)
+
+
+class AnswersHeard:
+    """The newest looks of which one set of exits was heard."""
+
+    def __init__(self) -> None:
+        self._looks: deque[HeardLook] = deque(maxlen=KEPT)
+        self.taken = 0
+
+    def add(self, errors: NDArray[np.float32], said: NDArray[np.intp], looks: TappedLooks) -> None:
+        """Take looks: R × N error scores and words of the exits."""
+        ends = zip(looks.words.tolist(), looks.weights.tolist(), looks.objects, strict=True)
+        self._looks.extend(HeardLook(errors[:, row], said[:, row], *end) for row, end in enumerate(ends))
+        self.taken += len(looks.words)
+
+    @property
+    def now(self) -> HeardLooks:
+        """Those that are kept at present."""
+        return HeardLooks(tuple(self._looks))

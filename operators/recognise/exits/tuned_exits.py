@@ -6,16 +6,20 @@ import asyncio
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
-from cache_adapt.adaptation.targets import Report, Target
-from cache_adapt.caches.store import ExitArtefact
+from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.specs import ExitCut, ExitsSpec
+from cache_adapt.learned.words import Words
 from operators.recognise.exits.cut_oracle import CutOracle
+from operators.recognise.exits.saved_state import SavedExits
 from operators.recognise.exits.tapped import AnswersHeard, TappedLooks
 from operators.recognise.exits.tuning import ExitChoice, chosen
 from serving.common.threads import ThreadTime, in_thread
@@ -28,21 +32,33 @@ FIRST_TUNING = 48
 """Looks heard since exits were made, at which they are tuned first; then at twice as many each time."""
 IN_VAIN = 1200
 """Looks heard of exits, of which none pays, after which it is given up for a while."""
+KIND = "exits"
+"""The kind of artefact."""
 LEAST_GAIN = 0.03
 """By how much of the network's work other exits must spare more than those in use: they have to prove themselves."""
 
 
-class InUse(NamedTuple):
+class ExitWords(NamedTuple):
+    """What exits say of N looks."""
+
+    place: NDArray[np.int32]
+    """The index of the cut whose exit was sure first; the number of cuts: none was."""
+    distribution: NDArray[np.float32]
+    """N × L; zeros where none was."""
+
+
+@dataclass(frozen=True)
+class InUse:
     """Exits that may answer once they have proven themselves."""
 
     number: int
     exits: ExitSet
-    places: Sequence[int]
-    """The cuts at which they sit, in dataflow order."""
+    thresholds: Sequence[float]
+    """One for each exit of the artefact; 0: it is not asked."""
     spared: float
     """Share of the network's work that they are expected to spare."""
 
-    def answers(self, taps: Sequence[NDArray[np.float32]], cuts: Sequence[str]) -> ExitAnswersSoFar:
+    def answers(self, taps: Sequence[NDArray[np.float32]], cuts: Sequence[str]) -> ExitWords:
         """What they say of looks that ran on: the first that is sure answers."""
         count = len(taps[0])
         place, said = np.full(count, len(cuts), np.int32), np.zeros((count, self.exits.classes), np.float32)
@@ -53,48 +69,54 @@ class InUse(NamedTuple):
             found = exit_.look(taps[index][waiting])
             who = waiting[found.hit]
             place[who], said[who] = index, found.distribution[found.hit]
-        return ExitAnswersSoFar(place, said)
-
-
-class ExitAnswersSoFar(NamedTuple):
-    """N looks."""
-
-    place: NDArray[np.int32]
-    """The index of the cut whose exit was sure first; the number of cuts: none was."""
-    distribution: NDArray[np.float32]
-    """N × classes."""
+        return ExitWords(place, said)
 
 
 @dataclass(frozen=True)
 class ExitsRequest:
     """The exits that are wanted, and who makes them."""
 
-    target: Target
-    stream: str
-    """In whose name they are asked for; empty: for all streams."""
+    subject: Subject
+    vocabulary: Words
     agreement: float
     """The audit's demand."""
     elsewhere: Elsewhere
+
+    def spec(self, cuts: Sequence[ExitCut]) -> ExitsSpec:
+        """Exits at these cuts."""
+        return ExitsSpec(tuple(cuts), self.vocabulary, self.agreement)
+
+    def target(self, spec: ExitsSpec) -> Target:
+        return Target(self.subject, KIND, msgspec.json.encode(spec))
 
 
 class TunedExits:
     """The newest exits of one request, what was heard of them, and those that are in use, perhaps older ones."""
 
     def __init__(self, request: ExitsRequest, cut: CutOracle, artefact: ExitArtefact | None = None) -> None:
-        """``artefact``: exits that are there before any are made."""
-        self._request, self._cut = request, cut
-        self.version = 0
+        """``artefact``: exits that are there before any are made. Nothing else is to be called until ``cut`` is open."""
+        self.request, self.cut, self._first = request, cut, artefact
+        self.version = self._numbers = 0
         """The newest artefact's; 0: none has come."""
         self.artefact: ExitArtefact | None = None
-        self._heard = AnswersHeard(0)
-        self._due = FIRST_TUNING
+        self._heard, self._due = AnswersHeard(), FIRST_TUNING
         self._work: asyncio.Task[None] | None = None
         self.in_use: InUse | None = None
-        self.numbers = 0
         self.found: ExitChoice | None = None
-        """What the last tuning found; None: nothing that pays, or there was none yet."""
-        if artefact is not None:
-            self._take(artefact)
+        """What the last tuning found, until it is used; None: nothing that pays."""
+
+    @cached_property
+    def _spec(self) -> ExitsSpec:
+        return self.request.spec(self.cut.places)
+
+    @cached_property
+    def _target(self) -> Target:
+        return self.request.target(self._spec)
+
+    @property
+    def has_some(self) -> bool:
+        """Whether there are exits, heard or not yet."""
+        return self._first is not None or self.artefact is not None
 
     @property
     def waits_for(self) -> str:
@@ -105,26 +127,33 @@ class TunedExits:
 
     def ask(self, report: Report) -> None:
         """Ask for the exits, or go on asking; take newer ones."""
-        self._request.elsewhere.want(self._request.target, report)
-        update = self._request.elsewhere.newest(self._request.target)
+        self.request.elsewhere.want(self._target, report)
+        update = self.request.elsewhere.newest(self._target)
         if update is None or update.version <= self.version:
             return
         self.version = update.version
         try:
             self._take(ExitArtefact.from_bytes(update.data))
         except ModelError as error:
-            log.warning("exits of %s are not used: %s", self._request.target.subject.node, error)
+            log.warning("exits of %s are not used: %s", self.request.subject.node, error)
 
-    def heard(self, looks: TappedLooks, samples: NDArray[np.float32]) -> None:
-        """Take looks that ran on: as samples (N × values) for the maker, and as what the newest exits are tuned on."""
-        subject = self._request.target.subject
+    def begin(self) -> None:
+        """Hear the exits that were there from the beginning."""
+        if self._first is not None:
+            self._take(self._first)
+            self._first = None
+
+    def heard(self, looks: TappedLooks) -> None:
+        """Take looks that ran on: as samples for the maker, and as what the newest exits are tuned on."""
+        subject = self.request.subject
+        samples = self._spec.layout.packed(looks.taps, looks.shares, looks.weights)
         for word, sample in zip(looks.words.tolist(), samples, strict=True):
-            self._request.elsewhere.offer(subject, self._request.stream, word, sample)
-        if self.artefact is None:
-            return
-        cuts = [self._cut.cuts.index(each.tensor) for each in self.artefact.exits]
-        found = [each.words(looks.taps[cut]) for each, cut in zip(self.artefact.exits, cuts, strict=True)]
-        self._heard.add(np.stack([each[1] for each in found]), np.stack([each[0] for each in found]), looks)
+            self.request.elsewhere.offer(subject, looks.stream, word, sample)
+        if self.artefact is not None:
+            found = [each.words(looks.taps[self._place(each.tensor)]) for each in self.artefact.exits]
+            self._heard.add(
+                np.stack([each.errors for each in found]), np.stack([each.words for each in found]), looks
+            )
 
     @property
     def tuning_is_due(self) -> bool:
@@ -134,33 +163,49 @@ class TunedExits:
     @property
     def is_in_vain(self) -> bool:
         """Whether many looks were heard, and nothing that pays was found."""
-        return self._work is None and self.found is None and self._heard.taken >= IN_VAIN and self._due > self._heard.taken
-
-    def forget_heard(self) -> None:
-        """Begin to hear anew."""
-        self._heard, self._due = AnswersHeard(0 if self.artefact is None else len(self.artefact.exits)), FIRST_TUNING
+        tuned = self._work is None and self._due > self._heard.taken
+        return tuned and self.found is None and self._heard.taken >= IN_VAIN
 
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
         self._due = 2 * self._heard.taken
         self._work = asyncio.create_task(self._tune(words))
 
-    def use(self, choice: ExitChoice, number: int | None = None) -> InUse:
-        """From now on exits answer as they were tuned, once they have proven themselves; ``number``: theirs."""
-        assert self.artefact is not None
-        self.numbers = self.numbers + 1 if number is None else number
-        cuts = [each.tensor for each in self.artefact.exits]
-        by_cut = {cuts[place]: exit_ for place, exit_ in choice.exits_of(self.artefact).items()}
-        self.in_use = InUse(self.numbers, ExitSet(by_cut, self.artefact.classes), choice.places, choice.spared)
-        return self.in_use
-
     def is_better(self, choice: ExitChoice) -> bool:
         """Whether exits spare so much more than those in use that these give way."""
         return self.in_use is None or choice.spared >= self.in_use.spared + LEAST_GAIN
 
+    def use(self, choice: ExitChoice, number: int | None = None) -> None:
+        """From now on exits answer as they were tuned, once they have proven themselves; ``number``: theirs."""
+        assert self.artefact is not None
+        self._numbers = self._numbers + 1 if number is None else number
+        asked = {each.tensor: each for each in choice.asked(self.artefact)}
+        exits = ExitSet(asked, self.artefact.card.vocabulary.labels)
+        self.in_use = InUse(self._numbers, exits, choice.thresholds, choice.spared)
+
     def withdraw(self) -> None:
         """Nothing is in use any more; what was heard stays."""
         self.in_use = self.found = None
+
+    def forget_heard(self) -> None:
+        """Begin to hear anew."""
+        self._heard, self._due = AnswersHeard(), FIRST_TUNING
+
+    def restore(self, version: int, data: bytes, used: SavedExits | None, words: Collection[int]) -> bool:
+        """Go on with exits that were saved, for these words; whether some are in use."""
+        try:
+            artefact = ExitArtefact.from_bytes(data) if data else None
+        except ModelError as error:
+            log.warning("exits of %s are not used: %s", self.request.subject.node, error)
+            return False
+        if artefact is None:
+            return False
+        self.version = version
+        self._take(artefact)
+        if self.artefact is None or used is None or len(used.thresholds) != len(artefact.exits):
+            return False
+        self.use(ExitChoice(tuple(used.thresholds), tuple(words), used.spared), used.number)
+        return True
 
     async def settled(self) -> None:
         """Return when nothing is being tuned."""
@@ -172,19 +217,25 @@ class TunedExits:
             self._work.cancel()
 
     def _take(self, artefact: ExitArtefact) -> None:
+        """Hear these exits from now on; those for another network are refused."""
+        why_not = self._spec.why_unfit(artefact.card, self.request.subject.network_identity)
+        if why_not is not None:
+            log.warning("exits of %s are not used: they are %s", self.request.subject.node, why_not)
+            return
         self.artefact = artefact
         self.forget_heard()
+
+    def _place(self, tensor: str) -> int:
+        return next(place for place, cut in enumerate(self._spec.cuts) if cut.tensor == tensor)
 
     async def _tune(self, words: Collection[int] | None) -> None:
         took, artefact = ThreadTime(), self.artefact
         assert artefact is not None
-        work = partial(
-            chosen, artefact, self._heard, self._cut.places, words, self._request.agreement, self._cut.whole_s
-        )
+        work = partial(chosen, artefact, self._heard.now, self._spec, words, self.cut.whole_s)
         try:
             found = await in_thread(took.of(work))
             if artefact is self.artefact:
                 self.found = found
         finally:
-            self._cut.budget.spend("training", took.seconds)
+            self.cut.budget.spend("training", took.seconds)
             self._work = None

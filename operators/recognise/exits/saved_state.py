@@ -1,0 +1,41 @@
+"""A stream's own exits, as they survive a restart or a move to another worker: JSON, decoded strictly."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cache_adapt.learned.artefact import MOST_EXITS
+from operators.recognise.exits.account import ExitAccount
+from specialization.weg.state import WegState
+
+MOST_ARTEFACT_BYTES = 512 << 10
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class SavedExits(msgspec.Struct, forbid_unknown_fields=True):
+    """The exits that were in use."""
+
+    number: Annotated[int, Meta(ge=0)]
+    thresholds: Annotated[list[Share], Meta(max_length=MOST_EXITS)]
+    """One for each exit of the artefact; 0: it is not asked."""
+    spared: Share
+    """Share of the network's work that they were expected to spare."""
+
+
+class SpecialisedState(msgspec.Struct, forbid_unknown_fields=True):
+    """All that is known of one stream."""
+
+    weg: WegState
+    account: ExitAccount
+    identity: str
+    """The oracle's: other weights have other activations."""
+    labels: str
+    """The digest of the oracle's words: where they have changed, as after an identity was enrolled, nothing holds."""
+    version: Annotated[int, Meta(ge=0)] = 0
+    artefact: Annotated[bytes, Meta(max_length=MOST_ARTEFACT_BYTES)] = b""
+    """The newest exits; empty: none have come."""
+    in_use: SavedExits | None = None
+    """None: nothing of the stream's own answers."""
