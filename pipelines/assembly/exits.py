@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.targets import Subject
-from cache_adapt.audit.state import Rule
 from operators.recognise.chain import ChainNetworks
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.specialised import SpecialisedStream
-from operators.recognise.exits.tuned_exits import ExitsRequest, TunedExits
-from operators.recognise.labels import digest
-from operators.recognise.recogniser import Recogniser
+from operators.recognise.labels import Labels
 from operators.wire.result import UNKNOWN
 from pipelines.assembly.environment import Audits, Environment, Learning
 from pipelines.measure.exit_files import learned_exits
@@ -28,36 +25,77 @@ from serving.variants.variant import parse
 if TYPE_CHECKING:
     from cache_adapt.learned.artefact import ExitArtefact
     from cache_adapt.learned.specs import ExitCut
+    from operators.recognise.exits.tuned_exits import TunedExits
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Node:
+class NodeExitParts:
     """What the exits of one node are made of."""
 
     spec: RecogniseNode
-    recogniser: Recogniser
+    networks: ChainNetworks
     environment: Environment
-    rule: Rule
+    audits: Audits
     learning: Learning
     entry: Entry
     """The oracle's."""
     cut: CutOracle
 
-    def request(self, stream: str) -> ExitsRequest:
-        """Exits for one stream; "": for all."""
-        # Brings what exits are: not before they are wanted.
-        from cache_adapt.learned.words import Words
-
-        card, names = self.entry.card, self.recogniser.names
-        subject = Subject(self.spec.name, self.recogniser.roles.oracle, card.identity, digest(names), stream)
-        nameless = tuple(number for number, name in enumerate(names) if name == card.other_label)
-        vocabulary = Words(len(names), self.recogniser.least_share, nameless)
-        return ExitsRequest(subject, vocabulary, self.rule.accuracy, self.learning.maker())
-
-    def fresh(self, stream: str) -> SpecialisedStream:
+    def stream(self, stream: str) -> SpecialisedStream:
+        """The state of a stream that may come to have exits of its own."""
         where = f"stream {stream}, node {self.spec.name}"
         made = partial(self.environment.observer.head_trained, stream, self.spec.name)
-        tuned = TunedExits(self.request(stream), self.cut)
-        return SpecialisedStream(where, (*self.recogniser.names, UNKNOWN), tuned, made, self.rule.accuracy)
+        words = (*self.networks.recogniser.names, UNKNOWN)
+        return SpecialisedStream(where, words, partial(self.tuned, stream), made, self.audits.rule.accuracy)
+
+    def tuned(self, stream: str, there: ExitArtefact | None = None) -> TunedExits:
+        """The exits of a stream; "": of all. ``there``: those that are there already."""
+        # Brings what exits are made of: not before they are wanted.
+        from cache_adapt.learned.words import Words
+        from operators.recognise.exits.tuned_exits import ExitsRequest, TunedExits
+
+        card, recogniser = self.entry.card, self.networks.recogniser
+        names = recogniser.names
+        labels = Labels((*names, UNKNOWN)).digest
+        subject = Subject(self.spec.name, recogniser.roles.oracle, card.identity, labels, stream)
+        nameless = tuple(number for number, name in enumerate(names) if name == card.other_label)
+        vocabulary = Words(len(names), recogniser.least_share, nameless)
+        request = ExitsRequest(subject, vocabulary, self.audits.rule.accuracy, self.learning.maker())
+        return TunedExits(request, self.cut, there)
+
+
+def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits) -> ChainNetworks:
+    """The networks of a node, with the exits that its oracle may have."""
+    oracle, learning = networks.recogniser.roles.oracle, audits.learning
+    if learning is None or oracle not in spec.model or not (specializes(spec) or uses_caches(spec)):
+        return networks
+    entry = learning.catalogue.find(parse(oracle).model)
+    there = _there(entry) if uses_caches(spec) else None
+    makes = makes_caches(spec)
+    if not (specializes(spec) or makes or there):
+        return networks
+    find = partial(_places, entry, () if there is None else there.tensors)
+    cut = CutOracle(environment.engine, oracle, find, audits.budget, entry.path.stat().st_size)
+    parts = NodeExitParts(spec, networks, environment, audits, learning, entry, cut)
+    shared = SharedExits(oracle, parts.tuned("", there), makes) if there or makes else None
+    special = SpecialisedExits(oracle, parts.stream) if specializes(spec) and not spec.releases else None
+    return replace(networks, cut=cut, specialised=special, shared=shared, releases=spec.releases)
+
+
+def _there(entry: Entry) -> ExitArtefact | None:
+    """The exits in a file; those that cannot be used are logged."""
+    try:
+        return learned_exits(entry)
+    except ModelError as error:
+        log.warning("%s; they are not used", error)
+        return None
+
+
+def _places(entry: Entry, tensors: Sequence[str]) -> Sequence[ExitCut]:
+    """The cuts of exits that are there, else those where exits are tried."""
+    # What reads graphs takes long to import.
+    from pipelines.measure.exit_places import cuts_at, exit_places
+
+    return cuts_at(entry, tensors) if tensors else exit_places(entry)

@@ -1,30 +1,26 @@
-"""Builds the operators of recognise nodes: a recogniser, and a chain of links that may answer in its place."""
+"""Builds the operators of recognise nodes: a recogniser, and a chain of networks that may answer in its place."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from operators.audits.roles import Roles
 from operators.audits.unit_costs import UnitCosts
 from operators.base import Operator
-from operators.recognise.account.books import Books
-from operators.recognise.cached.sampled_engine import EVERY, SampledEngine
-from operators.recognise.chain import Chain
+from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.objects.objects import Objects
 from operators.recognise.portraits import DetectedObject, PortraitFinder, WholePicture
-from operators.recognise.shortcuts.oracle import Oracle
 from operators.recognise.terms import ChainTerms, Listeners
+from operators.recognise.variants import Variant
 from operators.recognise.whole_frame import WholeFrame
 from pipelines.assembly.detect import detector
 from pipelines.assembly.environment import Audits, Environment
-from pipelines.assembly.link_parts import LinkParts
-from pipelines.assembly.links import links
+from pipelines.assembly.exits import with_exits
 from pipelines.query.dag import passes, way_to
-from pipelines.query.nodes import MOTION, DetectNode, RecogniseNode, caches_in_oracle, takes_frame
+from pipelines.query.nodes import MOTION, DetectNode, RecogniseNode, takes_frame
 
 
 def recognise(spec: RecogniseNode, environment: Environment) -> Operator:
@@ -56,20 +52,14 @@ def gallery_recogniser(spec: RecogniseNode, gallery: Path, environment: Environm
 
 
 def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> Operator:
-    oracle = Roles.of(spec.model, environment.engine.card).oracle
-    taps = None
-    if caches_in_oracle(spec, oracle):
-        taps = SampledEngine(environment.engine, oracle, 1 if spec.answer == "track" else EVERY)
-        environment = replace(environment, engine=taps)
-    recogniser = looks(spec, environment)
-    books = Books(oracle, UnitCosts(environment.engine), audits.purse)
-    listeners = Listeners(audits.changed, environment.observer)
-    parts = LinkParts(spec, environment.engine, recogniser, audits.rule, books, listeners, audits.training, taps)
-    found = links(parts)
+    recogniser, costs = looks(spec, environment), UnitCosts(environment.engine)
+    variants = [Variant(recogniser, model) for model in recogniser.roles.listed_shortcuts]
+    networks = with_exits(spec, ChainNetworks(recogniser, costs, variants), environment, audits)
     objects = Objects(recogniser) if spec.answer == "track" else None
-    if not found and objects is None:
+    if not variants and objects is None and networks.cut is None:
         return recogniser
-    chain = Chain(spec.name, found, Oracle(recogniser), ChainTerms(audits.rule, listeners, books), objects)
+    terms = ChainTerms(audits.rule, audits.budget, Listeners(audits.changed, environment.observer))
+    chain = Chain(spec.name, networks, terms, objects)
     audits.shortcuts.add(chain)
     return chain
 

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from cache_adapt.learned.specs import ExitCut
 from learning.budget import Budget
 from operators.audits.unit_costs import UnitCosts
 from operators.inference import Inference, prepared
@@ -16,6 +16,9 @@ from serving.common.threads import ThreadTime, in_thread
 from serving.engines.exits import ExitResult, RowPolicy
 from serving.errors import SluiceError
 from serving.scheduling.requests import Urgency
+
+if TYPE_CHECKING:
+    from cache_adapt.learned.specs import ExitCut
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -14,11 +14,13 @@ from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.saved_state import SpecialisedState
 from operators.recognise.exits.specialised import SpecialisedStream
-from operators.recognise.exits.tapped import TappedLooks
-from operators.recognise.exits.tuned_exits import InUse, TunedExits
 from operators.recognise.shortcut import AuditOutcome, Shortcut
 from operators.wire.schema import ShortcutKind
 from serving.common.untrusted import decode
+
+if TYPE_CHECKING:
+    from operators.recognise.exits.tapped import TappedLooks
+    from operators.recognise.exits.tuned_exits import InUse, TunedExits
 
 log = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,14 @@ from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.cut_oracle import CUT_SHARE, CutOracle
 from operators.recognise.exits.kinds import ExitKind
 from operators.recognise.exits.tapped import TappedLooks
-from operators.recognise.exits.tuned_exits import InUse
 from operators.recognise.recogniser import Recogniser
 from operators.wire.schema import Attribute
 from serving.common.tensors import Array, Image
 from serving.engines.exits import ExitResult, RowPolicy
 from serving.errors import SluiceError, TooLate
+
+if TYPE_CHECKING:
+    from operators.recognise.exits.tuned_exits import InUse
 
 log = logging.getLogger(__name__)
 

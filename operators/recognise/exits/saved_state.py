@@ -7,11 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cache_adapt.learned.artefact import MOST_EXITS
 from operators.recognise.exits.account import ExitAccount
 from specialization.weg.state import WegState
 
-MOST_ARTEFACT_BYTES = 512 << 10
+MOST_EXITS, MOST_ARTEFACT_BYTES = 8, 512 << 10
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.targets import Report
 from cache_adapt.adaptation.triggers import VersionUse
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.saved_state import SavedExits, SpecialisedState
-from operators.recognise.exits.tuned_exits import InUse, TunedExits
 from operators.recognise.standing import Standing
 from specialization.rates import Rates, Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
 from specialization.weg.config import WegConfig
 from specialization.weg.state import WegState
+
+if TYPE_CHECKING:
+    from operators.recognise.exits.tuned_exits import InUse, TunedExits
 
 log = logging.getLogger(__name__)
 
@@ -58,19 +61,26 @@ class SpecialisedStream:
         self,
         name: str,
         words: tuple[str, ...],
-        tuned: TunedExits,
+        tuned: Callable[[], TunedExits],
         made: Callable[[tuple[str, ...], bool], None],
         accuracy: float,
         state: WegState | None = None,
     ) -> None:
-        """``name``: for log lines; ``made``: called with the classes of exits that were tuned, and whether they serve."""
-        self._name, self.words, self.tuned, self._made = name, words, tuned, made
+        """``name``: for log lines; ``tuned``: makes what has exits made and tunes them, once they are wanted.
+
+        ``made``: called with the classes of exits that were tuned, and whether they serve.
+        """
+        self._name, self.words, self._tuned, self._made = name, words, tuned, made
         self._numbers = {word: number for number, word in enumerate(words)}
         self.weg = Weg(rules(len(words), accuracy), state)
         self.account = ExitAccount()
         self._saved: SpecialisedState | None = None
         """What another worker saved, until the cut oracle is open."""
         self.reason: str | None = None
+
+    @cached_property
+    def tuned(self) -> TunedExits:
+        return self._tuned()
 
     @property
     def in_use(self) -> InUse | None:
