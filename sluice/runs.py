@@ -94,13 +94,12 @@ async def _results(
     from pipelines.run.embedded import EmbeddedRun
     from pipelines.run.progress import RunProgress
     from serving.common.clock import SteadyClock
-    from specialization.trainer.trainer import ThreadSpecializer
 
     with ExitStack() as shown:
         bars = [shown.enter_context(RunProgress(specs, SafeConsole(stderr=True)))] if progress else []
         watching = Observers([*bars, *observers])
         played = EmbeddedRun(specs, watching, streams_ahead(wanted.query))
-        setting, stop = Setting(ThreadSpecializer(), clock=SteadyClock(), observers=watching), asyncio.Event()
+        setting, stop = Setting(clock=SteadyClock(), observers=watching), asyncio.Event()
         async with (
             assembled(wanted, setting) as parts,
             stop_when_hung(parts.hung, stop),

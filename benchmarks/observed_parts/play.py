@@ -30,7 +30,6 @@ from pipelines.query.compiled import compiled
 from pipelines.query.query_file import Query
 from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
-from specialization.trainer.trainer import ThreadSpecializer
 from tests.real.ports import free_port
 
 STATES = ("plain", "served", "watched")
@@ -119,7 +118,7 @@ async def _play(folder: Path, rounds: int) -> list[Turn]:
             meter.add(time.thread_time() - began_s)
 
     watching = Observers([switch])
-    setting = Setting(ThreadSpecializer(), [show], observers=watching)
+    setting = Setting([show], observers=watching)
     run = EmbeddedRun(capture_specs(query, realtime=True, loop=True), watching)
     stop, turns = asyncio.Event(), list[Turn]()
     async with station.open(), assembled(compiled(query, catalogue([])), setting) as parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import AuditState, Phase, Rule
@@ -17,9 +18,10 @@ DECLINED: Mapping[Phase, str] = {
 class StreamAudits:
     """The audits by the keys of shortcuts; an audit is opened when it is first asked for."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: Rule, rules: Mapping[str, Rule] = MappingProxyType({})) -> None:
+        """``rules``: for shortcuts whose rule is another."""
         self.opened: dict[str, Audit] = {}
-        self._rule = rule
+        self._rule, self._rules = rule, rules
         self._announced: dict[str, Phase] = {}
 
     def of(self, key: str) -> Audit:
@@ -42,6 +44,6 @@ class StreamAudits:
                 yield key, audit
 
     def _open(self, key: str, state: AuditState | None) -> Audit:
-        audit = self.opened[key] = Audit(self._rule, state)
+        audit = self.opened[key] = Audit(self._rules.get(key, self._rule), state)
         self._announced[key] = audit.phase
         return audit

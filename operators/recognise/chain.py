@@ -41,6 +41,8 @@ from specialization.timeline import Timeline
 
 log = logging.getLogger(__name__)
 
+EXITS_AUDITED = 0.05
+"""ε of exits: a look that runs on costs no run of its own, so it is audited more often than a variant's."""
 KINDS: Sequence[ShortcutKind] = ("variant", "cached", "specialised")
 
 
@@ -280,7 +282,10 @@ class Chain:
 
     def _fresh(self, stream: str) -> NodeStream:
         timeline = None if self._networks.specialised is None else Timeline()
-        return NodeStream(stream, StreamAudits(self._rule), timeline)
+        often = msgspec.structs.replace(self._rule, rate=EXITS_AUDITED)
+        return NodeStream(
+            stream, StreamAudits(self._rule, {each.key: often for each in self._networks.kinds}), timeline
+        )
 
     def _where(self, stream: str) -> str:
         return f"stream {stream}, node {self.node}"

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cache_adapt.audit.state import Rule
 from learning.budget import SHARE, Budget
-from learning.purse import Purse
 from operators.frames.mask import Mask
 from operators.inference import Inference
 from operators.observer import UNOBSERVED, Observer
 from operators.zones.layout import Zone
 from pipelines.assembly.registry import Shortcuts
-from pipelines.environment import template_dirs
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.dag import DagNode
 from serving.catalogue.lookup import Catalogue
@@ -26,33 +25,49 @@ from serving.common.clock import SYSTEM, Clock
 
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
-    from specialization.trainer.trainer import Specializer
+    from cache_adapt.adaptation.here import Here
 
 
-@dataclass(frozen=True)
-class Training:
-    """How nodes learn."""
+class Learning:
+    """How nodes learn: who makes exits for them, in this process or elsewhere."""
 
-    catalogue: Catalogue
-    templates: Sequence[Path]
-    """Directories of templates of heads; those that are missing are made in the first."""
-    trainer: Specializer
-    samples: Path
-    """The directory of the streams' own samples while the process runs."""
-    elsewhere: Elsewhere | None = None
-    """Trains in place of the trainer."""
+    def __init__(self, catalogue: Catalogue, made: Callable[[], Here], elsewhere: Elsewhere | None = None) -> None:
+        """``made``: begins to make exits in this process; ``elsewhere``: makes them in its place."""
+        self.catalogue = catalogue
+        self._made, self._elsewhere = made, elsewhere
+        self._here: Here | None = None
+
+    def maker(self) -> Elsewhere:
+        """Who makes exits; in this process nothing of that is imported or started before it is asked for."""
+        if self._elsewhere is not None:
+            return self._elsewhere
+        self._here = self._here or self._made()
+        return self._here
+
+    async def close(self) -> None:
+        """Give up what is being made in this process."""
+        if self._here is not None:
+            await self._here.close()
 
 
 @asynccontextmanager
-async def training(
-    known: Catalogue, trainer: Specializer, elsewhere: Elsewhere | None = None
-) -> AsyncIterator[Training]:
-    """Provide it while the block runs; at its end training stops and the streams' own samples are deleted."""
-    with tempfile.TemporaryDirectory(prefix="sluice-samples-") as samples:
+async def learning(known: Catalogue, budget: Budget, accuracy: float, elsewhere: Elsewhere | None = None) -> AsyncIterator[Learning]:
+    """Provide it while the block runs; at its end nothing is made any more."""
+    with ExitStack() as scratch:
+        found = Learning(known, partial(_here, scratch, budget, accuracy), elsewhere)
         try:
-            yield Training(known, template_dirs(), trainer, Path(samples), elsewhere)
+            yield found
         finally:
-            await trainer.close()
+            await found.close()
+
+
+def _here(scratch: ExitStack, budget: Budget, accuracy: float) -> Here:
+    # Brings what keeps samples and makes exits: not before they are wanted.
+    from cache_adapt.adaptation.here import Here
+    from cache_adapt.learned.kind import ExitsKind
+
+    folder = scratch.enter_context(tempfile.TemporaryDirectory(prefix="sluice-samples-"))
+    return Here([ExitsKind(Path(folder))], budget, accuracy)
 
 
 @dataclass(frozen=True)
@@ -63,10 +78,8 @@ class Audits:
     """Knows the operators that it audits."""
     rule: Rule
     """Its demands."""
-    training: Training | None = None
+    learning: Learning | None = None
     """None: nothing learns."""
-    purse: Purse = field(default_factory=lambda: Purse(time.process_time))
-    """The means of recognise nodes to find out what can be saved, for all of them together."""
     budget: Budget = field(default_factory=lambda: Budget.beside(SHARE, time.process_time))
     """The budget of learning and of audits, for all nodes together."""
 

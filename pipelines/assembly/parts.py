@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cache_adapt.audit.state import Rule
+from learning.budget import Budget
 from operators.observer import UNOBSERVED, Observer, Observers
 from operators.publish.track_events import Lifecycles
 from operators.publish.zone_events import ZoneRules
 from operators.zones.presence import Hysteresis
-from pipelines.assembly.environment import Audits, Environment, training
+from pipelines.assembly.environment import Audits, Environment, learning
 from pipelines.assembly.node import nodes
 from pipelines.assembly.planners import planner
 from pipelines.assembly.registry import Shortcuts
@@ -28,7 +30,6 @@ from pipelines.query.nodes import is_planned
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH, DetectNode, NodeSpec, Query, RecogniseNode
 from pipelines.settings import decoded_memory
 from serving.common.clock import SYSTEM, Clock
-from specialization.trainer.trainer import Specializer
 
 if TYPE_CHECKING:
     from cache_adapt.adaptation.elsewhere import Elsewhere
@@ -48,8 +49,6 @@ class Parts:
 class Setting:
     """The differences between a run and a worker."""
 
-    trainer: Specializer
-    """Who trains heads; closed at the end."""
     final_steps: Sequence[FinalStep] = ()
     close_s: float = 0.0
     """How long audits that wait may take once there are no more frames."""
@@ -58,7 +57,7 @@ class Setting:
     clock: Clock = SYSTEM
     observers: Observers = UNOBSERVED
     elsewhere: Elsewhere | None = None
-    """Trains heads in place of ``trainer``."""
+    """Makes exits in place of this process."""
     planned_by: Callable[[Planner], Planner] = lambda planner: planner
     """Wraps the query's planner."""
 
@@ -82,16 +81,15 @@ async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Pa
 
 @asynccontextmanager
 async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts) -> AsyncIterator[Audits | None]:
-    """None where the query has no node for them; closes the trainer."""
-    specs, rule = [node.spec for node in wanted.dag.nodes], setting.rule or Rule(wanted.query.accuracy)
-    if wanted.query.takes_exits:
-        async with training(wanted.catalogue, setting.trainer, setting.elsewhere) as trained:
-            yield Audits(shortcuts, rule, trained)
+    """None where the query has no node for them."""
+    query, specs = wanted.query, [node.spec for node in wanted.dag.nodes]
+    rule = setting.rule or Rule(query.accuracy)
+    budget = Budget.beside(query.learning.budget, time.process_time)
+    if query.takes_exits:
+        async with learning(wanted.catalogue, budget, query.accuracy, setting.elsewhere) as found:
+            yield Audits(shortcuts, rule, found, budget)
         return
-    try:
-        yield Audits(shortcuts, rule) if any(map(_is_audited, specs)) else None
-    finally:
-        await setting.trainer.close()
+    yield Audits(shortcuts, rule, budget=budget) if any(map(_is_audited, specs)) else None
 
 
 async def build_executor(

@@ -17,7 +17,6 @@ from pipelines.run.capture_specs import capture_specs
 from pipelines.run.embedded import EmbeddedRun
 from serving.common.clock import SteadyClock
 from serving.common.tensors import Image
-from specialization.trainer.trainer import ThreadSpecializer
 
 INTERRUPTED = 130
 """Status of a command that Ctrl-C has ended."""
@@ -55,7 +54,7 @@ def first_look(wanted: CompiledQuery, wait_s: float) -> dict[str, FirstFrames]:
             of.picture = await asyncio.to_thread(draw, frame.image, result, hurried=False)
 
     async def look() -> None:
-        setting = Setting(ThreadSpecializer(), [take], clock=SteadyClock())
+        setting = Setting([take], clock=SteadyClock())
         run = EmbeddedRun(capture_specs(query, limit=FRAMES, give_up_s=wait_s))
         async with assembled(wanted, setting) as parts:
             with stop_loop_on_signals() as stop:

@@ -33,7 +33,6 @@ from pipelines.run.embedded import EmbeddedRun
 from pipelines.run.outputs import Outputs, check_writable, plot
 from serving.common.clock import SteadyClock
 from serving.errors import SluiceError, SourceError
-from specialization.trainer.trainer import ThreadSpecializer
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +84,7 @@ async def _run(
     """Also where a source failed: the report of the other streams is worth having."""
     query, observers, station = wanted.query, listening.observers, listening.station
     run = EmbeddedRun(specs, observers, streams_ahead(query), listening.keeps_frames)
-    setting = Setting(ThreadSpecializer(), listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers)
+    setting = Setting(listening.final_steps, CLOSE_S, clock=SteadyClock(), observers=observers)
     async with listening.attending(), assembled(wanted, setting) as parts:
         if station is not None:
             station.knows(parts.shortcuts.plans)

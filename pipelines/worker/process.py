@@ -25,7 +25,6 @@ from pipelines.query.query_file import Query
 from pipelines.settings import BrokerSettings
 from pipelines.worker.plan_publisher import PlanPublisher
 from pipelines.worker.worker import Duties, WorkerConfig, run_worker
-from specialization.trainer.trainer import ProcessSpecializer
 
 if TYPE_CHECKING:
     from pipelines.observe.station import Station
@@ -92,7 +91,7 @@ async def _work(
     config: WorkerConfig, wanted: CompiledQuery, topics: TopicsConfig, link: Link | None, station: Station | None
 ) -> None:
     # Audits that wait at the end are given up: nobody would hear what they find.
-    setting = Setting(ProcessSpecializer(), config.final_steps, observers=config.observers, elsewhere=link)
+    setting = Setting(config.final_steps, observers=config.observers, elsewhere=link)
     async with assembled(wanted, setting) as parts:
         if station is not None:
             station.knows(parts.shortcuts.plans)

@@ -30,7 +30,6 @@ from pipelines.run.replay.comparison import Comparison
 from pipelines.run.replay.past import AsThen, is_whole, pasts, together
 from serving.common.clock import SteadyClock
 from serving.common.threads import in_thread
-from specialization.trainer.trainer import ThreadSpecializer
 
 SLO_MS = 60_000.0
 """Time that a frame is given."""
@@ -55,7 +54,7 @@ async def _replay(directory: Path, wanted: CompiledQuery) -> Comparison:
         planners.append(AsThen(planner))
         return planners[0]
 
-    setting = Setting(ThreadSpecializer(), clock=SteadyClock(), planned_by=as_then)
+    setting = Setting(clock=SteadyClock(), planned_by=as_then)
     async with assembled(wanted, setting) as parts:
         with stop_loop_on_signals() as stop:
             for episode in episodes(directory):

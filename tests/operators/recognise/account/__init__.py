@@ -1,1 +1,0 @@
-"""Tests of `operators.recognise.account`."""
