@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from cache_adapt.audit.audit import Audit
-from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import Audited, node_plan
 from operators.audits.snapshot import NodeSnapshot, from_json
 from operators.audits.stream_audits import StreamAudits
@@ -64,7 +63,8 @@ class ChainNetworks:
 
     @property
     def kinds(self) -> Sequence[ExitKind]:
-        return [each for each in (self.specialised, self.shared) if each is not None]
+        found: list[ExitKind] = [] if self.specialised is None else [self.specialised]
+        return found if self.shared is None else [*found, self.shared]
 
 
 class Chain:
@@ -74,12 +74,15 @@ class Chain:
         """``objects``: the node answers for tracks; None: every look is an answer."""
         self.node, self._networks, self._recogniser, self._objects = node, networks, networks.recogniser, objects
         self._rule, self._listeners = terms.rule, terms.listeners
-        self._shortcuts: Mapping[str, Shortcut] = {each.key: each for each in (*networks.kinds, *networks.variants)}
+        shortcuts: list[Shortcut] = [*networks.kinds, *networks.variants]
+        self._shortcuts = {each.key: each for each in shortcuts}
         second = SecondLooks(networks.recogniser, networks.costs, terms.budget)
         self._auditor = Auditor(node, networks.recogniser, second, list(self._shortcuts), self._on_outcome, objects)
-        exits = networks.cut and NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor)
-        self._exits, self._released = exits, ReleasedLooks(exits) if exits is not None and networks.releases else None
-        looks = Networks(networks.recogniser, networks.variants, exits, self._released)
+        self._exits = self._released = None
+        if networks.cut is not None:
+            self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor)
+            self._released = ReleasedLooks(self._exits) if networks.releases else None
+        looks = Networks(networks.recogniser, networks.variants, self._exits, self._released)
         self._looks = Looks(looks, self._auditor, objects)
         self._streams = Streams(self._fresh)
 

@@ -99,7 +99,7 @@ class GalleryRecogniser(Recogniser):
         return 0.5
 
     def shares(self, model: str, output: Array) -> NDArray[np.float32]:
-        """How certain a look is of the identity that it resembles most, if similar enough; the others share the rest."""
+        """How certain a look is of the identity that it resembles most; the others share the rest."""
         names = self.names
         found = np.zeros((len(output), len(names)), np.float32)
         for row, (name, similarity) in zip(found, self._galleries[model].match(unit(output)), strict=True):

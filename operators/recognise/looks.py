@@ -1,4 +1,4 @@
-"""The looks at the objects of a frame: by the network that is chosen among those that the node lists, the oracle last."""
+"""The looks at the objects of a frame: by the network that is chosen among those that a node lists."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ class Looks:
         self._in_shadow(stream, frame, regions, call)
         return Looked(decision, declined)
 
-    def urgent(
-        self, stream: NodeStream, due: Sequence[Region], decision: Decision
-    ) -> tuple[list[Region], Decision]:
+    def urgent(self, stream: NodeStream, due: Sequence[Region], decision: Decision) -> tuple[list[Region], Decision]:
         """Those of the regions that are due which cannot wait, where no network has time for all of them."""
         may_answer = partial(self._may_answer, stream)
         objects = self._objects

@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.audits.roles import Roles
-from operators.recognise.classifier import Classifier
-from operators.recognise.shortcuts.oracle import Oracle
 from serving.catalogue.cards import ImageInput, ModelCard, parse_card
 from serving.engines.exits import ExitOutputs, Exits, RowPolicy
 from serving.engines.groups import GroupRequest
@@ -180,9 +177,3 @@ def card_of(name: str, **changes: Any) -> ModelCard:
 def scores(words: Sequence[str]) -> NDArray[np.float32]:
     """The output of such a network when it says these words."""
     return np.array([[9.0 * (word == colour) for colour in COLOURS] for word in words], np.float32)
-
-
-def fake_oracle(says: Callable[[NDArray[Any]], Sequence[str]] = lambda batch: ["blue"] * len(batch)) -> Oracle:
-    """An oracle that ``says`` a word for every picture of a batch."""
-    engine = FakeEngine(oracle=(card_of("oracle"), lambda batch: [scores(says(batch))]))
-    return Oracle(Classifier(engine, Roles.of(["oracle"], engine.card), "paint"))

@@ -24,8 +24,9 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 
 if TYPE_CHECKING:
-    from cache_adapt.adaptation.elsewhere import Elsewhere
     from cache_adapt.adaptation.here import Here
+
+    from cache_adapt.adaptation.elsewhere import Elsewhere
 
 
 class Learning:
@@ -51,7 +52,9 @@ class Learning:
 
 
 @asynccontextmanager
-async def learning(known: Catalogue, budget: Budget, accuracy: float, elsewhere: Elsewhere | None = None) -> AsyncIterator[Learning]:
+async def learning(
+    known: Catalogue, budget: Budget, accuracy: float, elsewhere: Elsewhere | None = None
+) -> AsyncIterator[Learning]:
     """Provide it while the block runs; at its end nothing is made any more."""
     with ExitStack() as scratch:
         found = Learning(known, partial(_here, scratch, budget, accuracy), elsewhere)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from serving.variants.variant import parse
 if TYPE_CHECKING:
     from cache_adapt.learned.artefact import ExitArtefact
     from cache_adapt.learned.specs import ExitCut
+
     from operators.recognise.exits.tuned_exits import TunedExits
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class NodeExitParts:
         """The exits of a stream; "": of all. ``there``: those that are there already."""
         # Brings what exits are made of: not before they are wanted.
         from cache_adapt.learned.words import Words
+
         from operators.recognise.exits.tuned_exits import ExitsRequest, TunedExits
 
         card, recogniser = self.entry.card, self.networks.recogniser

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
+from operators.recognise.cached import validation
 
 from cache_adapt.caches import store
 from cache_adapt.caches.build import Built, WholeNetwork, build
@@ -14,7 +15,6 @@ from cache_adapt.caches.explore import Explored, explore
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.compose.problem import WORTH
 from cache_adapt.compose.rivals import Composition, Rival, alone, planned
-from operators.recognise.cached import validation
 from pipelines.measure.cache_files import caches_file, explored_file, validation_folder
 from pipelines.measure.cache_places import nearest, places_of
 from pipelines.measure.cache_ways import Way, fastest, measured_variants, oracle_way, variant_way

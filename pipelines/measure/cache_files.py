@@ -11,8 +11,9 @@ from serving.variants.artefacts import folder, identity
 from serving.variants.variant import Variant, reference
 
 if TYPE_CHECKING:
-    from cache_adapt.caches import store
     from operators.recognise.cached import validation
+
+    from cache_adapt.caches import store
 
 FILE, EXPLORED, VALIDATION = "caches.safetensors", "caches.explored.json", "caches.validation"
 

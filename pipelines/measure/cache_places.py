@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from operators.recognise.cached.building import CutPlace
+
 from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.graphs.cut_points import CutPoint, cut_points
 from serving.graphs.shapes import with_item_size

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from operators.recognise.shortcuts.shortcut import Standing
-from operators.recognise.shortcuts.specialization_report import specialization
 
+from operators.recognise.standing import Standing, specialization
 from operators.wire.schema import NodePlan, Specialization, StreamPlan
 from operators.zones.visits import LineReport, ZoneReport
 from pipelines.report.static_objects import StaticObject

@@ -30,7 +30,11 @@ def render(report: RunReport) -> Group:
         parts.append(specialization_text.table(report.specialization))
         parts += [Text(line) for line in specialization_text.stories(report.specialization)]
     if report.audits:
-        lines = [line for remarks in (_reasons, _paces, _early, _names_lost, _unsure) for line in _said(remarks, report.audits)]
+        lines = [
+            line
+            for remarks in (_reasons, _paces, _early, _names_lost, _unsure)
+            for line in _said(remarks, report.audits)
+        ]
         lines += _said(_switch_offs, report.audits)
         parts += [_audits(report.audits), *map(Text, lines)]
     return Group(*parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +17,7 @@ from operators.recognise.audits.trials import OpenTrials
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
-from operators.recognise.shortcut import AuditOutcome, Shortcut
+from operators.recognise.shortcut import AuditOutcome
 from operators.wire.schema import Attribute, FrameId
 from serving.common.tensors import Image
 
@@ -47,13 +47,13 @@ class Auditor:
         node: str,
         recogniser: Recogniser,
         second: SecondLooks,
-        shortcuts: Sequence[Shortcut],
+        keys: Sequence[str],
         on_outcome: OnOutcome,
         objects: Objects | None = None,
     ) -> None:
-        """``objects``: the node answers for tracks."""
+        """``keys``: of the shortcuts; ``objects``: the node answers for tracks."""
         self._node, self._recogniser, self._second = node, recogniser, second
-        self._keys = [each.key for each in shortcuts]
+        self._keys = keys
         self._on_outcome, self._objects = on_outcome, objects
 
     def begin(self, stream: NodeStream, frame: Frame) -> None:

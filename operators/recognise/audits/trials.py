@@ -1,4 +1,4 @@
-"""The trials of one run of a stream that are under way, and for which objects shortcuts have answered. Pure; bounded."""
+"""The trials of one run of a stream that are under way, and the objects that were looked at. Pure; bounded."""
 
 from __future__ import annotations
 

@@ -178,7 +178,8 @@ class SharedExits:
     def why_silent(self, stream: str) -> str | None:
         if self.in_use(stream) is not None:
             return None
-        return f"learned caches are not used: {'they cost more than they save' if stream in self._left else self._tuned.waits_for}"
+        why = "they cost more than they save" if stream in self._left else self._tuned.waits_for
+        return f"learned caches are not used: {why}"
 
     def in_use(self, stream: str) -> InUse | None:
         return None if stream in self._left else self._tuned.in_use

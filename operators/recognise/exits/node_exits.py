@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -167,7 +167,9 @@ class NodeExits:
         changed = [kind.go_on(stream) for kind in self.kinds]
         return any(changed)
 
-    def _said(self, acting: tuple[ExitKind, InUse], place: NDArray[np.int32], distribution: Array) -> list[Attribute | None]:
+    def _said(
+        self, acting: tuple[ExitKind, InUse], place: NDArray[np.int32], distribution: Array
+    ) -> list[Attribute | None]:
         """What exits say of looks: None where none is sure."""
         kind, used = acting
         cuts = len(self.cut.places)
@@ -197,8 +199,8 @@ class NodeExits:
         for kind, used in plan.shadows:
             found = used.answers(taps, self.cut.cuts)
             said = self._said((kind, used), found.place, found.distribution)
-            looks = zip(ended.regions, said, ended.looks, strict=True)
-            self._auditor.looked(stream, kind.key, [AuditedLook(ended.frame, *each, used.number) for each in looks])
+            both = zip(ended.regions, said, ended.looks, strict=True)
+            self._auditor.looked(stream, kind.key, [AuditedLook(ended.frame, *each, used.number) for each in both])
         told = {kind.key for kind, _ in (*plan.shadows, *([plan.acting] if plan.acting else []))}
         for kind in self.kinds:
             if kind.key not in told:

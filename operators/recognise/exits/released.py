@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,8 @@ class ReleasedLooks:
         crops = self._exits.crops(frame, regions)
         whole = asyncio.ensure_future(self._exits.cut.run(crops, on.policy, call.urgency, early))
         try:
-            await asyncio.wait({early, whole}, return_when=asyncio.FIRST_COMPLETED)
+            both: list[asyncio.Future[Any]] = [early, whole]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             whole.cancel()
             raise

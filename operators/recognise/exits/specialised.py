@@ -50,7 +50,7 @@ def rules(words: int, accuracy: float) -> Adaptive:
         proof=PROOF,
         sought_every=SOUGHT_EVERY,
     )
-    measured = {n: EXPECTED for n in range(1, words + 1)}
+    measured = dict.fromkeys(range(1, words + 1), EXPECTED)
     return Adaptive(config, {TEMPLATE: Template(TEMPLATE, EXPECTED_COST, measured, passed=1.03 - EXPECTED_COST)})
 
 
@@ -99,9 +99,7 @@ class SpecialisedStream:
         head = state.head
         classes = tuple(self.words[each] for each in head.target.classes) if head else ()
         template, reason = (TEMPLATE, None) if head else (None, self.reason)
-        return Standing(
-            state.phase, state.epoch, template, classes, len(state.previous), self.account.seconds, reason
-        )
+        return Standing(state.phase, state.epoch, template, classes, len(state.previous), self.account.seconds, reason)
 
     def answered(self, word: str, by_exit: bool, shadow: bool, number: int | None) -> None:
         """Take the answer for an object; ``number``: of the exits that were asked, None: the oracle alone was.

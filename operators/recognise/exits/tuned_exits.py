@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.specs import ExitCut, ExitsSpec
+from cache_adapt.learned.words import Words
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.adaptation.targets import Report, Subject, Target
-from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.specs import ExitCut, ExitsSpec
-from cache_adapt.learned.words import Words
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.saved_state import SavedExits
 from operators.recognise.exits.tapped import AnswersHeard, TappedLooks
@@ -94,7 +94,7 @@ class TunedExits:
     """The newest exits of one request, what was heard of them, and those that are in use, perhaps older ones."""
 
     def __init__(self, request: ExitsRequest, cut: CutOracle, artefact: ExitArtefact | None = None) -> None:
-        """``artefact``: exits that are there before any are made. Nothing else is to be called until ``cut`` is open."""
+        """``artefact``: exits that are there already. Nothing else is to be called until ``cut`` is open."""
         self.request, self.cut, self._first = request, cut, artefact
         self.version = self._numbers = 0
         """The newest artefact's; 0: none has come."""
@@ -151,9 +151,7 @@ class TunedExits:
             self.request.elsewhere.offer(subject, looks.stream, word, sample)
         if self.artefact is not None:
             found = [each.words(looks.taps[self._place(each.tensor)]) for each in self.artefact.exits]
-            self._heard.add(
-                np.stack([each.errors for each in found]), np.stack([each.words for each in found]), looks
-            )
+            self._heard.add(np.stack([each.errors for each in found]), np.stack([each.words for each in found]), looks)
 
     @property
     def tuning_is_due(self) -> bool:

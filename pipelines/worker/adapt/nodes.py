@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from operators.audits.roles import Roles
 from operators.recognise.cached.cache_kind import CachedOracle
-from operators.recognise.labels import Labels
 from operators.recognise.specialised.features import head_identity
 from operators.recognise.specialised.head_kinds import KnownTemplate, Templates
+
+from operators.audits.roles import Roles
+from operators.recognise.labels import Labels
 from pipelines.assembly.caches import usable_validation
 from pipelines.assembly.heads import node_templates
 from pipelines.query.dag import Dag

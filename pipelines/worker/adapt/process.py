@@ -7,13 +7,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from operators.recognise.cached.cache_kind import CacheKind
+from operators.recognise.specialised.head_kinds import HeadKind, RatesKind, TrainingSamples
+
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.trainable import Trainable
 from learning.job_runner import JobRunner
 from learning.purse import Purse
 from operators.observer import Observers
-from operators.recognise.cached.cache_kind import CacheKind
-from operators.recognise.specialised.head_kinds import HeadKind, RatesKind, TrainingSamples
 from pipelines.assembly.caches import CHILD, NAME
 from pipelines.observe.web.listen import Listen
 from pipelines.process.signals import stop_loop_on_signals
