@@ -54,7 +54,7 @@ class NodeExitParts:
     def tuned(self, stream: str, there: ExitArtefact | None = None) -> TunedExits:
         """The exits of a stream; "": of all. ``there``: those that are there already."""
         # Brings what exits are made of: not before they are wanted.
-        from cache_adapt.learned.words import Words
+        from cache_adapt.learned.vocabulary import Vocabulary
 
         from operators.recognise.exits.tuned_exits import ExitsRequest, TunedExits
 
@@ -63,7 +63,7 @@ class NodeExitParts:
         labels = Labels((*names, UNKNOWN)).digest
         subject = Subject(self.spec.name, recogniser.roles.oracle, card.identity, labels, stream)
         nameless = tuple(number for number, name in enumerate(names) if name == card.other_label)
-        vocabulary = Words(len(names), recogniser.least_share, nameless)
+        vocabulary = Vocabulary(len(names), recogniser.least_share, nameless)
         request = ExitsRequest(subject, vocabulary, self.audits.rule.accuracy, self.learning.maker())
         return TunedExits(request, self.cut, there)
 

@@ -13,7 +13,7 @@ import click
 
 from pipelines.commands import options
 from pipelines.environment import catalogue, measured
-from pipelines.measure.prospects import caches_used, demanding, hopeless
+from pipelines.measure.prospects import demanding, exits_used, hopeless
 from pipelines.process.terminal import say
 from pipelines.query.check import Examined, examine
 from pipelines.query.compiled import CompiledQuery
@@ -41,9 +41,9 @@ def command(ctx: click.Context, query: Path, models: tuple[Path, ...], as_json: 
     examined, doubts = _tried(_with_secrets(examine(query, known)), known)
     if not examined.problems:
         query_read = examined.require()[0]
-        prospects = {**demanding(query_read, known), **hopeless(query_read, known)}
+        prospects = {**demanding(query_read, known), **hopeless(query_read)}
         doubts += [
-            f"{node}: {why}" for found in (prospects, caches_used(query_read, known)) for node, why in found.items()
+            f"{node}: {why}" for found in (prospects, exits_used(query_read, known)) for node, why in found.items()
         ]
     planned = _planned(examined, known)
     doubts += planned.doubts

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
-from cache_adapt.learned.words import Words
+from cache_adapt.learned.vocabulary import Vocabulary
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
@@ -77,7 +77,7 @@ class ExitsRequest:
     """The exits that are wanted, and who makes them."""
 
     subject: Subject
-    vocabulary: Words
+    vocabulary: Vocabulary
     agreement: float
     """The audit's demand."""
     elsewhere: Elsewhere
