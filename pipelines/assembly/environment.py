@@ -25,7 +25,7 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 
 if TYPE_CHECKING:
-    from cache_adapt.adaptation.elsewhere import Elsewhere
+    from cache_adapt.adaptation.elsewhere import AwaitedElsewhere
     from specialization.trainer.trainer import Specializer
 
 
@@ -39,13 +39,13 @@ class Training:
     trainer: Specializer
     samples: Path
     """The directory of the streams' own samples while the process runs."""
-    elsewhere: Elsewhere | None = None
+    elsewhere: AwaitedElsewhere | None = None
     """Trains in place of the trainer."""
 
 
 @asynccontextmanager
 async def training(
-    known: Catalogue, trainer: Specializer, elsewhere: Elsewhere | None = None
+    known: Catalogue, trainer: Specializer, elsewhere: AwaitedElsewhere | None = None
 ) -> AsyncIterator[Training]:
     """Provide it while the block runs; at its end training stops and the streams' own samples are deleted."""
     with tempfile.TemporaryDirectory(prefix="sluice-samples-") as samples:

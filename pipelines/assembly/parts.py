@@ -31,7 +31,7 @@ from serving.common.clock import SYSTEM, Clock
 from specialization.trainer.trainer import Specializer
 
 if TYPE_CHECKING:
-    from cache_adapt.adaptation.elsewhere import Elsewhere
+    from cache_adapt.adaptation.elsewhere import AwaitedElsewhere
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Setting:
     """The audits' demands; None: the query's."""
     clock: Clock = SYSTEM
     observers: Observers = UNOBSERVED
-    elsewhere: Elsewhere | None = None
+    elsewhere: AwaitedElsewhere | None = None
     """Trains heads in place of ``trainer``."""
     planned_by: Callable[[Planner], Planner] = lambda planner: planner
     """Wraps the query's planner."""

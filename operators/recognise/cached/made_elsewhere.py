@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from cache_adapt.adaptation.elsewhere import Elsewhere, Update
+from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.updates import Update
 from cache_adapt.caches.job import lookup_s
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.caches.worth import paying

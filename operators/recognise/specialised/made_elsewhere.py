@@ -11,9 +11,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.adaptation.elsewhere import Elsewhere, Update
+from cache_adapt.adaptation.elsewhere import AwaitedElsewhere
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.triggers import VersionUse
+from cache_adapt.adaptation.updates import Update
 from operators.recognise.labels import Labels
 from operators.recognise.specialised.features import Features
 from operators.recognise.specialised.head_specs import HEAD, RATES, HeadSpec, RatesSpec
@@ -40,7 +41,7 @@ class HeadsMadeElsewhere:
     costs_here = False
 
     def __init__(
-        self, elsewhere: Elsewhere, node: str, features: Features, labels: Labels, patience_s: float = PATIENCE_S
+        self, elsewhere: AwaitedElsewhere, node: str, features: Features, labels: Labels, patience_s: float = PATIENCE_S
     ) -> None:
         self._elsewhere, self._node, self._patience_s = elsewhere, node, patience_s
         self._features, self._labels = features, labels

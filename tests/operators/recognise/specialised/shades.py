@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from cache_adapt.adaptation.elsewhere import Elsewhere
+from cache_adapt.adaptation.elsewhere import AwaitedElsewhere
 from cache_adapt.audit.state import AuditState, Rule
 from learning.purse import Purse
 from learning.store import FeatureStore, write_store
@@ -93,7 +93,7 @@ class Scene:
         per_track: bool = False,
         purse: Purse | None = None,
         nameless: Sequence[str] = (),
-        elsewhere: Elsewhere | None = None,
+        elsewhere: AwaitedElsewhere | None = None,
         early: bool = False,
     ) -> None:
         """``variant``: the node lists ``small`` too, and the plan names it; ``per_track``: it answers for tracks.
