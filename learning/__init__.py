@@ -3,6 +3,6 @@ temperature, a test for change, a distribution's tails, jobs in a child process,
 learned caches and their audits are built on it.
 
 Read in this order: ``budget``, ``purse``, ``account``, ``retry_gap``, ``ring``, ``array_files``, ``store``,
-``softmax_regression``, ``confidence_threshold``, ``calibration``, ``cusum``, ``binomial``, ``job_runner``,
+``softmax_regression``, ``ridge``, ``confidence_threshold``, ``calibration``, ``cusum``, ``binomial``, ``job_runner``,
 ``job_child``.
 """

@@ -32,14 +32,20 @@ def fit(features: Rows, targets: NDArray[np.intp], row_weights: Rows, outputs: i
 
     Features are standardised first; weights and bias are for features as they are.
     """
-    shares = (row_weights / row_weights.sum())[:, None]
-    mean = (shares * features).sum(axis=0)
-    spread = np.sqrt((shares * (features - mean) ** 2).sum(axis=0))
-    # What never varies tells nothing.
-    scale = np.where(spread > 1e-6, 1 / np.maximum(spread, 1e-6), 0).astype(np.float32)
+    shares, mean, scale = standardised(features, row_weights)
     weights, bias = _minimised((features - mean) * scale, targets, shares, outputs)
     weights = weights * scale[:, None]
     return weights, bias - mean @ weights
+
+
+def standardised(features: Rows, row_weights: Rows) -> tuple[Rows, Rows, Rows]:
+    """The share of each row (N × 1), and the mean (D) and the scale (D) by which features are standardised."""
+    shares = (row_weights / row_weights.sum())[:, None]
+    mean = (shares * features).sum(axis=0)
+    spread = np.sqrt((shares * (features - mean) ** 2).sum(axis=0))
+    # What never varies tells nothing; of large numbers rounding alone leaves a little.
+    least = 1e-6 + 1e-5 * np.abs(mean)
+    return shares, mean, np.where(spread > least, 1 / np.maximum(spread, least), 0).astype(np.float32)
 
 
 def _minimised(rows: Rows, targets: NDArray[np.intp], shares: Rows, outputs: int) -> tuple[Rows, Rows]:

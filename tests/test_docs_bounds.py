@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_adapt.adaptation import gain, jobs, triggers, versions, window
+from cache_adapt.adaptation import gain, jobs, triggers, versions, window, windows
 from cache_adapt.audit import confidence
 from cache_adapt.caches import architectures, newest, store
 from cache_adapt.compose.compose import MOST_LABELS
@@ -199,8 +199,8 @@ SAID = {
         f"made | *{cache_seen.MOST_STREAMS}* for each node, with the classes of *{cache_seen.LATEST}* looks |",
         f"| wishes of a worker | *{link.MOST_WISHES}* |",
         f"| updates that a worker keeps | *{link.MOST_UPDATES}, {mib(link.UPDATE_BYTES)} in all* |",
-        f"| *{'an hour' if window.SPAN_S == 3600 else '?'}, {mib(jobs.WINDOW_BYTES)} for each node and network, "
-        f"{jobs.MOST_WINDOWS} of these* |",
+        f"| *{'an hour' if window.SPAN_S == 3600 else '?'}, {mib(windows.WINDOW_BYTES)} for each node and network, "
+        f"or for each stream of them; {mib(windows.WINDOWS_BYTES)} in all, {windows.MOST_WINDOWS} of these* |",
         f"| *{jobs.MOST_TARGETS}, with {jobs.MOST_REPORTS} reports of streams in all* |",
         f"| *{jobs.MOST_TARGETS}, {mib(jobs.KEPT_BYTES)} in all; the versions of {inbox.MOST_VERSIONS}* |",
         f"leave out what comes again | *{results.MOST_STREAMS:,}* |",
@@ -311,8 +311,9 @@ SAID = {
         f"then, every {link.REPEATED_S:.0f} s, how they do",
         "one of a quarter\n  of an hour ago half as often" if window.HALF_LIFE_S == 900 else "?",
         f"else every {triggers.PERIOD_S // 60} minutes",
-        f"{'Never twice within a minute' if triggers.PAUSE_S == 60 else '?'}, and",
-        f"never without {triggers.LEAST_NEW} new samples",
+        f"{'Never twice within a minute' if triggers.PAUSE_S == 60 else '?'}, and never\n  "
+        f"without {triggers.LEAST_NEW} new samples; but again whenever there are twice as many as at the last time, "
+        f"from {triggers.FIRST_SAMPLES} on",
         f"{'a fifth' if window.HELD_SHARE == 0.2 else '?'} of every class's samples",
         f"worth at least {gain.LEAST_GAIN * 100:g} % more",
         f"{DEFAULT_BUDGET * 100:g} % by default",

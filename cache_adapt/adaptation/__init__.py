@@ -2,6 +2,6 @@
 which samples are kept, when it is time, and whether something new is better than what is in use. What is trained is a
 matter of others: a kind of artefact registers as a ``Trainable``.
 
-Read in this order: ``window``, ``triggers``, ``versions``, ``targets``, ``trainable``, ``gain``, ``jobs``,
-``elsewhere``.
+Read in this order: ``targets``, ``window``, ``windows``, ``triggers``, ``versions``, ``updates``, ``trainable``,
+``gain``, ``target_state``, ``jobs``, ``elsewhere``.
 """

@@ -1,27 +1,24 @@
-"""The contract of what trains elsewhere, as the shortcuts of a worker see it."""
+"""The contract of what trains for the nodes of a process, in this process or elsewhere."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.targets import Report, Subject, Target
-
-
-class Update(NamedTuple):
-    """An artefact that came, as it is on the wire: its user has to check what is in it."""
-
-    version: int
-    data: bytes
+from cache_adapt.adaptation.updates import Update
 
 
 class Elsewhere(Protocol):
-    """Takes samples and wishes, and has what was trained. All methods return at once, except ``after``."""
+    """Takes samples and wishes, and has what was trained. All methods return at once."""
 
-    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.float32]) -> None:
-        """Offer a sample: D activations, and the number of what the oracle said. Some may get lost."""
+    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
+        """Offer a sample of a stream: D values, and the number of what the oracle said. Some may get lost.
+
+        The values are copied. ValueError where the subject is another stream's.
+        """
         ...
 
     def want(self, target: Target, report: Report) -> None:
@@ -31,6 +28,10 @@ class Elsewhere(Protocol):
     def newest(self, target: Target) -> Update | None:
         """The newest version that has come; None as long as there is none."""
         ...
+
+
+class AwaitedElsewhere(Elsewhere, Protocol):
+    """One whose next version can be waited for."""
 
     async def after(self, target: Target, version: int) -> Update:
         """Wait for a version after this one; it may never come."""

@@ -5,93 +5,55 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 from numpy.random import default_rng
 
 from cache_adapt.adaptation.gain import why_not_published
+from cache_adapt.adaptation.target_state import Artefact, DueTraining, TargetState
 from cache_adapt.adaptation.targets import Report, Subject, Target, pooled
-from cache_adapt.adaptation.trainable import Judgement, Trainable
+from cache_adapt.adaptation.trainable import Judgement, Paid, Trainable
 from cache_adapt.adaptation.triggers import History, Reason, why_train
-from cache_adapt.adaptation.versions import next_version
-from cache_adapt.adaptation.window import Rows, Sample, SampleWindow
-from learning.purse import Purse
+from cache_adapt.adaptation.updates import Update, Updates
+from cache_adapt.adaptation.versions import digest, next_version
+from cache_adapt.adaptation.window import NO_ROWS, Rows, Sample
+from cache_adapt.adaptation.windows import WINDOWS_BYTES, SampleWindows
+from learning.budget import Budget
+from serving.common.threads import ThreadTime, in_thread
 from serving.errors import ModelError, SluiceError
 
 log = logging.getLogger(__name__)
 
-WINDOW_BYTES = 16 << 20
-MOST_WINDOWS = 16
-MOST_TARGETS = 128
+MOST_TARGETS = 512
 MOST_REPORTS = 4000
 """Reports of streams on targets, all together."""
 KEPT_BYTES = 32 << 20
 """For the versions in use of all targets."""
 WANTED_S = 600.0
 """A target of which nobody has spoken for so long is not trained any more."""
-TRAINED_ROWS = 2000
+TRAINED_ROWS = 4000
 """Samples that one training takes, beside the kind's validation set."""
 FIRST_GUESS_S = 1.0
 """Processor seconds of a training, until one was made."""
 
 
-@dataclass
-class _State:
-    """The state of one target."""
-
-    key: str
-    wanted_at_s: float
-    history: History = field(default_factory=History)
-    version: int = 0
-    data: bytes = b""
-    """The version in use; empty where it is not known."""
-    made: bytes = b""
-    """The last one that was trained here."""
-    reports: OrderedDict[str, Report] = field(default_factory=OrderedDict)
-
-
-@dataclass(frozen=True, slots=True)
-class DueTraining:
-    """A target to train now, and the reason."""
-
-    target: Target
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Artefact:
-    """A trained artefact to publish."""
-
-    target: Target
-    version: int
-    data: bytes
-    samples: int
-    """Number of recent samples that it was trained on."""
-    detail: str
-
-
 class Adaptation:
-    """Everything that an adaptation worker knows; it can be collected anew from the topics within a window."""
+    """Everything that is known of samples and targets; it can be collected anew from the topics within a window."""
 
-    def __init__(self, kinds: Iterable[Trainable], purse: Purse, agreement: float = 0.0) -> None:
-        """``purse``: what trainings may cost; ``agreement``: the query's ``accuracy``."""
+    def __init__(
+        self, kinds: Iterable[Trainable], budget: Budget, agreement: float = 0.0, window_bytes: int = WINDOWS_BYTES
+    ) -> None:
+        """``budget``: of trainings; ``agreement``: the query's ``accuracy``; ``window_bytes``: for all samples."""
         self._kinds = {kind.kind: kind for kind in kinds}
-        self._purse, self._agreement = purse, agreement
-        self._windows: dict[tuple[Subject, int], SampleWindow] = {}
-        """By the number of activations too: a message with another number must not displace the others."""
-        self._states: OrderedDict[Target, _State] = OrderedDict()
-        self._found: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        self._budget, self._agreement = budget, agreement
+        self._windows = SampleWindows(window_bytes)
+        self._states: OrderedDict[Target, TargetState] = OrderedDict()
+        self._versions = Updates[str](MOST_TARGETS, KEPT_BYTES)
         self._training_s, self._waits = FIRST_GUESS_S, False
 
     def add(self, subject: Subject, stream: str, samples: Sequence[Sample], now_s: float) -> None:
         """Keep samples of a stream; ``now_s``: seconds since 1970."""
-        dims = len(samples[0].features)
-        window = self._windows.setdefault((subject, dims), SampleWindow(dims, WINDOW_BYTES))
-        for sample in samples:
-            window.add(stream, sample, now_s)
-        if len(self._windows) > MOST_WINDOWS:
-            del self._windows[min(self._windows, key=lambda each: len(self._windows[each]))]
+        self._windows.add(subject, stream, samples, now_s)
 
     def why_foreign(self, subject: Subject) -> str | None:
         """Why no kind trains on samples of this network; None where one does."""
@@ -105,9 +67,10 @@ class Adaptation:
         if why_not is not None:
             return why_not
         if target not in self._states:
-            state = _State(target.key, now_s)
-            if state.key in self._found:
-                self._take(target, state, *self._found[state.key], now_s)
+            state = TargetState(target.key, now_s)
+            found = self._versions.get(state.key)
+            if found is not None:
+                self._take(target, state, found, now_s)
             self._states[target] = state
         state = self._states[target]
         state.wanted_at_s = now_s
@@ -116,18 +79,21 @@ class Adaptation:
         while self.reports > MOST_REPORTS:
             max(self._states.values(), key=lambda each: len(each.reports)).reports.popitem(last=False)
         self._states.move_to_end(target)
-        _limit(self._states, MOST_TARGETS)
+        while len(self._states) > MOST_TARGETS:
+            self._states.popitem(last=False)
         return None
 
     def published(self, key: str, version: int, data: bytes, now_s: float) -> None:
-        """Note a version that is on the topic, of this worker or of another."""
-        self._found.pop(key, None)
-        self._found[key] = version, data
-        while len(self._found) > MOST_TARGETS or self.kept_bytes > KEPT_BYTES:
-            self._found.popitem(last=False)
+        """Note a version that is there for all, trained here or elsewhere."""
+        update = Update(version, data)
+        self._versions.put(key, update)
         for target, state in self._states.items():
             if state.key == key and version > state.version:
-                self._take(target, state, version, data, now_s)
+                self._take(target, state, update, now_s)
+
+    def newest(self, key: str) -> Update | None:
+        """The version of an artefact that was published last; None where there is none, or it is no longer kept."""
+        return self._versions.get(key)
 
     def next(self, now_s: float) -> DueTraining | None:
         """The target that should be trained now and waits longest; None where there is none, or it cannot be paid."""
@@ -136,46 +102,39 @@ class Adaptation:
             for target, state in self._states.items()
             if (reason := self._why(target, state, now_s))
         ]
-        waits = bool(due) and not self._purse.may_spend(self._training_s)
+        waits = bool(due) and not self._budget.may_spend(self._training_s)
         if waits and not self._waits:
-            log.info("training waits: it takes %.1f s, %.1f s may be spent", self._training_s, self._purse.left_s)
+            log.info("training waits: it takes %.1f s, %.1f s may be spent", self._training_s, self._budget.left_s)
         self._waits = waits
         return min(due, key=lambda each: each[0])[1] if due and not waits else None
 
     async def train(self, due: DueTraining, now_s: Callable[[], float]) -> Artefact | None:
         """Train; what is to be published, None where nothing is better than what is there. Logs what became of it."""
-        target, state = due.target, self._states[due.target]
-        kind, window = self._kinds[target.kind], self._window(target.subject)
-        version = next_version(state.version, now_s())
-        rows, held = window.split(now_s(), TRAINED_ROWS, default_rng(version))
-        samples, mix = window.seen, pooled(state.reports.values(), state.version).mix
-        where = f"node {target.subject.node}, {target.kind} ({due.reason})"
-        artefact = None
+        state, took, artefact = self._states[due.target], ThreadTime(), None
+        samples = self._windows.of(due.target.subject).seen
+        mix = pooled(state.reports.values(), state.version).mix
+        reserved_s = self._training_s if self._budget.reserve(self._training_s) else 0.0
+
+        def paid(processor_s: float) -> None:
+            took.seconds += processor_s
+
         try:
-            made = await kind.train(target, rows, version, self._pay)
-            current = self._judged(kind, target, state.data, held)
-            why_not = why_not_published(made.data, kind.judge(target, made.data, held), current, len(held))
-            if why_not is None:
-                artefact = Artefact(target, version, made.data, len(rows), made.detail)
-                state.made = made.data
-                log.info("%s: version %d from %d recent samples: %s", where, version, len(rows), made.detail)
-        except SluiceError as error:
-            why_not = str(error)
-        if why_not is not None:
-            log.info("%s: nothing new from %d recent samples: %s", where, len(rows), why_not)
-        state.history.tried(now_s(), samples, mix, gained=artefact is not None)
+            artefact = await self._trained(due, now_s(), took, paid)
+        finally:
+            self._training_s = took.seconds
+            self._budget.pay("training", reserved_s, took.seconds)
+            state.history.tried(now_s(), samples, mix, gained=artefact is not None)
         return artefact
 
     def tidy(self, now_s: float) -> None:
         """Drop old samples, and what nobody wants any more; to be called now and then."""
-        for window in self._windows.values():
-            window.expire(now_s)
+        self._windows.expire(now_s)
         for target in [each for each, state in self._states.items() if now_s - state.wanted_at_s > WANTED_S]:
             del self._states[target]
 
     @property
     def samples(self) -> int:
-        return sum(map(len, self._windows.values()))
+        return len(self._windows)
 
     @property
     def targets(self) -> int:
@@ -187,48 +146,61 @@ class Adaptation:
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of the versions that were found on the topic."""
-        return sum(len(data) for _, data in self._found.values())
+        """Bytes of the versions that are there."""
+        return self._versions.size_bytes
 
-    def _why(self, target: Target, state: _State, now_s: float) -> Reason | None:
-        window = self._window(target.subject)
-        samples = window.seen
-        if len(window) < self._kinds[target.kind].least_samples:
-            return None
-        if now_s - state.wanted_at_s > WANTED_S or not state.history.may_try(now_s, samples):
+    def _why(self, target: Target, state: TargetState, now_s: float) -> Reason | None:
+        window = self._windows.of(target.subject)
+        if len(window) < self._kinds[target.kind].least_samples or now_s - state.wanted_at_s > WANTED_S:
             return None
         seen = pooled(state.reports.values(), state.version)
-        return why_train(state.history, now_s, samples, seen, self._agreement)
+        return why_train(state.history, now_s, window.seen, seen, self._agreement)
 
-    def _take(self, target: Target, state: _State, version: int, data: bytes, now_s: float) -> None:
-        """Go on from a version that was found; what cannot be used is made anew, under a higher number."""
-        nothing = self._window(target.subject).split(now_s, 0, default_rng(0))[0]
-        judged = self._judged(self._kinds[target.kind], target, data, nothing)
-        state.version = version
-        if judged is None:
-            state.data, state.history = b"", History()
-        else:
-            if data not in (state.data, state.made):
-                state.history = History(tried_at_s=now_s, served=True)
-            state.data = data
-
-    def _judged(self, kind: Trainable, target: Target, data: bytes, held: Rows) -> Judgement | None:
-        """How the version in use does; None where there is none that can be used."""
+    async def _trained(self, due: DueTraining, now_s: float, took: ThreadTime, paid: Paid) -> Artefact | None:
+        target, state = due.target, self._states[due.target]
+        kind, version = self._kinds[target.kind], next_version(state.version, now_s)
+        samples = self._windows.of(target.subject).copy()
+        rows, held = await in_thread(took.of(partial(samples.split, now_s, TRAINED_ROWS, default_rng(version))))
+        where = f"{_where(target.subject)}, {target.kind} ({due.reason})"
         try:
-            return kind.judge(target, data, held) if data else None
-        except ModelError:
+            made = await kind.train(target, rows, version, paid)
+            in_use = self._versions.get(state.key) if state.in_use else None
+            compare = partial(_why_not_better, kind, target, (made.data, in_use.data if in_use else b""), held)
+            why_not = await in_thread(took.of(compare))
+        except SluiceError as error:
+            why_not = str(error)
+        if why_not is not None:
+            log.info("%s: nothing new from %d recent samples: %s", where, len(rows), why_not)
             return None
+        log.info("%s: version %d from %d recent samples: %s", where, version, len(rows), made.detail)
+        state.made = digest(made.data)
+        return Artefact(target, version, made.data, len(rows), made.detail)
 
-    def _window(self, subject: Subject) -> SampleWindow:
-        """The largest window of a network; an empty one where there is none."""
-        found = (window for (each, _), window in self._windows.items() if each == subject)
-        return max(found, key=len, default=SampleWindow(1, WINDOW_BYTES))
+    def _take(self, target: Target, state: TargetState, found: Update, now_s: float) -> None:
+        """Go on from a version that is there; what cannot be used is made anew, under a higher number."""
+        known = digest(found.data)
+        if known != state.made:
+            if _judged(self._kinds[target.kind], target, found.data, NO_ROWS) is None:
+                known, state.history = "", History()
+            elif known != state.in_use:
+                state.history = History(tried_at_s=now_s, served=True)
+        state.version, state.in_use = found.version, known
 
-    def _pay(self, processor_s: float) -> None:
-        self._training_s = processor_s
-        self._purse.spend("training", processor_s)
+
+def _where(subject: Subject) -> str:
+    return f"stream {subject.stream}, node {subject.node}" if subject.stream else f"node {subject.node}"
 
 
-def _limit(items: OrderedDict[Any, Any], most: int) -> None:
-    while len(items) > most:
-        items.popitem(last=False)
+def _judged(kind: Trainable, target: Target, data: bytes, held: Rows) -> Judgement | None:
+    """How a version in use does; None where it cannot be used."""
+    try:
+        return kind.judge(target, data, held)
+    except ModelError:
+        return None
+
+
+def _why_not_better(kind: Trainable, target: Target, versions: tuple[bytes, bytes], held: Rows) -> str | None:
+    """Why the first version is not published in place of the second, which is empty where there is none."""
+    made, in_use = versions
+    new = kind.judge(target, made, held)
+    return why_not_published(made, new, _judged(kind, target, in_use, held) if in_use else None, len(held))

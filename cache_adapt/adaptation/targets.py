@@ -12,7 +12,7 @@ from cache_adapt.adaptation.triggers import VersionUse
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A network whose activations are trained on. Samples of equal subjects belong together, whichever their stream."""
+    """A network whose activations are trained on. Samples of equal subjects belong together."""
 
     node: str
     network: str
@@ -20,6 +20,13 @@ class Subject:
     """Digest of its weights and of what it is fed: other activations are something else."""
     labels: str
     """The digest of the words that the labels' numbers stand for."""
+    stream: str = ""
+    """The only stream whose samples are trained on; empty: those of all streams together."""
+
+    def check(self, stream: str) -> None:
+        """Raise ValueError where a sample or a report of this stream cannot be about it."""
+        if self.stream not in ("", stream):
+            raise ValueError(f"stream {stream!r} has nothing to say of what is of stream {self.stream!r} alone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +58,8 @@ class Report:
     """The use of this version."""
 
 
-def vars_of(subject: Subject) -> tuple[str, str, str, str]:
-    return subject.node, subject.network, subject.network_identity, subject.labels
+def vars_of(subject: Subject) -> tuple[str, ...]:
+    return subject.node, subject.network, subject.network_identity, subject.labels, subject.stream
 
 
 def pooled(reports: Iterable[Report], version: int) -> VersionUse:

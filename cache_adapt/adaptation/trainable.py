@@ -1,4 +1,4 @@
-"""The contract of a kind of artefact that is trained on samples, such as heads and learned caches."""
+"""The contract of a kind of artefact that is trained on samples."""
 
 from __future__ import annotations
 
@@ -62,5 +62,8 @@ class Trainable(Protocol):
         ...
 
     def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
-        """Say how an artefact does on recent samples; ModelError where it is damaged."""
+        """Say how an artefact does on recent samples, of none of which it is only checked; ModelError if it is damaged.
+
+        Called in a thread where there are samples.
+        """
         ...

@@ -1,9 +1,10 @@
 """When something learnt is trained anew: asked for, after a while, or when it does worse than was expected. Pure.
 
 Caches are trained anew periodically, and when their hit rate is worse than expected (Balasubramanian et al., 2021, §1
-and §5.3). Beside these two: the classes that are seen are others than those it was trained on, and audits find that it
-agrees too seldom. A figure counts as worse only where chance would hardly explain it. Whatever brought nothing is tried
-again after twice as long.
+and §5.3). Beside these two: the classes that are seen are others than those it was trained on, audits find that it
+agrees too seldom, and there are twice as many samples as at the last training, of which more can be learnt. A figure
+counts as worse only where chance would hardly explain it. Whatever brought nothing is tried again after twice as long,
+or with twice as many samples.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import msgspec
 from cache_adapt.audit.confidence import exact
 from learning.retry_gap import RetryGap
 
-Reason = Literal["wanted", "hit rate", "agreement", "class mix", "schedule"]
+Reason = Literal["wanted", "more samples", "hit rate", "agreement", "class mix", "schedule"]
 
 PERIOD_S = 900
 """Seconds between two trainings where nothing else asks for one (§5.3: 15 minutes work well)."""
 PAUSE_S = 60
 """Seconds that pass at least between two trainings of the same."""
+FIRST_SAMPLES = 150
+"""Samples from which something is learnt first where it needs many; then with each doubling, however soon."""
 LEAST_NEW = 50
 """Fewest samples that came since, for another training."""
 LEAST_SEEN = 50
@@ -57,7 +60,7 @@ class History(msgspec.Struct):
     mix: Mapping[int, int] = {}
     """How often each class was seen then."""
     samples: int = 0
-    """Samples that had come by then."""
+    """Samples that had come by then; 0 where it was trained before anything was counted."""
     served: bool = False
     """Whether there is a version in use."""
     gap: RetryGap = msgspec.field(default_factory=lambda: RetryGap(PAUSE_S))
@@ -70,6 +73,10 @@ class History(msgspec.Struct):
             return True
         fresh = samples - self.samples if samples >= self.samples else samples  # fewer: they are counted anew
         return now_s - self.tried_at_s >= PAUSE_S and fresh >= LEAST_NEW
+
+    def has_doubled(self, samples: int) -> bool:
+        """Whether there are twice as many samples as at the last attempt."""
+        return self.samples > 0 and samples >= max(2 * self.samples, FIRST_SAMPLES)
 
     def tried(self, now_s: float, samples: int, mix: Mapping[int, int], gained: bool) -> None:
         """Note an attempt; where it brought nothing the next one comes later than after the one before."""
@@ -86,6 +93,8 @@ def why_train(history: History, now_s: float, samples: int, seen: VersionUse, ag
 
     ``samples``: those that have come so far; ``agreement``: the share of its answers that the oracle must agree with.
     """
+    if history.has_doubled(samples):
+        return "more samples"
     if not history.may_try(now_s, samples):
         return None
     if history.tried_at_s is None or not history.served:

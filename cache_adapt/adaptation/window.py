@@ -1,4 +1,4 @@
-"""The newest samples of one network, of all streams that share its heads, within a number of bytes. Pure.
+"""The newest samples of one network, of one stream or of all together, within a number of bytes. Pure.
 
 Samples of the last hour are kept, and recent ones are drawn more often (Balasubramanian et al., 2021, §5.3 and §7.2). A
 camera that sees many objects, or a class that is seen all day, does not displace the others: where there is no room,
@@ -29,7 +29,7 @@ TRIMMED = 15 / 16
 
 
 class Sample(NamedTuple):
-    """The oracle's answer for one object, and a network's features of it."""
+    """The oracle's answer for one object, and a network's values for it."""
 
     at_s: float
     """When it was seen, seconds since 1970."""
@@ -49,6 +49,9 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+
+NO_ROWS = Rows(np.empty((0, 1), np.float16), np.empty(0, np.int32))
 
 
 class SampleWindow:
@@ -92,6 +95,19 @@ class SampleWindow:
         oldest_s = now_s - self._span_s
         self._keep({key: deque(each for each in group if each.at_s >= oldest_s) for key, group in self._groups.items()})
 
+    def shrink(self, size_bytes: int) -> None:
+        """Drop old samples where there are more than so many bytes."""
+        most = size_bytes // (OVERHEAD_BYTES + 2 * self.dims)
+        if self._count > most:
+            self._make_room(most)
+
+    def copy(self) -> SampleWindow:
+        """The same samples, to be read by a thread while others come."""
+        copied = SampleWindow(self.dims, self.size_bytes, self._span_s)
+        copied._groups = {key: group.copy() for key, group in self._groups.items()}
+        copied._count = self._count
+        return copied
+
     def split(self, now_s: float, most: int, rng: Generator) -> tuple[Rows, Rows]:
         """At most ``most`` samples to train on, recent ones preferred, and the newest of every group, held back.
 
@@ -109,7 +125,9 @@ class SampleWindow:
 
     def _rows(self, samples: list[Sample]) -> Rows:
         samples.sort(key=_time)
-        features = np.array([each.features for each in samples], np.float16).reshape(-1, self.dims)
+        features = np.empty((len(samples), self.dims), np.float16)
+        for row, each in zip(features, samples, strict=True):  # one by one: other threads may go on in between
+            row[:] = each.features
         return Rows(features, np.array([each.label for each in samples], np.int32))
 
     def _make_room(self, left: int) -> None:

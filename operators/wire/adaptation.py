@@ -59,6 +59,8 @@ class SamplesHeader(msgspec.Struct, kw_only=True, frozen=True):
     """The oracle's answers, N."""
     ages_s: Annotated[list[Annotated[float, Meta(ge=0, le=LONGEST_AGE_S)]], Meta(min_length=1, max_length=MOST_SAMPLES)]
     """How long before ``at`` each was seen, N."""
+    one_stream: bool = False
+    """Whether artefacts for this stream alone learn from them, and else those for all streams together."""
 
     def __post_init__(self) -> None:
         bounds.check(self.at)
@@ -88,6 +90,8 @@ class Wish(msgspec.Struct, kw_only=True, frozen=True):
     kind: Kind
     spec: msgspec.Raw
     """The exact target, in the words of the kind; at most 64 KiB."""
+    one_stream: bool = False
+    """Whether it is to be trained on samples of this stream alone, and else on those of all streams together."""
     version: Seq = 0
     """The version in use; 0: none."""
     asked: Count = 0

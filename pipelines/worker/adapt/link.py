@@ -1,4 +1,4 @@
-"""A worker's messages to the adaptation worker, and from it; an ``Elsewhere`` without a broker in it."""
+"""A worker's messages to the adaptation worker, and from it; an ``AwaitedElsewhere`` without a broker in it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import logging
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.adaptation.elsewhere import Update
 from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.updates import Update, Updates
 from cache_adapt.adaptation.window import Sample
 from learning.array_files import as_features
 from operators.wire.adaptation import MOST_DIMS, MOST_SAMPLES
@@ -50,19 +51,20 @@ class Link:
         self._query, self._clock = query, clock
         self._samples: deque[tuple[Subject, str, Sample]] = deque(maxlen=MOST_WAITING)
         self._wishes: OrderedDict[tuple[Target, str], _Wish] = OrderedDict()
-        self._updates: OrderedDict[bytes, Update] = OrderedDict()
-        self._bytes = 0
+        self._updates = Updates[bytes](MOST_UPDATES, UPDATE_BYTES)
         self._arrivals: set[asyncio.Future[None]] = set()
         self._mishaps = Mishaps(log)
         self.news = asyncio.Event()
         """Is set when a wish should be sent at once."""
 
-    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.float32]) -> None:
+    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
+        subject.check(stream)
         if len(features) <= MOST_DIMS and np.isfinite(features).all():
             sample = Sample(self._now_s(), label, as_features(features))
             self._samples.append((subject, stream, sample))
 
     def want(self, target: Target, report: Report) -> None:
+        target.subject.check(report.stream)
         key = target, report.stream
         known = self._wishes.get(key)
         if known is None or known.report.version != report.version:
@@ -110,21 +112,10 @@ class Link:
         except Malformed as error:
             self._mishaps.note("an update is refused, what is in use stays", f"{place}: {error}")
             return
-        self._keep(key, update)
+        self._updates.put(key, update)
         for arrival in self._arrivals:
             if not arrival.done():
                 arrival.set_result(None)
-
-    def _keep(self, key: bytes, update: Update) -> None:
-        self._drop(key)
-        self._updates[key] = update
-        self._bytes += len(update.data)
-        while len(self._updates) > MOST_UPDATES or self._bytes > UPDATE_BYTES:
-            self._drop(next(iter(self._updates)))
-
-    def _drop(self, key: bytes) -> None:
-        gone = self._updates.pop(key, None)
-        self._bytes -= len(gone.data) if gone else 0
 
     def _batches(self) -> Iterator[SampleBatch]:
         groups: dict[tuple[Subject, str, int], deque[Sample]] = {}

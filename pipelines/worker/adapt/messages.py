@@ -10,10 +10,10 @@ from itertools import islice
 import msgspec
 import numpy as np
 
-from cache_adapt.adaptation.elsewhere import Update
-from cache_adapt.adaptation.jobs import Artefact
+from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.triggers import VersionUse
+from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.versions import digest, why_refused
 from cache_adapt.adaptation.window import Sample
 from operators.frames.codec import MAX_HEADER_BYTES
@@ -83,6 +83,7 @@ def samples_letter(batch: SampleBatch, now_s: float) -> Letter:
         encoding="float16",
         labels=[each.label for each in batch.samples],
         ages_s=[round(limited(now_s - each.at_s, 0.0, LONGEST_AGE_S), 3) for each in batch.samples],
+        one_stream=subject.stream != "",
     )
     values = np.stack([each.features for each in batch.samples]).astype("<f2")
     return Letter(batch.stream.encode(), values.tobytes(), ((SAMPLES_HEADER_KEY, to_json(header)),))
@@ -104,8 +105,7 @@ def read_samples(headers: Headers, value: bytes | None) -> SampleBatch:
         Sample(at_s - age_s, label, row.copy())  # a view would keep the whole message
         for age_s, label, row in zip(header.ages_s, header.labels, rows, strict=True)
     ]
-    subject = Subject(header.node, header.network, header.network_sha256, header.labels_sha256)
-    return SampleBatch(header.query, subject, header.stream, samples)
+    return SampleBatch(header.query, _subject(header), header.stream, samples)
 
 
 def wish_letter(query: str, target: Target, report: Report, now_s: float) -> Letter:
@@ -122,6 +122,7 @@ def wish_letter(query: str, target: Target, report: Report, now_s: float) -> Let
         at=_moment(now_s),
         kind=target.kind,
         spec=msgspec.Raw(target.spec),
+        one_stream=subject.stream != "",
         version=report.version,
         asked=seen.asked,
         answered=seen.answered,
@@ -138,10 +139,11 @@ def read_wish(value: bytes | None) -> Wanted:
     wish = from_json(value or b"", Wish)
     if max(wish.answered, wish.expected) > wish.asked or wish.agreed > wish.audits:
         raise Malformed("more answers than questions")
-    subject = Subject(wish.node, wish.network, wish.network_sha256, wish.labels_sha256)
     mix = {each.label: each.count for each in wish.mix}
     seen = VersionUse(wish.asked, wish.answered, wish.expected, wish.audits, wish.agreed, mix)
-    return Wanted(wish.query, Target(subject, wish.kind, bytes(wish.spec)), Report(wish.stream, wish.version, seen))
+    return Wanted(
+        wish.query, Target(_subject(wish), wish.kind, bytes(wish.spec)), Report(wish.stream, wish.version, seen)
+    )
 
 
 def update_letter(query: str, made: Artefact, now_s: float) -> Letter:
@@ -171,6 +173,11 @@ def read_update(key: bytes, headers: Headers, value: bytes | None, known: int, n
     if refusal := why_refused(data, header.sha256, header.version, known, now_s):
         raise Malformed(f"version {header.version} is {refusal}")
     return Update(header.version, data)
+
+
+def _subject(told: SamplesHeader | Wish) -> Subject:
+    stream = told.stream if told.one_stream else ""
+    return Subject(told.node, told.network, told.network_sha256, told.labels_sha256, stream)
 
 
 def _the_only(headers: Headers, name: str) -> bytes:

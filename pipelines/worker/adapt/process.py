@@ -12,8 +12,8 @@ from operators.recognise.specialised.head_kinds import HeadKind, RatesKind, Trai
 
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.trainable import Trainable
+from learning.budget import Budget
 from learning.job_runner import JobRunner
-from learning.purse import Purse
 from operators.observer import Observers
 from pipelines.assembly.caches import CHILD, NAME
 from pipelines.observe.web.listen import Listen
@@ -60,7 +60,7 @@ async def _adapt(config: ServiceConfig, what: Adapted, accuracy: float, share: f
             await builder.close()
 
 
-def allowance(share: float) -> Purse:
+def allowance(share: float) -> Budget:
     """Processor time for training: a share of one core over all passed time, and ``AT_ONCE_S`` in advance."""
     began_s = time.monotonic() - AT_ONCE_S / share
-    return Purse(lambda: time.monotonic() - began_s, share, reinvested=0.0)
+    return Budget(share, lambda: time.monotonic() - began_s)

@@ -13,7 +13,8 @@ from pathlib import Path
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
-from cache_adapt.adaptation.jobs import Adaptation, Artefact
+from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.window import SPAN_S
 from operators.observer import UNOBSERVED, Observers
 from pipelines.health.heartbeat import INTERVAL_S, Heartbeat

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from cache_adapt.adaptation import jobs
-from cache_adapt.adaptation.jobs import Adaptation, Artefact
+from cache_adapt.adaptation import jobs, windows
+from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Report, Target
-from cache_adapt.adaptation.trainable import Judgement
-from cache_adapt.adaptation.triggers import PAUSE_S, PERIOD_S, VersionUse
+from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
+from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PAUSE_S, PERIOD_S, VersionUse
 from cache_adapt.adaptation.window import SPAN_S, Rows, Sample
-from learning.purse import Purse, unlimited
+from learning.budget import FIRST_S, Budget, unlimited
 from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET, Majority
 
 GATE = Report("gate")
@@ -44,8 +45,8 @@ class Worker:
         return made
 
 
-def worker(least: int = 1, purse: Purse | None = None) -> Worker:
-    return Worker(Adaptation([Majority(least)], purse or unlimited(), agreement=0.97))
+def worker(least: int = 1, budget: Budget | None = None) -> Worker:
+    return Worker(Adaptation([Majority(least)], budget or unlimited(), agreement=0.97))
 
 
 async def test_what_is_wanted_is_trained_once_and_published() -> None:
@@ -86,7 +87,7 @@ async def test_new_content_brings_a_new_version_and_the_same_content_none() -> N
 
 async def test_a_bad_hit_rate_brings_a_training_long_before_its_time() -> None:
     the = worker()
-    the.see(*[1] * 100)
+    the.see(*[1] * 500, *[2] * 490)
     the.want()
     first = await the.work()
     assert first
@@ -177,21 +178,67 @@ async def test_a_training_that_fails_is_tried_again_when_more_samples_have_come(
     assert await the.work() is not None
 
 
-async def test_trainings_cost_no_more_than_the_purse_allows(caplog: pytest.LogCaptureFixture) -> None:
+async def test_trainings_cost_no_more_than_the_budget_allows(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    seconds = 0.0
-    the = worker(purse=Purse(lambda: seconds, share=1.0, reinvested=0.0))
+    used_s = 10.0
+    budget = Budget(0.02, lambda: used_s)
+    the = worker(budget=budget)
     the.see(*[1] * 30)
     the.want()
     assert the.adaptation.next(the.now_s) is None
     assert the.adaptation.next(the.now_s) is None
     assert caplog.messages == ["training waits: it takes 1.0 s, 0.0 s may be spent"]
-    seconds = 1.2
+    used_s = 60.0
     assert await the.work() is not None
+    assert budget.spent["training"] == pytest.approx(0.5, abs=0.1), "the kind has told half a second"
+    assert budget.left_s == pytest.approx(0.7, abs=0.1), "nothing is set aside any more"
     the.want(replace(TARGET, subject=replace(SUBJECT, node="other")))
-    assert the.adaptation.next(the.now_s) is not None, "half a second was spent"
-    seconds = 0.9
+    assert the.adaptation.next(the.now_s) is not None, "the next one is expected to cost as much"
+    used_s = 45.0
     assert the.adaptation.next(the.now_s) is None
+
+
+async def test_a_training_that_ends_in_an_error_is_paid_and_not_tried_again_at_once() -> None:
+    class Broken(Majority):
+        async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
+            paid(0.5)
+            raise RuntimeError("out of order")
+
+    budget = Budget(0.1, lambda: FIRST_S)
+    the = Worker(Adaptation([Broken()], budget))
+    the.see(*[1] * 30)
+    the.want()
+    with pytest.raises(RuntimeError):
+        await the.work()
+    assert budget.left_s == pytest.approx(3.0 - 0.5, abs=0.1)
+    assert the.adaptation.next(the.now_s) is None
+
+
+async def test_what_one_stream_wants_for_itself_is_trained_on_its_samples_alone() -> None:
+    kind = Majority()
+    the = Worker(Adaptation([kind], unlimited()))
+    own = replace(SUBJECT, stream="gate")
+    the.see(*[1] * 30, stream="yard")
+    the.see(*[1] * 30, stream="gate")
+    samples = [Sample(the.now_s, 2, np.zeros(DIMS, np.float16))] * 10
+    the.adaptation.add(own, "gate", samples, the.now_s)
+    the.want(Target(own, "majority", b"{}"))
+    made = await the.work()
+    assert made
+    assert (made.data, made.samples) == (b"\x02", 8)
+
+
+async def test_with_each_doubling_of_the_samples_it_is_trained_again() -> None:
+    kind = Majority(least_samples=FIRST_SAMPLES)
+    the = Worker(Adaptation([kind], unlimited()))
+    the.want()
+    trained = []
+    for count in range(1, 700):
+        the.see(count % 5)
+        before = len(kind.trained)
+        await the.work()
+        trained += [count] * (len(kind.trained) - before)
+    assert trained == [150, 300, 600]
 
 
 async def test_what_nobody_speaks_of_is_left_alone_and_old_samples_go() -> None:
@@ -215,7 +262,7 @@ async def test_everything_that_others_can_make_it_keep_is_bounded() -> None:
         the.want(Target(subject, "majority", b"{}"))
     for number in range(jobs.MOST_REPORTS + 10):
         the.want(report=Report(f"stream{number}"))
-    assert the.adaptation.samples == jobs.MOST_WINDOWS
+    assert the.adaptation.samples == windows.MOST_WINDOWS
     assert the.adaptation.kept_bytes <= jobs.KEPT_BYTES
     assert the.adaptation.targets == jobs.MOST_TARGETS
     assert the.adaptation.reports == jobs.MOST_REPORTS
@@ -224,7 +271,7 @@ async def test_everything_that_others_can_make_it_keep_is_bounded() -> None:
 async def test_activations_of_another_length_do_not_displace_the_others() -> None:
     the = worker()
     the.see(*[1] * 30)
-    for dims in range(5, 5 + 2 * jobs.MOST_WINDOWS):
+    for dims in range(5, 5 + 2 * windows.MOST_WINDOWS):
         the.see(2, 2, dims=dims)
     the.want()
     made = await the.work()
@@ -234,7 +281,7 @@ async def test_activations_of_another_length_do_not_displace_the_others() -> Non
 
 async def test_the_classes_that_a_version_was_made_for_are_remembered() -> None:
     the = worker()
-    the.see(*[1] * 100)
+    the.see(*[1] * 500)
     the.want(report=Report("gate", seen=VersionUse(mix={1: 200})))
     made = await the.work()
     assert made

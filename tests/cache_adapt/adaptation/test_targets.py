@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from cache_adapt.adaptation.targets import Report, Target, pooled
 from cache_adapt.adaptation.triggers import VersionUse
 from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET
 
 
 def test_whatever_differs_has_another_key() -> None:
-    subjects = [replace(SUBJECT, **{name: "x"}) for name in ("node", "network", "network_identity", "labels")]
+    subjects = [replace(SUBJECT, **{name: "x"}) for name in ("node", "network", "network_identity", "labels", "stream")]
     moved = replace(SUBJECT, node="typen", network="et")  # the same letters, parted elsewhere
     targets = [
         TARGET,
@@ -21,6 +23,14 @@ def test_whatever_differs_has_another_key() -> None:
     assert len({target.key for target in targets}) == len(targets)
     assert TARGET.key == Target(replace(SUBJECT), "majority", b"{}").key
     assert TARGET.key.startswith("type/majority/")
+
+
+def test_what_is_one_streams_alone_takes_nothing_of_another() -> None:
+    SUBJECT.check("any")
+    own = replace(SUBJECT, stream="gate")
+    own.check("gate")
+    with pytest.raises(ValueError, match="stream 'yard' has nothing to say of what is of stream 'gate' alone"):
+        own.check("yard")
 
 
 def test_only_figures_of_the_version_in_use_count_but_classes_of_all_streams() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.adaptation.triggers import (
+    FIRST_SAMPLES,
     LEAST_NEW,
     PAUSE_S,
     PERIOD_S,
@@ -68,13 +69,31 @@ def test_a_bad_figure_does_not_cause_a_second_training_at_once() -> None:
     assert why_train(served(at_s=100.0), 100.0 + PAUSE_S - 1, 1000, bad, AGREEMENT) is None
 
 
+def test_with_twice_as_many_samples_it_is_trained_again_however_soon_and_whatever_came_of_the_last() -> None:
+    history, samples, trained = History(), 0, []
+    for samples in range(FIRST_SAMPLES, 4800, 10):  # a stream that is seen within a second
+        if why_train(history, 0.0, samples, VersionUse(), AGREEMENT):
+            trained.append(samples)
+            history.tried(0.0, samples, MIX, gained=samples > 1000)
+    assert trained == [150, 300, 600, 1200, 2400]
+
+
+def test_few_samples_that_double_are_no_reason() -> None:
+    assert why_train(served(samples=10), 0.0, FIRST_SAMPLES - 1, VersionUse(), AGREEMENT) is None
+    assert why_train(served(samples=10), 0.0, FIRST_SAMPLES, VersionUse(), AGREEMENT) == "more samples"
+
+
+def test_a_version_that_was_found_ready_made_is_not_made_anew_for_samples_that_were_there_before() -> None:
+    assert why_train(served(samples=0), 0.0, 5000, VersionUse(), AGREEMENT) is None
+
+
 def test_what_brings_nothing_is_tried_after_twice_as_long_each_time() -> None:
-    history, now_s, tried = served(), 0.0, []
+    history, now_s, tried = served(samples=10**6), 0.0, []
     bad = VersionUse(asked=400, answered=0, expected=320.0)
     for now_s in range(0, 4000, 10):
-        if why_train(history, now_s, now_s * 100, bad, AGREEMENT) == "hit rate":
+        if why_train(history, now_s, 10**6 + now_s * 100, bad, AGREEMENT) == "hit rate":
             tried.append(now_s)
-            history.tried(now_s, now_s * 100, MIX, gained=False)
+            history.tried(now_s, 10**6 + now_s * 100, MIX, gained=False)
     gaps = np.diff(tried)
     assert gaps.tolist() == [PAUSE_S * 2**n for n in range(len(gaps))]
     assert len(gaps) >= 4

@@ -13,6 +13,7 @@ from cache_adapt.adaptation.window import (
     HALF_LIFE_S,
     OVERHEAD_BYTES,
     SPAN_S,
+    Rows,
     Sample,
     SampleWindow,
     draw,
@@ -26,6 +27,10 @@ BYTES = OVERHEAD_BYTES + 2 * DIMS
 def sample(at_s: float, label: int = 0) -> Sample:
     """Its features tell when it was seen."""
     return Sample(at_s, label, np.full(DIMS, at_s, np.float16))
+
+
+def split(window: SampleWindow) -> tuple[Rows, Rows]:
+    return window.split(100.0, 1000, np.random.default_rng(0))
 
 
 @given(
@@ -90,6 +95,26 @@ def test_the_newest_of_every_group_are_held_back() -> None:
     assert held.features[:, 0].tolist() == [*range(40, 50), *range(90, 100)]
     assert training.features[:, 0].tolist() == [*range(40), *range(50, 90)]
     assert Counter(held.labels.tolist()) == {0: 10, 1: 10}
+
+
+def test_a_window_that_shrinks_keeps_the_newest_of_all_groups() -> None:
+    window = SampleWindow(DIMS, 1 << 20)
+    for second in range(100):
+        window.add("gate", sample(second, label=int(second % 10 == 0)), now_s=100.0)
+    window.shrink(50 * BYTES)
+    assert window.size_bytes <= 50 * BYTES
+    assert Counter(np.concatenate([part.labels for part in split(window)]).tolist()) == {0: 40, 1: 10}
+    window.shrink(60 * BYTES)
+    assert len(window) == 50
+
+
+def test_a_copy_stays_as_it_is() -> None:
+    window = SampleWindow(DIMS, 1 << 20)
+    window.add("gate", sample(0.0), now_s=1.0)
+    copied = window.copy()
+    window.add("gate", sample(1.0), now_s=1.0)
+    window.expire(SPAN_S + 0.5)
+    assert (len(copied), sum(map(len, split(copied)))) == (1, 1)
 
 
 def test_an_empty_window_gives_rows_of_the_right_shape() -> None:

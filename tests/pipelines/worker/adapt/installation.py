@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.trainable import Trainable
-from learning.purse import Purse, unlimited
+from learning.budget import Budget, unlimited
 from operators.recognise.specialised.head_kinds import HeadKind, KnownTemplate, RatesKind, TrainingSamples
 from pipelines.worker.adapt.inbox import Inbox
 from pipelines.worker.adapt.link import Link
@@ -46,7 +46,7 @@ class Installation:
     trainer: Specializer
     scratch: Path
     links: list[Link] = field(default_factory=list)
-    purse: Purse = field(default_factory=unlimited)
+    budget: Budget = field(default_factory=unlimited)
 
     def __post_init__(self) -> None:
         self.clock = FakeClock()
@@ -56,7 +56,7 @@ class Installation:
 
     def begin_anew(self) -> None:
         """The adaptation worker dies, and another one reads what is there."""
-        self.adaptation = Adaptation(self.kinds(), self.purse, 0.9)
+        self.adaptation = Adaptation(self.kinds(), self.budget, 0.9)
         self.inbox = Inbox(QUERY, self.adaptation, self.clock)
         for each in self.updates:
             self.inbox.take_update(each)  # type: ignore[arg-type]

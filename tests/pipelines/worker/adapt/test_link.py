@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cache_adapt.adaptation.jobs import Artefact
+from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.triggers import VersionUse
 from operators.wire.adaptation import MOST_SAMPLES, SAMPLES_HEADER_KEY
@@ -53,6 +53,18 @@ def test_samples_of_a_stream_travel_together_and_once(link: Link) -> None:
         ("gate", MOST_SAMPLES), ("gate", 6), ("yard", MOST_SAMPLES), ("yard", 6),
     ]  # fmt: skip
     assert list(link.letters()) == []
+
+
+def test_what_is_one_streams_alone_is_said_and_taken_from_that_stream_only(link: Link) -> None:
+    own = replace(SUBJECT, stream="gate")
+    link.offer(own, "gate", 1, np.ones(3, np.float16))
+    link.want(replace(TARGET, subject=own), Report("gate"))
+    samples, wish = link.letters()
+    assert read_samples(samples.headers, samples.value).subject == read_wish(wish.value).target.subject == own
+    with pytest.raises(ValueError, match="yard"):
+        link.offer(own, "yard", 1, np.ones(3, np.float16))
+    with pytest.raises(ValueError, match="yard"):
+        link.want(replace(TARGET, subject=own), Report("yard"))
 
 
 def test_while_the_broker_is_away_only_the_newest_samples_wait(link: Link) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache_adapt.adaptation.jobs import Artefact
+from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.triggers import VersionUse
 from cache_adapt.adaptation.window import Sample
@@ -30,22 +31,23 @@ from serving.errors import Malformed
 
 NOW_S = 1_772_366_400.0
 SUBJECT = Subject("type", "net", "ab" * 32, "cd" * 32)
+OWN = replace(SUBJECT, stream="gate")
 TARGET = Target(SUBJECT, "head", b'{"classes":[2,5]}')
 ARTEFACT = Artefact(TARGET, int(NOW_S), b"weights", 80, "classes 2, 5")
 
 
-def batch(count: int, dims: int = 4) -> SampleBatch:
+def batch(count: int, dims: int = 4, subject: Subject = SUBJECT) -> SampleBatch:
     rows = np.random.default_rng(count).normal(size=(count, dims)).astype(np.float16)
-    return SampleBatch("street", SUBJECT, "gate", [Sample(NOW_S - i, i % 7, row) for i, row in enumerate(rows)])
+    return SampleBatch("street", subject, "gate", [Sample(NOW_S - i, i % 7, row) for i, row in enumerate(rows)])
 
 
 def changed(letter: Letter, name: str, **fields: object) -> tuple[tuple[str, bytes], ...]:
     return ((name, json.dumps(json.loads(letter.headers[0][1]) | fields).encode()),)
 
 
-@given(st.integers(1, MOST_SAMPLES), st.integers(1, 40))
-def test_samples_arrive_as_they_were_sent(count: int, dims: int) -> None:
-    sent = batch(count, dims)
+@given(st.integers(1, MOST_SAMPLES), st.integers(1, 40), st.sampled_from([SUBJECT, OWN]))
+def test_samples_arrive_as_they_were_sent(count: int, dims: int, subject: Subject) -> None:
+    sent = batch(count, dims, subject)
     letter = samples_letter(sent, NOW_S)
     got = read_samples(letter.headers, letter.value)
     assert (got.query, got.subject, got.stream) == (sent.query, sent.subject, sent.stream)
@@ -85,6 +87,8 @@ def test_activations_may_come_in_full_precision() -> None:
         ({"ages_s": [0.0, -1.0, 0.0]}, bytes(24)),
         ({"network_sha256": "ab"}, bytes(24)),
         ({"stream": "a\nb"}, bytes(24)),
+        ({"one_stream": "gate"}, bytes(24)),
+        ({"one_stream": 1}, bytes(24)),
         ({"at": "1605-01-01T00:00:00Z"}, bytes(24)),
         ({"schema": "sluice.samples/2"}, bytes(24)),
     ],
@@ -97,13 +101,22 @@ def test_samples_that_are_not_as_announced_are_malformed(fields: dict[str, objec
 
 def test_a_wish_arrives_as_it_was_sent_to_the_byte_of_what_is_wanted() -> None:
     report = Report("gate", 7, VersionUse(10, 8, 8.5, 3, 2, {2: 40, 5: 1}))
-    got = read_wish(wish_letter("street", TARGET, report, NOW_S).value)
-    assert (got.query, got.target, got.report) == ("street", TARGET, report)
-    assert got.target.key == TARGET.key
+    for target in (TARGET, replace(TARGET, subject=OWN)):
+        got = read_wish(wish_letter("street", target, report, NOW_S).value)
+        assert (got.query, got.target, got.report) == ("street", target, report)
+        assert got.target.key == target.key
+
+
+def test_messages_that_do_not_say_whose_they_are_alone_are_of_all_streams_together() -> None:
+    letter, wish = samples_letter(batch(1, subject=OWN), NOW_S), wish_letter("street", TARGET, Report("gate"), NOW_S)
+    header, said = json.loads(letter.headers[0][1]), json.loads(wish.value)
+    assert (header.pop("one_stream"), said.pop("one_stream")) == (True, False)
+    assert read_samples(((SAMPLES_HEADER_KEY, json.dumps(header).encode()),), letter.value).subject == SUBJECT
+    assert read_wish(json.dumps(said, separators=(",", ":")).encode()).target == TARGET
 
 
 @pytest.mark.parametrize(
-    "fields", [{"answered": 11}, {"agreed": 4}, {"expected": 10.5}, {"kind": "A b"}, {"mix": [{}]}]
+    "fields", [{"answered": 11}, {"agreed": 4}, {"expected": 10.5}, {"kind": "A b"}, {"mix": [{}]}, {"one_stream": 2}]
 )
 def test_a_wish_that_cannot_be_true_is_malformed(fields: dict[str, object]) -> None:
     sound = wish_letter("street", TARGET, Report("gate", 7, VersionUse(10, 8, 8.5, 3, 2)), NOW_S)

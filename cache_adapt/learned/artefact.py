@@ -1,0 +1,184 @@
+"""The exits of one network as bytes: safetensors with a card, refused unless they are what was written.
+
+The card is JSON in a tensor of bytes; sizes are bounded before anything is allocated; shapes must follow from the card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from cache_adapt.caches.architectures import form, shape_read
+from cache_adapt.caches.predictor import Predictor
+from cache_adapt.caches.selector import HIDDEN, Selector
+from cache_adapt.learned.learned_exit import Layer, LearnedExit, SoftMap
+from cache_adapt.learned.vocabulary import Number, Vocabulary, is_ascending
+from learning.array_files import as_features
+from serving.common.untrusted import decode
+from serving.errors import Malformed, ModelError
+from serving.weights import names, read_tensors
+
+MOST_BYTES = 32 << 20
+MOST_EXITS = 8
+DAMAGED = "learned exits are damaged"
+NO_CARD = np.zeros(0, np.uint8)
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+Size = Annotated[int, msgspec.Meta(ge=1, le=65536)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+WordNumber = Annotated[int, msgspec.Meta(ge=0, le=65536)]
+Tensors = dict[str, NDArray[np.generic]]
+
+
+class ExitCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One exit, but for its weights."""
+
+    tensor: Name
+    architecture: Annotated[str, msgspec.Meta(max_length=40)]
+    grid: tuple[Size, Size, Size]
+    """Channels, rows, columns of the tap that it reads."""
+    seen: Annotated[tuple[WordNumber, ...], msgspec.Meta(min_length=2)]
+    """The words that it knows, ascending."""
+    soft: tuple[Number, ...] = ()
+    """The labels that its soft map tells of, ascending; empty: it has none."""
+    selector: bool = False
+    threshold: Share = 0.0
+    hit_rate: Share = 0.0
+    """Share of all inputs that it answered where its threshold was tuned."""
+
+    @classmethod
+    def of(cls, known: LearnedExit, hit_rate: float = 0.0) -> ExitCard:
+        """The card of an exit."""
+        predictor, soft = known.predictor, known.soft.labels if known.soft else ()
+        threshold, rate = (min(max(float(each), 0.0), 1.0) for each in (known.threshold, hit_rate))
+        return cls(
+            known.tensor, predictor.name, predictor.grid, known.seen, soft, known.selector is not None, threshold, rate
+        )
+
+
+class ArtefactCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The purpose of an artefact, and its expected figures."""
+
+    schema: Literal["sluice.exits/1"]
+    model: Name
+    """The network's name, or that of a variant."""
+    model_identity: Digest
+    """Digest of its weights and of what it is fed."""
+    vocabulary: Vocabulary
+    samples: Annotated[int, msgspec.Meta(ge=1)]
+    exits: Annotated[tuple[ExitCard, ...], msgspec.Meta(min_length=1, max_length=MOST_EXITS)]
+    """In the order of the network."""
+    agreement: Share = 0.0
+    """The aim of the thresholds; 0: they are not tuned."""
+    of: Literal["inputs", "answers"] = "answers"
+    """Among what at most 1 − ``agreement`` is wrong."""
+    speedup: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    """Expected, in latency of one input, as it was measured where the thresholds were tuned."""
+
+    def __post_init__(self) -> None:
+        labels = self.vocabulary.labels
+        if not all(is_ascending(each.seen, labels + 1) and is_ascending(each.soft, labels) for each in self.exits):
+            raise ValueError("the words of an exit must be the recogniser's, ascending")
+        if len({each.tensor for each in self.exits}) < len(self.exits):
+            raise ValueError("two exits are at the same cut")
+
+
+@dataclass(frozen=True)
+class ExitArtefact:
+    """The exits of one network."""
+
+    card: ArtefactCard
+    exits: tuple[LearnedExit, ...]
+    """In the order of the network."""
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        return tuple(each.tensor for each in self.exits)
+
+    def to_bytes(self) -> bytes:
+        """Encode as safetensors, weights in float16, clipped to what that holds; biases stay as they are."""
+        tensors: Tensors = {"card": np.frombuffer(msgspec.json.encode(self.card), np.uint8)}
+        for number, each in enumerate(self.exits):
+            for name, (weights, bias) in _layers(each).items():
+                tensors[f"{number}.{name}.weights"] = np.ascontiguousarray(as_features(weights))
+                tensors[f"{number}.{name}.bias"] = np.ascontiguousarray(bias, np.float32)
+        data: bytes = save(tensors)
+        return data
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> ExitArtefact:
+        """Read the output of ``to_bytes``; ModelError for anything else."""
+        if len(data) > MOST_BYTES:
+            raise ModelError(f"learned exits of {len(data)} bytes are more than the {MOST_BYTES} that are allowed")
+        tensors = read_tensors(data, DAMAGED)
+        try:
+            card = decode(tensors.pop("card", NO_CARD).tobytes(), ArtefactCard)
+        except Malformed as error:
+            raise ModelError(f"{DAMAGED}: their card: {error}") from None
+        shapes = [_shapes(each) for each in card.exits]
+        wanted = {f"{number}.{name}" for number, parts in enumerate(shapes) for name in parts}
+        if set(tensors) != wanted:
+            raise ModelError(f"{DAMAGED}: they have {names(tensors)}")
+        for number, parts in enumerate(shapes):
+            for name, shape in parts.items():
+                _check(f"{number}.{name}", tensors[f"{number}.{name}"], shape)
+        return cls(card, tuple(_exit(f"{n}.", each, card.vocabulary, tensors) for n, each in enumerate(card.exits)))
+
+    def tuned(self, thresholds: Sequence[float], hit_rates: Sequence[float], agreement: float) -> ExitArtefact:
+        """The same exits with thresholds for this agreement among their answers."""
+        exits = tuple(each.at(threshold) for each, threshold in zip(self.exits, thresholds, strict=True))
+        cards = tuple(ExitCard.of(each, rate) for each, rate in zip(exits, hit_rates, strict=True))
+        return ExitArtefact(msgspec.structs.replace(self.card, exits=cards, agreement=agreement, of="answers"), exits)
+
+
+def _layers(known: LearnedExit) -> dict[str, Layer]:
+    found = {"predictor.hidden": known.predictor.hidden, "predictor.output": known.predictor.output}
+    if known.soft is not None:
+        found["soft"] = known.soft.layer
+    if known.selector is not None:
+        found |= {"selector.hidden": known.selector.hidden, "selector.output": known.selector.output}
+    return {name: layer for name, layer in found.items() if layer is not None}
+
+
+def _shapes(card: ExitCard) -> dict[str, tuple[int, ...]]:
+    """The shape of every part of an exit, as it follows from its card; ModelError where there is none."""
+    read = shape_read(card.architecture, card.grid)
+    if read is None:
+        raise ModelError(f"{DAMAGED}: {card.architecture} cannot read {card.grid}")
+    (pieces, values), outputs = read, len(card.seen)
+    layers: dict[str, tuple[int, int]] = {}
+    if (hidden := form(card.architecture).hidden) is not None:
+        layers["predictor.hidden"] = values, hidden
+        values = hidden
+    layers["predictor.output"] = pieces * values, outputs
+    if card.soft:
+        layers["soft"] = card.grid[0] * card.grid[1] * card.grid[2], len(card.soft)
+    if card.selector:
+        layers |= {"selector.hidden": (outputs, HIDDEN), "selector.output": (HIDDEN, 1)}
+    found: dict[str, tuple[int, ...]] = {}
+    for name, (inputs, width) in layers.items():
+        found |= {f"{name}.weights": (inputs, width), f"{name}.bias": (width,)}
+    return found
+
+
+def _check(name: str, part: NDArray[np.generic], shape: tuple[int, ...]) -> None:
+    if part.shape != shape or part.dtype not in (np.float32, np.float16) or not np.isfinite(part).all():
+        raise ModelError(f"{DAMAGED}: {name} is {part.dtype} of {part.shape}")
+
+
+def _exit(prefix: str, card: ExitCard, vocabulary: Vocabulary, tensors: Tensors) -> LearnedExit:
+    def layer(name: str) -> Layer:
+        weights, bias = tensors[f"{prefix}{name}.weights"], tensors[f"{prefix}{name}.bias"]
+        return weights.astype(np.float32), bias.astype(np.float32)
+
+    hidden = None if form(card.architecture).hidden is None else layer("predictor.hidden")
+    predictor = Predictor(card.architecture, card.grid, hidden, layer("predictor.output"))
+    soft = SoftMap(card.soft, layer("soft")) if card.soft else None
+    selector = Selector(layer("selector.hidden"), layer("selector.output")) if card.selector else None
+    return LearnedExit(card.tensor, vocabulary, card.seen, predictor, soft, selector, card.threshold)

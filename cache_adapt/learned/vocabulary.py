@@ -1,0 +1,89 @@
+"""The words that exits say: the labels of a recogniser, and ``unknown``, which is a word like any other. Pure."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+Shares = NDArray[np.float32]
+WordNumbers = NDArray[np.intp]
+
+MOST_LABELS = 65536
+BELOW = 0.99
+"""A name that is not said comes as near to the least confidence at most, as a share of it."""
+APART = 1e-3
+"""By so much a name that is said is more probable than all others, at least."""
+Number = Annotated[int, msgspec.Meta(ge=0, lt=MOST_LABELS)]
+
+
+class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Labels are numbered 0 … L − 1, as the recogniser lists them; L is the word ``unknown``.
+
+    >>> words = Vocabulary(labels=3, least_confidence=0.6, nameless=(2,))
+    >>> words.of(np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.1], [0.1, 0.1, 0.8]], np.float32)).tolist()
+    [0, 3, 3]
+    """
+
+    labels: Annotated[int, msgspec.Meta(ge=2, le=MOST_LABELS)]
+    """L."""
+    least_confidence: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    """Below it the recogniser says no name."""
+    nameless: tuple[Number, ...] = ()
+    """Labels that name nothing, as "other": they count as ``unknown``. Ascending."""
+
+    def __post_init__(self) -> None:
+        if not is_ascending(self.nameless, self.labels):
+            raise ValueError("labels without a name must be labels, ascending")
+
+    @property
+    def unknown(self) -> int:
+        return self.labels
+
+    def of(self, shares: Shares) -> WordNumbers:
+        """The word of each row of N × L probabilities."""
+        best = shares.argmax(axis=1)
+        named = (shares.max(axis=1) >= self.least_confidence) & self._has_name[best]
+        return np.where(named, best, self.unknown)
+
+    def adjusted(self, shares: Shares, words: WordNumbers) -> Shares:
+        """N × L shares, whatever numbers they are, changed as little as it takes to say these words."""
+        found = np.clip(np.nan_to_num(shares), 0, 1)
+        found /= np.maximum(found.sum(axis=1, keepdims=True), 1)
+        unnamed = words == self.unknown
+        found[unnamed] = self._without_name(found[unnamed])
+        found[~unnamed] = self._with_name(found[~unnamed], words[~unnamed])
+        return found
+
+    def _without_name(self, shares: Shares) -> Shares:
+        if not self.least_confidence:  # then only a label without a name is none
+            return np.eye(self.labels, dtype=np.float32)[[self.nameless[0] if self.nameless else 0] * len(shares)]
+        highest = shares.max(axis=1, where=self._has_name, initial=0, keepdims=True)
+        scale = np.minimum(1, BELOW * self.least_confidence / np.maximum(highest, 1e-6))
+        return np.where(self._has_name, shares * scale, shares)
+
+    def _with_name(self, shares: Shares, words: WordNumbers) -> Shares:
+        rows = np.arange(len(words))
+        mine = shares[rows, words]
+        shares[rows, words] = 0
+        others = shares.max(axis=1)
+        to_least = (self.least_confidence - mine) / np.maximum(1 - mine, 1e-6)
+        apart = (others - mine + APART) / np.maximum(1 + others - mine, 1e-6)
+        taken = np.clip(np.maximum(to_least, apart), 0, 1)
+        shares *= (1 - taken)[:, None]
+        shares[rows, words] = np.maximum(mine + taken * (1 - mine), np.float32(self.least_confidence))
+        return shares
+
+    @property
+    def _has_name(self) -> NDArray[np.bool_]:
+        named = np.ones(self.labels, np.bool_)
+        named[list(self.nameless)] = False
+        return named
+
+
+def is_ascending(numbers: tuple[int, ...], below: int) -> bool:
+    """Whether numbers are 0 … ``below`` − 1, each larger than the one before."""
+    return all(one < other for one, other in pairwise((-1, *numbers, below)))

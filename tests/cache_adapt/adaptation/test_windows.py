@@ -1,0 +1,64 @@
+"""All windows together: bounded in bytes and number whatever comes, and the small ones are not displaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cache_adapt.adaptation.window import OVERHEAD_BYTES, SPAN_S, Sample
+from cache_adapt.adaptation.windows import MOST_WINDOWS, WINDOWS_BYTES, SampleWindows
+from tests.cache_adapt.adaptation.kinds import SUBJECT
+
+
+def samples(count: int, dims: int = 4, at_s: float = 0.0) -> list[Sample]:
+    return [Sample(at_s, number % 3, np.zeros(dims, np.float16)) for number in range(count)]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 8), st.integers(1, 40)), max_size=60))
+def test_all_together_take_no_more_than_their_bytes_and_that_is_told_rightly(
+    batches: list[tuple[str, int, int]],
+) -> None:
+    budget_bytes = 100 * (OVERHEAD_BYTES + 8)
+    windows = SampleWindows(budget_bytes)
+    for stream, dims, count in batches:
+        windows.add(replace(SUBJECT, stream=stream), stream, samples(count, dims), now_s=0.0)
+        found = [window for _, _, window in windows._all()]
+        assert windows.size_bytes == sum(window.size_bytes for window in found) <= budget_bytes
+        assert len(windows) == sum(map(len, found))
+
+
+def test_a_busy_stream_does_not_displace_the_samples_of_a_quiet_one() -> None:
+    windows = SampleWindows(100 * (OVERHEAD_BYTES + 8))
+    quiet, busy = (replace(SUBJECT, stream=name) for name in ("quiet", "busy"))
+    windows.add(quiet, "quiet", samples(20), now_s=0.0)
+    for _ in range(50):
+        windows.add(busy, "busy", samples(10), now_s=0.0)
+    assert len(windows.of(quiet)) == 20
+    assert len(windows.of(busy)) >= 70
+
+
+def test_of_too_many_windows_the_smallest_goes() -> None:
+    windows = SampleWindows()
+    subjects = [replace(SUBJECT, stream=str(number)) for number in range(MOST_WINDOWS)]
+    for subject in subjects:
+        windows.add(subject, subject.stream, samples(2), now_s=0.0)
+    windows.add(SUBJECT, "gate", samples(1), now_s=0.0)
+    assert len(windows.of(SUBJECT)) == 0
+    windows.add(SUBJECT, "gate", samples(3), now_s=0.0)
+    assert len(windows.of(SUBJECT)) == 3
+    assert len(windows) == 2 * MOST_WINDOWS + 1
+
+
+def test_what_has_grown_old_leaves_no_window() -> None:
+    windows = SampleWindows()
+    windows.add(SUBJECT, "gate", samples(5), now_s=0.0)
+    windows.expire(SPAN_S + 1)
+    assert (len(windows), windows.size_bytes, list(windows._all())) == (0, 0, [])
+
+
+def test_by_default_they_take_128_mebibytes() -> None:
+    assert WINDOWS_BYTES == 128 << 20
+    assert SampleWindows()._budget_bytes == WINDOWS_BYTES

@@ -1,0 +1,99 @@
+"""Exits that are fitted to samples say what the network's end says, and how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cache_adapt.learned.fit import MOST_ROWS, MOST_WORDS, fit
+from cache_adapt.learned.rows import ExitRows
+from cache_adapt.learned.specs import ExitCut, ExitsSpec
+from cache_adapt.learned.vocabulary import Vocabulary
+from serving.errors import ModelError, SluiceError
+from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, exits, samples
+
+
+def test_later_exits_are_right_more_often_and_all_are_surer_where_they_are_right():
+    artefact, later = exits(), samples(2000, seed=1)
+    found = [each.words(tap) for each, tap in zip(artefact.exits, later.taps, strict=True)]
+    right = [each.words == later.words for each in found]
+    assert 0.6 < right[0].mean() < right[1].mean()
+    for saying, fits in zip(found, right, strict=True):
+        assert saying.errors[fits].mean() < 0.7 * saying.errors[~fits].mean()
+    assert artefact.tensors == ("early", "late")
+    assert artefact.card.samples == 600
+
+
+def test_unknown_is_learnt_as_a_word_and_a_label_without_a_name_is_none():
+    artefact, later = exits(), samples(2000, seed=1)
+    assert artefact.exits[1].seen == (0, 1, 2, WORDS.unknown)
+    unknown = later.words == WORDS.unknown
+    said = artefact.exits[1].words(later.taps[1]).words
+    assert (said[unknown] == WORDS.unknown).mean() > 0.75
+
+
+def test_an_answer_tells_the_ends_probabilities():
+    artefact, later = exits(), samples(2000, seed=1)
+    found = artefact.exits[1].at(1.0).look(later.taps[1])
+    assert found.hit.all()
+    agreed = WORDS.of(found.distribution) == later.words
+    assert np.abs(found.distribution - later.shares)[agreed].mean() < 0.06
+
+
+def test_new_exits_answer_nothing():
+    assert not exits().exits[1].look(samples(50).taps[1]).hit.any()
+
+
+def test_equal_samples_give_equal_exits():
+    assert exits(300).to_bytes() == exits(300).to_bytes()
+
+
+def test_rows_count_by_their_weights():
+    rows = samples(300)
+    twice = np.repeat(np.arange(300), np.where(np.arange(300) % 3, 1, 4))
+    heavy = replace(rows, weights=np.where(np.arange(300) % 3, 1, 4).astype(np.float32))
+    one, other = (fit("vehicle", SHA, SPEC, each) for each in (heavy, rows.of(twice)))
+    tap = samples(50, seed=2).taps[0]
+    np.testing.assert_allclose(
+        one.exits[0].at(1.0).look(tap).distribution, other.exits[0].at(1.0).look(tap).distribution, atol=0.05
+    )
+
+
+def test_only_the_newest_rows_are_trained_on():
+    old, new = samples(100, seed=3), samples(MOST_ROWS, seed=4)
+    taps = [np.concatenate(each) for each in zip(old.taps, new.taps, strict=True)]
+    shares, words = np.concatenate([old.shares, new.shares]), np.concatenate([old.words, new.words])
+    rows = ExitRows(taps, shares, words, np.ones(len(words), np.float32))
+    both = fit("vehicle", SHA, SPEC, rows)
+    assert both.to_bytes() == fit("vehicle", SHA, SPEC, new).to_bytes()
+
+
+def test_samples_of_one_word_teach_nothing():
+    rows = samples(300)
+    with pytest.raises(SluiceError, match="same word"):
+        fit("vehicle", SHA, SPEC, rows.of(rows.words == 1))
+    with pytest.raises(SluiceError, match="same word"):
+        fit("vehicle", SHA, SPEC, rows.of(slice(0)))
+
+
+def test_of_many_words_the_commonest_are_learnt():
+    labels = 3 * MOST_WORDS
+    rng = np.random.default_rng(0)
+    shares = np.eye(labels, dtype=np.float32)[rng.integers(0, labels, 600) ** 2 // labels]
+    spec = ExitsSpec((ExitCut("early", (labels, 1, 1), 0.3),), Vocabulary(labels, 0.5), 0.9)
+    rows = ExitRows([shares], shares, shares.argmax(axis=1), np.ones(600, np.float32))
+    (known,) = fit("names", SHA, spec, rows).exits
+    assert len(known.seen) == MOST_WORDS
+    assert known.soft is not None
+    assert known.soft.labels == known.seen
+    common = np.isin(rows.words, known.seen)
+    assert (known.words(shares[common]).words == rows.words[common]).mean() > 0.9
+
+
+def test_a_tap_with_too_many_channels_is_refused():
+    spec = ExitsSpec((ExitCut("wide", (4096, 1, 1), 0.3),), WORDS, 0.9)
+    rows = samples(100)
+    with pytest.raises(ModelError, match="'wide' has too many channels"):
+        fit("vehicle", SHA, spec, replace(rows, taps=[np.zeros((100, 4096), np.float32)]))

@@ -1,0 +1,62 @@
+"""A learned exit answers what it is sure of, with words that it may say, and its numbers say the same word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from cache_adapt.caches.selector import HIDDEN, Selector
+from tests.cache_adapt.learned.taught import LABELS, WORDS, exits, samples
+
+EXIT = exits().exits[1]
+TAP = samples(400, seed=1).taps[1]
+
+
+def test_it_is_sure_of_what_lies_below_its_threshold():
+    said = EXIT.words(TAP)
+    for threshold in (0.0, 0.1, 0.4, 1.0):
+        found = EXIT.at(threshold).look(TAP)
+        assert found.hit.tolist() == (said.errors < threshold).tolist()
+        assert WORDS.of(found.distribution[found.hit]).tolist() == said.words[found.hit].tolist()
+        assert not found.distribution[~found.hit].any()
+
+
+def test_it_answers_only_with_the_words_that_it_may_say():
+    may = np.zeros(LABELS + 1, np.bool_)
+    may[[0, WORDS.unknown]] = True
+    said, found = EXIT.words(TAP).words, EXIT.at(1.0, may).look(TAP)
+    assert found.hit.tolist() == may[said].tolist()
+    assert 0 < found.hit.sum() < len(TAP)
+    assert EXIT.at(1.0, may).at(1.0).look(TAP).hit.all()
+
+
+@given(arrays(np.float32, (4, 24), elements=st.floats(width=32)), st.booleans())
+def test_whatever_it_reads_an_answer_says_its_word(features, softly):
+    exit_ = replace(EXIT if softly else replace(EXIT, soft=None), threshold=1.0)
+    found = exit_.look(features)
+    said = exit_.words(features)
+    assert WORDS.of(found.distribution[found.hit]).tolist() == said.words[found.hit].tolist()
+    assert np.isfinite(found.distribution).all()
+
+
+def test_what_is_no_number_is_never_sure():
+    broken = TAP[:3].copy()
+    broken[1, 4] = np.nan
+    layers = (np.ones((len(EXIT.seen), HIDDEN), np.float32), np.zeros(HIDDEN, np.float32))
+    sure = Selector(layers, (np.zeros((HIDDEN, 1), np.float32), np.full(1, 50, np.float32)))
+    for exit_ in (EXIT, replace(EXIT, selector=sure)):
+        assert exit_.at(1.1).look(broken).hit.tolist() == [True, False, True]
+
+
+def test_without_a_soft_map_its_own_probabilities_stand_for_the_ends():
+    bare = replace(EXIT, soft=None, threshold=1.0)
+    found = bare.look(TAP)
+    named = bare.words(TAP).words < LABELS
+    predicted = bare.predictor.probabilities(TAP)
+    assert found.distribution[named].max(axis=1) == pytest.approx(predicted[named].max(axis=1), abs=0.4)
+    assert bare.memory_bytes < EXIT.memory_bytes

@@ -1,0 +1,69 @@
+"""Samples are packed to one row of numbers, and taken apart again, whatever it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cache_adapt.learned.rows import MOST_WEIGHT, RowLayout
+from serving.errors import ModelError
+from tests.cache_adapt.learned.taught import SPEC, samples
+
+LAYOUT = SPEC.layout
+
+
+def test_what_is_packed_is_unpacked():
+    rows = samples(50)
+    weights = np.where(np.arange(50) % 7, 1.0, 20.0).astype(np.float32)
+    packed = LAYOUT.packed(rows.taps, rows.shares, weights)
+    assert packed.dtype == np.float16
+    assert packed.shape == (50, LAYOUT.dims)
+    found = LAYOUT.unpacked(packed, rows.words)
+    for one, other in zip(found.taps, rows.taps, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3)
+        assert one.dtype == np.float32
+    np.testing.assert_allclose(found.shares, rows.shares, atol=1e-3)
+    assert found.weights.tolist() == weights.tolist()
+    assert found.words.tolist() == rows.words.tolist()
+
+
+def test_some_of_the_rows_are_the_same_rows():
+    rows = samples(50)
+    newest = rows.newest(10)
+    assert len(newest) == 10
+    np.testing.assert_array_equal(newest.taps[1], rows.taps[1][-10:])
+    assert len(rows.newest(100)) == 50
+
+
+def packed(count: int = 3) -> np.ndarray:
+    rows = samples(count)
+    return LAYOUT.packed(rows.taps, rows.shares, rows.weights)
+
+
+@pytest.mark.parametrize("words", [[0, 1], [0, 1, 5], [-1, 0, 0]], ids=str)
+def test_words_that_are_not_the_recognisers_are_refused(words):
+    with pytest.raises(ModelError):
+        LAYOUT.unpacked(packed(), np.array(words))
+
+
+def test_rows_of_another_length_and_no_numbers_are_refused():
+    with pytest.raises(ModelError, match="are not the"):
+        LAYOUT.unpacked(packed()[:, 1:], np.zeros(3, int))
+    for wrong in (np.nan, np.inf):
+        rows = packed()
+        rows[1, 2] = wrong
+        with pytest.raises(ModelError, match="no numbers"):
+            LAYOUT.unpacked(rows, np.zeros(3, int))
+
+
+def test_weights_and_shares_of_strangers_are_bounded():
+    rows = packed()
+    rows[:, -1], rows[:, -2] = [-5, 0, 60000], 7
+    found = LAYOUT.unpacked(rows, np.zeros(3, int))
+    assert (found.weights > 0).all()
+    assert found.weights.max() <= MOST_WEIGHT
+    assert found.shares.max() <= 1
+
+
+def test_no_rows_are_rows():
+    assert len(RowLayout((2,), 3).unpacked(np.zeros((0, 6), np.float16), np.zeros(0, int))) == 0
