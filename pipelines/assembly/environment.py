@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,31 +25,31 @@ from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 
 if TYPE_CHECKING:
-    from cache_adapt.adaptation.here import Here
-
     from cache_adapt.adaptation.elsewhere import Elsewhere
+    from cache_adapt.adaptation.here import Here
 
 
 class Learning:
     """How nodes learn: who makes exits for them, in this process or elsewhere."""
 
     def __init__(self, catalogue: Catalogue, made: Callable[[], Here], elsewhere: Elsewhere | None = None) -> None:
-        """``made``: begins to make exits in this process; ``elsewhere``: makes them in its place."""
+        """``made``: makes who makes exits in this process; ``elsewhere``: does it in its place."""
         self.catalogue = catalogue
         self._made, self._elsewhere = made, elsewhere
-        self._here: Here | None = None
+        self._work: asyncio.Task[None] | None = None
 
     def maker(self) -> Elsewhere:
         """Who makes exits; in this process nothing of that is imported or started before it is asked for."""
-        if self._elsewhere is not None:
-            return self._elsewhere
-        self._here = self._here or self._made()
-        return self._here
+        if self._elsewhere is None:
+            self._elsewhere = here = self._made()
+            self._work = asyncio.create_task(here.run())
+        return self._elsewhere
 
     async def close(self) -> None:
         """Give up what is being made in this process."""
-        if self._here is not None:
-            await self._here.close()
+        if self._work is not None:
+            self._work.cancel()
+            await asyncio.wait([self._work])
 
 
 @asynccontextmanager
@@ -56,21 +57,26 @@ async def learning(
     known: Catalogue, budget: Budget, accuracy: float, elsewhere: Elsewhere | None = None
 ) -> AsyncIterator[Learning]:
     """Provide it while the block runs; at its end nothing is made any more."""
-    with ExitStack() as scratch:
-        found = Learning(known, partial(_here, scratch, budget, accuracy), elsewhere)
+    async with AsyncExitStack() as stack:
+        found = Learning(known, partial(_here, stack, budget, accuracy), elsewhere)
         try:
             yield found
         finally:
             await found.close()
 
 
-def _here(scratch: ExitStack, budget: Budget, accuracy: float) -> Here:
+def _here(stack: AsyncExitStack, budget: Budget, accuracy: float) -> Here:
     # Brings what keeps samples and makes exits: not before they are wanted.
-    from cache_adapt.adaptation.here import Here
-    from cache_adapt.learned.kind import ExitsKind
+    from cache_adapt.learned.kind import CHILD, NAME, ExitsKind
+    from learning.job_runner import JobRunner
 
-    folder = scratch.enter_context(tempfile.TemporaryDirectory(prefix="sluice-samples-"))
-    return Here([ExitsKind(Path(folder))], budget, accuracy)
+    from cache_adapt.adaptation.here import Here
+    from cache_adapt.adaptation.jobs import Adaptation
+
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-samples-"))
+    runner = JobRunner(CHILD, NAME)
+    stack.push_async_callback(runner.close)
+    return Here(Adaptation([ExitsKind(runner, Path(folder))], budget, accuracy))
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from serving.variants.variant import parse
 if TYPE_CHECKING:
     from cache_adapt.learned.artefact import ExitArtefact
     from cache_adapt.learned.specs import ExitCut
-
-    from operators.recognise.exits.tuned_exits import TunedExits
+    from operators.recognise.exits.heard_exits import HeardExits
 
 log = logging.getLogger(__name__)
 
@@ -51,12 +50,11 @@ class NodeExitParts:
         words = (*self.networks.recogniser.names, UNKNOWN)
         return SpecialisedStream(where, words, partial(self.tuned, stream), made, self.audits.rule.accuracy)
 
-    def tuned(self, stream: str, there: ExitArtefact | None = None) -> TunedExits:
+    def tuned(self, stream: str, there: ExitArtefact | None = None) -> HeardExits:
         """The exits of a stream; "": of all. ``there``: those that are there already."""
         # Brings what exits are made of: not before they are wanted.
         from cache_adapt.learned.vocabulary import Vocabulary
-
-        from operators.recognise.exits.tuned_exits import ExitsRequest, TunedExits
+        from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
 
         card, recogniser = self.entry.card, self.networks.recogniser
         names = recogniser.names
@@ -65,7 +63,7 @@ class NodeExitParts:
         nameless = tuple(number for number, name in enumerate(names) if name == card.other_label)
         vocabulary = Vocabulary(len(names), recogniser.least_share, nameless)
         request = ExitsRequest(subject, vocabulary, self.audits.rule.accuracy, self.learning.maker())
-        return TunedExits(request, self.cut, there)
+        return HeardExits(request, self.cut, there)
 
 
 def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits) -> ChainNetworks:

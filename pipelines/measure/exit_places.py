@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from cache_adapt.learned.specs import ExitCut
-
 from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.errors import ModelError
 from serving.graphs.cut_points import CutPoint, cut_points

@@ -77,7 +77,8 @@ def _learned(node: RecogniseNode, oracle: str, query: Query, known: Catalogue) -
         return f"{error}; they are not used"
     if learned is not None:
         card = learned.card
-        said = f"{len(card.exits)} exit{'s' if len(card.exits) > 1 else ''} of {oracle}, learnt from {card.samples} looks"
+        exits = "1 exit" if len(card.exits) == 1 else f"{len(card.exits)} exits"
+        said = f"{exits} of {oracle}, learnt from {card.samples} looks,"
         early = " release their answers early" if node.releases else " may answer once they have proven themselves"
         return said + early
     if node.caches == "auto":

@@ -208,19 +208,14 @@ def is_planned(node: NodeSpec) -> bool:
     return len(node.models) > 1 and (isinstance(node, RecogniseNode) or takes_frame(node))
 
 
-def caches_in_oracle(node: RecogniseNode, oracle: str) -> bool:
-    """Whether caches in the oracle can be of use: an oracle that the node does not list only audits."""
-    return uses_caches(node) and oracle in node.model
-
-
 def specializes(node: RecogniseNode) -> bool:
     """Whether exits for one stream may be made for a node while it runs."""
-    return node.specialize is True
+    return node.specialize is not False and not node.releases
 
 
 def uses_caches(node: RecogniseNode) -> bool:
     """Whether exits for all streams may answer at a node, wherever they were made."""
-    return node.caches in (True, "release")
+    return node.caches is not False and node.gallery is None
 
 
 def makes_caches(node: RecogniseNode) -> bool:

@@ -19,8 +19,8 @@ from operators.wire.schema import ShortcutKind
 from serving.common.untrusted import decode
 
 if TYPE_CHECKING:
+    from operators.recognise.exits.heard_exits import ExitsInUse, HeardExits
     from operators.recognise.exits.tapped import TappedLooks
-    from operators.recognise.exits.tuned_exits import InUse, TunedExits
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ REMEMBERED_STREAMS = 1000
 class ExitKind(Shortcut, Protocol):
     """Exits that may answer on streams of a node."""
 
-    def in_use(self, stream: str) -> InUse | None:
+    def in_use(self, stream: str) -> ExitsInUse | None:
         """The exits that answer on a stream, or prove themselves there."""
         ...
 
@@ -120,7 +120,7 @@ class SpecialisedExits:
         known = self._streams.get(stream)
         return None if known is None or known.in_use is not None else known.reason
 
-    def in_use(self, stream: str) -> InUse | None:
+    def in_use(self, stream: str) -> ExitsInUse | None:
         return self.of(stream).in_use
 
     def wants_taps(self, stream: str) -> bool:
@@ -157,7 +157,7 @@ class SharedExits:
     kind: ShortcutKind = "cached"
     key = "cached"
 
-    def __init__(self, oracle: str, tuned: TunedExits, made_in_service: bool) -> None:
+    def __init__(self, oracle: str, tuned: HeardExits, made_in_service: bool) -> None:
         """``made_in_service``: whether exits are made from looks of the streams, beside those that were there."""
         self.models = (oracle,)
         self._tuned, self._made = tuned, made_in_service
@@ -181,7 +181,7 @@ class SharedExits:
         why = "they cost more than they save" if stream in self._left else self._tuned.waits_for
         return f"learned caches are not used: {why}"
 
-    def in_use(self, stream: str) -> InUse | None:
+    def in_use(self, stream: str) -> ExitsInUse | None:
         return None if stream in self._left else self._tuned.in_use
 
     def wants_taps(self, stream: str) -> bool:

@@ -25,7 +25,7 @@ from serving.engines.exits import ExitResult, RowPolicy
 from serving.errors import SluiceError, TooLate
 
 if TYPE_CHECKING:
-    from operators.recognise.exits.tuned_exits import InUse
+    from operators.recognise.exits.heard_exits import ExitsInUse
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +38,9 @@ class LookPlan:
     """How the looks of one frame go through the cut oracle."""
 
     policy: RowPolicy
-    acting: tuple[ExitKind, InUse] | None
+    acting: tuple[ExitKind, ExitsInUse] | None
     """The exits that answer; None: all looks run on."""
-    shadows: Sequence[tuple[ExitKind, InUse]]
+    shadows: Sequence[tuple[ExitKind, ExitsInUse]]
     """Exits that prove themselves."""
     drawn: NDArray[np.bool_]
     """Looks that run on whatever exits say, for an audit."""
@@ -168,7 +168,7 @@ class NodeExits:
         return any(changed)
 
     def _said(
-        self, acting: tuple[ExitKind, InUse], place: NDArray[np.int32], distribution: Array
+        self, acting: tuple[ExitKind, ExitsInUse], place: NDArray[np.int32], distribution: Array
     ) -> list[Attribute | None]:
         """What exits say of looks: None where none is sure."""
         kind, used = acting

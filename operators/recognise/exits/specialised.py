@@ -22,7 +22,7 @@ from specialization.weg.config import WegConfig
 from specialization.weg.state import WegState
 
 if TYPE_CHECKING:
-    from operators.recognise.exits.tuned_exits import InUse, TunedExits
+    from operators.recognise.exits.heard_exits import ExitsInUse, HeardExits
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class SpecialisedStream:
         self,
         name: str,
         words: tuple[str, ...],
-        tuned: Callable[[], TunedExits],
+        tuned: Callable[[], HeardExits],
         made: Callable[[tuple[str, ...], bool], None],
         accuracy: float,
         state: WegState | None = None,
@@ -79,11 +79,11 @@ class SpecialisedStream:
         self.reason: str | None = None
 
     @cached_property
-    def tuned(self) -> TunedExits:
+    def tuned(self) -> HeardExits:
         return self._tuned()
 
     @property
-    def in_use(self) -> InUse | None:
+    def in_use(self) -> ExitsInUse | None:
         """The exits that answer, or prove themselves; None: the oracle alone answers."""
         return self.tuned.in_use if self.weg.state.head else None
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from operators.recognise.objects.look_rule import LOOK_RULE
 
 KEPT = 2400
 """Looks whose answers are kept: the newest."""
@@ -44,39 +42,6 @@ class HeardLook(NamedTuple):
     whom: str
 
 
-@dataclass(frozen=True)
-class HeardLooks:
-    """N looks, oldest first."""
-
-    looks: Sequence[HeardLook]
-
-    @property
-    def errors(self) -> NDArray[np.float32]:
-        """R × N: the surer an exit is, the lower."""
-        return np.stack([each.errors for each in self.looks], axis=1)
-
-    @property
-    def said(self) -> NDArray[np.intp]:
-        """R × N: the exits' words."""
-        return np.stack([each.said for each in self.looks], axis=1)
-
-    @property
-    def words(self) -> NDArray[np.intp]:
-        """N: the end's."""
-        return np.array([each.word for each in self.looks], np.intp)
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        return np.array([each.weight for each in self.looks])
-
-    @property
-    def independent(self) -> float:
-        """As how many looks each counts: n looks at one object tell as much as n / (1 + ρ (n − 1)) (Kish, 1965)."""
-        counts = Counter(each.whom for each in self.looks)
-        told = sum(n / (1 + LOOK_RULE.correlation * (n - 1)) for n in counts.values())
-        return told / max(len(self.looks), 1)
-
-
 class AnswersHeard:
     """The newest looks of which one set of exits was heard."""
 
@@ -91,6 +56,6 @@ class AnswersHeard:
         self.taken += len(looks.words)
 
     @property
-    def now(self) -> HeardLooks:
-        """Those that are kept at present."""
-        return HeardLooks(tuple(self._looks))
+    def now(self) -> Sequence[HeardLook]:
+        """Those that are kept at present, oldest first."""
+        return tuple(self._looks)

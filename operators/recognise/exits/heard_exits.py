@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.specs import ExitCut, ExitsSpec
-from cache_adapt.learned.vocabulary import Vocabulary
 from numpy.typing import NDArray
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
 from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.specs import ExitCut, ExitsSpec
+from cache_adapt.learned.vocabulary import Vocabulary
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.saved_state import SavedExits
 from operators.recognise.exits.tapped import AnswersHeard, TappedLooks
@@ -48,7 +48,7 @@ class ExitWords(NamedTuple):
 
 
 @dataclass(frozen=True)
-class InUse:
+class ExitsInUse:
     """Exits that may answer once they have proven themselves."""
 
     number: int
@@ -90,7 +90,7 @@ class ExitsRequest:
         return Target(self.subject, KIND, msgspec.json.encode(spec))
 
 
-class TunedExits:
+class HeardExits:
     """The newest exits of one request, what was heard of them, and those that are in use, perhaps older ones."""
 
     def __init__(self, request: ExitsRequest, cut: CutOracle, artefact: ExitArtefact | None = None) -> None:
@@ -101,7 +101,7 @@ class TunedExits:
         self.artefact: ExitArtefact | None = None
         self._heard, self._due = AnswersHeard(), FIRST_TUNING
         self._work: asyncio.Task[None] | None = None
-        self.in_use: InUse | None = None
+        self.in_use: ExitsInUse | None = None
         self.found: ExitChoice | None = None
         """What the last tuning found, until it is used; None: nothing that pays."""
 
@@ -179,7 +179,7 @@ class TunedExits:
         self._numbers = self._numbers + 1 if number is None else number
         asked = {each.tensor: each for each in choice.asked(self.artefact)}
         exits = ExitSet(asked, self.artefact.card.vocabulary.labels)
-        self.in_use = InUse(self._numbers, exits, choice.thresholds, choice.spared)
+        self.in_use = ExitsInUse(self._numbers, exits, choice.thresholds, choice.spared)
 
     def withdraw(self) -> None:
         """Nothing is in use any more; what was heard stays."""

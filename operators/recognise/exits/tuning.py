@@ -1,0 +1,95 @@
+"""Thresholds of exits by what was heard of them, for the words that they may say, and what comes of that. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.heard import Heard, independence
+from cache_adapt.learned.learned_exit import LearnedExit
+from cache_adapt.learned.specs import ExitsSpec
+from cache_adapt.learned.tune import ExitCosts, tuned
+from operators.recognise.exits.tapped import HeardLook
+from specialization.rates import Rates
+
+WORTH = 0.02
+"""Share of the network's work that exits must spare to be used."""
+CUT_S, LOOKUP_S = 0.0001, 0.0001
+"""Processor seconds of a cut with its tap, and of asking an exit, for one look."""
+
+
+@dataclass(frozen=True)
+class ExitChoice:
+    """Exits as they were tuned."""
+
+    thresholds: tuple[float, ...]
+    """One for each exit of the artefact; 0: it is not asked."""
+    words: tuple[int, ...] | None
+    """Those that they may say; None: all."""
+    spared: float
+    """Share of the network's work that they are expected to spare, 0…1."""
+    rates: Rates | None = None
+    """What they do for these words, as WEG wants to know; None: it was not measured."""
+
+    def asked(self, artefact: ExitArtefact) -> list[LearnedExit]:
+        """The exits that are asked, with their thresholds."""
+        may_say = answers_of(self.words, artefact.card.vocabulary.unknown)
+        pairs = zip(artefact.exits, self.thresholds, strict=True)
+        return [each.at(threshold, may_say) for each, threshold in pairs if threshold]
+
+
+def answers_of(words: Collection[int] | None, unknown: int) -> NDArray[np.bool_] | None:
+    """L + 1: the words that exits may say; None: all."""
+    if words is None:
+        return None
+    found = np.zeros(unknown + 1, np.bool_)
+    found[[each for each in words if each <= unknown]] = True
+    return found
+
+
+def chosen(
+    artefact: ExitArtefact,
+    looks: Sequence[HeardLook],
+    spec: ExitsSpec,
+    words: Collection[int] | None,
+    whole_s: float,
+) -> ExitChoice | None:
+    """The best exits of an artefact by these looks; None where none pay. ``whole_s``: of a look of the network."""
+    unknown = artefact.card.vocabulary.unknown
+    heard = Heard(
+        np.stack([each.errors for each in looks], axis=1),
+        np.stack([each.said for each in looks], axis=1),
+        np.array([each.word for each in looks], np.intp),
+        np.array([each.weight for each in looks], np.float32),
+        unknown,
+        independence(each.whom for each in looks),
+    ).only(answers_of(words, unknown))
+    shares = {cut.tensor: cut.share for cut in spec.cuts}
+    costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], whole_s, CUT_S, LOOKUP_S)
+    found = tuned(heard, costs, spec.agreement)
+    spared = 1 - 1 / found.speedup
+    if spared < WORTH:
+        return None
+    may_say = None if words is None else tuple(words)
+    return ExitChoice(found.thresholds, may_say, spared, _rates(heard, found.thresholds, words))
+
+
+def _rates(heard: Heard, thresholds: Sequence[float], words: Collection[int] | None) -> Rates:
+    """What exits do for the words that they may say, and for others (Shen, 2019, §5.3.2, eq. 5.1)."""
+    found = heard.chain(np.array(thresholds))
+    answered = found.place < len(thresholds)
+    inside = np.ones(len(heard.words), np.bool_) if words is None else np.isin(heard.words, list(words))
+
+    def share(of: NDArray[np.bool_], among: NDArray[np.bool_], otherwise: float) -> float:
+        weights = heard.weights[among]
+        return float(weights[of[among]].sum() / weights.sum()) if len(weights) else otherwise
+
+    return Rates(
+        a_in=share(answered & found.right, inside, 0.0),
+        e_in_out=share(~answered, inside, 1.0),
+        a_out=share(~answered, ~inside, 1.0),
+    )
