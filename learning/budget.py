@@ -1,8 +1,8 @@
 """The budget of learning: the one bound on what finding shortcuts, making them and checking them may cost. Pure.
 
 Trainings, audits in the background, opening a network with cuts and taking samples are paid before it is known whether
-they bring anything. Together they may cost a share of the processor seconds that the process has used, and nothing
-before it has used ``FIRST_S``: a process that ends soon learns nothing.
+they bring anything. Together they may cost a share of the processor seconds that the process has used. What takes a
+while, as a training, is not begun before it has used ``FIRST_S``: a process that ends soon would not see the gain.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Expense = Literal["training", "audits", "opening", "samples"]
 SHARE = 0.05
 """The share where the query names none."""
 FIRST_S = 30.0
-"""Processor seconds of the process before which nothing may be spent."""
+"""Processor seconds of the process before which nothing is begun that takes a while."""
 
 
 class Budget:
@@ -24,8 +24,8 @@ class Budget:
 
     >>> used_s = 29.0
     >>> budget = Budget(0.05, lambda: used_s)
-    >>> budget.may_spend(0.1)
-    False
+    >>> budget.may_spend(0.1), budget.reserve(0.1)
+    (True, False)
     >>> used_s = 30.0
     >>> budget.may_spend(1.5), budget.may_spend(1.6)
     (True, False)
@@ -54,9 +54,7 @@ class Budget:
     @property
     def left_s(self) -> float:
         """Seconds that may be spent now; below 0 where work has cost more than was estimated."""
-        used_s = self._used_s()
-        earned_s = self._share * used_s if used_s >= FIRST_S else 0.0
-        return earned_s - self.spent_s - self._reserved_s
+        return self._share * self._used_s() - self.spent_s - self._reserved_s
 
     @property
     def spent_s(self) -> float:
@@ -78,7 +76,7 @@ class Budget:
 
     def reserve(self, estimate_s: float) -> bool:
         """Set seconds aside for work that takes a while, if there are so many; ``pay`` must follow."""
-        if not self.may_spend(estimate_s):
+        if self._used_s() < FIRST_S or not self.may_spend(estimate_s):
             return False
         self._reserved_s += estimate_s
         return True

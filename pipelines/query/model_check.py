@@ -10,7 +10,7 @@ from operators.wire.result import MOVING, UNKNOWN
 from pipelines.query.dag import lineage
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import NUMBER_FIELDS, Compare, Selection, leaves
-from pipelines.query.nodes import FRAME, caches_in_oracle, takes_frame
+from pipelines.query.nodes import FRAME, takes_frame
 from pipelines.query.query_file import MOTION, DetectNode, NodeSpec, RecogniseNode
 from pipelines.query.zones import MaskSpec
 from serving.catalogue.cards import ModelCard, Task
@@ -78,7 +78,7 @@ def _release_problems(path: KeyPath, node: RecogniseNode, catalogue: Catalogue) 
     from operators.audits.roles import Roles  # brings numpy, which other queries do without
 
     oracle = Roles.of(node.model, lambda model: catalogue.find(parse(model).model).card).oracle
-    if caches_in_oracle(node, oracle):
+    if oracle in node.model:
         return []
     return [Problem(path, f"release is for the oracle: list {oracle!r} as a model, or set caches: true")]
 

@@ -21,11 +21,11 @@ class Used:
         return self.seconds
 
 
-def test_nothing_may_be_spent_before_the_process_has_used_half_a_minute_not_even_what_seems_to_cost_nothing() -> None:
+def test_nothing_that_takes_a_while_is_begun_before_the_process_has_used_half_a_minute() -> None:
     budget = Budget(SHARE, used := Used(FIRST_S - 0.01))
-    assert (budget.may_spend(0.0), budget.reserve(0.0), budget.left_s) == (False, False, 0.0)
+    assert (budget.may_spend(0.1), budget.reserve(0.1)) == (True, False)
     used.seconds = FIRST_S
-    assert budget.may_spend(SHARE * FIRST_S)
+    assert budget.reserve(SHARE * FIRST_S)
 
 
 def test_what_was_spent_is_no_longer_there_and_is_known_by_kind() -> None:
