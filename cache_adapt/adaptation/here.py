@@ -1,0 +1,77 @@
+"""Training in the process that wants it, beside its frames; an ``Elsewhere``."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.updates import Update
+from cache_adapt.adaptation.window import Sample
+from learning.array_files import as_features
+from serving.common.clock import SYSTEM, Clock, sleep
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 2.0
+"""Time between two looks at what is due."""
+TIDY_S = 60.0
+
+
+class Here:
+    """Trains one target after the other while ``run`` runs; kinds do that in processes of their own.
+
+    It publishes to itself: ``newest`` has as many artefacts, and as many bytes of them, as the adaptation keeps.
+    """
+
+    def __init__(self, adaptation: Adaptation, clock: Clock = SYSTEM) -> None:
+        self._adaptation, self._clock = adaptation, clock
+        self._refused = ""
+        """Why the last wish that was refused cannot be fulfilled."""
+
+    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
+        subject.check(stream)
+        if np.isfinite(features).all():
+            now_s = self._now_s()
+            self._adaptation.add(subject, stream, [Sample(now_s, label, as_features(features))], now_s)
+
+    def want(self, target: Target, report: Report) -> None:
+        target.subject.check(report.stream)
+        why_not = self._adaptation.wanted(target, report, self._now_s())
+        if why_not is not None and why_not != self._refused:
+            self._refused = why_not
+            log.warning("node %s: nothing is trained: %s", target.subject.node, why_not)
+
+    def newest(self, target: Target) -> Update | None:
+        return self._adaptation.newest(target.key)
+
+    async def run(self) -> None:
+        """Train until this is cancelled; what a kind raises is logged, and costs that training alone."""
+        tidied_s = self._clock.monotonic_s()
+        while True:
+            if self._clock.monotonic_s() - tidied_s >= TIDY_S:
+                self._adaptation.tidy(self._now_s())
+                tidied_s = self._clock.monotonic_s()
+            if not await self._train():
+                await sleep(self._clock, LOOK_S)
+
+    async def _train(self) -> bool:
+        """Train what is due, if anything is."""
+        due = self._adaptation.next(self._now_s())
+        if due is None:
+            return False
+        try:
+            made = await self._adaptation.train(due, self._now_s)
+        except Exception:
+            log.exception("node %s: a training of %s failed", due.target.subject.node, due.target.kind)
+            return True
+        if made is not None:
+            self._adaptation.published(due.target.key, made.version, made.data, self._now_s())
+        return True
+
+    def _now_s(self) -> float:
+        return self._clock.now().timestamp()
