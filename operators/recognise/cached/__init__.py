@@ -2,6 +2,6 @@
 the oracle's own end (Balasubramanian et al., 2021).
 
 Read in this order: ``caches``, ``released``, ``cache_network``, ``supply``, ``thresholds``, ``sampled_engine``,
-``makers``, ``building``, ``cache_source``, ``own_samples``, ``hearing``, ``made_here``, ``send_rate``,
+``makers``, ``building``, ``cache_source``, ``own_samples``, ``hearing``, ``made_here``,
 ``cache_specs``, ``validation``, ``cache_seen``, ``made_elsewhere``, ``cache_kind``.
 """

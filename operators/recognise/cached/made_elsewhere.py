@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from cache_adapt.adaptation.elsewhere import Elsewhere
+from cache_adapt.adaptation.send_rate import SendRate
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.caches.job import lookup_s
@@ -26,7 +27,6 @@ from operators.recognise.cached.cache_network import CacheNetwork
 from operators.recognise.cached.cache_seen import CacheSeen
 from operators.recognise.cached.cache_specs import CACHES, CachesSpec
 from operators.recognise.cached.makers import CacheMaker
-from operators.recognise.cached.send_rate import SendRate
 from operators.recognise.labels import Labels
 from serving.common.clock import Clock
 from serving.engines.exits import ExitOutputs

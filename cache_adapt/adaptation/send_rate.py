@@ -1,9 +1,9 @@
-"""How many samples a worker sends to who builds caches: some at first, then so many in a time. Pure."""
+"""How many samples a worker sends to what trains elsewhere: some at first, then so many in a time. Pure."""
 
 from __future__ import annotations
 
 AT_ONCE = 1500
-"""Samples that are sent at first: as many as caches are built from, and some more."""
+"""Samples that are sent at first: several doublings' worth."""
 PER_S = 0.5
 """Further ones: 1,800 in an hour are as many as one training takes."""
 

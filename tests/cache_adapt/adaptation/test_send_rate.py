@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operators.recognise.cached.send_rate import AT_ONCE, PER_S, SendRate
+from cache_adapt.adaptation.send_rate import AT_ONCE, PER_S, SendRate
 
 
 def test_some_at_first_then_so_many_in_a_time():
