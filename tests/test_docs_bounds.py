@@ -11,6 +11,7 @@ from cache_adapt.adaptation import gain, jobs, send_rate, triggers, versions, wi
 from cache_adapt.audit import confidence
 from cache_adapt.caches import architectures, newest, store
 from cache_adapt.compose.compose import MOST_LABELS
+from learning import budget
 from learning.ring import SampleRing
 from operators import background as backlog
 from operators.audits import streams
@@ -66,7 +67,6 @@ from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
 from pipelines.planning import node_times, replanning
 from pipelines.query import points
-from pipelines.query.learning import DEFAULT_BUDGET
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
@@ -318,7 +318,7 @@ SAID = {
         f"from {triggers.FIRST_SAMPLES} on",
         f"{'a fifth' if window.HELD_SHARE == 0.2 else '?'} of every class's samples",
         f"worth at least {gain.LEAST_GAIN * 100:g} % more",
-        f"{DEFAULT_BUDGET * 100:g} % by default",
+        f"{budget.SHARE * 100:g} % by default",
         f"{'a minute' if process.AT_ONCE_S == 60 else '?'} of processor time in advance",
     ],
     "how-to/forward-events.md": [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cache_adapt.audit.state import Rule
+from learning.budget import Budget
 from operators.observer import UNOBSERVED, Observer, Observers
 from operators.publish.track_events import Lifecycles
 from operators.publish.zone_events import ZoneRules
@@ -84,12 +86,13 @@ async def assembled(wanted: CompiledQuery, setting: Setting) -> AsyncIterator[Pa
 async def _audits(wanted: CompiledQuery, setting: Setting, shortcuts: Shortcuts) -> AsyncIterator[Audits | None]:
     """None where the query has no node for them; closes the trainer."""
     specs, rule = [node.spec for node in wanted.dag.nodes], setting.rule or Rule(wanted.query.accuracy)
+    budget = Budget.beside(wanted.query.learning.budget, time.process_time)
     if wanted.query.takes_exits:
         async with training(wanted.catalogue, setting.trainer, setting.elsewhere) as trained:
-            yield Audits(shortcuts, rule, trained)
+            yield Audits(shortcuts, rule, trained, budget=budget)
         return
     try:
-        yield Audits(shortcuts, rule) if any(map(_is_audited, specs)) else None
+        yield Audits(shortcuts, rule, budget=budget) if any(map(_is_audited, specs)) else None
     finally:
         await setting.trainer.close()
 
