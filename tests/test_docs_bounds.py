@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cache_adapt.adaptation import gain, jobs, triggers, versions, window, windows
+from cache_adapt.adaptation import gain, jobs, send_rate, triggers, versions, window, windows
 from cache_adapt.audit import confidence
 from cache_adapt.caches import architectures, newest, store
 from cache_adapt.compose.compose import MOST_LABELS
+from learning import budget
 from learning.ring import SampleRing
 from operators import background as backlog
 from operators.audits import streams
@@ -33,7 +34,7 @@ from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
 from operators.recognise.account import books
 from operators.recognise.audits import open_trials, second_thoughts, shadow
-from operators.recognise.cached import cache_seen, own_samples, released, send_rate, validation
+from operators.recognise.cached import cache_seen, own_samples, released, validation
 from operators.recognise.cached import made_elsewhere as caches_elsewhere
 from operators.recognise.objects import look_rule, pool
 from operators.recognise.specialised import head_stream
@@ -66,7 +67,6 @@ from pipelines.observe.web import listen, server
 from pipelines.partition import answered, dead_letters, partition
 from pipelines.planning import node_times, replanning
 from pipelines.query import points
-from pipelines.query.learning import DEFAULT_BUDGET
 from pipelines.query.query_file import DEFAULT_MAX_WIDTH
 from pipelines.query.yaml_file import MAX_BYTES as MAX_QUERY_BYTES
 from pipelines.report.tracks import REMEMBERED_TRACKS
@@ -195,6 +195,7 @@ SAID = {
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
         f"| samples of a worker that wait for `samples.v1` | *{link.MOST_WAITING}* |",
+        f"of which a worker knows how many samples it has sent | *{link.MOST_RATES}* |",
         f"| batches of samples that wait for the end of their frame | *{caches_elsewhere.MOST_WAITING}* for each node",
         f"made | *{cache_seen.MOST_STREAMS}* for each node, with the classes of *{cache_seen.LATEST}* looks |",
         f"| wishes of a worker | *{link.MOST_WISHES}* |",
@@ -304,7 +305,8 @@ SAID = {
     "how-to/adapt.md": [
         f"At most {link.MOST_WAITING} wait to be sent",
         f"may answer, at most {adaptation.MOST_DIMS} numbers",
-        f"A worker sends at most {send_rate.AT_ONCE} at first and then one in "
+        f"Of a network, or of a stream of it that learns alone, "
+        f"a worker sends at most {send_rate.AT_ONCE} at first and\n  then one in "
         f"{COUNTS[round(1 / send_rate.PER_S)]} seconds",
         f"{2 * adaptation.MOST_DIMS / 1024:.0f} KiB each at most, "
         f"{2 * adaptation.MOST_DIMS * send_rate.PER_S * 3600 / 1e6:.0f} MB an hour",
@@ -316,7 +318,7 @@ SAID = {
         f"from {triggers.FIRST_SAMPLES} on",
         f"{'a fifth' if window.HELD_SHARE == 0.2 else '?'} of every class's samples",
         f"worth at least {gain.LEAST_GAIN * 100:g} % more",
-        f"{DEFAULT_BUDGET * 100:g} % by default",
+        f"{budget.SHARE * 100:g} % by default",
         f"{'a minute' if process.AT_ONCE_S == 60 else '?'} of processor time in advance",
     ],
     "how-to/forward-events.md": [

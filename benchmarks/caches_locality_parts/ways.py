@@ -19,6 +19,7 @@ from benchmarks.caches_locality_parts.streams import CLASSES, PHASES, WINDOW_S, 
 from benchmarks.harness import Row
 from cache_adapt.adaptation.gain import why_not_published
 from cache_adapt.adaptation.jobs import TRAINED_ROWS
+from cache_adapt.adaptation.send_rate import AT_ONCE, PER_S
 from cache_adapt.adaptation.targets import Subject, Target
 from cache_adapt.adaptation.window import Sample, SampleWindow
 from cache_adapt.caches.job import CachesJob, answered
@@ -27,7 +28,6 @@ from learning.array_files import as_features
 from learning.store import write_store
 from operators.recognise.cached.cache_kind import CachedOracle, CacheKind
 from operators.recognise.cached.cache_specs import CACHES, CachesSpec, CutSpec
-from operators.recognise.cached.send_rate import AT_ONCE, PER_S
 from operators.recognise.cached.validation import ValidationSet
 from serving.errors import SluiceError
 

@@ -3,5 +3,5 @@ which samples are kept, when it is time, and whether something new is better tha
 matter of others: a kind of artefact registers as a ``Trainable``.
 
 Read in this order: ``targets``, ``window``, ``windows``, ``triggers``, ``versions``, ``updates``, ``trainable``,
-``gain``, ``target_state``, ``jobs``, ``elsewhere``.
+``gain``, ``target_state``, ``jobs``, ``elsewhere``, ``here``, ``send_rate``.
 """

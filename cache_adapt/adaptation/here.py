@@ -23,9 +23,9 @@ TIDY_S = 60.0
 
 
 class Here:
-    """What is wanted is trained while ``run`` runs, one after the other; kinds train in processes of their own.
+    """Trains one target after the other while ``run`` runs; kinds do that in processes of their own.
 
-    What a kind trains it publishes to itself: ``newest`` has it, as many and as many bytes as the adaptation keeps.
+    It publishes to itself: ``newest`` has as many artefacts, and as many bytes of them, as the adaptation keeps.
     """
 
     def __init__(self, adaptation: Adaptation, clock: Clock = SYSTEM) -> None:

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from cache_adapt.audit.confidence import exact
+from learning.binomial import at_least
 from learning.retry_gap import RetryGap
 
 Reason = Literal["wanted", "more samples", "hit rate", "agreement", "class mix", "schedule"]
@@ -109,8 +109,11 @@ def why_train(history: History, now_s: float, samples: int, seen: VersionUse, ag
 
 
 def falls_short(hits: int, of: int, expected: float) -> bool:
-    """Whether the share of hits is below ``expected`` beyond what chance explains (Clopper–Pearson)."""
-    return of > 0 and exact(of - hits, of, 2 * ERROR).high < expected
+    """Whether the share of hits is below ``expected`` beyond what chance explains.
+
+    As if an upper bound of the share (Clopper–Pearson, one-sided, ``ERROR``) were compared with it.
+    """
+    return hits < expected * of and at_least(hits + 1, of, min(expected, 1.0)) > 1 - ERROR
 
 
 def has_drifted(before: Mapping[int, int], now: Mapping[int, int]) -> bool:

@@ -7,9 +7,11 @@ the longest of all groups of one stream and class give way first, each with its 
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +73,7 @@ class SampleWindow:
         self._most = max(1, budget_bytes // (OVERHEAD_BYTES + 2 * dims))
         self._span_s = span_s
         self._groups: dict[tuple[str, int], deque[Sample]] = {}
+        """Each oldest first."""
         self._count = self.seen = 0
 
     def __len__(self) -> int:
@@ -85,7 +88,11 @@ class SampleWindow:
         if sample.at_s < now_s - self._span_s:
             return
         self.seen += 1
-        self._groups.setdefault((stream, sample.label), deque()).append(sample._replace(at_s=min(sample.at_s, now_s)))
+        insort(
+            self._groups.setdefault((stream, sample.label), deque()),
+            sample._replace(at_s=min(sample.at_s, now_s)),
+            key=_time,
+        )
         self._count += 1
         if self._count > self._most:
             self._make_room(max(1, int(self._most * TRIMMED)))
@@ -93,7 +100,10 @@ class SampleWindow:
     def expire(self, now_s: float) -> None:
         """Drop what has become too old."""
         oldest_s = now_s - self._span_s
-        self._keep({key: deque(each for each in group if each.at_s >= oldest_s) for key, group in self._groups.items()})
+        for group in self._groups.values():
+            while group and group[0].at_s < oldest_s:
+                group.popleft()
+        self._recount()
 
     def shrink(self, size_bytes: int) -> None:
         """Drop old samples where there are more than so many bytes."""
@@ -116,10 +126,9 @@ class SampleWindow:
         older: list[Sample] = []
         newest: list[Sample] = []
         for group in self._groups.values():
-            ordered = sorted(group, key=_time)
-            held = int(len(ordered) * HELD_SHARE)
-            older += ordered[: len(ordered) - held]
-            newest += ordered[len(ordered) - held :]
+            first_held = len(group) - int(len(group) * HELD_SHARE)
+            older += islice(group, first_held)
+            newest += islice(group, first_held, None)
         drawn = draw([now_s - each.at_s for each in older], most, rng)
         return self._rows([older[each] for each in drawn]), self._rows(newest)
 
@@ -132,10 +141,13 @@ class SampleWindow:
 
     def _make_room(self, left: int) -> None:
         level = fair_level([len(group) for group in self._groups.values()], left)
-        self._keep({key: _newest(group, level) for key, group in self._groups.items()})
+        for group in self._groups.values():
+            while len(group) > level:
+                group.popleft()
+        self._recount()
 
-    def _keep(self, groups: Mapping[tuple[str, int], deque[Sample]]) -> None:
-        self._groups = {key: group for key, group in groups.items() if group}
+    def _recount(self) -> None:
+        self._groups = {key: group for key, group in self._groups.items() if group}
         self._count = sum(map(len, self._groups.values()))
 
 
@@ -164,12 +176,6 @@ def draw(ages_s: Sequence[float], most: int, rng: Generator) -> Sequence[int]:
     weights = np.exp2(-np.maximum(np.asarray(ages_s), 0.0) / HALF_LIFE_S)
     keys = np.log(rng.uniform(1e-12, 1.0, len(weights))) / weights
     return [int(each) for each in np.argpartition(-keys, most)[:most]]
-
-
-def _newest(group: deque[Sample], most: int) -> deque[Sample]:
-    if len(group) <= most:
-        return group
-    return deque(sorted(group, key=_time)[len(group) - most :])
 
 
 def _time(sample: Sample) -> float:

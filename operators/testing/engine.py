@@ -123,10 +123,10 @@ class FakeEngine:
 def _run_with_cuts(answer: Answer, cuts: Sequence[str], asked: GroupRequest) -> list[NDArray[Any]]:
     """As a network with cuts does it, but that all its taps are the sums of the pictures' channels."""
     scores, tap = answer(asked.batch)[0], _sums(asked.batch)
-    passage, there = RowPassage([asked], cuts, scores), np.arange(len(tap))
+    passage, there = RowPassage([asked], cuts, scores), list(range(len(tap)))
     for cut in range(len(cuts)):
         leaving = passage.hear(cut, there, tap[there])
-        there = there if leaving is None else there[~leaving]
+        there = there if leaving is None else [row for row, left in zip(there, leaving, strict=True) if not left]
     ended = np.zeros_like(scores)
     ended[there] = scores[there]
     (outputs,) = passage.results(ended, [tap] * len(cuts))

@@ -17,7 +17,7 @@ from pipelines.planning.replanning import Replanning
 from pipelines.query.dag import Dag
 from pipelines.query.nodes import RecogniseNode
 from serving.catalogue.cards import ModelCard
-from serving.common.clock import SYSTEM, Clock
+from serving.common.clock import SYSTEM, Clock, sleep
 from serving.common.tensors import Array
 from serving.errors import SluiceError
 from serving.profiling.in_service import ProfilingMoments, quiet_times
@@ -82,7 +82,7 @@ async def _measure(tables: Tables, plans: Replanning, engine: Measures, clock: C
     now_s = clock.monotonic_s()
     moments = {model: ProfilingMoments(found.moments, now_s) for model, found in tables.known.items()}
     while moments:
-        await _pass(clock, CHECKED_S)
+        await sleep(clock, CHECKED_S)
         now_s = clock.monotonic_s()
         for model in [model for model, each in moments.items() if each.due(now_s, tables.ratio(model, plans))]:
             changed = await _measure_one(model, tables, plans, engine, clock)
@@ -121,18 +121,8 @@ def _in_words(before: VariantFigures, found: VariantFigures) -> str:
     return f"{1000 * found.tail_s[smallest]:.1f} ms in place of {1000 * before.tail_s.get(smallest, 0.0):.1f}"
 
 
-async def _pass(clock: Clock, seconds: float) -> None:
-    """Wait."""
-    woken = asyncio.Event()
-    timer = clock.call_at(clock.monotonic_s() + seconds, woken.set)
-    try:
-        await woken.wait()
-    finally:
-        timer.cancel()
-
-
 async def _times(engine: Measures, model: str, clock: Clock) -> dict[int, float]:
     async def infer(batch: Array) -> object:
         return await engine.infer(model, batch, BACKGROUND)
 
-    return await quiet_times(engine.card(model), infer, clock.monotonic_s, partial(_pass, clock))
+    return await quiet_times(engine.card(model), infer, clock.monotonic_s, partial(sleep, clock))

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from learning.budget import SHARE
 from serving.common.strict import Strict
-
-DEFAULT_BUDGET = 0.05
 
 _PERCENT = r"^\d{1,3}(\.\d{1,6})? ?%$"
 
@@ -42,5 +41,5 @@ ShareOrPercent = Annotated[
 class Learning(Strict):
     """Limits of learning from streams."""
 
-    budget: ShareOrPercent = DEFAULT_BUDGET
+    budget: ShareOrPercent = SHARE
     """The most that it may cost: a share of the processor time that the process uses; 0: nothing is learnt."""

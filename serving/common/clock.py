@@ -81,4 +81,14 @@ def day_time(clock: Clock, at_s: float) -> datetime:
     return clock.now() - timedelta(seconds=clock.monotonic_s() - at_s)
 
 
+async def sleep(clock: Clock, seconds: float) -> None:
+    """Wait until so many have passed on the clock's ``monotonic_s``."""
+    woken = asyncio.Event()
+    timer = clock.call_at(clock.monotonic_s() + seconds, woken.set)
+    try:
+        await woken.wait()
+    finally:
+        timer.cancel()
+
+
 SYSTEM = SystemClock()

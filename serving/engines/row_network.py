@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from serving.common.tensors import Array
 from serving.engines.chain import joined
@@ -71,23 +70,23 @@ class RowNetwork:
     def _part(self, batch: Array, start: int, passage: RowPassage) -> list[Array]:
         """The scores and taps of some rows of the passage, of which ``start`` is the first."""
         count = len(batch)
-        there, taps = np.arange(start, start + count), list[Array]()
+        there, taps = list(range(start, start + count)), list[Array]()
         self._make_room(count)
         self._handed[0][:count] = batch
         with self._engine.one_run() as options:
             for cut, tap in enumerate(self._taps):
-                if len(there):
-                    self._through(cut, len(there), options)
-                taps.append(_spread(tap[: len(there)], there - start, count))
-                leaving = passage.hear(cut, there, tap[: len(there)]) if len(there) else None
+                self._through(cut, len(there), options)
+                taps.append(_spread(tap[: len(there)], there, start, count))
+                leaving = passage.hear(cut, there, tap[: len(there)])
                 if leaving is not None:
                     there = _closed_up(leaving, there, self._handed[cut + 1])
-            if len(there):
-                self._through(len(self._cuts), len(there), options)
-        return [_spread(self._scores[: len(there)], there - start, count), *taps]
+            self._through(len(self._cuts), len(there), options)
+        return [_spread(self._scores[: len(there)], there, start, count), *taps]
 
     def _through(self, index: int, rows: int, options: RunOptions) -> None:
-        """Run a segment of the rows that lie first in the array before it."""
+        """Run a segment of the rows that lie first in the array before it, unless there is none."""
+        if not rows:
+            return
         key = index, rows
         if key not in self._runs:
             last = index == len(self._taps)
@@ -118,22 +117,23 @@ def _larger(array: Array, count: int) -> Array:
     return np.empty((count, *array.shape[1:]), array.dtype)
 
 
-def _closed_up(leaving: NDArray[np.bool_], there: NDArray[np.intp], activations: Array) -> NDArray[np.intp]:
-    """Who is still there when some leave, with their activations first: the last take the places of those who left."""
-    staying = len(there) - int(leaving.sum())
-    holes = np.flatnonzero(leaving[:staying])
-    last = staying + np.flatnonzero(~leaving[staying:])
-    for hole, row in zip(holes.tolist(), last.tolist(), strict=True):
-        activations[hole] = activations[row]
-    there = there.copy()
-    there[holes] = there[last]
+def _closed_up(leaving: Sequence[bool], there: list[int], activations: Array) -> list[int]:
+    """Who is still there when some leave, and their activations first: the last take the places of those who left.
+
+    Changes both arrays.
+    """
+    staying = leaving.count(False)
+    holes = [at for at in range(staying) if leaving[at]]
+    last = [at for at in range(staying, len(there)) if not leaving[at]]
+    for hole, row in zip(holes, last, strict=True):
+        activations[hole], there[hole] = activations[row], there[row]
     return there[:staying]
 
 
-def _spread(rows: Array, places: NDArray[np.intp], count: int) -> Array:
-    """The rows at their places among all, in an array of their own; zeros elsewhere."""
+def _spread(rows: Array, there: Sequence[int], start: int, count: int) -> Array:
+    """The rows at their places among so many from ``start`` on, in an array of their own; zeros elsewhere."""
     if len(rows) == count:
         return rows.copy()
     whole = np.zeros((count, *rows.shape[1:]), rows.dtype)
-    whole[places] = rows
+    whole[[row - start for row in there]] = rows
     return whole

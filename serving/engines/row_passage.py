@@ -1,4 +1,7 @@
-"""How far the rows of a batch have come in a network with cuts: who looks at each, what was said, and who has left."""
+"""How far the rows of a batch have come in a network with cuts: who looks at each, what was said, and who has left.
+
+Batches have a few rows: lists of Python cost less than arrays of them.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,6 @@ from serving.common.tensors import Array
 from serving.engines.exits import Exit, ExitResult
 from serving.engines.groups import GroupRequest
 
-Rows = NDArray[np.intp]
-Mask = NDArray[np.bool_]
-
 
 class RowPassage:
     """The rows of some requests, one after the other, each with the policy of its request."""
@@ -25,38 +25,36 @@ class RowPassage:
         self._spans = [slice(*ends) for ends in pairwise(accumulate((len(each.batch) for each in asked), initial=0))]
         self._classes = [each.policy.exits.classes if each.policy and each.policy.exits else 0 for each in asked]
         count = self._spans[-1].stop
-        self._place = np.full(count, len(cuts), np.int32)
-        self._left = np.zeros(count, np.bool_)
+        self._place, self._left, self._leaves = [len(cuts)] * count, [False] * count, [True] * count
         self._said = np.zeros((count, max(self._classes)), np.float32)
-        self._leaves = np.ones(count, np.bool_)
-        self._lookers: list[dict[tuple[int, int], tuple[Exit, Mask]]] = [{} for _ in cuts]
+        self._lookers: list[dict[tuple[int, int], tuple[Exit, list[bool]]]] = [{} for _ in cuts]
         """By cut: who looks there, and at which rows; requests with the same exit are looked at together."""
         for request, rows in zip(asked, self._spans, strict=True):
             self._enter(request, rows)
         self._early = [place for place, each in enumerate(asked) if each.early is not None]
         """Requests that wait for an early answer."""
 
-    def hear(self, cut: int, there: Rows, tap: NDArray[np.float32]) -> Mask | None:
+    def hear(self, cut: int, there: Sequence[int], tap: NDArray[np.float32]) -> list[bool] | None:
         """Let the exits at a cut look at the rows that are there, as far as they are undecided.
 
         ``tap``: one row for each that is there. Returns which of them leave; None: all run on.
         """
-        undecided, news = self._place[there] == len(self._cuts), False
+        news = False
         for (_, classes), (exit_, mine) in self._lookers[cut].items():
-            (shown,) = (undecided & mine[there]).nonzero()
-            if not len(shown):
+            shown = [at for at, row in enumerate(there) if mine[row] and self._place[row] == len(self._cuts)]
+            if not shown:
                 continue
             found = exit_.look(tap if len(shown) == len(there) else tap[shown])
-            if not found.hit.any():
-                continue
-            sure, news = there[shown[found.hit]], True
-            self._place[sure], self._left[sure] = cut, self._leaves[sure]
-            self._said[sure, :classes] = found.distribution[found.hit]
+            for said, at in enumerate(shown):
+                if found.hit[said]:
+                    row, news = there[at], True
+                    self._place[row], self._left[row] = cut, self._leaves[row]
+                    self._said[row, :classes] = found.distribution[said]
         if not news:
             return None
         self._tell()
-        leaving = self._left[there]
-        return leaving if leaving.any() else None
+        leaving = [self._left[row] for row in there]
+        return leaving if True in leaving else None
 
     def results(self, scores: Array, taps: Sequence[Array]) -> list[list[Array]]:
         """``ExitResult`` of every request as a list, from the outputs for all rows."""
@@ -69,15 +67,16 @@ class RowPassage:
         if policy is None or policy.exits is None:
             return
         if policy.leaves is not None:
-            self._leaves[rows] = policy.leaves
+            self._leaves[rows] = policy.leaves.tolist()
         for lookers, cut in zip(self._lookers, self._cuts, strict=True):
             if (exit_ := policy.exits.by_cut.get(cut)) is not None:
                 key = id(exit_), policy.exits.classes
-                lookers.setdefault(key, (exit_, np.zeros(len(self._place), np.bool_)))[1][rows] = True
+                _, mine = lookers.setdefault(key, (exit_, [False] * len(self._place)))
+                mine[rows] = [True] * len(request.batch)
 
     def _tell(self) -> None:
         """Hand over the outputs so far of requests whose rows are all decided; these do not change any more."""
-        for place in [each for each in self._early if (self._place[self._spans[each]] < len(self._cuts)).all()]:
+        for place in [each for each in self._early if max(self._place[self._spans[each]]) < len(self._cuts)]:
             self._early.remove(place)
             count, tell = len(self._asked[place].batch), self._asked[place].early
             scores = np.zeros((count, *self._scores.shape[1:]), self._scores.dtype)
@@ -86,5 +85,5 @@ class RowPassage:
 
     def _result(self, place: int, scores: Array, taps: Sequence[Array]) -> list[Array]:
         rows = self._spans[place]
-        said = self._said[rows, : self._classes[place]]
-        return ExitResult(scores, self._place[rows], self._left[rows], said, taps).as_list()
+        where, left = np.array(self._place[rows], np.int32), np.array(self._left[rows], np.bool_)
+        return ExitResult(scores, where, left, self._said[rows, : self._classes[place]], taps).as_list()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cache_adapt.adaptation.send_rate import SendRate
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.updates import Update, Updates
 from cache_adapt.adaptation.window import Sample
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 
 MOST_WAITING = 512
 """Samples that wait to be sent; the oldest give way."""
+MOST_RATES = 1000
+"""Networks, and streams that learn alone, of which it is known how many samples were sent."""
 MOST_WISHES = 1000
 REPEATED_S = 20.0
 """Time between two messages of one wish."""
@@ -51,6 +54,7 @@ class Link:
         self._query, self._clock = query, clock
         self._samples: deque[tuple[Subject, str, Sample]] = deque(maxlen=MOST_WAITING)
         self._wishes: OrderedDict[tuple[Target, str], _Wish] = OrderedDict()
+        self._rates: OrderedDict[Subject, SendRate] = OrderedDict()
         self._updates = Updates[bytes](MOST_UPDATES, UPDATE_BYTES)
         self._arrivals: set[asyncio.Future[None]] = set()
         self._mishaps = Mishaps(log)
@@ -59,7 +63,7 @@ class Link:
 
     def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
         subject.check(stream)
-        if len(features) <= MOST_DIMS and np.isfinite(features).all():
+        if len(features) <= MOST_DIMS and np.isfinite(features).all() and self._may_send(subject):
             sample = Sample(self._now_s(), label, as_features(features))
             self._samples.append((subject, stream, sample))
 
@@ -116,6 +120,18 @@ class Link:
         for arrival in self._arrivals:
             if not arrival.done():
                 arrival.set_result(None)
+
+    def _may_send(self, subject: Subject) -> bool:
+        """Whether one more sample goes on its way, which then counts."""
+        now_s = self._clock.monotonic_s()
+        rate = self._rates.setdefault(subject, SendRate(now_s))
+        self._rates.move_to_end(subject)
+        if len(self._rates) > MOST_RATES:
+            self._rates.popitem(last=False)
+        if not rate.allows(1, now_s):
+            return False
+        rate.sent(1)
+        return True
 
     def _batches(self) -> Iterator[SampleBatch]:
         groups: dict[tuple[Subject, str, int], deque[Sample]] = {}

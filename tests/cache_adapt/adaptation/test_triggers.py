@@ -6,8 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cache_adapt.adaptation.triggers import (
+    ERROR,
     FIRST_SAMPLES,
     LEAST_NEW,
     PAUSE_S,
@@ -18,6 +21,7 @@ from cache_adapt.adaptation.triggers import (
     has_drifted,
     why_train,
 )
+from cache_adapt.audit.confidence import exact
 
 AGREEMENT = 0.97
 MIX = {0: 80, 1: 40}
@@ -137,6 +141,14 @@ def test_new_classes_are_found_from_two_hundred_objects_on() -> None:
         )
         found += has_drifted(before, now)
     assert found == 100
+
+
+@given(st.integers(1, 400).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))), st.floats(-0.1, 1.0))
+def test_a_share_falls_short_where_its_upper_bound_does(counts: tuple[int, int], expected: float) -> None:
+    hits, of = counts
+    bound = exact(of - hits, of, 2 * ERROR).high
+    if abs(bound - expected) > 1e-6:
+        assert falls_short(hits, of, expected) == (bound < expected)
 
 
 def test_chance_rarely_makes_a_share_fall_short() -> None:

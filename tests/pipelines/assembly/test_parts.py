@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
+from pipelines.query.learning import Learning
 from serving.backend import Backend
 from serving.errors import ModelError
 from specialization.trainer.trainer import ThreadSpecializer
@@ -61,6 +64,22 @@ async def test_a_node_of_looks_without_shortcuts_is_not_registered(closed: list[
     wanted = query(DETECT, TRACK, TYPE | change)
     async with assembled(compiled(wanted, catalogue([])), Setting(Trainer(closed))) as parts:
         assert parts.shortcuts.nodes == {}
+
+
+async def test_the_query_says_what_learning_and_audits_may_cost(
+    closed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = query(DETECT, TRACK, ALL).model_copy(update={"learning": Learning(budget="25%")})
+    seen, make = list[Audits](), Environment.of
+
+    def of(*args: Any, audits: Audits, **more: Any) -> Environment:
+        seen.append(audits)
+        return make(*args, audits=audits, **more)
+
+    monkeypatch.setattr(Environment, "of", of)
+    monkeypatch.setattr("time.process_time", lambda: 1000.0)
+    async with assembled(compiled(wanted, catalogue([])), Setting(Trainer(closed))):
+        assert seen[0].budget.left_s == pytest.approx(200.0), "a quarter of all the rest"
 
 
 async def test_what_fails_inside_is_raised_when_all_is_closed(closed: list[str]) -> None:

@@ -35,6 +35,7 @@ NONE, ALL = frozenset[int](), frozenset(range(ROWS))
 
 @pytest.fixture(scope="module")
 def cut() -> Iterator[RowNetwork]:
+    alone()  # no network is run while another one is
     made = opened()
     yield made
     made.close()
@@ -128,7 +129,7 @@ def test_where_all_leave_the_rest_does_not_run(cut, monkeypatch):
     assert [tap.shape for tap in found.taps] == [tap[:3].shape for tap in alone().taps]
 
 
-def test_a_request_that_is_decided_hears_early_before_the_next_exit_looks(cut):
+def test_a_request_that_is_decided_hears_early_and_once_before_the_next_exit_looks(cut):
     heard: list[int] = []
     first = Asked([0, 1], at(Knows(0, ALL)), [False, True])
 
@@ -137,10 +138,10 @@ def test_a_request_that_is_decided_hears_early_before_the_next_exit_looks(cut):
             heard.append(len(first.early))
             return super().look(features)
 
-    second = Asked([2], at(Knows(0, NONE), Watches(1, NONE)))
+    second = Asked([2, 3], at(Knows(0, NONE), Watches(1, frozenset({2}))))
     run(cut, [first, second])
     assert heard == [1]
-    assert first.early[0].left.tolist() == [False, True]
+    assert [each.left.tolist() for each in first.early] == [[False, True]]
     assert not second.early
 
 

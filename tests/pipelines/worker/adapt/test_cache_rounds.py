@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from cache_adapt.adaptation.send_rate import AT_ONCE
 from cache_adapt.adaptation.trainable import Trainable
 from cache_adapt.adaptation.triggers import PAUSE_S, PERIOD_S
 from cache_adapt.adaptation.versions import digest
 from cache_adapt.caches.store import BuiltCaches
 from learning.purse import Purse
 from operators.recognise.cached.cache_kind import CachedOracle, CacheKind
-from operators.recognise.cached.send_rate import AT_ONCE
 from operators.recognise.cached.supply import SILENT_EVERY
 from operators.recognise.labels import Labels
 from operators.recognise.shortcuts.shortcut import AuditOutcome

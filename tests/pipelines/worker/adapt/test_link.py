@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cache_adapt.adaptation.send_rate import AT_ONCE, PER_S
 from cache_adapt.adaptation.target_state import Artefact
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.triggers import VersionUse
@@ -73,6 +74,21 @@ def test_while_the_broker_is_away_only_the_newest_samples_wait(link: Link) -> No
     found = [read_samples(letter.headers, letter.value) for letter in link.letters()]
     labels = [sample.label for each in found for sample in each.samples]
     assert labels == list(range(10, module.MOST_WAITING + 10))
+
+
+def test_of_each_network_many_samples_are_sent_at_first_and_then_some_in_a_time(link: Link, clock: FakeClock) -> None:
+    def sent(subject: Subject) -> int:
+        for _ in range(module.MOST_WAITING):
+            link.offer(subject, "gate", 1, np.ones(3, np.float32))
+        return sum(len(read_samples(letter.headers, letter.value).samples) for letter in link.letters())
+
+    assert sum(sent(SUBJECT) for _ in range(4)) == AT_ONCE
+    assert sent(replace(SUBJECT, stream="gate")) == module.MOST_WAITING
+    clock.advance(60)
+    assert sent(SUBJECT) == 60 * PER_S
+    for number in range(module.MOST_RATES + 10):
+        link.offer(replace(SUBJECT, node=str(number)), "gate", 1, np.ones(3, np.float32))
+    assert len(link._rates) == module.MOST_RATES
 
 
 def test_what_is_no_number_is_not_sent(link: Link) -> None:

@@ -1,0 +1,203 @@
+"""Training beside the frames: on a task of its own, paid, and over at once when the process ends."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import numpy as np
+import psutil
+import pytest
+
+from cache_adapt.adaptation.elsewhere import Elsewhere
+from cache_adapt.adaptation.here import LOOK_S, Here
+from cache_adapt.adaptation.jobs import WANTED_S, Adaptation
+from cache_adapt.adaptation.targets import Report, Target
+from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
+from cache_adapt.adaptation.triggers import FIRST_SAMPLES
+from cache_adapt.adaptation.window import SPAN_S, Rows
+from learning.budget import FIRST_S, Budget, unlimited
+from learning.job_runner import JobRunner
+from pipelines.process.tasks import meanwhile
+from tests.cache_adapt.adaptation.kinds import SUBJECT, TARGET, Majority
+from tests.fake_clock import FakeClock
+from tests.turns import turns, until
+
+OWN = replace(SUBJECT, stream="gate")
+OWN_TARGET = replace(TARGET, subject=OWN)
+
+
+class World:
+    """What trains here, and its clock."""
+
+    def __init__(self, kind: Majority, budget: Budget | None = None) -> None:
+        self.clock, self.kind = FakeClock(), kind
+        self.adaptation = Adaptation([kind], budget or unlimited(), 0.9)
+        self.here = Here(self.adaptation, self.clock)
+        self.elsewhere: Elsewhere = self.here
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with meanwhile(self.here.run()):
+            await turns()
+            yield
+
+    def see(self, count: int, label: int = 1) -> None:
+        for _ in range(count):
+            self.elsewhere.offer(OWN, "gate", label, np.zeros(3, np.float16))
+
+    async def look(self, seconds: float = LOOK_S) -> None:
+        """Time passes, and whatever is due then is trained."""
+        self.elsewhere.want(OWN_TARGET, Report("gate"))
+        self.clock.advance(seconds)
+        await turns()
+        await until(lambda: self.is_waiting())
+
+    def is_waiting(self) -> bool:
+        return any(not timer.cancelled for timer in self.clock._timers)
+
+
+async def test_it_trains_at_150_samples_and_at_each_doubling_and_has_what_is_better() -> None:
+    world, trained = World(Majority(least_samples=FIRST_SAMPLES)), []
+    async with world.running():
+        for count in range(10, 700, 10):
+            world.see(10, label=1 if count <= 150 else 2)
+            before = len(world.kind.trained)
+            await world.look()
+            trained += [count] * (len(world.kind.trained) - before)
+            if count == 150:
+                first = world.elsewhere.newest(OWN_TARGET)
+        assert trained == [150, 300, 600]
+        second = world.elsewhere.newest(OWN_TARGET)
+        assert world.elsewhere.newest(TARGET) is None
+    assert first
+    assert second
+    assert (first.data, second.data) == (b"\x01", b"\x02")
+    assert first.version < second.version
+
+
+@pytest.mark.parametrize(("share", "spent_s"), [(0.0, 0.0), (0.05, 0.5)])
+async def test_without_a_budget_nothing_is_trained_and_with_one_it_pays(share: float, spent_s: float) -> None:
+    used_s = FIRST_S - 1
+    budget = Budget(share, lambda: used_s)
+    world = World(Majority(), budget)
+    async with world.running():
+        world.see(50)
+        await world.look()
+        assert not world.kind.trained
+        used_s = FIRST_S
+        await world.look()
+    assert budget.spent_s == pytest.approx(spent_s, abs=0.1)
+    assert len(world.kind.trained) == bool(share)
+
+
+async def test_what_a_kind_raises_costs_one_training(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Majority):
+        broken = True
+
+        async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
+            if self.broken:
+                raise RuntimeError("out of order")
+            return await super().train(target, rows, seed, paid)
+
+    kind = Broken()
+    world = World(kind)
+    async with world.running():
+        world.see(50)
+        await world.look()
+        assert [record.getMessage() for record in caplog.records] == ["node type: a training of majority failed"]
+        kind.broken = False
+        world.see(50)
+        await world.look()
+        assert world.elsewhere.newest(OWN_TARGET) is None, "not at once"
+        await world.look(60)
+        assert world.elsewhere.newest(OWN_TARGET)
+
+
+async def test_what_takes_longer_does_not_happen_on_the_event_loop() -> None:
+    judged_in = set[int]()
+
+    class Threads(Majority):
+        def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
+            judged_in.add(threading.get_ident())
+            return super().judge(target, data, held)
+
+    world = World(Threads())
+    async with world.running():
+        for label in (1, 2):
+            world.see(200 * label, label)
+            await world.look()
+    assert judged_in
+    assert threading.get_ident() not in judged_in
+
+
+class InAProcess(Majority):
+    """Trains in a child process that answers a job with its text reversed."""
+
+    def __init__(self, runner: JobRunner) -> None:
+        super().__init__()
+        self.runner, self.job = runner, b"\x01"
+
+    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
+        self.trained.append(rows)
+        return MadeArtefact(await self.runner.run(self.job), "by a child")
+
+
+async def test_a_child_process_trains_and_its_training_ends_with_the_process() -> None:
+    runner = JobRunner("tests.learning.job_process", "the tester")
+    kind = InAProcess(runner)
+    world = World(kind)
+    async with world.running():
+        world.see(50)
+        await world.look()
+        assert world.elsewhere.newest(OWN_TARGET)
+        pid = runner.pid
+        assert pid
+        kind.job = b"sleep"
+        world.see(100)
+        world.clock.advance(LOOK_S)
+        await until(lambda: len(kind.trained) == 2)
+    assert not psutil.pid_exists(pid)
+    await runner.close()
+
+
+async def test_what_nobody_wants_any_more_and_old_samples_go() -> None:
+    world = World(Majority())
+    async with world.running():
+        world.see(50)
+        await world.look()
+        world.clock.advance(WANTED_S + 1)
+        await turns()
+        assert world.adaptation.targets == 0
+        world.clock.advance(SPAN_S)
+        await turns()
+        assert world.adaptation.samples == 0
+
+
+def test_what_cannot_be_had_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(Majority())
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            world.elsewhere.want(replace(TARGET, spec=b"?"), Report("gate"))
+    assert caplog.messages == ["node type: nothing is trained: there is nothing to say of it"]
+
+
+def test_samples_are_copies_and_no_number_but_numbers_is_kept() -> None:
+    world = World(Majority())
+    row = np.ones(3, np.float32)
+    world.elsewhere.offer(SUBJECT, "gate", 1, row)
+    world.elsewhere.offer(SUBJECT, "gate", 1, np.array([0, np.nan, 0], np.float32))
+    row[:] = 5
+    kept, _ = world.adaptation._windows.of(SUBJECT).split(world.clock.now().timestamp(), 10, np.random.default_rng(0))
+    assert kept.features.tolist() == [[1, 1, 1]]
+
+
+def test_what_is_one_streams_alone_is_not_offered_by_another() -> None:
+    world = World(Majority())
+    with pytest.raises(ValueError, match="yard"):
+        world.elsewhere.offer(OWN, "yard", 1, np.zeros(3, np.float16))
+    with pytest.raises(ValueError, match="yard"):
+        world.elsewhere.want(OWN_TARGET, Report("yard"))
