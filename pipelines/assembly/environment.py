@@ -67,11 +67,10 @@ async def learning(
 
 def _here(stack: AsyncExitStack, budget: Budget, accuracy: float) -> Here:
     # Brings what keeps samples and makes exits: not before they are wanted.
-    from cache_adapt.learned.kind import CHILD, NAME, ExitsKind
-    from learning.job_runner import JobRunner
-
     from cache_adapt.adaptation.here import Here
     from cache_adapt.adaptation.jobs import Adaptation
+    from cache_adapt.learned.kind import CHILD, NAME, ExitsKind
+    from learning.job_runner import JobRunner
 
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-samples-"))
     runner = JobRunner(CHILD, NAME)

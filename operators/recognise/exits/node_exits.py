@@ -137,6 +137,9 @@ class NodeExits:
         self, stream: NodeStream, frame: Frame, regions: Sequence[Region], plan: LookPlan, looks: ExitLooks
     ) -> None:
         """Take looks, whose answers are out: for audits, as samples, and to tune exits."""
+        for kind in self.kinds:
+            if plan.acting is None or kind is not plan.acting[0]:
+                kind.account(stream.name).by_oracle(len(looks.ended), self.cut.whole_s)
         if plan.acting is not None:
             kind, used = plan.acting
             self._account(stream, kind, len(regions) - len(looks.ended), len(looks.ended))

@@ -11,7 +11,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.targets import Report
-from cache_adapt.adaptation.triggers import VersionUse
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.saved_state import SavedExits, SpecialisedState
 from operators.recognise.standing import Standing
@@ -44,6 +43,7 @@ def rules(words: int, accuracy: float) -> Adaptive:
     tolerance = 1 - accuracy
     config = WegConfig(
         classes=max(words, 2),
+        p_out=None,
         tau_a=-tolerance,
         least_agreement=1 - PROVABLE * tolerance,
         w_max=MOST_WINDOW,
@@ -146,7 +146,7 @@ class SpecialisedStream:
             self._restore_exits(self._saved)
             self._saved = None
             return self.in_use is not None
-        self.tuned.ask(Report(self._name, self.tuned.version, VersionUse()))
+        self.tuned.ask(Report(self.tuned.request.subject.stream, self.tuned.version))
         if self.tuned.tuning_is_due:
             self.tuned.tune(head.target.classes)
         if self.tuned.is_in_vain and self.in_use is None:
