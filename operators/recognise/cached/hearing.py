@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.caches.store import BuiltCaches
-from cache_adapt.caches.tune import Heard, TunedChoice, tuned
+from cache_adapt.caches.tune import CachesHeard, TunedChoice, tuned
 from operators.recognise.cached.building import CutPlace, costs_of
 from operators.recognise.classifier import Classifier, probabilities
 from serving.engines.exits import ExitOutputs
@@ -72,7 +72,9 @@ class Hearing:
         """The caches that are to answer, where a look takes so long; None where none pay."""
         lookups = [spent_s / max(self.looks, 1) for spent_s in self._spent_s]
         costs = costs_of(self._places, self._cuts, lookups, look_s)
-        return tuned(Heard(np.concatenate(self._errors, axis=1), np.concatenate(self._right, axis=1)), costs, agreement)
+        return tuned(
+            CachesHeard(np.concatenate(self._errors, axis=1), np.concatenate(self._right, axis=1)), costs, agreement
+        )
 
     def chosen(self, best: TunedChoice, agreement: float) -> BuiltCaches:
         """The caches that are to answer, with their thresholds."""
