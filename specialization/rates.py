@@ -100,14 +100,26 @@ class MeasuredRates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def rates(held: HeldOutAnswers, threshold: float) -> Rates:
     """The rates of a head with this threshold, for eq. 5.1 (Shen, 2019, §5.3.2)."""
-    answers = held.confidence >= threshold
-    inside = held.truth < held.dominant
+    return rates_of(held.confidence >= threshold, held.said == held.truth, held.truth < held.dominant, held.weights)
 
-    def share(of: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
-        return float(np.average(of[among], weights=held.weights[among]))
+
+def rates_of(
+    answered: NDArray[np.bool_], right: NDArray[np.bool_], dominant: NDArray[np.bool_], weights: NDArray[np.floating]
+) -> Rates:
+    """The rates by N inputs: whether each was answered, rightly, and whether its true class is a dominant one.
+
+    Inputs of which there are none count as never answered.
+
+    >>> yes, no = np.array([True, True, False]), np.array([True, False, False])
+    >>> rates_of(answered=no, right=yes, dominant=yes, weights=np.ones(3))
+    Rates(a_in=0.5, e_in_out=0.5, a_out=1.0)
+    """
+
+    def share(of: NDArray[np.bool_], among: NDArray[np.bool_], nothing: float) -> float:
+        return float(np.average(of[among], weights=weights[among])) if among.any() else nothing
 
     return Rates(
-        a_in=share(answers & (held.said == held.truth), inside),
-        e_in_out=share(~answers, inside),
-        a_out=share(~answers, ~inside),
+        a_in=share(answered & right, dominant, 0.0),
+        e_in_out=share(~answered, dominant, 1.0),
+        a_out=share(~answered, ~dominant, 1.0),
     )

@@ -49,6 +49,13 @@ class Here:
     def newest(self, target: Target) -> Update | None:
         return self._adaptation.newest(target.key)
 
+    def resume(self, target: Target, update: Update) -> None:
+        """Go on from a version that was made before, from a recording or where the stream was: it becomes the newest.
+
+        Only what is better takes its place; what cannot be used is made anew.
+        """
+        self._adaptation.published(target.key, update.version, update.data, self._now_s())
+
     async def run(self) -> None:
         """Train until this is cancelled; what a kind raises is logged, and costs that training alone."""
         tidied_s = self._clock.monotonic_s()

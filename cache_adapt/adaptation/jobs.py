@@ -84,8 +84,10 @@ class Adaptation:
         return None
 
     def published(self, key: str, version: int, data: bytes, now_s: float) -> None:
-        """Note a version that is there for all, trained here or elsewhere."""
-        update = Update(version, data)
+        """Note a version that is there for all, trained here or elsewhere; none that is older than the known one."""
+        update, known = Update(version, data), self._versions.get(key)
+        if known is not None and version <= known.version:
+            return
         self._versions.put(key, update)
         for target, state in self._states.items():
             if state.key == key and version > state.version:

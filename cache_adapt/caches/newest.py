@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cache_adapt.caches.architectures import Values
 from cache_adapt.caches.learned_cache import LearnedCache
-from cache_adapt.caches.tune import Heard
+from cache_adapt.caches.tune import CachesHeard
 
 KEPT = 512
 """Looks that are kept, as in the paper; of the oldest batch some more."""
@@ -37,11 +37,11 @@ class LookBatch:
     """N: the network's own words."""
 
     @cached_property
-    def heard(self) -> Heard:
+    def heard(self) -> CachesHeard:
         """The caches' answers for them."""
         found = [cache.predictor.probabilities(tap) for cache, tap in zip(self.caches, self.taps, strict=True)]
         errors = [cache.errors(each) for cache, each in zip(self.caches, found, strict=True)]
-        return Heard(np.stack(errors), np.stack([self.words(each) == self.answers for each in found]))
+        return CachesHeard(np.stack(errors), np.stack([self.words(each) == self.answers for each in found]))
 
 
 class NewestLooks:
@@ -65,8 +65,8 @@ class NewestLooks:
         return tuple(self._looks)
 
 
-def heard(looks: Sequence[LookBatch]) -> Heard:
+def heard(looks: Sequence[LookBatch]) -> CachesHeard:
     """Caches' answers for all of them, of which there is one at least."""
     found = [each.heard for each in looks]
     errors, right = ([getattr(each, name) for each in found] for name in ("errors", "right"))
-    return Heard(np.concatenate(errors, axis=1), np.concatenate(right, axis=1))
+    return CachesHeard(np.concatenate(errors, axis=1), np.concatenate(right, axis=1))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cache_adapt.caches.newest import KEPT
-from cache_adapt.caches.tune import Costs, Heard, TunedChoice, aim, tuned_at
+from cache_adapt.caches.tune import CachesHeard, Costs, TunedChoice, aim, tuned_at
 from cache_adapt.exits.ramps import EVERY, Places, utilities
 from cache_adapt.exits.thresholds import Trigger
 
@@ -39,7 +39,7 @@ class RetuneTrigger:
         return True
 
 
-def retuned(heard: Heard, costs: Costs, agreement: float) -> TunedChoice:
+def retuned(heard: CachesHeard, costs: Costs, agreement: float) -> TunedChoice:
     """All caches tuned together, but for those that then cost more latency than they save; none may be left."""
     places, inputs = Places(costs.until, costs.through, costs.lookup), heard.errors.shape[1]
     constraint = replace(aim(agreement), doubt=DOUBT)

@@ -23,7 +23,7 @@ without end to show it, and are switched off for want of proof."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class CachesHeard:
     """R caches in the order of the network, and N inputs."""
 
     errors: NDArray[np.float32]
@@ -67,7 +67,7 @@ class TunedChoice:
     """How many times as fast one input is, expected."""
 
 
-def tuned(heard: Heard, costs: Costs, agreement: float) -> TunedChoice | None:
+def tuned(heard: CachesHeard, costs: Costs, agreement: float) -> TunedChoice | None:
     """The caches and thresholds that make the network fastest while this share of their answers is the network's.
 
     None where nothing makes it faster by ``WORTH``. Every set of caches is tried: there are a few.
@@ -81,7 +81,7 @@ def aim(agreement: float) -> Constraint:
     return Constraint(1 - SPARE * (1 - agreement), "answers", proven_later=True)
 
 
-def tuned_at(chosen: tuple[int, ...], heard: Heard, costs: Costs, constraint: Constraint) -> TunedChoice:
+def tuned_at(chosen: tuple[int, ...], heard: CachesHeard, costs: Costs, constraint: Constraint) -> TunedChoice:
     """Thresholds for these caches, of which there is one at least; 0 where none is sure enough."""
     leaving = costs.leaving(chosen)
     errors, right = [heard.errors[place] for place in chosen], [heard.right[place] for place in chosen]
@@ -90,7 +90,7 @@ def tuned_at(chosen: tuple[int, ...], heard: Heard, costs: Costs, constraint: Co
     return TunedChoice(chosen, tuple(thresholds), rates, costs.whole / (leaving[-1] * (1 - found.effect.saved)))
 
 
-def _each(heard: Heard, costs: Costs, agreement: float) -> Iterator[TunedChoice]:
+def _each(heard: CachesHeard, costs: Costs, agreement: float) -> Iterator[TunedChoice]:
     caches = len(heard.errors)
     for count in range(1, caches + 1):
         for chosen in combinations(range(caches), count):

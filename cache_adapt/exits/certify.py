@@ -25,6 +25,7 @@ from typing import Literal
 
 import numpy as np
 
+from cache_adapt.bisection import crossing
 from cache_adapt.exits.record import Effect, Record, Thresholds, effect
 from cache_adapt.exits.thresholds import climb
 from learning.binomial import at_least
@@ -72,10 +73,10 @@ def certified(record: Record, constraint: Constraint) -> Certified:
     Where not even the first step can be certified all thresholds are 0: no input leaves.
     """
     tuning, judging = (record, record) if constraint.proven_later else halves(record)
-    way = list(_finely(climb(tuning, constraint.agreement)))
+    way = list(finely(climb(tuning, constraint.agreement)))
     last, kept = _last_kept(way, judging, constraint)
     if not constraint.proven_later:  # there nothing makes up for trying more steps
-        way = list(_finely(way[last : last + 2]))
+        way = list(finely(way[last : last + 2]))
         last, kept = _last_kept(way, judging, constraint)
     return Certified(way[last], kept, judging.inputs)
 
@@ -106,9 +107,9 @@ def upper_bound(wrong: float, trials: float, doubt: float = DOUBT) -> float:
     >>> round(upper_bound(0, 230), 4), upper_bound(0, 0)
     (0.01, 1.0)
     """
-    from scipy.special import betaincinv  # not at the top: it takes long to import, and thresholds are tuned without it
-
-    return 1.0 if wrong >= trials else float(betaincinv(wrong + 1, trials - wrong, 1 - doubt))
+    if wrong >= trials:
+        return 1.0
+    return crossing(lambda share: at_least(wrong + 1, trials, share) - (1 - doubt), 0.0, 1.0)
 
 
 def is_tolerable(wrong: float, trials: float, most: float, doubt: float = DOUBT) -> bool:
@@ -117,14 +118,10 @@ def is_tolerable(wrong: float, trials: float, most: float, doubt: float = DOUBT)
     >>> is_tolerable(0, 230, 0.0101), is_tolerable(0, 230, 0.0099)
     (True, False)
     """
-    if wrong >= trials:
-        return most >= 1.0
-    if float(wrong).is_integer() and float(trials).is_integer():
-        return 1 - at_least(int(wrong) + 1, int(trials), most) <= doubt
-    return upper_bound(wrong, trials, doubt) <= most
+    return most >= 1.0 if wrong >= trials else 1 - at_least(wrong + 1, trials, most) <= doubt
 
 
-def _finely(way: Sequence[Thresholds]) -> Iterator[Thresholds]:
+def finely(way: Sequence[Thresholds]) -> Iterator[Thresholds]:
     """The same way in smaller steps: a climb takes large ones, and the last that holds may end in between."""
     yield way[0]
     for before, after in pairwise(way):

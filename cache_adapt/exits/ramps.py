@@ -5,8 +5,7 @@ Exits with a negative one are given up. What a place without an exit would bring
 would leave there than at the next exit further on, together with those of earlier exits that are given up: that bounds
 its utility, and the place with the highest bound is tried, its threshold closed until the next tuning.
 
-While streams run, places are chosen when caches are built or trained anew; where their answers are released, those with
-a negative utility are not asked (``caches/retune.py``). Nothing calls ``adjusted`` yet.
+While streams run, all cuts have an exit that is heard, so that rounds follow each other at once (``learned/tune.py``).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.special import bdtrc
+from scipy.special import bdtrc, betainc
 
 from learning.binomial import at_least
 
@@ -25,3 +25,9 @@ def test_it_is_what_scipy_says(trials: int, share: float, probability: float) ->
 )
 def test_it_is_exact_at_the_ends(successes: int, trials: int, probability: float, expected: float) -> None:
     assert at_least(successes, trials, probability) == pytest.approx(expected)
+
+
+@given(st.floats(0.01, 3000), st.floats(0.01, 3000), st.floats(1e-6, 1 - 1e-6))
+def test_between_whole_numbers_it_is_the_incomplete_beta_function(successes: float, more: float, chance: float) -> None:
+    expected = float(betainc(successes, more, chance))
+    assert at_least(successes, successes + more - 1, chance) == pytest.approx(expected, rel=1e-7, abs=1e-12)

@@ -14,7 +14,7 @@ from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
 from operators.recognise.exits.tapped import HeardLook
-from specialization.rates import Rates
+from specialization.rates import Rates, rates_of
 
 WORTH = 0.02
 """Share of the network's work that exits must spare to be used."""
@@ -74,22 +74,7 @@ def chosen(
     spared = 1 - 1 / found.speedup
     if spared < WORTH:
         return None
-    may_say = None if words is None else tuple(words)
-    return ExitChoice(found.thresholds, may_say, spared, _rates(heard, found.thresholds, words))
-
-
-def _rates(heard: Heard, thresholds: Sequence[float], words: Collection[int] | None) -> Rates:
-    """What exits do for the words that they may say, and for others (Shen, 2019, §5.3.2, eq. 5.1)."""
-    found = heard.chain(np.array(thresholds))
-    answered = found.place < len(thresholds)
-    inside = np.ones(len(heard.words), np.bool_) if words is None else np.isin(heard.words, list(words))
-
-    def share(of: NDArray[np.bool_], among: NDArray[np.bool_], otherwise: float) -> float:
-        weights = heard.weights[among]
-        return float(weights[of[among]].sum() / weights.sum()) if len(weights) else otherwise
-
-    return Rates(
-        a_in=share(answered & found.right, inside, 0.0),
-        e_in_out=share(~answered, inside, 1.0),
-        a_out=share(~answered, ~inside, 1.0),
-    )
+    leaves = heard.chain(np.array(found.thresholds))
+    dominant = np.ones(len(looks), np.bool_) if words is None else np.isin(heard.words, list(words))
+    rates = rates_of(leaves.place < len(found.thresholds), leaves.right, dominant, heard.weights)
+    return ExitChoice(found.thresholds, None if words is None else tuple(words), spared, rates)

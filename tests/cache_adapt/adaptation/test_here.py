@@ -17,7 +17,8 @@ from cache_adapt.adaptation.here import LOOK_S, Here
 from cache_adapt.adaptation.jobs import WANTED_S, Adaptation
 from cache_adapt.adaptation.targets import Report, Target
 from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
-from cache_adapt.adaptation.triggers import FIRST_SAMPLES
+from cache_adapt.adaptation.triggers import FIRST_SAMPLES, PERIOD_S
+from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import SPAN_S, Rows
 from learning.budget import FIRST_S, Budget, unlimited
 from learning.job_runner import JobRunner
@@ -175,6 +176,27 @@ async def test_what_nobody_wants_any_more_and_old_samples_go() -> None:
         world.clock.advance(SPAN_S)
         await turns()
         assert world.adaptation.samples == 0
+
+
+@pytest.mark.parametrize(("data", "made"), [(b"\x01", None), (b"\x02", b"\x01"), (b"garbage", b"\x01")])
+async def test_it_goes_on_from_what_was_made_before(data: bytes, made: bytes | None) -> None:
+    world = World(Majority())
+    before = Update(int(world.clock.now().timestamp()) + 1000, data)
+    world.here.resume(OWN_TARGET, before)
+    assert world.elsewhere.newest(OWN_TARGET) == before
+    async with world.running():
+        world.see(100)
+        await world.look()
+        for _ in range(2):
+            world.clock.advance(PERIOD_S / 2)
+            world.see(100)
+            await world.look()
+    found = world.elsewhere.newest(OWN_TARGET)
+    assert found
+    assert found.data == (made or data)
+    world.here.resume(OWN_TARGET, before._replace(data=b"\x03"))
+    assert world.elsewhere.newest(OWN_TARGET) == found, "what is older does not come back"
+    assert (found.version > before.version) == (made is not None)
 
 
 def test_what_cannot_be_had_is_said_once(caplog: pytest.LogCaptureFixture) -> None:

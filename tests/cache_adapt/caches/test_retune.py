@@ -7,7 +7,7 @@ import pytest
 
 from cache_adapt.caches.newest import KEPT
 from cache_adapt.caches.retune import RetuneTrigger, retuned
-from cache_adapt.caches.tune import SPARE, Costs, Heard
+from cache_adapt.caches.tune import SPARE, CachesHeard, Costs
 from cache_adapt.exits.ramps import EVERY
 from cache_adapt.exits.record import Record, effect
 from cache_adapt.exits.thresholds import WINDOW
@@ -63,14 +63,14 @@ def test_where_inputs_get_harder_fewer_are_answered_and_more_again_where_they_ar
 def test_a_cache_that_costs_more_latency_than_it_saves_is_not_asked() -> None:
     errors = np.tile(np.linspace(0, 1, 512, dtype=np.float32), (2, 1))
     right = np.stack([np.zeros(512, bool), np.ones(512, bool)])
-    found = retuned(Heard(errors, right), Costs((2.0, 6.0), (1.0, 0.1), 8.2, 8.0), 0.9)
+    found = retuned(CachesHeard(errors, right), Costs((2.0, 6.0), (1.0, 0.1), 8.2, 8.0), 0.9)
     assert found.chosen == (1,)
     assert found.thresholds[0] > 0.99
 
 
 def test_where_no_cache_is_ever_right_none_is_asked() -> None:
     errors = np.tile(np.linspace(0, 1, 512, dtype=np.float32), (2, 1))
-    found = retuned(Heard(errors, np.zeros((2, 512), bool)), Costs((2.0, 6.0), (0.1, 0.1), 8.2, 8.0), 0.9)
+    found = retuned(CachesHeard(errors, np.zeros((2, 512), bool)), Costs((2.0, 6.0), (0.1, 0.1), 8.2, 8.0), 0.9)
     assert (found.chosen, found.thresholds) == ((), ())
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.caches.training import train_predictor
-from cache_adapt.caches.tune import SPARE, Costs, Heard, TunedChoice, tuned
+from cache_adapt.caches.tune import SPARE, CachesHeard, Costs, TunedChoice, tuned
 from cache_adapt.caches.untuned import untuned
 from cache_adapt.exits.record import Record, effect
 from tests.cache_adapt.caches.made import CLASSES, SHA, lessons
@@ -14,7 +14,7 @@ from tests.cache_adapt.caches.made import CLASSES, SHA, lessons
 COSTS = Costs(until=(2.0, 4.0, 6.0), lookup=(0.1, 0.1, 0.1), through=8.2, whole=8.0)
 
 
-def heard(*noises: float, count: int = 256, seed: int = 1) -> Heard:
+def heard(*noises: float, count: int = 256, seed: int = 1) -> CachesHeard:
     """What caches at cuts of such noise say of further inputs."""
     errors, right = [], []
     for noise in noises:
@@ -22,10 +22,10 @@ def heard(*noises: float, count: int = 256, seed: int = 1) -> Heard:
         found = train_predictor("FC(64)", lessons(noise), np.random.default_rng(0)).probabilities(later.features)
         errors.append(1 - found.max(axis=1))
         right.append(found.argmax(axis=1) == later.answers)
-    return Heard(np.stack(errors), np.stack(right))
+    return CachesHeard(np.stack(errors), np.stack(right))
 
 
-def record(known: Heard, best: TunedChoice) -> Record:
+def record(known: CachesHeard, best: TunedChoice) -> Record:
     places = list(best.chosen)
     return Record.of(known.errors[places], known.right[places], COSTS.leaving(best.chosen))
 
@@ -70,7 +70,7 @@ def test_a_cache_that_does_not_earn_its_lookup_is_left_out():
     best = tuned(known, costs, 0.9)
     assert best is not None
     assert best.chosen == (1,)
-    alone = tuned(Heard(known.errors[1:], known.right[1:]), Costs((4.0,), (0.1,), 8.2, 8.0), 0.9)
+    alone = tuned(CachesHeard(known.errors[1:], known.right[1:]), Costs((4.0,), (0.1,), 8.2, 8.0), 0.9)
     assert alone is not None
     assert best.speedup == pytest.approx(alone.speedup)
 
@@ -88,7 +88,7 @@ def test_where_cuts_cost_what_caches_save_there_are_none():
 
 def test_caches_that_are_wrong_never_answer():
     known = heard(1.2)
-    assert tuned(Heard(known.errors, ~known.right), COSTS, 0.9) is None
+    assert tuned(CachesHeard(known.errors, ~known.right), COSTS, 0.9) is None
 
 
 def test_untuned_caches_answer_nothing_and_know_what_they_are_for():
@@ -103,5 +103,5 @@ def test_untuned_caches_answer_nothing_and_know_what_they_are_for():
     assert again.to_bytes() == built.to_bytes()
 
 
-def _nothing() -> Heard:
-    return Heard(np.zeros((1, 0), np.float32), np.zeros((1, 0), bool))
+def _nothing() -> CachesHeard:
+    return CachesHeard(np.zeros((1, 0), np.float32), np.zeros((1, 0), bool))

@@ -16,7 +16,7 @@ from serving.common.tensors import softmax
 SHA = "ab" * 32
 LABELS, GRID = 4, (6, 2, 2)
 WORDS = Vocabulary(labels=LABELS, least_confidence=0.6, nameless=(3,))
-NOISES = (2.5, 1.0)
+NOISES = (7.0, 4.0)
 SPEC = ExitsSpec((ExitCut("early", GRID, 0.3), ExitCut("late", GRID, 0.7)), WORDS, 0.9)
 
 

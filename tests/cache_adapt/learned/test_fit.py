@@ -21,7 +21,7 @@ def test_later_exits_are_right_more_often_and_all_are_surer_where_they_are_right
     right = [each.words == later.words for each in found]
     assert 0.6 < right[0].mean() < right[1].mean()
     for saying, fits in zip(found, right, strict=True):
-        assert saying.errors[fits].mean() < 0.7 * saying.errors[~fits].mean()
+        assert saying.errors[fits].mean() < 0.8 * saying.errors[~fits].mean()
     assert artefact.tensors == ("early", "late")
     assert artefact.card.samples == 600
 
@@ -35,7 +35,7 @@ def test_unknown_is_learnt_as_a_word_and_a_label_without_a_name_is_none():
 
 
 def test_an_answer_tells_the_ends_probabilities():
-    artefact, later = exits(), samples(2000, seed=1)
+    artefact, later = fit("vehicle", SHA, SPEC, samples(noises=(2, 1))), samples(2000, 1, noises=(2, 1))
     found = artefact.exits[1].at(1.0).look(later.taps[1])
     assert found.hit.all()
     agreed = WORDS.of(found.distribution) == later.words

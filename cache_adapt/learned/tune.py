@@ -1,0 +1,188 @@
+"""Thresholds of exits from their words for inputs that ran on, by the rules of Apparate (Dai et al., 2024, §3.2, §3.3).
+Pure.
+
+*The chain is certified together.* An input leaves at the first exit that is sure. The climb raises the thresholds, as
+long as upper bounds keep two promises: among all answers not more than ``AIM`` of what is allowed are wrong, and among
+the inputs to which the end gives a name not more than ``NAMES`` of it get another answer. Where most inputs are
+``unknown``, agreement alone would let a third of the names be lost.
+
+*Exits that lose are not asked.* In rounds, exits that cost more than they save are left, and places before and between
+are tried, within a budget of what lookups may add to an input that leaves nowhere. In the paper a round waits for 128
+inputs, since nothing is known of a place without an exit. Here all cuts have an exit that is heard, so rounds follow
+each other at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cache_adapt.exits.certify import DOUBT, finely, is_tolerable
+from cache_adapt.exits.ramps import BUDGET, Places, adjusted
+from cache_adapt.exits.record import Record, Thresholds
+from cache_adapt.exits.thresholds import climb
+from cache_adapt.learned.heard import Heard
+
+AIM, NAMES = 0.8, 0.5
+"""Shares of the wrong answers that are allowed: among answers, and among what the end named."""
+STEPS = 50
+"""Thresholds are raised by so many parts of the inputs in the end, and by quarters of these."""
+MOST_REPEATS = 32
+"""A row of a large weight counts as so many at most where thresholds are sought; the bounds take its whole weight."""
+INPUTS = 10_000
+"""Utilities are told of so many inputs, in whole ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExitCosts:
+    """Costs of one input in any unit, by exit, in the order of the network."""
+
+    until: Sequence[float]
+    """The network up to each exit, with the cuts on the way."""
+    lookup: Sequence[float]
+    """Asking each exit."""
+    through: float
+    """The network with all its cuts."""
+    whole: float
+    """The network without cuts."""
+
+    @classmethod
+    def of(cls, shares: Sequence[float], look: float, cut: float, lookup: float) -> ExitCosts:
+        """Exits at these shares of a look's work; ``cut``, ``lookup``: the cost of each cut and of asking an exit."""
+        until = [share * look + (place + 1) * cut for place, share in enumerate(shares)]
+        return cls(until, [lookup] * len(until), look + len(until) * cut, look)
+
+    def leaving(self, asked: Sequence[int]) -> list[float]:
+        """The cost of an input that leaves at each of these exits, where no others are asked, then at none."""
+        found, lookups = [], 0.0
+        for place in asked:
+            lookups += self.lookup[place]
+            found.append(self.until[place] + lookups)
+        return [*found, self.through + lookups]
+
+
+@dataclass(frozen=True, slots=True)
+class TunedExits:
+    """Thresholds, and what they did to the inputs that they were tuned on."""
+
+    thresholds: tuple[float, ...]
+    """By exit; 0: it is not asked."""
+    hit_rates: tuple[float, ...]
+    """Share of all inputs that each answers."""
+    agreement: float
+    """Share of the right ones among the answers."""
+    lost: float
+    """Share of the inputs that the end named which got another answer."""
+    speedup: float
+    """How many times as fast one input is as in the network without cuts; less than 1 where exits do not pay."""
+
+    @property
+    def answered(self) -> float:
+        """Share of all inputs."""
+        return sum(self.hit_rates)
+
+
+def tuned(heard: Heard, costs: ExitCosts, agreement: float, doubt: float = DOUBT, budget: float = BUDGET) -> TunedExits:
+    """The exits and thresholds that make inputs cheapest while this share of the answers is the end's.
+
+    ``doubt``: how often a bound may be below the truth; ``budget``: the most that lookups may add to an input that
+    leaves nowhere, as a share of the whole network.
+    """
+    places, wanted = Places(costs.until, costs.whole, costs.lookup), _Promises(agreement, doubt)
+    known: dict[tuple[int, ...], TunedExits] = {(): _tuned_at((), heard, costs, wanted)}
+    for exit_ in range(len(costs.until)):
+        asked: tuple[int, ...] = (exit_,) if places.fits([exit_], budget) else ()
+        while asked not in known:
+            found = known[asked] = _tuned_at(asked, heard, costs, wanted)
+            left = {place: round(found.hit_rates[place] * INPUTS) for place in asked}
+            asked = adjusted(places, left, INPUTS, budget).active
+    return max(known.values(), key=lambda each: each.speedup)
+
+
+@dataclass(frozen=True, slots=True)
+class _Promises:
+    agreement: float
+    doubt: float
+
+    def kept(self, heard: Heard, thresholds: Thresholds) -> bool:
+        """Whether both bounds are where they are to be."""
+        found, allowed = heard.chain(thresholds), 1 - self.agreement
+        wrong, answers = heard.evidence(found.wrong, found.place < len(thresholds))
+        if not is_tolerable(wrong, answers, AIM * allowed, self.doubt):
+            return False
+        return is_tolerable(*heard.evidence(found.wrong, heard.named), NAMES * allowed, self.doubt)
+
+
+def _tuned_at(asked: tuple[int, ...], heard: Heard, costs: ExitCosts, wanted: _Promises) -> TunedExits:
+    some, leaving, best = heard.at(asked), costs.leaving(asked), np.zeros(len(asked))
+    if asked and len(heard.words):
+        way = [step for step in _climbed(some, leaving, wanted.agreement) if wanted.kept(some, step)]
+        best = _raised(way[-1] if way else best, some, leaving, wanted)
+    return _effect(asked, best, heard, costs)
+
+
+def _climbed(heard: Heard, leaving: Sequence[float], agreement: float) -> Iterator[Thresholds]:
+    """Thresholds on the way up. The climb takes the ranks of error scores: most lie close to 0."""
+    smallest = max(float(heard.weights.min()), 1e-9)
+    repeats = np.clip(np.rint(heard.weights / smallest), 1, MOST_REPEATS).astype(np.intp)
+    errors = np.repeat(heard.errors, repeats, axis=1)
+    levels = np.sort(errors, axis=1)
+    count = levels.shape[1]
+    ranks = np.stack([np.searchsorted(line, each) / count for line, each in zip(levels, errors, strict=True)])
+    record = Record.of(ranks, np.repeat(heard.right, repeats, axis=1), leaving)
+    for step in finely(climb(record, agreement)):
+        shares = np.ceil(step * count - 1e-9).astype(np.intp).tolist()
+        yield np.array([_level(line, at) if at else 0.0 for line, at in zip(levels, shares, strict=True)])
+
+
+def _raised(best: Thresholds, heard: Heard, leaving: Sequence[float], wanted: _Promises) -> Thresholds:
+    """Raise one threshold at a time, as long as that saves and the promises are kept: the climb knows one of them."""
+    levels, latency = np.sort(heard.errors, axis=1), np.array(leaving)
+    step = max(levels.shape[1] // STEPS, 4)
+
+    def cost(thresholds: Thresholds) -> float:
+        return float(heard.weights @ latency[heard.chain(thresholds).place])
+
+    while True:
+        tried = [_with(best, exit_, levels[exit_], by) for exit_ in range(len(best)) for by in (step, step // 4)]
+        cheaper = [each for each in tried if cost(each) < cost(best) and wanted.kept(heard, each)]
+        if not cheaper:
+            return best
+        best = min(cheaper, key=cost)
+
+
+def _with(thresholds: Thresholds, exit_: int, levels: NDArray[np.float32], by: int) -> Thresholds:
+    """One of them raised by so many inputs."""
+    raised = thresholds.copy()
+    raised[exit_] = _level(levels, int(np.searchsorted(levels, thresholds[exit_])) + by)
+    return raised
+
+
+def _level(levels: NDArray[np.float32], at: int) -> float:
+    """The threshold below which so many of the error scores lie."""
+    return float(levels[at]) if at < len(levels) else 1.0
+
+
+def _effect(asked: tuple[int, ...], thresholds: NDArray[np.float64], heard: Heard, costs: ExitCosts) -> TunedExits:
+    found = heard.at(asked).chain(thresholds)
+    weights = heard.weights.astype(np.float64) / max(float(heard.weights.sum(dtype=np.float64)), 1e-9)
+    share = np.bincount(found.place, weights, len(asked) + 1)
+    cost = float(share @ costs.leaving(asked)) if len(weights) else costs.leaving(asked)[-1]
+    answered, named = found.place < len(asked), heard.named
+    by_exit = dict(zip(asked, zip(thresholds.tolist(), share.tolist(), strict=False), strict=False))
+    pairs = [by_exit.get(exit_, (0.0, 0.0)) for exit_ in range(len(costs.until))]
+    return TunedExits(
+        thresholds=tuple(threshold for threshold, _ in pairs),
+        hit_rates=tuple(rate for _, rate in pairs),
+        agreement=1 - _share(weights, found.wrong, answered),
+        lost=_share(weights, found.wrong, named),
+        speedup=costs.whole / cost,
+    )
+
+
+def _share(weights: NDArray[np.floating], what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
+    whole = float(weights[among].sum())
+    return float(weights[what & among].sum()) / whole if whole else 0.0
