@@ -8,7 +8,7 @@ The number that goes with a sample is that of the end's word.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,10 @@ class ExitRows:
         """Some of them."""
         taps = [tap[rows] for tap in self.taps]
         return ExitRows(taps, self.shares[rows], self.words[rows], self.weights[rows])
+
+    def at(self, cuts: Sequence[int]) -> ExitRows:
+        """The same with the taps of some cuts, by their places."""
+        return replace(self, taps=[self.taps[place] for place in cuts])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,119 @@
+"""The training of exits for nodes that recognise: a ``Trainable``, in the process that runs or in an adaptation worker.
+
+An artefact comes untuned: each stream tunes it on what it hears. So it is judged by the work that it would spare on
+samples which were held back, at thresholds that keep the promises there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.adaptation.trainable import Judgement, MadeArtefact, Paid
+from cache_adapt.adaptation.window import Rows
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.heard import Heard
+from cache_adapt.learned.job import ExitsAnswer, ExitsJob
+from cache_adapt.learned.specs import ExitsSpec
+from cache_adapt.learned.tune import ExitCosts, tuned
+from cache_adapt.learned.vocabulary import Vocabulary
+from serving.common.threads import in_thread
+from serving.common.untrusted import decode
+from serving.errors import Malformed, ModelError
+
+EXITS = "exits"
+LEAST_SAMPLES = 150
+FIRST_S = 1.0
+"""Processor seconds of a training that gave no answer, as they are taken to be."""
+CUT, LOOKUP = 0.01, 0.01
+"""The cost of a cut and of asking an exit, as shares of a look: workers tune by what they measure."""
+DOUBT = 0.75
+"""Few samples are held back: their shares count about as they are."""
+
+Run = Callable[[bytes], Awaitable[bytes]]
+"""Has a job done elsewhere; SluiceError where there is no answer."""
+
+
+class NodeNetwork(NamedTuple):
+    """The network of a node."""
+
+    name: str
+    """As the query names it."""
+    identity: str
+    """Digest of its weights and of what it is fed."""
+    labels: str
+    """The digest of its labels."""
+    vocabulary: Vocabulary
+
+
+class ExitsKind:
+    """Exits inside networks."""
+
+    kind = EXITS
+    least_samples = LEAST_SAMPLES
+
+    def __init__(self, networks: Mapping[str, NodeNetwork], run: Run) -> None:
+        """``networks``: by the names of their nodes; ``run``: that of a ``JobRunner`` for ``job.CHILD``."""
+        self._networks, self._run = networks, run
+
+    def why_foreign(self, subject: Subject) -> str | None:
+        known = self._networks.get(subject.node)
+        if known is None or known.name != subject.network:
+            return f"the query has no node {subject.node!r} with exits in {subject.network!r}"
+        if known.identity != subject.network_identity:
+            return f"{subject.network!r} is another file there than here, or fed otherwise: give both the same models"
+        if known.labels != subject.labels:
+            return f"{subject.network!r} has other classes there than here: give both the same models"
+        return None
+
+    def why_not(self, target: Target) -> str | None:
+        foreign = self.why_foreign(target.subject)
+        if foreign is not None:
+            return foreign
+        try:
+            spec = decode(target.spec, ExitsSpec)
+        except Malformed as error:
+            return f"the spec cannot be read: {error}"
+        if spec.vocabulary != self._networks[target.subject.node].vocabulary:
+            return "it is for other words, or another least confidence: give both the same query and models"
+        return None
+
+    async def train(self, target: Target, rows: Rows, seed: int, paid: Paid) -> MadeArtefact:
+        """See ``Trainable``; a process of its own fits. Equal samples give equal exits, whatever the ``seed``."""
+        spec, subject = decode(target.spec, ExitsSpec), target.subject
+        job = partial(_encoded, subject.network, subject.network_identity, spec, rows)
+        seconds = FIRST_S
+        try:
+            answer = ExitsAnswer.read(await self._run(await in_thread(job)))
+            seconds = answer.processor_s
+        except Malformed as error:
+            raise ModelError(f"what trains exits gave no answer: {error}") from None
+        finally:
+            paid(seconds)
+        if answer.error:
+            raise ModelError(answer.error)
+        return MadeArtefact(answer.artefact, f"exits at {len(spec.cuts)} cuts")
+
+    def judge(self, target: Target, data: bytes, held: Rows) -> Judgement:
+        """See ``Trainable``: worth is the share of the network's work that they spare."""
+        spec, artefact = decode(target.spec, ExitsSpec), ExitArtefact.from_bytes(data)
+        why = spec.why_unfit(artefact.card, target.subject.network_identity)
+        if why is not None:
+            raise ModelError(f"learned exits are {why}")
+        if not len(held):
+            return Judgement(0.0)
+        rows = spec.layout.unpacked(held.features, held.labels)
+        places = [next(n for n, cut in enumerate(spec.cuts) if cut.tensor == each) for each in artefact.tensors]
+        rows = rows.at(places)
+        costs = ExitCosts.of([spec.cuts[place].share for place in places], 1.0, CUT, LOOKUP)
+        found = tuned(Heard.of(artefact.exits, rows), costs, spec.agreement, DOUBT)
+        return Judgement(max(0.0, 1 - 1 / found.speedup))
+
+
+def _encoded(model: str, identity: str, spec: ExitsSpec, rows: Rows) -> bytes:
+    return msgspec.json.encode(ExitsJob.of(model, identity, spec, rows.features, rows.labels.astype(np.int32)))

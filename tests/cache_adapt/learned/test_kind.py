@@ -1,0 +1,118 @@
+"""Exits as something that is trained while streams run: what is wanted, made and judged."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+
+from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.adaptation.window import NO_ROWS, Rows
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.job import answered
+from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork, Run
+from cache_adapt.learned.specs import ExitsSpec
+from cache_adapt.learned.vocabulary import Vocabulary
+from serving.errors import ModelError, SluiceError
+from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, samples
+
+SUBJECT = Subject("type", "vehicle", SHA, "cd" * 32)
+TARGET = Target(SUBJECT, EXITS, msgspec.json.encode(SPEC))
+NETWORK = NodeNetwork("vehicle", SHA, "cd" * 32, WORDS)
+
+
+async def here(job: bytes) -> bytes:
+    """Do a job in the process of the tests."""
+    return msgspec.json.encode(msgspec.structs.replace(answered(job), processor_s=0.5))
+
+
+def kind(run: Run = here) -> ExitsKind:
+    return ExitsKind({"type": NETWORK}, run)
+
+
+def rows(count: int, seed: int = 0) -> Rows:
+    known = samples(count, seed)
+    return Rows(SPEC.layout.packed(known.taps, known.shares, known.weights), known.words.astype(np.int32))
+
+
+@pytest.fixture(scope="module")
+def data() -> bytes:
+    paid: list[float] = []
+    made = asyncio.run(kind().train(TARGET, rows(600), 1, paid.append))
+    assert paid == [0.5]
+    assert made.detail == "exits at 2 cuts"
+    return made.data
+
+
+def test_exits_are_trained_for_the_cuts_that_were_wanted(data):
+    artefact = ExitArtefact.from_bytes(data)
+    assert SPEC.why_unfit(artefact.card, SHA) is None
+    assert artefact.tensors == ("early", "late")
+    assert all(each.threshold == 0 for each in artefact.exits)
+
+
+def test_they_are_worth_the_work_that_they_spare(data):
+    worth = kind().judge(TARGET, data, rows(200, seed=1)).worth
+    assert 0.1 < worth < 0.7
+    lower = replace(TARGET, spec=msgspec.json.encode(msgspec.structs.replace(SPEC, agreement=0.99)))
+    assert kind().judge(lower, data, rows(200, seed=1)).worth < worth
+
+
+def test_more_samples_make_better_exits(data):
+    few = asyncio.run(kind().train(TARGET, rows(60), 1, lambda seconds: None)).data
+    held = rows(600, seed=1)
+    assert kind().judge(TARGET, few, held).worth < kind().judge(TARGET, data, held).worth
+
+
+def test_without_samples_an_artefact_is_only_checked(data):
+    assert kind().judge(TARGET, data, NO_ROWS).worth == 0
+    with pytest.raises(ModelError):
+        kind().judge(TARGET, data[:-1], NO_ROWS)
+    other = replace(TARGET, subject=replace(SUBJECT, network_identity="ee" * 32))
+    with pytest.raises(ModelError, match="for other weights"):
+        kind().judge(other, data, NO_ROWS)
+
+
+def test_samples_of_another_layout_are_refused(data):
+    held = rows(50)
+    with pytest.raises(ModelError):
+        kind().judge(TARGET, data, Rows(held.features[:, 1:], held.labels))
+
+
+async def test_a_training_that_fails_is_paid_for_and_says_why():
+    paid: list[float] = []
+    same = rows(200)
+    same.labels[:] = 1
+    with pytest.raises(SluiceError, match="same word"):
+        await kind().train(TARGET, same, 1, paid.append)
+
+    async def garbage(job: bytes) -> bytes:
+        return job[:10]
+
+    with pytest.raises(SluiceError, match="gave no answer"):
+        await kind(garbage).train(TARGET, rows(200), 1, paid.append)
+
+    async def dies(job: bytes) -> bytes:
+        raise SluiceError("it died")
+
+    with pytest.raises(SluiceError, match="it died"):
+        await kind(dies).train(TARGET, rows(200), 1, paid.append)
+    assert len(paid) == 3
+    assert all(each > 0 for each in paid)
+
+
+def test_samples_of_other_networks_are_foreign():
+    assert kind().why_foreign(SUBJECT) is None
+    for changed in ({"node": "other"}, {"network": "x"}, {"network_identity": "ee" * 32}, {"labels": "ee" * 32}):
+        assert kind().why_foreign(replace(SUBJECT, **changed))
+        assert kind().why_not(replace(TARGET, subject=replace(SUBJECT, **changed)))
+
+
+def test_a_target_that_cannot_be_met_is_refused():
+    assert kind().why_not(TARGET) is None
+    assert "cannot be read" in (kind().why_not(replace(TARGET, spec=b"{}")) or "")
+    other = ExitsSpec(SPEC.cuts, Vocabulary(4, 0.1, (3,)), 0.9)
+    assert "other words" in (kind().why_not(replace(TARGET, spec=msgspec.json.encode(other))) or "")
