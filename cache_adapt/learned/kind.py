@@ -57,11 +57,16 @@ class ExitsKind:
     kind = EXITS
     least_samples = LEAST_SAMPLES
 
-    def __init__(self, networks: Mapping[str, NodeNetwork], run: Run) -> None:
-        """``networks``: by the names of their nodes; ``run``: that of a ``JobRunner`` for ``job.CHILD``."""
-        self._networks, self._run = networks, run
+    def __init__(self, run: Run, networks: Mapping[str, NodeNetwork] | None = None) -> None:
+        """``run``: that of a ``JobRunner`` for ``job.CHILD``.
+
+        ``networks``: by the names of their nodes, where wishes come from other processes; None: from this one alone.
+        """
+        self._run, self._networks = run, networks
 
     def why_foreign(self, subject: Subject) -> str | None:
+        if self._networks is None:
+            return None
         known = self._networks.get(subject.node)
         if known is None or known.name != subject.network:
             return f"the query has no node {subject.node!r} with exits in {subject.network!r}"
@@ -79,7 +84,7 @@ class ExitsKind:
             spec = decode(target.spec, ExitsSpec)
         except Malformed as error:
             return f"the spec cannot be read: {error}"
-        if spec.vocabulary != self._networks[target.subject.node].vocabulary:
+        if self._networks is not None and spec.vocabulary != self._networks[target.subject.node].vocabulary:
             return "it is for other words, or another least confidence: give both the same query and models"
         return None
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cache_adapt.audit.state import Rule
@@ -69,13 +67,13 @@ def _here(stack: AsyncExitStack, budget: Budget, accuracy: float) -> Here:
     # Brings what keeps samples and makes exits: not before they are wanted.
     from cache_adapt.adaptation.here import Here
     from cache_adapt.adaptation.jobs import Adaptation
-    from cache_adapt.learned.kind import CHILD, NAME, ExitsKind
+    from cache_adapt.learned.job import CHILD, NAME
+    from cache_adapt.learned.kind import ExitsKind
     from learning.job_runner import JobRunner
 
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-samples-"))
     runner = JobRunner(CHILD, NAME)
     stack.push_async_callback(runner.close)
-    return Here(Adaptation([ExitsKind(runner, Path(folder))], budget, accuracy))
+    return Here(Adaptation([ExitsKind(runner.run)], budget, accuracy))
 
 
 @dataclass(frozen=True)

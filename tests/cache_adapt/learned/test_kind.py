@@ -30,7 +30,7 @@ async def here(job: bytes) -> bytes:
 
 
 def kind(run: Run = here) -> ExitsKind:
-    return ExitsKind({"type": NETWORK}, run)
+    return ExitsKind(run, {"type": NETWORK})
 
 
 def rows(count: int, seed: int = 0) -> Rows:
@@ -109,6 +109,13 @@ def test_samples_of_other_networks_are_foreign():
     for changed in ({"node": "other"}, {"network": "x"}, {"network_identity": "ee" * 32}, {"labels": "ee" * 32}):
         assert kind().why_foreign(replace(SUBJECT, **changed))
         assert kind().why_not(replace(TARGET, subject=replace(SUBJECT, **changed)))
+
+
+def test_in_the_process_that_wants_them_no_network_is_foreign():
+    own = ExitsKind(here)
+    other = replace(TARGET, subject=replace(SUBJECT, node="other"))
+    assert own.why_not(other) is None
+    assert own.why_not(replace(other, spec=b"{}"))
 
 
 def test_a_target_that_cannot_be_met_is_refused():
