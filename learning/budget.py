@@ -74,9 +74,13 @@ class Budget:
         """Note what work has cost that is over at once."""
         self._spent[kind] = self._spent.get(kind, 0.0) + seconds
 
+    def may_reserve(self, estimate_s: float) -> bool:
+        """Whether so many seconds can be set aside now for work that takes a while."""
+        return self._used_s() >= FIRST_S and self.may_spend(estimate_s)
+
     def reserve(self, estimate_s: float) -> bool:
         """Set seconds aside for work that takes a while, if there are so many; ``pay`` must follow."""
-        if self._used_s() < FIRST_S or not self.may_spend(estimate_s):
+        if not self.may_reserve(estimate_s):
             return False
         self._reserved_s += estimate_s
         return True

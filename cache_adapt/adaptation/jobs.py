@@ -104,8 +104,8 @@ class Adaptation:
             for target, state in self._states.items()
             if (reason := self._why(target, state, now_s))
         ]
-        waits = bool(due) and not self._budget.may_spend(self._training_s)
-        if waits and not self._waits:
+        waits = bool(due) and not self._budget.may_reserve(self._training_s)
+        if waits and not self._waits and self._budget.left_s < self._training_s:
             log.info("training waits: it takes %.1f s, %.1f s may be spent", self._training_s, self._budget.left_s)
         self._waits = waits
         return min(due, key=lambda each: each[0])[1] if due and not waits else None

@@ -90,9 +90,8 @@ def test_whatever_is_asked_for_what_is_spent_and_set_aside_never_exceeds_the_sha
         elif what == "spend" and budget.may_spend(amount):
             budget.spend("samples", amount)
         assert budget.spent_s + sum(under_way) <= share * used.seconds * (1 + 1e-9) + 1e-9
-        if used.seconds < FIRST_S or not share:
-            assert not budget.spent
-            assert not under_way
+        assert share or not budget.spent
+        assert used.seconds >= FIRST_S or not under_way
 
 
 @given(

@@ -116,15 +116,10 @@ class VariantAudits:
         if drawn.ticket is None:
             return
         look_s = self._look_s(drawn.looks)
-        self.terms.budget.reserve(look_s)  # there is as much: that was asked before the frame was drawn
+        self.terms.budget.spend("audits", look_s)
         published = [replace(each) for each in answer.regions]
         compare = partial(self._compare, drawn, drawn.ticket, frame, published)
-        on_found, give_up = partial(self._looked, look_s, compare), partial(self._give_up, drawn, look_s)
-        self.looks.hold(frame, SecondLook(drawn.looks, on_found, give_up))
-
-    def _looked(self, look_s: float, compare: Callable[[Sequence[Region]], None], found: Sequence[Region]) -> None:
-        self.terms.budget.pay("audits", look_s, look_s)
-        compare(found)
+        self.looks.hold(frame, SecondLook(drawn.looks, compare, partial(self._give_up, drawn, look_s)))
 
     def _compare(
         self, drawn: _DrawnFrame, ticket: Ticket, frame: Frame, published: Sequence[Region], found: Sequence[Region]
@@ -153,8 +148,8 @@ class VariantAudits:
             oracle=opinion(self.oracle, by_oracle),
         )
 
-    def _give_up(self, drawn: _DrawnFrame, look_s: float) -> None:
-        self.terms.budget.pay("audits", look_s, 0.0)
+    def _give_up(self, drawn: _DrawnFrame, paid_s: float) -> None:
+        self.terms.budget.spend("audits", -paid_s)
         drawn.audit.give_up()
 
     def _possible(self, model: str) -> bool:

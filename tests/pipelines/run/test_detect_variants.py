@@ -123,7 +123,6 @@ def test_a_run_plans_its_detector_and_says_why(
     tmp_path: Path, models: Catalogue, data_dir: Path, when: str, fps: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("operators.detect.needed.account.FIRST_CREDIT", 1000.0)  # whether it pays is another matter
-    monkeypatch.setattr("learning.budget.FIRST_S", 0.0)
     out, report = tmp_path / "out.jsonl", tmp_path / "report.json"
     query = wanted(data_dir / "videos" / CLIP, fps, nodes=[DETECT | {"when": when}, TRACK])
     run_query(compiled(query, models), Outputs(str(out), report=report))
