@@ -63,7 +63,7 @@ class NodeExitParts:
         nameless = tuple(number for number, name in enumerate(names) if name == card.other_label)
         vocabulary = Vocabulary(len(names), recogniser.least_share, nameless)
         request = ExitsRequest(subject, vocabulary, self.audits.rule.accuracy, self.learning.maker())
-        return HeardExits(request, self.cut, there)
+        return HeardExits(request, self.cut, there, follows=self.spec.releases)
 
 
 def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits) -> ChainNetworks:

@@ -199,7 +199,12 @@ class SharedExits:
         if self._tuned.tuning_is_due:
             self._tuned.tune(None)
         found, self._tuned.found = self._tuned.found, None
-        if found is None or not self._tuned.is_better(found):
+        if found is None:
+            return False
+        if self._tuned.follows and self._tuned.in_use is not None:
+            self._tuned.use(found, self._tuned.in_use.number)
+            return False
+        if not self._tuned.is_better(found):
             return False
         self._tuned.use(found)
         self._left.clear()

@@ -70,9 +70,16 @@ def give(regions: Sequence[Region], looks: ExitLooks) -> None:
 class NodeExits:
     """One for a node."""
 
-    def __init__(self, kinds: Sequence[ExitKind], cut: CutOracle, recogniser: Recogniser, auditor: Auditor) -> None:
-        """``kinds``: those that are asked first come first."""
-        self.kinds, self.cut = kinds, cut
+    def __init__(
+        self,
+        kinds: Sequence[ExitKind],
+        cut: CutOracle,
+        recogniser: Recogniser,
+        auditor: Auditor,
+        releases: bool = False,
+    ) -> None:
+        """``kinds``: those that are asked first come first; ``releases``: all looks run on, their answers are early."""
+        self.kinds, self.cut, self._releases = kinds, cut, releases
         self._recogniser, self._auditor = recogniser, auditor
 
     def plan(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> LookPlan | None:
@@ -193,8 +200,11 @@ class NodeExits:
         return True
 
     def _account(self, stream: NodeStream, kind: ExitKind, answered: int, ended: int) -> None:
-        loses = kind.account(stream.name).looked(answered, ended, self.cut.whole_s, self.cut.look_s)
-        if loses:
+        account, whole_s, look_s = kind.account(stream.name), self.cut.whole_s, self.cut.look_s
+        if self._releases:  # the query has asked for what that costs
+            account.by_oracle(ended, whole_s)
+            account.seconds.early += ended * max(look_s - whole_s, 0.0)
+        elif account.looked(answered, ended, whole_s, look_s):
             kind.leave(stream.name, "they cost more than they save")
 
     def _ran_on(self, stream: NodeStream, ended: _Ended, plan: LookPlan) -> None:
