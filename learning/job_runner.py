@@ -80,5 +80,5 @@ class JobRunner:
 
 
 def _asked(child: ChildProcess, job: bytes, longest_s: float) -> bytearray:
-    child.send(job)
+    child.send(job, longest_s, LARGEST_BYTES)
     return child.receive(longest_s, LARGEST_BYTES)

@@ -62,16 +62,24 @@ class ChildProcess:
         os.set_blocking(self._pipe, False)
         self._poll = select.poll()
         self._poll.register(self._pipe, select.POLLIN)
+        os.set_blocking(self._input, False)
+        self._room = select.poll()
+        self._room.register(self._input, select.POLLOUT)
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def send(self, body: bytes) -> None:
-        """Send a message; where the process is gone, the next ``receive`` says why."""
-        left = memoryview(framed(body, MAX_SENT_BYTES))
+    def send(self, body: bytes, timeout_s: float = 0.0, largest_bytes: int = MAX_SENT_BYTES) -> None:
+        """Send a message; where the process is gone, the next ``receive`` says why.
+
+        One larger than ``MAX_SENT_BYTES`` waits for the process to read it: ``Silent`` where it does not in the time.
+        """
+        left, deadline_s = memoryview(framed(body, largest_bytes)), time.monotonic() + timeout_s
         try:
             while left:
+                if not self._room.poll(max(0.0, deadline_s - time.monotonic()) * 1000):
+                    raise Silent
                 left = left[os.write(self._input, left) :]
         except BrokenPipeError:
             self.kill()

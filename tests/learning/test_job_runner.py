@@ -85,8 +85,9 @@ async def test_closing_ends_the_job_under_way_and_refuses_those_that_wait(runner
 
 
 async def test_jobs_and_answers_are_bounded(runner: JobRunner) -> None:
-    with pytest.raises(SluiceError, match="the tester cannot take the job: a message of 60001 bytes"):
-        await runner.run(bytes(60_001))
+    with pytest.raises(SluiceError, match="the tester cannot take the job: a message of 67108865 bytes"):
+        await runner.run(bytes(LARGEST_BYTES + 1))
+    assert await runner.run(b"x" * 3_000_000) == b"x" * 3_000_000
     assert len(await runner.run(b"much")) == LARGEST_BYTES
     assert await runner.run(b"one") == b"eno"
 
