@@ -15,14 +15,14 @@ Expense = Literal["training", "audits", "opening", "samples"]
 
 SHARE = 0.05
 """The share where the query names none."""
-FIRST_S = 30.0
+FIRST_S = 20.0
 """Processor seconds of the process before which nothing is begun that takes a while."""
 
 
 class Budget:
     """One for a process; work asks before it begins and says afterwards what it has cost.
 
-    >>> used_s = 29.0
+    >>> used_s = 19.0
     >>> budget = Budget(0.05, lambda: used_s)
     >>> budget.may_spend(0.1), budget.reserve(0.1)
     (True, False)

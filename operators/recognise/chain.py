@@ -80,9 +80,7 @@ class Chain:
         self._auditor = Auditor(node, networks.recogniser, second, list(self._shortcuts), self._on_outcome, objects)
         self._exits = self._released = None
         if networks.cut is not None:
-            self._exits = NodeExits(
-                networks.kinds, networks.cut, networks.recogniser, self._auditor, networks.releases
-            )
+            self._exits = NodeExits(networks.kinds, networks.cut, networks.recogniser, self._auditor, networks.releases)
             self._released = ReleasedLooks(self._exits) if networks.releases else None
         looks = Networks(networks.recogniser, networks.variants, self._exits, self._released)
         self._looks = Looks(looks, self._auditor, objects)

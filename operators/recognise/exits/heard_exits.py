@@ -103,12 +103,11 @@ class HeardExits:
         ``follows``: every look runs on, so that thresholds follow what is shown (Dai et al., 2024 [Apparate], §3.2).
         """
         self.request, self.cut, self._first, self.follows = request, cut, artefact, follows
-        self.version = self._numbers = 0
+        self.version = 0
         """The newest artefact's; 0: none has come."""
         self.artefact: ExitArtefact | None = None
         self._heard, self._due = AnswersHeard(), FIRST_TUNING
         self._work: asyncio.Task[None] | None = None
-        self.in_use: ExitsInUse | None = None
         self.found: ExitChoice | None = None
         """What the last tuning found, until it is used; None: nothing that pays."""
 
@@ -176,41 +175,35 @@ class HeardExits:
         self._due = self._heard.taken + EVERY if self.follows else 2 * self._heard.taken
         self._work = asyncio.create_task(self._tune(words))
 
-    def is_better(self, choice: ExitChoice) -> bool:
+    def is_better(self, choice: ExitChoice, used: ExitsInUse | None) -> bool:
         """Whether exits spare so much more than those in use that these give way."""
-        return self.in_use is None or choice.spared >= self.in_use.spared + LEAST_GAIN
+        return used is None or choice.spared >= used.spared + LEAST_GAIN
 
-    def use(self, choice: ExitChoice, number: int | None = None) -> None:
-        """From now on exits answer as they were tuned, once they have proven themselves; ``number``: theirs."""
+    def used(self, choice: ExitChoice, number: int) -> ExitsInUse:
+        """The newest exits as they were tuned, to be used under a number."""
         assert self.artefact is not None
-        self._numbers = self._numbers + 1 if number is None else number
         asked = {each.tensor: each for each in choice.asked(self.artefact)}
         exits = ExitSet(asked, self.artefact.card.vocabulary.labels)
-        self.in_use = ExitsInUse(self._numbers, exits, choice.thresholds, choice.spared)
-
-    def withdraw(self) -> None:
-        """Nothing is in use any more; what was heard stays."""
-        self.in_use = self.found = None
+        return ExitsInUse(number, exits, choice.thresholds, choice.spared)
 
     def forget_heard(self) -> None:
         """Begin to hear anew."""
         self._heard, self._due = AnswersHeard(), FIRST_TUNING
 
-    def restore(self, version: int, data: bytes, used: SavedExits | None, words: Collection[int]) -> bool:
-        """Go on with exits that were saved, for these words; whether some are in use."""
+    def restore(self, version: int, data: bytes, used: SavedExits | None, words: Collection[int]) -> ExitsInUse | None:
+        """Go on with exits that were saved; returns those that were in use for these words."""
         try:
             artefact = ExitArtefact.from_bytes(data) if data else None
         except ModelError as error:
             log.warning("exits of %s are not used: %s", self.request.subject.node, error)
-            return False
+            return None
         if artefact is None:
-            return False
+            return None
         self.version = version
         self._take(artefact)
         if self.artefact is None or used is None or len(used.thresholds) != len(artefact.exits):
-            return False
-        self.use(ExitChoice(tuple(used.thresholds), tuple(words), used.spared), used.number)
-        return True
+            return None
+        return self.used(ExitChoice(tuple(used.thresholds), tuple(words), used.spared), used.number)
 
     async def settled(self) -> None:
         """Return when nothing is being tuned."""

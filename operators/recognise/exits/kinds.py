@@ -162,6 +162,7 @@ class SharedExits:
         self.models = (oracle,)
         self._tuned, self._made = tuned, made_in_service
         self._accounts: OrderedDict[str, ExitAccount] = OrderedDict()
+        self._used: ExitsInUse | None = None
         self._left: set[str] = set()
         """Streams on which the exits in use do not pay."""
 
@@ -182,7 +183,7 @@ class SharedExits:
         return f"learned caches are not used: {why}"
 
     def in_use(self, stream: str) -> ExitsInUse | None:
-        return None if stream in self._left else self._tuned.in_use
+        return None if stream in self._left else self._used
 
     def wants_taps(self, stream: str) -> bool:
         return self._made or self._tuned.has_some
@@ -201,12 +202,12 @@ class SharedExits:
         found, self._tuned.found = self._tuned.found, None
         if found is None:
             return False
-        if self._tuned.follows and self._tuned.in_use is not None:
-            self._tuned.use(found, self._tuned.in_use.number)
+        if self._tuned.follows and self._used is not None:
+            self._used = self._tuned.used(found, self._used.number)
             return False
-        if not self._tuned.is_better(found):
+        if not self._tuned.is_better(found, self._used):
             return False
-        self._tuned.use(found)
+        self._used = self._tuned.used(found, 1 if self._used is None else self._used.number + 1)
         self._left.clear()
         return True
 

@@ -11,10 +11,11 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.targets import Report
+from operators.recognise.exits import expected
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.saved_state import SavedExits, SpecialisedState
 from operators.recognise.standing import Standing
-from specialization.rates import Rates, Template
+from specialization.rates import Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
 from specialization.weg.config import WegConfig
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TEMPLATE = "exits"
-EXPECTED = Rates(a_in=0.59, e_in_out=0.4, a_out=0.97)
-"""The rates of exits before any were made for a stream, as they were found on generated streets."""
-EXPECTED_COST = 0.5
-"""Share of the network's work at which a look leaves, as it is expected."""
 PROVABLE = 0.8
 """Share of the disagreement that the audit allows, at which exits aim: what hardly holds is proven late or never."""
 MOST_WINDOW, SOUGHT_EVERY = 480, 4
@@ -50,8 +47,8 @@ def rules(words: int, accuracy: float) -> Adaptive:
         proof=PROOF,
         sought_every=SOUGHT_EVERY,
     )
-    measured = dict.fromkeys(range(1, words + 1), EXPECTED)
-    return Adaptive(config, {TEMPLATE: Template(TEMPLATE, EXPECTED_COST, measured, passed=1.03 - EXPECTED_COST)})
+    measured = dict.fromkeys(range(1, words + 1), expected.RATES)
+    return Adaptive(config, {TEMPLATE: Template(TEMPLATE, expected.COST, measured, expected.PASSED)})
 
 
 class SpecialisedStream:
@@ -74,6 +71,8 @@ class SpecialisedStream:
         self._numbers = {word: number for number, word in enumerate(words)}
         self.weg = Weg(rules(len(words), accuracy), state)
         self.account = ExitAccount()
+        self._kept: dict[int, ExitsInUse] = {}
+        """The exits of the heads that WEG knows, by their numbers."""
         self._saved: SpecialisedState | None = None
         """What another worker saved, until the cut oracle is open."""
         self.reason: str | None = None
@@ -85,7 +84,8 @@ class SpecialisedStream:
     @property
     def in_use(self) -> ExitsInUse | None:
         """The exits that answer, or prove themselves; None: the oracle alone answers."""
-        return self.tuned.in_use if self.weg.state.head else None
+        head = self.weg.state.head
+        return None if head is None else self._kept.get(head.number)
 
     @property
     def wants_taps(self) -> bool:
@@ -135,7 +135,7 @@ class SpecialisedStream:
         if self.weg.state.head:
             self.weg.head_failed(self.weg.state.head.number)
         self.account.left(gained=False)
-        self.tuned.withdraw()
+        self._forget_unknown()
 
     def go_on(self) -> bool:
         """Ask for exits, tune those that came, and use them where they serve; whether others are in use now."""
@@ -153,19 +153,21 @@ class SpecialisedStream:
             self._give_up("they would save too little")
             return False
         found, self.tuned.found = self.tuned.found, None
-        if found is None or not self.tuned.is_better(found):
+        if found is None or not self.tuned.is_better(found, self.in_use):
             return False
         self._made(tuple(self.words[each] for each in head.target.classes), True)
         if state.wanted is not None:
-            self.tuned.use(found, state.wanted.number)
-            self.weg.head_arrived(state.wanted.number, found.rates)
+            self._kept[head.number] = self.tuned.used(found, head.number)
+            self.weg.head_arrived(head.number, found.rates)
         else:
-            self.tuned.use(found, self.weg.head_renewed(head.number, found.rates))
+            number = self.weg.head_renewed(head.number, found.rates)
+            self._kept[number] = self.tuned.used(found, number)
+        self._forget_unknown()
         return True
 
     def state(self) -> SpecialisedState:
         """The state with which another worker can go on."""
-        used, artefact, subject = self.tuned.in_use, self.tuned.artefact, self.tuned.request.subject
+        used, artefact, subject = self.in_use, self.tuned.artefact, self.tuned.request.subject
         saved = None if used is None else SavedExits(used.number, list(used.thresholds), used.spared)
         data = b"" if artefact is None else artefact.to_bytes()
         return SpecialisedState(
@@ -183,8 +185,15 @@ class SpecialisedStream:
         head = self.weg.state.head
         used = None if head is None else state.in_use
         found = self.tuned.restore(state.version, state.artefact, used, head.target.classes if head else ())
-        if head is not None and not found:
-            self.weg.head_failed(head.number)
+        for known in self.weg.state.known.copy():
+            if head is not None and known.number == head.number and found is not None:
+                self._kept[known.number] = found
+            else:
+                self.weg.head_failed(known.number)
+
+    def _forget_unknown(self) -> None:
+        known = {head.number for head in self.weg.state.known}
+        self._kept = {number: used for number, used in self._kept.items() if number in known}
 
     def _give_up(self, why: str) -> None:
         """Exits that were asked for do not serve: WEG asks again after a while."""
@@ -200,4 +209,3 @@ class SpecialisedStream:
         if why:
             log.info("%s: its exits are left: %s", self._name, why)
             self.account.left(gained=True)
-            self.tuned.withdraw()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,11 +14,14 @@ from cache_adapt.learned.heard import Heard, independence
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
+from operators.recognise.exits import expected
 from operators.recognise.exits.tapped import HeardLook
 from specialization.rates import Rates, rates_of
 
 WORTH = 0.02
 """Share of the network's work that exits must spare to be used."""
+HEDGE = 50
+"""Looks at other words that the expected rate counts as."""
 CUT_S, LOOKUP_S = 0.0001, 0.0001
 """Processor seconds of a cut with its tap, and of asking an exit, for one look."""
 
@@ -69,12 +73,21 @@ def chosen(
         independence(each.whom for each in looks),
     ).only(answers_of(words, unknown))
     shares = {cut.tensor: cut.share for cut in spec.cuts}
-    costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], whole_s, CUT_S, LOOKUP_S)
+    costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], whole_s, HEDGE = 50
+"""Looks at other words that the expected rate counts as."""
+CUT_S, LOOKUP_S)
     found = tuned(heard, costs, spec.agreement)
     spared = 1 - 1 / found.speedup
     if spared < WORTH:
         return None
     leaves = heard.chain(np.array(found.thresholds))
     dominant = np.ones(len(looks), np.bool_) if words is None else np.isin(heard.words, list(words))
-    rates = rates_of(leaves.place < len(found.thresholds), leaves.right, dominant, heard.weights)
+    rates = _hedged(rates_of(leaves.place < len(found.thresholds), leaves.right, dominant, heard.weights), ~dominant)
     return ExitChoice(found.thresholds, None if words is None else tuple(words), spared, rates)
+
+
+def _hedged(rates: Rates, others: NDArray[np.bool_]) -> Rates:
+    """Few looks show other words: what is measured of these counts as far as it is known."""
+    count = int(others.sum())
+    a_out = (count * rates.a_out + HEDGE * expected.RATES.a_out) / (count + HEDGE)
+    return msgspec.structs.replace(rates, a_out=a_out)
