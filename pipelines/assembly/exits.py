@@ -13,7 +13,6 @@ from operators.recognise.chain import ChainNetworks
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.specialised import SpecialisedStream
-from operators.recognise.labels import Labels
 from operators.wire.result import UNKNOWN
 from pipelines.assembly.environment import Audits, Environment, Learning
 from pipelines.measure.exit_files import learned_exits
@@ -53,16 +52,13 @@ class NodeExitParts:
     def tuned(self, stream: str, there: ExitArtefact | None = None) -> HeardExits:
         """The exits of a stream; "": of all. ``there``: those that are there already."""
         # Brings what exits are made of: not before they are wanted.
-        from cache_adapt.learned.vocabulary import Vocabulary
         from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
+        from pipelines.assembly.node_words import NodeWords
 
         card, recogniser = self.entry.card, self.networks.recogniser
-        names = recogniser.names
-        labels = Labels((*names, UNKNOWN)).digest
-        subject = Subject(self.spec.name, recogniser.roles.oracle, card.identity, labels, stream)
-        nameless = tuple(number for number, name in enumerate(names) if name == card.other_label)
-        vocabulary = Vocabulary(len(names), recogniser.least_share, nameless)
-        request = ExitsRequest(subject, vocabulary, self.audits.rule.accuracy, self.learning.maker())
+        words = NodeWords.of(card, recogniser.names, recogniser.least_share)
+        subject = Subject(self.spec.name, recogniser.roles.oracle, card.identity, words.digest, stream)
+        request = ExitsRequest(subject, words.vocabulary, self.audits.rule.accuracy, self.learning.maker())
         return HeardExits(request, self.cut, there)
 
 
