@@ -16,7 +16,7 @@ class NodeWords(NamedTuple):
 
     vocabulary: Vocabulary
     digest: str
-    """Of the names and ``unknown``, in the order of their numbers."""
+    """The digest of the names and ``unknown``, in the order of their numbers."""
 
     @classmethod
     def of(cls, card: ModelCard, names: Sequence[str], least_confidence: float) -> NodeWords:
