@@ -68,7 +68,7 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     if learning is None or oracle not in spec.model or not (specializes(spec) or uses_caches(spec)):
         return networks
     entry = learning.catalogue.find(parse(oracle).model)
-    there = _there(entry) if uses_caches(spec) else None
+    there = _there(entry, audits.shortcuts.query, spec.name) if uses_caches(spec) else None
     makes = makes_caches(spec)
     if not (specializes(spec) or makes or there):
         return networks
@@ -80,10 +80,10 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     return replace(networks, cut=cut, specialised=special, shared=shared, releases=spec.releases)
 
 
-def _there(entry: Entry) -> ExitArtefact | None:
+def _there(entry: Entry, query: str, node: str) -> ExitArtefact | None:
     """The exits in a file; those that cannot be used are logged."""
     try:
-        return learned_exits(entry)
+        return learned_exits(entry, query, node)
     except ModelError as error:
         log.warning("%s; they are not used", error)
         return None

@@ -33,7 +33,7 @@ WORTH = 1.03
 
 
 @dataclass(frozen=True)
-class NodeNetwork:
+class LearningNetwork:
     """The network that exits are learnt for."""
 
     model: str
@@ -77,7 +77,7 @@ class NothingLearnt(SluiceError):
 
 
 def learnt(
-    network: NodeNetwork, rows: LookRows, agreement: float, lookup_s: Callable[[LearnedExit], float]
+    network: LearningNetwork, rows: LookRows, agreement: float, lookup_s: Callable[[LearnedExit], float]
 ) -> LearntExits:
     """Choose the exits, at one or two cuts, that make looks cheapest and keep the agreement.
 
@@ -143,5 +143,5 @@ class _Judged:
         return Promise(1 - found.agreement, wrong), Promise(found.lost, lost)
 
 
-def _fitted(network: NodeNetwork, places: Sequence[int], rows: LookRows, agreement: float) -> ExitArtefact:
+def _fitted(network: LearningNetwork, places: Sequence[int], rows: LookRows, agreement: float) -> ExitArtefact:
     return fit(network.model, network.identity, network.spec(places, agreement), rows.at(places))

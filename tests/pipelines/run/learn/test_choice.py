@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from cache_adapt.learned.learned_exit import LearnedExit
-from pipelines.run.learn.choice import LearntExits, NodeNetwork, NothingLearnt, learnt
+from pipelines.run.learn.choice import LearntExits, LearningNetwork, NothingLearnt, learnt
 from pipelines.run.learn.costs import NetworkCosts
 from pipelines.run.learn.taken import LookRows
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, samples
 
 CUTS = SPEC.cuts
-NETWORK = NodeNetwork("vehicle", SHA, CUTS, WORDS, NetworkCosts(0.010, (0.003, 0.007), 0.0001))
+NETWORK = LearningNetwork("vehicle", SHA, CUTS, WORDS, NetworkCosts(0.010, (0.003, 0.007), 0.0001))
 
 
 def looks(count: int = 2000, seed: int = 1) -> LookRows:
@@ -27,7 +27,7 @@ def quick(exit_: LearnedExit) -> float:
     return 0.00005
 
 
-def chosen(rows: LookRows, network: NodeNetwork = NETWORK, agreement: float = 0.9) -> LearntExits:
+def chosen(rows: LookRows, network: LearningNetwork = NETWORK, agreement: float = 0.9) -> LearntExits:
     return learnt(network, rows, agreement, quick)
 
 
