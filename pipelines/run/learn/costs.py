@@ -15,10 +15,10 @@ from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.tune import ExitCosts
 from serving.catalogue.lookup import Entry, read_weights
 from serving.common.tensors import Array
+from serving.engines.exit_network import ExitNetwork
 from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.engines.row_network import RowNetwork
 from serving.graphs.segments import split
 from serving.graphs.shapes import with_item_size
 from serving.graphs.taps import tap_points, tapped
@@ -52,7 +52,7 @@ def network_costs(entry: Entry, cuts: Sequence[str], item: Array) -> NetworkCost
     name, shape = entry.card.name, entry.card.input.item_shape
     model = with_item_size(read_weights(entry.path, entry.card), shape)
     whole = EngineNetwork(name, model, OnnxRuntimeEngine(name, threads=1))
-    cut = RowNetwork(name, tapped(model, tap_points(model, cuts)), cuts, OnnxRuntimeEngine(name, threads=1))
+    cut = ExitNetwork(name, tapped(model, tap_points(model, cuts)), cuts, OnnxRuntimeEngine(name, threads=1))
     try:
         took = item_s({"whole": partial(whole.run, item), "cut": partial(cut.run, [GroupRequest(name, item)], 1)})
     finally:

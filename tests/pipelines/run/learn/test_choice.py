@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cache_adapt.learned.learned_exit import LearnedExit
-from pipelines.run.learn.choice import LearntExits, LearningNetwork, NothingLearnt, learnt
+from pipelines.run.learn.choice import LearningNetwork, LearntExits, NothingLearnt, learnt
 from pipelines.run.learn.costs import NetworkCosts
 from pipelines.run.learn.taken import LookRows
 from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, samples
