@@ -24,7 +24,7 @@ from benchmarks.segments import THREADS, WEIGHTS, evenly
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
-from serving.engines.exits import Exits
+from serving.engines.groups import GroupRequest
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.graphs.cut_points import cut_points
 from serving.graphs.segments import split
@@ -78,11 +78,13 @@ def _rows(name: str, model: onnx.ModelProto, threads: int, quick: bool) -> Itera
     cuts = evenly({cut: seconds / until[-1] for cut, seconds in zip(points, until, strict=False)}, CUTS)
     whole, parts = (_opened(name, split(model, at), threads) for at in ([], cuts))
     engine = OnnxRuntimeEngine(name, threads=threads)
-    exits = ExitNetwork(name, tapped(model, [points[cut] for cut in cuts]), Exits(cuts), engine)
+    exits = ExitNetwork(name, tapped(model, [points[cut] for cut in cuts]), cuts, engine)
     size = [dim or 1 for dim in whole.inputs[0].shape[1:]]
     item = np.random.default_rng(0).random((1, *size), np.float32)
     runs = {"whole": partial(_chained, whole, item), "segments": partial(_chained, parts, item)}
-    found = _turns({**runs, "exits": partial(exits.run, item)}, QUICK_ROUNDS if quick else ROUNDS)
+    found = _turns(
+        {**runs, "exits": partial(exits.run, [GroupRequest(name, item)], 1)}, QUICK_ROUNDS if quick else ROUNDS
+    )
     for each in (whole, parts, engine):
         each.close()
     for way in WAYS:

@@ -34,7 +34,7 @@ from cache_adapt.exits.certify import Constraint
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
-from serving.engines.exits import Answering, ExitOutputs, Exits
+from serving.engines.exits import ExitResult, ExitSet, RowPolicy
 from serving.scheduling.limits import NetworkBounds
 from serving.scheduling.requests import Urgency
 
@@ -85,12 +85,16 @@ class Door:
 
 @dataclass(frozen=True)
 class Served:
-    """The network in the backend, by way, and once more with a door."""
+    """The network in the backend, whole and cut, and the ways through it."""
 
     backend: Backend
-    names: Mapping[str, str]
-    held: str
+    cut: str
+    """The name of the network with cuts."""
+    policies: Mapping[str, RowPolicy]
+    """Of one row, by way of which the network is cut."""
     door: Door
+    held: RowPolicy
+    """The way through the door."""
 
     async def turn(self, way: str, items: Array) -> Turn:
         """Look at these items; where there are several, they wait behind the door and become one batch."""
@@ -109,20 +113,22 @@ class Served:
         """A request that occupies the device."""
         self.door.open.clear()
         self.door.reached.clear()
-        before = asyncio.create_task(self.backend.infer(self.held, item, NO_HASTE))
+        before = asyncio.create_task(self.backend.infer(self.cut, item, NO_HASTE, policy=self.held))
         await asyncio.to_thread(self.door.reached.wait)
         return before
 
     async def _look(self, way: str, item: Array) -> Look:
         """Its latency counts from the beginning of the clock."""
         early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
-        whole = asyncio.ensure_future(self.backend.infer(self.names[way], item, NO_HASTE, early))
+        policy = self.policies.get(way)
+        name = NAME if policy is None else self.cut
+        whole = asyncio.ensure_future(self.backend.infer(name, item, NO_HASTE, early, policy))
         await asyncio.wait({early, whole}, return_when=asyncio.FIRST_COMPLETED)
         out_s, outputs = time.perf_counter(), early.result() if early.done() else whole.result()
         await whole
         if way == "whole":
             return Look(out_s, int(outputs[0].argmax()), False)
-        found = ExitOutputs.of(outputs)
+        found = ExitResult.of(outputs)
         answered = bool(found.place[0] < len(found.taps))
         return Look(out_s, int((found.distribution if answered else found.scores).argmax()), answered)
 
@@ -158,14 +164,11 @@ def _setting(row: Row) -> tuple[float, int]:
 
 
 async def _rows(known: Catalogue, case: Case, target: float, built: BuiltCaches, quick: bool) -> list[Row]:
-    backend, names = Backend(known, bounds=NetworkBounds(threads=1)), {"whole": NAME}
-    for way in WAYS[1:]:
-        exits = Exits(built.tensors, releases=way == "release")
-        exits.exchange(Answering({cache.tensor: cache for cache in built.caches}, built.card.classes, 1))
-        names[way] = backend.add_exits(NAME, exits)
-    door, last = Door(), Exits(built.tensors[-1:])
-    last.exchange(Answering({built.tensors[-1]: door}, 1, 1))
-    served = Served(backend, names, backend.add_exits(NAME, last), door)
+    backend, door = Backend(known, bounds=NetworkBounds(threads=1)), Door()
+    exits = ExitSet({cache.tensor: cache for cache in built.caches}, built.card.classes)
+    policies = {"compaction": RowPolicy(exits), "release": RowPolicy(exits, np.zeros(1, np.bool_))}
+    held = RowPolicy(ExitSet({built.tensors[-1]: door}, 1))
+    served = Served(backend, backend.add_cuts(NAME, built.tensors), policies, door, held)
     await backend.start()
     try:
         turns = QUICK_TURNS if quick else TURNS

@@ -8,7 +8,6 @@ from typing import Protocol, runtime_checkable
 
 from operators.decision import Decision
 from operators.frames.frame import Frame, Region
-from operators.frames.halfway import Halfway
 from serving.scheduling.requests import Urgency
 
 
@@ -37,8 +36,6 @@ class Call:
     """The longer side of what the network is to be shown of the frame, pixels; None: as the node itself says."""
     unhurried: bool = False
     """Whether the stream waits for the analysis, so that none of its frames is late."""
-    halfway: Halfway | None = None
-    """The activations of regions that a shortcut has passed on; None where the node's model begins with them."""
 
     @property
     def model(self) -> str | None:

@@ -14,8 +14,7 @@ from operators.wire import schema
 from serving.catalogue.cards import ImageInput, ModelCard, Task
 from serving.common.tensors import Image
 from serving.common.threads import ThreadTime, in_thread
-from serving.engines.exits import Exits, RowPolicy
-from serving.engines.halves import Halves
+from serving.engines.exits import RowPolicy
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size
 from serving.preprocess import Placement, Scalable, batch
@@ -41,19 +40,8 @@ class Inference(Protocol):
         """
         ...
 
-    def add_exits(self, model: str, exits: Exits) -> str:
-        """The name under which a model is run with exits; its outputs are ``ExitOutputs``."""
-        ...
-
     def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
         """The name under which a model is run cut at these tensors; its outputs are ``ExitResult``."""
-        ...
-
-    def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
-        """The names under which a model is run in two halves, of which the first ends where ``features`` is cut off.
-
-        ``exits`` answer in the second one.
-        """
         ...
 
     async def load(self, model: str) -> float:

@@ -35,6 +35,7 @@ COMMANDS = {
     "models": "List, pull and verify models.",
     "specialize": "Make and list the templates that recognisers are specialised with.",
     "caches": "Build learned caches, which answer for easy inputs before a model's last layer.",
+    "learn": "Learn from a recording what the recognisers of a query can do before their last layer.",
     "demo": "Analyse the clip of a street that ships, and leave an annotated video.",
     "doctor": "Say what this machine has for Sluice, and what is missing.",
     "health": "Exit 0 while a capture or worker process is alive and making progress.",
@@ -43,7 +44,12 @@ COMMANDS = {
 PACKAGES = ("sluice", "pipelines", "operators", "specialization", "cache_adapt", "learning", "serving")
 """Ours: what goes well in them is shown too."""
 
-ELSEWHERE = {"caches": "models.caches", "explain": "recorded.explain", "replay": "recorded.replay"}
+ELSEWHERE = {
+    "caches": "models.caches",
+    "explain": "recorded.explain",
+    "learn": "models.learn",
+    "replay": "recorded.replay",
+}
 """Subcommands whose module is not called like them."""
 
 

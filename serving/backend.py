@@ -19,8 +19,7 @@ from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
 from serving.common.threads import ThreadTime
-from serving.engines.exits import Exits, RowPolicy
-from serving.engines.halves import Halves
+from serving.engines.exits import RowPolicy
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size
 from serving.loading.loader import Loader, Opener
@@ -55,12 +54,8 @@ class Backend:
         """``artefacts_dir``: where variants lie; None: the user's cache."""
         self._catalogue, self._artefacts_dir = catalogue, artefacts_dir or user_cache()
         self._cards: dict[str, ModelCard] = {}
-        self._exits: dict[str, tuple[str, Exits]] = {}
-        """By name: models that are run with exits."""
         self._cut_models: dict[str, tuple[str, tuple[str, ...]]] = {}
         """By name: models that are cut, and where."""
-        self._halves: dict[str, tuple[str, str, Halves, Exits]] = {}
-        """By name: networks of features, and models whose first layers these are."""
         self._loader = Loader(bounds or NetworkBounds(), opener, clock, observer)
         self._rectangles = Rectangles(self.card, self.load)
         self._clock = clock
@@ -93,19 +88,6 @@ class Backend:
         """
         return await self._rectangles.fitted(model, width, height, detail)
 
-    def add_exits(self, model: str, exits: Exits) -> str:
-        """The name under which a model is run with exits, whose outputs are ``ExitOutputs``; the same exits once.
-
-        The model itself, and the same model with other exits, stay what they are.
-        """
-        for name, (of, known) in self._exits.items():
-            if of == model and known is exits:
-                return name
-        name = f"{model}+exits{len(self._exits) + 1}"
-        self._cards[name] = self.card(model)
-        self._exits[name] = model, exits
-        return name
-
     def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
         """The name under which a model is run cut at these tensors; the same cuts have one. ModelError for no model.
 
@@ -119,17 +101,6 @@ class Backend:
         self._cards[name] = self.card(model)
         self._cut_models[name] = wanted
         return name
-
-    def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
-        """The names under which a model is run in two halves; ``features`` is a network that is cut from it early.
-
-        Exits answer in the second half, where they lie in it. Both models stay what they are.
-        """
-        number = len(self._halves) // 2 + 1
-        made = Halves(f"{features}+half{number}", f"{model}+half{number}")
-        self._cards |= {made.first: self.card(features), made.rest: self.card(model)}
-        self._halves |= dict.fromkeys(made, (features, model, made, exits or Exits(())))
-        return made
 
     async def load(self, model: str) -> float:
         """Verify and open a network, unless it is loaded; ModelError where that fails.
@@ -215,25 +186,14 @@ class Backend:
         return None if session is None else session.processor.get(name)
 
     def _resolved(self, model: str) -> ResolvedModel:
-        if model in self._exits:
-            of, exits = self._exits[model]
-            return replace(resolve(of, self._catalogue, self._artefacts_dir), name=model, exits=exits)
         if model in self._cut_models:
             of, cuts = self._cut_models[model]
             return replace(resolve(of, self._catalogue, self._artefacts_dir), name=model, cuts=cuts)
-        if model in self._halves:
-            return self._half(model)
         if (shaped := self._rectangles.source(model)) is not None:
             of, size = shaped
             return replace(resolve(of, self._catalogue, self._artefacts_dir), name=model, shape=size)
         found = resolve(model, self._catalogue, self._artefacts_dir)
         return replace(found, latency_s=self._known_latency(found))
-
-    def _half(self, name: str) -> ResolvedModel:
-        features, model, names, exits = self._halves[name]
-        found = [resolve(each, self._catalogue, self._artefacts_dir) for each in (features, model)]
-        first, rest = (replace(each, name=own, exits=exits) for each, own in zip(found, names, strict=True))
-        return replace(first if name == names.first else rest, halves=(first, rest))
 
     def _known_latency(self, found: ResolvedModel) -> Mapping[int, float]:
         """Latency by batch size where it was measured on this machine; the rest is learnt while serving."""

@@ -16,7 +16,7 @@ from cache_adapt.caches.selector import largest
 from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.exits.certify import Constraint
 from serving.common.tensors import Array, softmax
-from serving.engines.exits import ExitOutputs
+from serving.engines.exits import ExitResult
 
 
 class Cascade:
@@ -27,7 +27,7 @@ class Cascade:
         self._small, self._large, self._threshold = small, large, threshold
 
     def run(self, batch: Array) -> list[Array]:
-        """``ExitOutputs`` as a list; an item's place is 0 where the large network did not finish it."""
+        """``ExitResult`` as a list; an item's place is 0 where the large network did not finish it."""
         said, early = _said(self._small.run(batch))
         unsure = ~early & (largest(said) >= self._threshold)
         scores, whole = np.zeros_like(said), np.zeros(len(batch), bool)
@@ -37,7 +37,7 @@ class Cascade:
             whole = unsure & ~early
             scores[whole] = outputs[0][whole[unsure]]
         place = whole.astype(np.int32)
-        return ExitOutputs(scores, place, np.zeros_like(place), said, [said]).as_list()
+        return ExitResult(scores, place, ~whole, said, [said]).as_list()
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,6 @@ def _said(outputs: Sequence[Array]) -> tuple[Array, Array]:
     said = softmax(outputs[0])
     if len(outputs) == 1:
         return said, np.zeros(len(said), bool)
-    exits = ExitOutputs.of(outputs)
-    early = np.asarray(exits.place < len(exits.taps))
-    said[early] = exits.distribution[early]
-    return said, early
+    exits = ExitResult.of(outputs)
+    said[exits.left] = exits.distribution[exits.left]
+    return said, exits.left

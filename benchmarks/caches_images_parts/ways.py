@@ -25,7 +25,8 @@ from pipelines.measure.tapped_pictures import cut_costs, forward_tapped
 from serving.common.precision import Precision
 from serving.common.tensors import Array, softmax
 from serving.engines.exit_network import ExitNetwork
-from serving.engines.exits import Answering, ExitOutputs, Exits
+from serving.engines.exits import ExitResult, ExitSet, RowPolicy
+from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.graphs.cut_points import CutPoint, cut_points
@@ -50,6 +51,17 @@ class Runs(Protocol):
     def run(self, batch: Array) -> list[Array]:
         """Return its outputs."""
         ...
+
+
+class WithCaches:
+    """A network that each item leaves at the first cache that is sure of it."""
+
+    def __init__(self, network: ExitNetwork, caches: ExitSet) -> None:
+        self._network, self._policy = network, RowPolicy(caches)
+
+    def run(self, batch: Array) -> list[Array]:
+        """``ExitResult`` as a list."""
+        return self._network.run([GroupRequest("", batch, policy=self._policy)], len(batch))[0]
 
 
 @dataclass(frozen=True)
@@ -83,15 +95,13 @@ class Base:
         """Build them; None where they do not pay."""
         return build(WholeNetwork(self.case.name, "0" * 64, self.whole_s), self.cuts, explored, wanted).caches
 
-    def with_caches(self, built: BuiltCaches) -> ExitNetwork:
+    def with_caches(self, built: BuiltCaches) -> WithCaches:
         """Open the network with caches that answer."""
         points = {point.tensor: point for point in cut_points(self.model)}
-        exits = Exits(built.tensors)
         segments = tapped(self.model, [points[tensor] for tensor in built.tensors])
         engine = OnnxRuntimeEngine(self.case.name, threads=1, precision=self.precision)
-        opened = ExitNetwork(self.case.name, segments, exits, engine)
-        exits.exchange(Answering({cache.tensor: cache for cache in built.caches}, built.card.classes, 1))
-        return opened
+        network = ExitNetwork(self.case.name, segments, built.tensors, engine)
+        return WithCaches(network, ExitSet({cache.tensor: cache for cache in built.caches}, built.card.classes))
 
 
 def bases(case: Case) -> tuple[Base, Base]:
@@ -138,10 +148,9 @@ def answers(network: Runs, items: Array) -> tuple[Array, float]:
         outputs = network.run(items[start : start + STEP])
         scores = outputs[0]
         if len(outputs) > 1:
-            exits = ExitOutputs.of(outputs)
-            left = exits.place < len(exits.taps)
-            scores = np.where(left[:, None], exits.distribution, scores)
-            early += int(left.sum())
+            exits = ExitResult.of(outputs)
+            scores = np.where(exits.left[:, None], exits.distribution, scores)
+            early += int(exits.left.sum())
         found.append(scores.argmax(axis=1))
     return np.concatenate(found), early / len(items)
 

@@ -24,7 +24,8 @@ from pipelines.measure.cache_places import nearest, places_of
 from pipelines.measure.tapped_pictures import forward_tapped
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
-from serving.engines.exits import Answering, Exits
+from serving.engines.exits import ExitSet, RowPolicy
+from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.graphs.cut_points import CutPoint, cut_points
@@ -67,24 +68,25 @@ def _costs(
 ) -> tuple[float, dict[Places, list[float]]]:
     """Median processor seconds: of the whole network, and by places with caches of leaving at each and at none."""
     whole = EngineNetwork(NAME, model, OnnxRuntimeEngine(NAME, threads=1))
-    exits = Exits([cut.tensor for cut in plan])
-    opened = ExitNetwork(NAME, tapped(model, places), exits, OnnxRuntimeEngine(NAME, threads=1))
+    opened = ExitNetwork(NAME, tapped(model, places), [cut.tensor for cut in plan], OnnxRuntimeEngine(NAME, threads=1))
     turns = iter(range(10**9))
 
-    def timed(run: Callable[[Array], object], answering: Answering) -> float:
-        exits.exchange(answering)
+    def timed(run: Callable[[Array], object]) -> float:
         item = items[next(turns) % len(items)][None]
         started_s = time.process_time()
         run(item)
         return time.process_time() - started_s
 
-    runs: dict[tuple[Places, int], Callable[[], float]] = {((), 0): partial(timed, whole.run, Answering({}))}
+    def run(policy: RowPolicy, item: Array) -> object:
+        return opened.run([GroupRequest(NAME, item, policy=policy)], 1)
+
+    runs: dict[tuple[Places, int], Callable[[], float]] = {((), 0): partial(timed, whole.run)}
     chosen = [some for count in range(1, len(plan) + 1) for some in combinations(range(len(plan)), count)]
     for some in chosen:
         for leaves in range(len(some) + 1):
             caches = [_blank(plan[place], 2.0 if at == leaves else 0.0) for at, place in enumerate(some)]
-            answering = Answering({cache.tensor: cache for cache in caches}, CLASSES, 1)
-            runs[some, leaves] = partial(timed, opened.run, answering)
+            policy = RowPolicy(ExitSet({cache.tensor: cache for cache in caches}, CLASSES))
+            runs[some, leaves] = partial(timed, partial(run, policy))
     took = interleaved(runs, TIMED)
     leave_s = {some: [median(took[some, leaves]) for leaves in range(len(some) + 1)] for some in chosen}
     return median(took[(), 0]), leave_s

@@ -28,11 +28,3 @@ class Elsewhere(Protocol):
     def newest(self, target: Target) -> Update | None:
         """The newest version that has come; None as long as there is none."""
         ...
-
-
-class AwaitedElsewhere(Elsewhere, Protocol):
-    """One whose next version can be waited for."""
-
-    async def after(self, target: Target, version: int) -> Update:
-        """Wait for a version after this one; it may never come."""
-        ...

@@ -62,25 +62,20 @@ class Adaptation:
 
     def wanted(self, target: Target, report: Report, now_s: float) -> str | None:
         """Note that a worker wants something; returns why it cannot be had, None where it can."""
-        kind = self._kinds.get(target.kind)
-        why_not = f"nothing of the kind {target.kind!r} is trained here" if kind is None else kind.why_not(target)
-        if why_not is not None:
-            return why_not
-        if target not in self._states:
-            state = TargetState(target.key, now_s)
-            found = self._versions.get(state.key)
-            if found is not None:
-                self._take(target, state, found, now_s)
-            self._states[target] = state
-        state = self._states[target]
+        state = self._states.get(target)
+        if state is None:
+            kind = self._kinds.get(target.kind)
+            why_not = f"nothing of the kind {target.kind!r} is trained here" if kind is None else kind.why_not(target)
+            if why_not is not None:
+                return why_not
+            state = self._begin(target, now_s)
         state.wanted_at_s = now_s
+        self._states.move_to_end(target)
+        is_new = report.stream not in state.reports
         state.reports[report.stream] = report
         state.reports.move_to_end(report.stream)
-        while self.reports > MOST_REPORTS:
+        while is_new and self.reports > MOST_REPORTS:
             max(self._states.values(), key=lambda each: len(each.reports)).reports.popitem(last=False)
-        self._states.move_to_end(target)
-        while len(self._states) > MOST_TARGETS:
-            self._states.popitem(last=False)
         return None
 
     def published(self, key: str, version: int, data: bytes, now_s: float) -> None:
@@ -150,6 +145,17 @@ class Adaptation:
     def kept_bytes(self) -> int:
         """Bytes of the versions that are there."""
         return self._versions.size_bytes
+
+    def _begin(self, target: Target, now_s: float) -> TargetState:
+        """The state of a target that is new, or was forgotten; it goes on from a version that is there."""
+        state = TargetState(target.key, now_s)
+        found = self._versions.get(state.key)
+        if found is not None:
+            self._take(target, state, found, now_s)
+        self._states[target] = state
+        while len(self._states) > MOST_TARGETS:
+            self._states.popitem(last=False)
+        return state
 
     def _why(self, target: Target, state: TargetState, now_s: float) -> Reason | None:
         window = self._windows.of(target.subject)

@@ -46,9 +46,10 @@ class NodeNetwork(NamedTuple):
     """As the query names it."""
     identity: str
     """Digest of its weights and of what it is fed."""
-    labels: str
-    """The digest of its labels."""
-    vocabulary: Vocabulary
+    labels: str | None = None
+    """The digest of its labels; None where the node names whom it was shown, which only its workers know."""
+    vocabulary: Vocabulary | None = None
+    """None as with the labels."""
 
 
 class ExitsKind:
@@ -72,7 +73,7 @@ class ExitsKind:
             return f"the query has no node {subject.node!r} with exits in {subject.network!r}"
         if known.identity != subject.network_identity:
             return f"{subject.network!r} is another file there than here, or fed otherwise: give both the same models"
-        if known.labels != subject.labels:
+        if known.labels not in (None, subject.labels):
             return f"{subject.network!r} has other classes there than here: give both the same models"
         return None
 
@@ -84,7 +85,9 @@ class ExitsKind:
             spec = decode(target.spec, ExitsSpec)
         except Malformed as error:
             return f"the spec cannot be read: {error}"
-        if self._networks is not None and spec.vocabulary != self._networks[target.subject.node].vocabulary:
+        if self._networks is None:
+            return None
+        if self._networks[target.subject.node].vocabulary not in (None, spec.vocabulary):
             return "it is for other words, or another least confidence: give both the same query and models"
         return None
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serving.catalogue.cards import ImageInput, ModelCard, parse_card
-from serving.engines.exits import ExitOutputs, Exits, RowPolicy
+from serving.engines.exits import RowPolicy
 from serving.engines.groups import GroupRequest
-from serving.engines.halves import Halves
 from serving.engines.row_passage import RowPassage
 from serving.errors import ModelError
 from serving.graphs.surgery.sizes import Size
@@ -40,7 +39,6 @@ class FakeEngine:
         """Cards for pictures of a size, by model, width and height; a test writes them down."""
         self.details: list[int | None] = []
         """The wanted size of each picture that was fitted."""
-        self._releasing: set[str] = set()
         self._cuts: dict[str, Sequence[str]] = {}
         """By name: where models are cut."""
         self.runs_on: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0.0)
@@ -64,28 +62,11 @@ class FakeEngine:
         shown = card.input.model_copy(update=given)
         self._models[model] = card.model_copy(update={**rest, "input": shown}), answer
 
-    def add_exits(self, model: str, exits: Exits) -> str:
-        """See ``Inference``: cuts pool the pictures themselves, to their sums."""
-        card, answer = self._models[model]
-        name = f"{model}+exits"
-        if exits.releases:
-            self._releasing.add(name)
-        self._models[name] = card, partial(_run_with_exits, answer, exits)
-        return name
-
     def add_cuts(self, model: str, cuts: Sequence[str]) -> str:
         """See ``Inference``: taps are the sums of the pictures' channels at all cuts."""
         name = "+".join([model, *cuts])
         self._models[name], self._cuts[name] = self._models[model], cuts
         return name
-
-    def add_halves(self, model: str, features: str, exits: Exits | None = None) -> Halves:
-        """See ``Inference``: the first half hands the pictures on as they are."""
-        names = Halves(f"{features}+half", f"{model}+half")
-        (read_by, read), (card, answer) = self._models[features], self._models[model]
-        self._models[names.first] = read_by, lambda batch: [batch, *read(batch)]
-        self._models[names.rest] = card, partial(_run_with_exits, answer, exits or Exits(()))
-        return names
 
     async def load(self, model: str) -> float:
         self.loaded.append(model)
@@ -106,11 +87,7 @@ class FakeEngine:
             outputs = _run_with_cuts(self._models[model][1], self._cuts[model], asked)
             await (self.runs_on() if early is not None and early.done() else asyncio.sleep(0.0))
             return outputs
-        outputs = self._models[model][1](batch)
-        if early is not None and model in self._releasing and _all_answered(ExitOutputs.of(outputs)):
-            early.set_result([np.zeros_like(outputs[0]), *outputs[1:]])
-            await self.runs_on()
-        return outputs
+        return self._models[model][1](batch)
 
     def processor_s(self, model: str, shape: Size | None = None) -> float | None:
         named = None if shape is None else self.costs_s.get(f"{model}+{shape.width}x{shape.height}")
@@ -136,25 +113,6 @@ def _run_with_cuts(answer: Answer, cuts: Sequence[str], asked: GroupRequest) -> 
 def _sums(batch: NDArray[Any]) -> NDArray[np.float32]:
     sums: NDArray[np.float32] = batch.reshape(len(batch), batch.shape[1], -1).sum(axis=2).astype(np.float32)
     return sums
-
-
-def _run_with_exits(answer: Answer, exits: Exits, batch: NDArray[Any]) -> list[NDArray[Any]]:
-    """As a network with exits does it, but that all its taps are the sums of the pictures' channels."""
-    now, count = exits.begun(), len(batch)
-    tap = _sums(batch)
-    place = np.full(count, len(exits.cuts), np.int32)
-    said = np.zeros((count, now.classes), np.float32)
-    for index, cut in reversed(list(enumerate(exits.cuts))):
-        if cut in now.by_cut:
-            found = now.by_cut[cut].look(tap)
-            place[found.hit], said[found.hit] = index, found.distribution[found.hit]
-    version = np.full(count, now.version, np.int32)
-    taps = [tap[:, :0] if now.by_cut and not exits.releases else tap] * len(exits.cuts)
-    return ExitOutputs(answer(batch)[0], place, version, said, taps).as_list()
-
-
-def _all_answered(found: ExitOutputs) -> bool:
-    return bool((found.place < len(found.taps)).all())
 
 
 def card_of(name: str, **changes: Any) -> ModelCard:

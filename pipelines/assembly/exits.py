@@ -13,7 +13,6 @@ from operators.recognise.chain import ChainNetworks
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.specialised import SpecialisedStream
-from operators.recognise.labels import Labels
 from operators.wire.result import UNKNOWN
 from pipelines.assembly.environment import Audits, Environment, Learning
 from pipelines.measure.exit_files import learned_exits
@@ -53,16 +52,13 @@ class NodeExitParts:
     def tuned(self, stream: str, there: ExitArtefact | None = None) -> HeardExits:
         """The exits of a stream; "": of all. ``there``: those that are there already."""
         # Brings what exits are made of: not before they are wanted.
-        from cache_adapt.learned.vocabulary import Vocabulary
         from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
+        from pipelines.assembly.node_words import NodeWords
 
         card, recogniser = self.entry.card, self.networks.recogniser
-        names = recogniser.names
-        labels = Labels((*names, UNKNOWN)).digest
-        subject = Subject(self.spec.name, recogniser.roles.oracle, card.identity, labels, stream)
-        nameless = tuple(number for number, name in enumerate(names) if name == card.other_label)
-        vocabulary = Vocabulary(len(names), recogniser.least_share, nameless)
-        request = ExitsRequest(subject, vocabulary, self.audits.rule.accuracy, self.learning.maker())
+        words = NodeWords.of(card, recogniser.names, recogniser.least_share)
+        subject = Subject(self.spec.name, recogniser.roles.oracle, card.identity, words.digest, stream)
+        request = ExitsRequest(subject, words.vocabulary, self.audits.rule.accuracy, self.learning.maker())
         return HeardExits(request, self.cut, there, follows=self.spec.releases)
 
 
@@ -72,7 +68,7 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     if learning is None or oracle not in spec.model or not (specializes(spec) or uses_caches(spec)):
         return networks
     entry = learning.catalogue.find(parse(oracle).model)
-    there = _there(entry) if uses_caches(spec) else None
+    there = _there(entry, audits.shortcuts.query, spec.name) if uses_caches(spec) else None
     makes = makes_caches(spec)
     if not (specializes(spec) or makes or there):
         return networks
@@ -84,10 +80,10 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     return replace(networks, cut=cut, specialised=special, shared=shared, releases=spec.releases)
 
 
-def _there(entry: Entry) -> ExitArtefact | None:
+def _there(entry: Entry, query: str, node: str) -> ExitArtefact | None:
     """The exits in a file; those that cannot be used are logged."""
     try:
-        return learned_exits(entry)
+        return learned_exits(entry, query, node)
     except ModelError as error:
         log.warning("%s; they are not used", error)
         return None

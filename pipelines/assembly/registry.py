@@ -79,7 +79,8 @@ class Shortcuts:
         self.news = News()
         """A phase has changed, or another model has come to run for most frames of a stream."""
         self._switches = Switches()
-        self._query = query
+        self.query = query
+        """Its name."""
 
     def add(self, node: ShortcutNode, part: str = "") -> None:
         """Another node; or one ``part`` of a node that has several."""
@@ -114,6 +115,6 @@ class Shortcuts:
             for stream, plans in node.plans(gone).items():
                 streams.setdefault(stream, []).extend(plans)
         return [
-            StreamPlan(stream=stream, query=self._query, at=at, nodes=nodes, switches=list(self._switches.of(stream)))
+            StreamPlan(stream=stream, query=self.query, at=at, nodes=nodes, switches=list(self._switches.of(stream)))
             for stream, nodes in sorted(streams.items())
         ]

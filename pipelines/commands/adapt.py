@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from pipelines.commands import options
-from pipelines.environment import catalogue, template_dirs
+from pipelines.environment import catalogue
 from pipelines.query.check import open_query
 from pipelines.query.nodes import NOTHING_LEARNS
 from pipelines.settings import broker_settings
@@ -34,7 +34,7 @@ def command(
     secret_file: Path | None,
     prefix: str | None,
 ) -> None:
-    """Train heads and learned caches for all workers of QUERY that run with --adapt, on samples that they send.
+    """Train exits for all workers of QUERY that run with --adapt, on samples that they send.
 
     Run one for a query, on any machine: it needs neither cameras nor frames. It may use as much of one processor core,
     over time, as the query says under learning: budget.
@@ -51,5 +51,5 @@ def command(
     from pipelines.worker.adapt.service import ServiceConfig
 
     config = ServiceConfig(settings, wanted.name, wanted.publish.topics.with_prefix(prefix), broker_timeout_s, alive)
-    what = adapted(opened.dag, opened.catalogue, template_dirs())
-    asyncio.run(adapt(config, what, wanted.accuracy, wanted.learning.budget, listening))
+    networks = adapted(opened.dag, opened.catalogue)
+    asyncio.run(adapt(config, networks, wanted.accuracy, wanted.learning.budget, listening))

@@ -2,6 +2,6 @@
 and ``doctor``, but for the printing.
 
 Read in this order: ``pictures``, ``profile_models``, ``measured_variants``, ``template_data``, ``template_making``,
-``prospects``, ``cache_files``, ``cache_places``, ``tapped_pictures``, ``cache_ways``, ``cache_building``, ``findings``,
-``machine``, ``labelled_crops``.
+``prospects``, ``exit_files``, ``exit_places``, ``cache_files``, ``cache_places``, ``tapped_pictures``, ``cache_ways``,
+``cache_building``, ``findings``, ``machine``, ``labelled_crops``.
 """

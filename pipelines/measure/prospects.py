@@ -23,9 +23,7 @@ def demanding(query: Query, known: Catalogue) -> Mapping[str, str]:
     if not DEFAULT_ACCURACY < query.accuracy < 1:
         return {}
     nodes = _recognisers(query, known)
-    return {
-        node.name: _demand(query.accuracy) for node, roles in nodes if node.specialize is True or roles.shortcuts
-    }
+    return {node.name: _demand(query.accuracy) for node, roles in nodes if node.specialize is True or roles.shortcuts}
 
 
 def hopeless(query: Query) -> Mapping[str, str]:
@@ -72,7 +70,7 @@ def _learned(node: RecogniseNode, oracle: str, query: Query, known: Catalogue) -
     from pipelines.measure.exit_files import learned_exits
 
     try:
-        learned = learned_exits(known.find(parse(oracle).model))
+        learned = learned_exits(known.find(parse(oracle).model), query.name, node.name)
     except ModelError as error:
         return f"{error}; they are not used"
     if learned is not None:

@@ -22,7 +22,8 @@ from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.common.precision import Precision
 from serving.common.tensors import Array, words
 from serving.engines.exit_network import ExitNetwork
-from serving.engines.exits import ExitOutputs, Exits
+from serving.engines.exits import ExitResult
+from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.errors import BadInput, ModelError
@@ -144,12 +145,12 @@ def forward_tapped(
     precision: Precision = "fp32",
 ) -> tuple[list[Array], Array]:
     """The taps of all items, point by point (N × values each), and the network's scores."""
-    exits = Exits([point.tensor for point in points])
-    opened = ExitNetwork(name, tapped(network, points), exits, OnnxRuntimeEngine(name, threads=1, precision=precision))
+    opened = _cut(name, network, points, precision)
     step = 1 if opened.batch_limit == 1 else BATCH
     found = []
     for start in range(0, len(items), step):
-        found.append(ExitOutputs.of(opened.run(items[start : start + step])))
+        (outputs,) = opened.run([GroupRequest(name, items[start : start + step])], step)
+        found.append(ExitResult.of(outputs))
         report("forward", start / len(items))
     opened.close()
     taps = [np.concatenate([each.taps[index] for each in found]).astype(np.float16) for index in range(len(points))]
@@ -163,12 +164,16 @@ def cut_costs(
     count = min(TRIED_CUTS, len(points))
     chosen = [points[(index + 1) * len(points) // (count + 1)] for index in range(count)]
     whole = EngineNetwork(name, network, OnnxRuntimeEngine(name, threads=1, precision=precision))
-    exits = Exits([point.tensor for point in chosen])
-    cut = ExitNetwork(name, tapped(network, chosen), exits, OnnxRuntimeEngine(name, threads=1, precision=precision))
-    took = item_s({"whole": partial(whole.run, item), "cut": partial(cut.run, item)})
+    cut = _cut(name, network, chosen, precision)
+    took = item_s({"whole": partial(whole.run, item), "cut": partial(cut.run, [GroupRequest(name, item)], len(item))})
     whole.close()
     cut.close()
     return took["whole"], max((took["cut"] - took["whole"]) / count, 1e-5)
+
+
+def _cut(name: str, network: onnx.ModelProto, points: Sequence[CutPoint], precision: Precision) -> ExitNetwork:
+    engine = OnnxRuntimeEngine(name, threads=1, precision=precision)
+    return ExitNetwork(name, tapped(network, points), [point.tensor for point in points], engine)
 
 
 def _timed(run: Callable[[], object]) -> float:

@@ -38,7 +38,7 @@ ShareOrPercent = Annotated[
 """A share, also written as a percentage."""
 
 
-class Learning(Strict):
+class LearningSpec(Strict):
     """Limits of learning from streams."""
 
     budget: ShareOrPercent = SHARE

@@ -16,7 +16,7 @@ from operators.capture.sources.uri import SourceUri
 from operators.extensions import NONE, Kinds, extended, kinds
 from operators.wire.bounds import MOST_NODES, MOST_ZONES
 from pipelines.kafka.topics import TopicsConfig
-from pipelines.query.learning import Learning
+from pipelines.query.learning import LearningSpec
 from pipelines.query.nodes import (
     MOTION,
     NODE_TYPES,
@@ -168,7 +168,7 @@ class Query(Strict):
     """The time from capture to result that every frame should meet."""
     accuracy: float = Field(default=DEFAULT_ACCURACY, gt=0, le=1)
     """Target agreement of shortcuts with the oracles of their nodes."""
-    learning: Learning = Learning.model_construct()
+    learning: LearningSpec = LearningSpec.model_construct()
     """Limits of learning from streams."""
     streams: tuple[StreamSpec, ...] = ()
     """The sources; ``--source`` replaces them."""

@@ -1,4 +1,4 @@
-"""The questions of a network with exits to those that answer at them; nothing is known here of what is inside."""
+"""Exits at the cuts of a network, the policy of each row, and the outputs; what an exit is inside is not known here."""
 
 from __future__ import annotations
 
@@ -90,71 +90,3 @@ class ExitResult:
         """The same from ``as_list``."""
         scores, place, left, distribution, *taps = outputs
         return cls(scores, place, left, distribution, taps)
-
-
-@dataclass(frozen=True)
-class Answering:
-    """The exits that answer at present; replaced as a whole."""
-
-    by_cut: Mapping[str, Exit]
-    classes: int = 0
-    version: int = 0
-    """Comes back with every answer, so that the caller knows which exit answered."""
-
-
-class Exits:
-    """The places of a network's exits, and who answers there; shared by network and maker."""
-
-    def __init__(self, cuts: Sequence[str], releases: bool = False) -> None:
-        """``cuts``: cut tensors in dataflow order. At first no exit answers anywhere.
-
-        ``releases``: items that are answered do not leave the batch, only their answers do (Dai et al., 2024, §3).
-        """
-        self.cuts, self.releases = tuple(cuts), releases
-        self._now = Answering({})
-        self._silent = False
-
-    @property
-    def now(self) -> Answering:
-        return self._now
-
-    def begun(self) -> Answering:
-        """Who answers for the batch that begins; asked once for each, so that nothing is exchanged within it."""
-        silent, self._silent = self._silent, False
-        return Answering({}) if silent else self._now
-
-    def be_silent_once(self) -> None:
-        """Let no exit answer for the next batch: it goes through as a whole, and has all its taps."""
-        self._silent = True
-
-    def exchange(self, answering: Answering) -> None:
-        """From the next batch on these answer; ValueError for an exit where there is no cut."""
-        if unknown := set(answering.by_cut) - set(self.cuts):
-            raise ValueError(f"no cut at {', '.join(sorted(unknown))}")
-        self._now = answering
-
-
-@dataclass(frozen=True)
-class ExitOutputs:
-    """The outputs of a network with exits, in their order; the first axis of each is N."""
-
-    scores: Array
-    """The network's own first output; zeros for items that left before its end, or whose answer is early."""
-    place: NDArray[np.int32]
-    """N: the index of the cut at which each item was answered; the number of cuts: at the end."""
-    version: NDArray[np.int32]
-    """N: of those who could answer."""
-    distribution: NDArray[np.float32]
-    """N × classes: what the exit said; zeros for items that none answered. No classes where no exit could answer."""
-    taps: Sequence[NDArray[np.float32]]
-    """By cut, N × values; no values where items may have left, or the answer is early: then they are not read."""
-
-    def as_list(self) -> list[Array]:
-        """As an engine hands them over."""
-        return [self.scores, self.place, self.version, self.distribution, *self.taps]
-
-    @classmethod
-    def of(cls, outputs: Sequence[Array]) -> ExitOutputs:
-        """The same from ``as_list``."""
-        scores, place, version, distribution, *taps = outputs
-        return cls(scores, place, version, distribution, taps)

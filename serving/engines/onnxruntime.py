@@ -48,8 +48,7 @@ _DTYPES = {
 class OnnxRuntimeEngine(SegmentChain):
     """Segments as ONNX models in ONNX Runtime sessions; int8 networks come quantised, as graphs of Q and DQ nodes."""
 
-    def __init__(self, name: str, *, threads: int | Sequence[int], precision: Precision = "fp32") -> None:
-        """``threads``: those of every segment, or of each."""
+    def __init__(self, name: str, *, threads: int, precision: Precision = "fp32") -> None:
         if precision == "bf16":
             raise ModelError(f"model {name!r}: ONNX Runtime computes in fp32 or int8; bf16 needs OpenVINO")
         super().__init__(name)
@@ -57,18 +56,15 @@ class OnnxRuntimeEngine(SegmentChain):
         self._on_cpu = [name for name, _ in self._providers] == ["CPUExecutionProvider"]
         self._may_cut = precision == "fp32" and self._on_cpu
         self._optimised = False
-        self._due_threads: Iterator[int] = iter(())
 
     def load(self, segments: Sequence[bytes]) -> None:
         """See ``Engine``; on CPUs what is handed over between segments is in the runtime's own order."""
-        each = [self._threads] * len(segments) if isinstance(self._threads, int) else self._threads
-        self._due_threads = iter(each)
         if len(segments) > 1 and self._may_cut and (better := optimised_segments(segments)):
             self._optimised, segments = True, better
         super().load(segments)
 
     def _open(self, segment: bytes) -> OnnxRuntimeSegment:
-        options = session_options(next(self._due_threads))
+        options = session_options(self._threads)
         if self._optimised:
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         elif self._on_cpu:

@@ -2,5 +2,5 @@
 no engine and no PyTorch.
 
 Read in this order: ``dataflow``, ``shapes``, ``cut_points``, ``segments``, ``taps``, ``digest``, ``prefix``,
-``halves``, ``fold``, ``factorise``, ``quantise``, ``surgery``.
+``fold``, ``factorise``, ``quantise``, ``surgery``.
 """

@@ -53,11 +53,11 @@ def tapped(model: onnx.ModelProto, points: Sequence[CutPoint]) -> list[onnx.Mode
     """
     segments = split(model, [point.tensor for point in points])
     for segment, point in zip(segments, points, strict=False):
-        tap(segment, point)
+        _tap(segment, point)
     return segments
 
 
-def tap(segment: onnx.ModelProto, point: CutPoint) -> None:
+def _tap(segment: onnx.ModelProto, point: CutPoint) -> None:
     """Let a segment that ends at a cut point give the tap there too; ValueError where there can be none."""
     grid = tap_grid(point)
     if grid is None:

@@ -80,7 +80,7 @@ class Loader:
                 try:
                     await self._load(members)
                 except TooLarge:
-                    if len(members) == 1 or source.halves:
+                    if len(members) == 1:
                         raise
                     await self._load((source,))  # together they do not fit, but one at a time they may
             return self._took.seconds - before_s
@@ -91,9 +91,7 @@ class Loader:
             raise OutOfService(self._out_of_service[model])
 
     async def _members_with(self, source: ResolvedModel) -> Members:
-        """The model together with those that it has a prefix in common with, or its other half, or by itself."""
-        if source.halves:
-            return source.halves
+        """The model together with those that it has a prefix in common with, or by itself."""
         known = self._members.get(source.name)
         if known and self._in_service(known):
             return known

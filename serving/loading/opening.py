@@ -10,14 +10,9 @@ import numpy as np
 
 from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.engines.exit_network import ExitNetwork
-from serving.engines.exits import Exits
 from serving.engines.groups import Group, SharedPrefix, Solo
-from serving.engines.halved_network import HalvedNetwork
-from serving.engines.halves import Halves
 from serving.engines.network import Engine, EngineNetwork, Network
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.engines.releasing import Releasing
-from serving.engines.row_network import RowNetwork
 from serving.errors import ModelError
 from serving.loading.rewriting import rewritten
 from serving.loading.thread_choice import chosen
@@ -32,13 +27,8 @@ WORTH_SHARING = 0.3
 
 
 def open_group(sources: Sequence[ResolvedModel], threads: int) -> Group:
-    """Load a network, several that have a prefix in common, or two halves of one; raises ModelError."""
+    """Load a network, or several that have a prefix in common; raises ModelError."""
     models = [_graph(source) for source in sources]
-    if sources[0].exits is not None:
-        if len(sources) == 2:
-            return _halved(sources, sources[0].exits, models, threads)
-        network = _with_exits(sources[0], sources[0].exits, models[0], threads)
-        return Releasing(network) if sources[0].exits.releases else Solo(network)
     if sources[0].cuts is not None:
         return _cut(sources[0], sources[0].cuts, models[0], threads)
     if len(sources) == 1:
@@ -74,11 +64,11 @@ def engine_for(variant: Variant, threads: int) -> Engine:
 
 
 def _graph(source: ResolvedModel) -> onnx.ModelProto:
-    """The network as it is run; with exits as it was read, since these name its tensors."""
+    """The network as it is run; where it is cut as it was read, since cuts name its tensors."""
     if source.path == source.entry.path:  # built files were verified by their own sum when they were found
         verify(source.entry)
     model = read_weights(source.path, source.whole_card)
-    return model if source.exits is not None or source.cuts is not None else rewritten(model, source)
+    return model if source.cuts is not None else rewritten(model, source)
 
 
 def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> EngineNetwork:
@@ -88,60 +78,19 @@ def _whole(source: ResolvedModel, model: onnx.ModelProto, threads: int) -> Engin
     return network
 
 
-def _with_exits(source: ResolvedModel, exits: Exits, model: onnx.ModelProto, threads: int) -> ExitNetwork:
-    """Cut at its exits; raises ModelError where it cannot be."""
-    from serving.graphs.shapes import with_item_size
-    from serving.graphs.taps import tap_points, tapped
-
-    _check_cuttable(source.variant)
-    sized = with_item_size(model, source.card.input.item_shape)
-    engine = _for_segments(source, _threads(source, model, threads))
-    network = ExitNetwork(source.card.name, tapped(sized, tap_points(sized, exits.cuts)), exits, engine, _limit(source))
-    network.check(np.empty((1, *source.card.input.item_shape), np.dtype(source.card.input.dtype)))
-    return network
-
-
-def _cut(source: ResolvedModel, cuts: Sequence[str], model: onnx.ModelProto, threads: int) -> RowNetwork:
+def _cut(source: ResolvedModel, cuts: Sequence[str], model: onnx.ModelProto, threads: int) -> ExitNetwork:
     """Cut at these tensors; raises ModelError where it cannot be."""
     from serving.graphs.shapes import with_item_size
     from serving.graphs.taps import tap_points, tapped
 
-    _check_cuttable(source.variant)
-    card = source.card
-    sized = with_item_size(model, card.input.item_shape)
-    engine = _for_segments(source, _threads(source, model, threads))
-    network = RowNetwork(card.name, tapped(sized, tap_points(sized, cuts)), cuts, engine, _limit(source))
-    network.check(card.name, np.empty((1, *card.input.item_shape), np.dtype(card.input.dtype)))
-    return network
-
-
-def _halved(
-    sources: Sequence[ResolvedModel], exits: Exits, models: Sequence[onnx.ModelProto], threads: int
-) -> HalvedNetwork:
-    """A network of features, and the rest of the one that it is cut from; ModelError where it is cut from another."""
-    from serving.graphs.halves import behind, halves, meeting_place
-    from serving.graphs.shapes import with_item_size
-
-    (begin, end), given = sources, sources[1].card.input.item_shape
-    _check_cuttable(end.variant)
-    if begin.card.input != end.card.input:
-        raise ModelError(f"{begin.name!r} and {end.name!r} are fed otherwise, so neither can go on for the other")
-    features, network = (with_item_size(model, given) for model in models)
-    later = behind(network, meeting_place(features, network)[1], exits.cuts)
-    segments = halves(features, network, later)
-    first, rest = (_threads(source, model, threads) for source, model in zip(sources, models, strict=True))
-    engine = _for_segments(end, [first, *[rest] * (len(segments) - 1)])
-    return HalvedNetwork(Halves(begin.name, end.name), segments, exits, engine, _limit(end))
-
-
-def _check_cuttable(variant: Variant) -> None:
+    card, variant = source.card, source.variant
     if variant.engine != "onnxruntime":
         raise ModelError(f"variant {variant.id!r}: exits need ONNX Runtime")
-
-
-def _for_segments(source: ResolvedModel, threads: int | Sequence[int]) -> OnnxRuntimeEngine:
-    variant = source.variant
-    return OnnxRuntimeEngine(variant.model, threads=threads, precision=variant.precision)
+    sized = with_item_size(model, card.input.item_shape)
+    engine = OnnxRuntimeEngine(variant.model, threads=_threads(source, model, threads), precision=variant.precision)
+    network = ExitNetwork(card.name, tapped(sized, tap_points(sized, cuts)), cuts, engine, _limit(source))
+    network.check(card.name, np.empty((1, *card.input.item_shape), np.dtype(card.input.dtype)))
+    return network
 
 
 def _threads(source: ResolvedModel, model: onnx.ModelProto, allowed: int) -> int:

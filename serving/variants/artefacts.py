@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import onnx
 
     from serving.common.tensors import Array
-    from serving.engines.exits import Exits
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,10 +50,6 @@ class ResolvedModel:
     """Latency by batch size, as far as it was measured on this machine."""
     directory: Path | None = field(default=None, compare=False)
     """Where the model's figures on this machine are kept; None: nowhere."""
-    exits: Exits | None = field(default=None, compare=False)
-    """Where the network is cut for exits, and who answers there; None: it is run whole."""
-    halves: tuple[ResolvedModel, ResolvedModel] | None = field(default=None, compare=False)
-    """A network that reads features from the first layers of another, and that one; None: the model runs by itself."""
     cuts: tuple[str, ...] | None = None
     """Where the network is cut, so that each row has a policy; None: it is run whole."""
     shape: tuple[int, int] | None = None
@@ -77,7 +72,7 @@ class ResolvedModel:
     def could_share(self, other: ResolvedModel) -> bool:
         """Whether both take the same pixels into the same engine: the least that a common prefix needs."""
         mine, others = self.variant, other.variant
-        if self.exits or other.exits or self.cuts is not None or other.cuts is not None:
+        if self.cuts is not None or other.cuts is not None:
             return False
         return (self.card.input, mine.engine, mine.precision) == (other.card.input, others.engine, others.precision)
 

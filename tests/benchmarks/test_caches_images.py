@@ -10,7 +10,7 @@ from benchmarks.caches_images import headline
 from benchmarks.caches_images_parts.cascades import Cascade
 from benchmarks.caches_images_parts.plot import draw
 from benchmarks.caches_images_parts.ways import answers, turns
-from serving.engines.exits import ExitOutputs
+from serving.engines.exits import ExitResult
 
 
 def row(way: str, target: float, speedup: float, agreement: float, runs: str = "") -> dict[str, object]:
@@ -52,7 +52,7 @@ def test_an_item_that_left_has_the_caches_answer():
             place = np.arange(count, dtype=np.int32) % 2
             said = np.tile(np.float32([0, 1, 0]), (count, 1))
             scores = np.tile(np.float32([0, 0, 1]), (count, 1))
-            return ExitOutputs(scores, place, place, said, [said]).as_list()
+            return ExitResult(scores, place, place == 0, said, [said]).as_list()
 
     found, early = answers(Network(), np.zeros((4, 1), np.float32))
     assert found.tolist() == [1, 2, 1, 2]
@@ -77,7 +77,7 @@ class WithCaches:
         scores = np.where(early[:, None], np.float32([0, 0, 0]), np.float32([0.1, 0, 0]))
         said = np.where(early[:, None], np.float32([0, 1, 0]), np.float32([0, 0, 0]))
         place = np.where(early, 0, 1).astype(np.int32)
-        return ExitOutputs(scores, place, place, said, [said]).as_list()
+        return ExitResult(scores, place, place == 0, said, [said]).as_list()
 
 
 def test_what_a_cache_of_the_small_network_answers_is_asked_no_further():

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import psutil
 import pytest
 from kafka import KafkaProducer
 
-from cache_adapt.adaptation.elsewhere import Update
 from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.versions import LARGEST_BYTES
 from cache_adapt.adaptation.window import HELD_SHARE, Sample
-from learning.store import FeatureStore
-from operators.recognise.labels import Labels
-from operators.recognise.specialised.features import head_identity
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.kind import EXITS
+from cache_adapt.learned.rows import ExitRows
+from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from operators.wire.adaptation import SAMPLES_HEADER_KEY, UPDATE_HEADER_KEY
+from pipelines.assembly.node_words import NodeWords
 from pipelines.environment import catalogue
 from pipelines.kafka.topics import TopicsConfig
 from pipelines.settings import BrokerSettings
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import SampleBatch, samples_letter, update_key, wish_letter
 from pipelines.worker.adapt.running_link import running
-from specialization.heads.head import SpecialisedHead
-from specialization.templates.stored import SHIPPED, feature_entry
 from tests.real.command import sluice
 from tests.real.kafka import KafkaBroker
 from tests.real.process import Sluice, until
@@ -45,9 +45,10 @@ nodes:
   - {name: detect, task: detect, model: motion}
   - {name: type, task: recognise, input: detect, model: vehicle-type, specialize: true}
 """
-TEMPLATE = SHIPPED / "vehicle-type-compact-features"
-CLASSES = (2, 5)
+CUTS = (ExitCut("early", (16, 1, 1), 0.3), ExitCut("late", (16, 1, 1), 0.8))
 RECENT = 200
+CARD = catalogue([]).find("vehicle-type").card
+WORDS = NodeWords.of_classes(CARD, None)
 
 
 @dataclass
@@ -62,14 +63,11 @@ class Place:
         self.settings, self.topics = BrokerSettings((self.bootstrap,)), TopicsConfig(prefix=self.prefix)
         self.query = self.folder / "query.yaml"
         self.query.write_text(QUERY)
-        oracle = catalogue([]).find("vehicle-type").card
-        identity = head_identity(feature_entry(TEMPLATE).card, oracle)
-        self.subject = Subject("type", TEMPLATE.name, identity, Labels(oracle.classes).digest)
-        self.target = self.head(*CLASSES)
+        self.subject = Subject("type", "vehicle-type", CARD.identity, WORDS.digest)
+        self.target = self.exits(0.9)
 
-    def head(self, *classes: int) -> Target:
-        spec = {"classes": classes, "training_skew": 0.6, "tolerance": 0.1}
-        return Target(self.subject, "head", json.dumps(spec).encode())
+    def exits(self, agreement: float) -> Target:
+        return Target(self.subject, EXITS, msgspec.json.encode(spec(agreement)))
 
     @contextmanager
     def adapting(self) -> Iterator[Sluice]:
@@ -84,31 +82,43 @@ class Place:
         finally:
             producer.close()
 
-    async def wished(self, target: Target, *processes: Sluice) -> Update:
+    async def wished(self, target: Target, *processes: Sluice, samples: bool = True) -> Update:
         """What a worker gets that sends samples and wants this."""
-        link, recent = Link("street"), FeatureStore.open(TEMPLATE)
+        link, known = Link("street"), seen()
+        packed = spec().layout.packed(known.taps, known.shares, known.weights)
         async with running(link, self.settings, self.topics, 30):
-            for row in rows():
-                link.offer(self.subject, "gate", int(recent.labels[row]), recent.features[row].astype(np.float32))
+            for word, row in zip(known.words.tolist(), packed if samples else (), strict=samples):
+                link.offer(self.subject, "gate", word, row)
             link.want(target, Report("gate"))
-            waiting = asyncio.create_task(link.after(target, 0))
             async with asyncio.timeout(180):
-                while not waiting.done():
+                while (update := link.newest(target)) is None:
                     assert all(each.process.poll() is None for each in processes), processes[0].errors
                     await asyncio.sleep(0.1)
-                return await waiting
+            return update
 
 
-def rows() -> list[int]:
-    """The samples that are sent, out of the template's own."""
-    count = len(FeatureStore.open(TEMPLATE).labels)
-    return [int(each) for each in np.random.default_rng(0).permutation(count)[:RECENT]]
+def spec(agreement: float = 0.9) -> ExitsSpec:
+    return ExitsSpec(CUTS, WORDS.vocabulary, agreement)
+
+
+def seen() -> ExitRows:
+    """Looks at four kinds of vehicles, whose taps tell them apart."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, RECENT)
+    shares = np.full((RECENT, WORDS.vocabulary.labels), 0.01, np.float32)
+    shares[np.arange(RECENT), labels] = 0.9
+    taps = [(4 * np.eye(16)[labels] + rng.normal(0, 0.3, (RECENT, 16))).astype(np.float32) for _ in CUTS]
+    return ExitRows(taps, shares, WORDS.vocabulary.of(shares), np.ones(RECENT, np.float32))
 
 
 def trained_on() -> int:
     """How many of them are not held back."""
-    counts = np.bincount(FeatureStore.open(TEMPLATE).labels[rows()])
-    return int(sum(count - int(count * HELD_SHARE) for count in counts))
+    return int(sum(count - int(count * HELD_SHARE) for count in np.bincount(seen().words)))
+
+
+def is_wanted(update: Update) -> bool:
+    """Whether these are exits for the cuts that were wanted."""
+    return spec().why_unfit(ExitArtefact.from_bytes(update.data).card, CARD.identity) is None
 
 
 def count_of_wishes(topics: Topics) -> int:
@@ -140,22 +150,22 @@ async def test_killed_in_the_middle_of_a_training_it_goes_on_and_nothing_is_trai
         assert "version" not in first.errors
     with place.adapting() as second, Topics(place.bootstrap, place.prefix) as topics:
         update = await waiting
-        assert SpecialisedHead.from_bytes(update.data).classes == CLASSES
-        again = await place.wished(place.target, second)
+        assert is_wanted(update)
+        again = await place.wished(place.target, second, samples=False)
         assert again == update, "a worker that begins anew gets what is there"
         assert topics.count("updates") == 1
-        other, wishes = place.head(0, 1), count_of_wishes(topics)
-        gone = asyncio.create_task(place.wished(other))  # of a worker that is gone before its head is there
+        other, wishes = place.exits(0.8), count_of_wishes(topics)
+        gone = asyncio.create_task(place.wished(other, samples=False))  # of a worker that is gone before they are there
         await asyncio.to_thread(until, lambda: count_of_wishes(topics) > wishes, "a wish", second)
         gone.cancel()
         await asyncio.gather(gone, return_exceptions=True)
-        await asyncio.to_thread(until, lambda: topics.count("updates") == 2, "its head", second)
-        assert SpecialisedHead.from_bytes((await place.wished(other, second)).data).classes == (0, 1)
+        await asyncio.to_thread(until, lambda: topics.count("updates") == 2, "its exits", second)
+        assert is_wanted(await place.wished(other, second, samples=False))
         healthy = await asyncio.to_thread(sluice, "health", place.folder / "alive")
         assert healthy.returncode == 0, healthy.stdout + healthy.stderr
         assert await asyncio.to_thread(second.terminate) == 0, second.errors
     assert not any(each.is_running() for each in orphans), "what trained has ended with its worker"
-    assert f"node type, head (wanted): version {update.version} from {trained_on()} recent samples" in second.errors
+    assert f"node type, exits (wanted): version {update.version} from {trained_on()} recent samples" in second.errors
 
 
 async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothing(place: Place) -> None:
@@ -166,7 +176,7 @@ async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothin
         samples_letter(replace(good, subject=replace(place.subject, network_identity="0" * 64)), 1e9),
         samples_letter(replace(good, subject=replace(place.subject, labels="0" * 64)), 1e9),
         wish_letter("street", replace(place.target, kind="virus"), Report("gate"), 1e9),
-        wish_letter("street", replace(place.target, spec=b'{"classes": [-1]}'), Report("gate"), 1e9),
+        wish_letter("street", replace(place.target, spec=b'{"cuts": [-1]}'), Report("gate"), 1e9),
     ):
         place.send("samples", letter.key, letter.value, *letter.headers)
     (sound,) = samples_letter(good, 1e9).headers
@@ -181,7 +191,7 @@ async def test_whatever_is_written_to_its_topics_is_told_once_and_changes_nothin
     with place.adapting() as process:
         update = await place.wished(place.target, process)
         assert await asyncio.to_thread(process.terminate) == 0, process.errors
-    assert SpecialisedHead.from_bytes(update.data).classes == CLASSES
+    assert is_wanted(update)
     said = [line for line in process.errors.splitlines() if "passed over" in line]
     assert 2 <= len(said) <= 4, said  # the 1st and the 10th of either kind
     assert f"version {update.version} from {trained_on()} recent samples" in process.errors
@@ -201,9 +211,8 @@ async def test_a_broker_that_is_killed_and_comes_back_is_waited_for(
         await asyncio.to_thread(own_kafka_broker.kill)
         await asyncio.to_thread(until, lambda: "does not answer" in process.errors, "word of the death", process)
         await asyncio.to_thread(own_kafka_broker.start)
-        assert SpecialisedHead.from_bytes((await waiting).data).classes == CLASSES
-        other = await place.wished(place.head(0, 1), process)
-        assert SpecialisedHead.from_bytes(other.data).classes == (0, 1)
+        assert is_wanted(await waiting)
+        assert is_wanted(await place.wished(place.exits(0.8), process, samples=False))
         assert await asyncio.to_thread(process.terminate) == 0, process.errors
     assert "the broker answers again" in process.errors
     assert len(process.errors.splitlines()) <= 8, process.errors

@@ -91,6 +91,8 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("forward, no broker", ["forward", "sinks.yaml"], "pydantic"),
     ("doctor, wrong broker", ["doctor", "--broker", "http://a"], "pydantic"),
     ("demo", ["demo", "--nope"], "pydantic"),
+    ("learn", ["learn", "wrong.yaml"], "pydantic rich"),
+    ("learn, misspelt model", ["learn", "model.yaml"], "pydantic rich"),
     ("models list", ["models", "list", "--nope"], "pydantic rich"),
     ("models profile", ["models", "profile", "none"], "pydantic rich"),
     ("models select", ["models", "select", "none"], "pydantic rich"),

@@ -7,25 +7,20 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 
 from serving.backend import Backend
-from serving.catalogue.lookup import SHIPPED, Catalogue
+from serving.catalogue.lookup import Catalogue
 from serving.common.clock import SYSTEM, Clock
 from serving.common.engine_observer import UNOBSERVED, EngineObserver
 from serving.common.tensors import Array
-from serving.engines.exits import ExitOutputs, Exits
 from serving.engines.groups import Group, GroupRequest, Solo
 from serving.errors import ModelError, SluiceError, TooLate
-from serving.graphs.cut_points import cut_points
-from serving.graphs.taps import tap_grid
 from serving.scheduling.limits import NetworkBounds
 from serving.scheduling.requests import BACKGROUND, Urgency
 from serving.variants.artefacts import ResolvedModel, folder
 from serving.variants.profiles import path_of
 from serving.variants.variant import parse
-from specialization.templates.derive import derived
 from tests.fake_clock import FakeClock
 from tests.models import mean_model, relatives
 from tests.pipelines.run.recording import Recording
@@ -572,66 +567,6 @@ async def test_a_model_runs_in_the_engine_that_its_name_says(tmp_path: Path) -> 
     finally:
         await backend.stop()
     np.testing.assert_allclose(means, batch.mean(axis=(2, 3)), rtol=1e-5)
-
-
-async def test_a_model_with_exits_is_a_session_of_its_own_beside_the_model() -> None:
-    catalogue = Catalogue([SHIPPED])
-    network = onnx.load(catalogue.find("street-kind").path)
-    point = next(point for point in cut_points(network) if tap_grid(point))
-    exits = Exits([point.tensor])
-    backend = Backend(catalogue, bounds=NetworkBounds(threads=1))
-    await backend.start()
-    try:
-        name = backend.add_exits("street-kind", exits)
-        assert name != "street-kind"
-        assert backend.add_exits("street-kind", exits) == name
-        assert backend.add_exits("street-kind", Exits([point.tensor])) != name
-        assert backend.card(name) == backend.card("street-kind")
-        batch = np.random.default_rng(0).random((3, *backend.card(name).input.item_shape), np.float32)
-        found = ExitOutputs.of(await backend.infer(name, batch, SOON))
-        np.testing.assert_array_equal(found.scores, (await backend.infer("street-kind", batch, SOON))[0])
-        assert found.place.tolist() == [1, 1, 1]
-        assert backend.processor_s(name) is not None
-    finally:
-        await backend.stop()
-
-
-async def test_exits_where_a_network_cannot_be_cut_are_refused_when_it_is_loaded() -> None:
-    backend = Backend(Catalogue([SHIPPED]), bounds=NetworkBounds(threads=1))
-    with pytest.raises(ModelError, match="there can be no exit at 'nowhere'"):
-        await backend.load(backend.add_exits("street-kind", Exits(["nowhere"])))
-
-
-async def test_halves_of_a_network_are_one_session_and_what_passes_both_has_the_answer_of_the_whole(
-    tmp_path: Path,
-) -> None:
-    made = derived(Catalogue([SHIPPED]).find("street-kind"), tmp_path).name
-    backend = Backend(Catalogue([SHIPPED, tmp_path]), bounds=NetworkBounds(threads=1))
-    await backend.start()
-    try:
-        halves = backend.add_halves("street-kind", made)
-        assert (backend.card(halves.first), backend.card(halves.rest)) == (
-            backend.card(made),
-            backend.card("street-kind"),
-        )
-        assert await backend.load(halves.first) > 0
-        assert await backend.load(halves.rest) == 0
-        batch = np.random.default_rng(0).random((3, *backend.card(made).input.item_shape), np.float32)
-        activations, features = await backend.infer(halves.first, batch, SOON)
-        (scores, *_) = await backend.infer(halves.rest, activations[1:], SOON)
-        np.testing.assert_allclose(features, (await backend.infer(made, batch, SOON))[0], atol=1e-5)
-        np.testing.assert_allclose(scores, (await backend.infer("street-kind", batch, SOON))[0][1:], atol=1e-5)
-        assert backend.processor_s(halves.first) is not None
-        assert backend.processor_s(halves.rest) is not None
-    finally:
-        await backend.stop()
-
-
-async def test_halves_that_do_not_fit_together_are_refused_when_they_are_loaded(tmp_path: Path) -> None:
-    made = derived(Catalogue([SHIPPED]).find("street-kind"), tmp_path).name
-    backend = Backend(Catalogue([SHIPPED, tmp_path]), bounds=NetworkBounds(threads=1))
-    with pytest.raises(ModelError, match="are fed otherwise"):
-        await backend.load(backend.add_halves("vehicle-type", made).first)
 
 
 async def test_a_detector_has_a_network_for_each_shape_with_its_own_queue_and_memory(tmp_path: Path) -> None:

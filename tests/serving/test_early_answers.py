@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from serving.backend import Backend
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
-from serving.engines.exits import Answering, ExitOutputs, Exits
+from serving.engines.exits import ExitResult, ExitSet, RowPolicy
 from serving.errors import OutOfService, SluiceError, TooLate
 from serving.graphs.cut_points import cut_points
 from serving.graphs.taps import tap_grid
@@ -53,19 +53,19 @@ class Second:
         self.reached.set()
         assert self.passes.acquire(timeout=20)
         if self.fails:
-            raise ValueError("no such cache")
+            raise ValueError("no such exit")
         return Said(np.zeros((len(features), 2), np.float32), np.zeros(len(features), np.bool_))
 
 
 class World:
-    def __init__(self, limits: TimeLimits, releases: bool) -> None:
+    def __init__(self, limits: TimeLimits) -> None:
         network = onnx.load(Catalogue([SHIPPED]).find(MODEL).path)
         points = [point.tensor for point in cut_points(network) if tap_grid(point)]
-        exits = Exits([points[len(points) // 3], points[2 * len(points) // 3]], releases)
+        cuts = points[len(points) // 3], points[2 * len(points) // 3]
         self.first, self.second = First(), Second()
-        exits.exchange(Answering(dict(zip(exits.cuts, (self.first, self.second), strict=True)), 2, 5))
+        self.exits = ExitSet(dict(zip(cuts, (self.first, self.second), strict=True)), 2)
         self.backend = Backend(Catalogue([SHIPPED]), bounds=NetworkBounds(threads=1, time=limits))
-        self.name = self.backend.add_exits(MODEL, exits)
+        self.name = self.backend.add_cuts(MODEL, cuts)
         self.rng = np.random.default_rng(0)
 
     def items(self, count: int) -> Array:
@@ -73,12 +73,19 @@ class World:
 
     def ask(self, count: int, urgency: Urgency = SOON) -> tuple[asyncio.Task[list[Array]], asyncio.Future[list[Array]]]:
         early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
-        return asyncio.create_task(self.backend.infer(self.name, self.items(count), urgency, early)), early
+        return asyncio.create_task(self.infer(count, early, urgency)), early
+
+    async def infer(
+        self, count: int, early: asyncio.Future[list[Array]] | None = None, urgency: Urgency = SOON
+    ) -> list[Array]:
+        """All rows run on, whoever answers for them."""
+        policy = RowPolicy(self.exits, np.zeros(count, np.bool_))
+        return await self.backend.infer(self.name, self.items(count), urgency, early, policy)
 
     async def occupied(self) -> asyncio.Task[list[Array]]:
         """A request that waits in the second exit; the network is loaded, and how long it takes is known."""
         self.second.passes.release()
-        await self.backend.infer(self.name, self.items(1), SOON)
+        await self.infer(1)
         self.second.reached.clear()
         blocker, _ = self.ask(1)
         await asyncio.to_thread(self.second.reached.wait, 20)
@@ -101,8 +108,8 @@ async def queued() -> None:
 
 
 @asynccontextmanager
-async def running(limits: TimeLimits | None = None, releases: bool = True) -> AsyncIterator[World]:
-    world = World(limits or TimeLimits(), releases)
+async def running(limits: TimeLimits | None = None) -> AsyncIterator[World]:
+    world = World(limits or TimeLimits())
     await world.backend.start()
     try:
         yield world
@@ -126,13 +133,13 @@ async def in_one_batch(world: World) -> list[tuple[asyncio.Task, asyncio.Future]
 async def test_an_answer_leaves_while_the_batch_runs_on_and_the_whole_follows_for_all() -> None:
     async with running() as world:
         (first, early), (second, late) = await in_one_batch(world)
-        so_far = ExitOutputs.of(early.result())
+        so_far = ExitResult.of(early.result())
         assert so_far.place.tolist() == [0, 0]
-        assert (so_far.version == 5).all()
+        assert not so_far.left.any()
         await queued()
         assert not first.done()
         world.second.passes.release()
-        whole, other = ExitOutputs.of(await first), ExitOutputs.of(await second)
+        whole, other = ExitResult.of(await first), ExitResult.of(await second)
         assert whole.place.tolist() == [0, 0]
         assert (whole.scores != 0).any()
         assert other.place.tolist() == [2]
@@ -145,13 +152,13 @@ async def test_where_the_batch_fails_later_the_early_answer_stays() -> None:
         world.second.fails = True
         world.second.passes.release()
         for task in (first, second):
-            with pytest.raises(SluiceError, match="no such cache"):
+            with pytest.raises(SluiceError, match="no such exit"):
                 await task
-        assert ExitOutputs.of(early.result()).place.tolist() == [0, 0]
+        assert ExitResult.of(early.result()).place.tolist() == [0, 0]
         assert not late.done()
         world.second.fails = False
         world.second.passes.release()
-        assert len(await world.backend.infer(world.name, world.items(1), SOON)) > 0
+        assert len(await world.infer(1)) > 0
 
 
 async def test_a_request_that_is_cancelled_after_its_early_answer_harms_no_neighbour() -> None:
@@ -160,7 +167,7 @@ async def test_a_request_that_is_cancelled_after_its_early_answer_harms_no_neigh
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
         world.second.passes.release()
-        assert ExitOutputs.of(await second).place.tolist() == [2]
+        assert ExitResult.of(await second).place.tolist() == [2]
         assert early.done()
 
 
@@ -174,7 +181,7 @@ async def test_a_cancelled_request_gets_no_early_answer() -> None:
         await asyncio.gather(task, return_exceptions=True)
         world.second.passes.release(2)
         await blocker
-        await world.backend.infer(world.name, world.items(1), SOON)
+        await world.infer(1)
         assert not early.done()
 
 
@@ -184,14 +191,14 @@ async def test_an_early_future_that_nobody_waits_for_any_more_is_left_alone() ->
         world.first.hits = [[True]]
         early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
         early.cancel()
-        found = await world.backend.infer(world.name, world.items(1), SOON, early)
-        assert ExitOutputs.of(found).place.tolist() == [0]
+        found = await world.infer(1, early)
+        assert ExitResult.of(found).place.tolist() == [0]
 
 
 async def test_a_request_that_is_too_late_has_no_early_answer() -> None:
     async with running() as world:
         world.second.passes.release()
-        await world.backend.infer(world.name, world.items(1), SOON)
+        await world.infer(1)
         world.first.hits = [[True]]
         task, early = world.ask(1, Urgency(0.0, droppable=True))
         with pytest.raises(TooLate):
@@ -204,18 +211,7 @@ async def test_a_batch_that_does_not_return_fails_after_its_early_answers() -> N
         (first, early), _ = await in_one_batch(world)
         with pytest.raises(OutOfService):
             await first
-        assert ExitOutputs.of(early.result()).place.tolist() == [0, 0]
-
-
-async def test_without_release_nothing_is_early_and_items_leave() -> None:
-    async with running(releases=False) as world:
-        world.second.passes.release()
-        world.first.hits = [[True, True]]
-        task, early = world.ask(2)
-        found = ExitOutputs.of(await task)
-        assert found.place.tolist() == [0, 0]
-        assert (found.scores == 0).all()
-        assert not early.done()
+        assert ExitResult.of(early.result()).place.tolist() == [0, 0]
 
 
 async def test_a_network_without_exits_answers_as_ever() -> None:

@@ -16,7 +16,7 @@ from serving.backend import Backend
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
 from serving.engines.exits import ExitResult, ExitSet, RowPolicy
-from serving.errors import ModelError, SluiceError
+from serving.errors import ModelError
 from serving.graphs.cut_points import cut_points
 from serving.graphs.taps import tap_grid
 from serving.scheduling.limits import NetworkBounds
@@ -111,63 +111,6 @@ async def test_requests_that_share_a_batch_keep_their_policies(world: World) -> 
     assert [each.left.tolist() for each in found] == [[True, False], [False], [False, True]]
     assert [each.distribution.shape for each in found] == [(2, 2), (1, 0), (2, 2)]
     assert world.backend.stats().batches <= before + 3
-
-
-async def test_an_early_answer_leaves_while_the_row_runs_on_and_the_end_follows(world: World) -> None:
-    waits = Says(False, waits=True)
-    early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
-    batch = world.items(1)
-    # The second exit is not asked about rows that are decided: its row waits in a request beside.
-    blocked = Says(False, waits=True)
-    ahead = asyncio.create_task(world.infer(world.items(1), world.policy(blocked)))
-    await asyncio.to_thread(blocked.reached.wait, 20)
-    released = world.policy(Says(True), None, [False])
-    task = asyncio.create_task(world.backend.infer(world.name, batch, SOON, early, released))
-    beside = asyncio.create_task(world.infer(world.items(1), world.policy(Says(False), waits)))
-    await queued()
-    blocked.passes.set()
-    so_far = ExitResult.of(await asyncio.wait_for(early, 20))
-    assert (so_far.place.tolist(), so_far.left.tolist()) == ([0], [False])
-    assert not so_far.scores.any()
-    waits.passes.set()
-    end = ExitResult.of(await task)
-    assert end.scores.any()
-    assert end.taps[1].any()
-    await asyncio.gather(ahead, beside)
-
-
-async def test_where_the_batch_fails_later_the_early_answer_stays(world: World) -> None:
-    early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
-    breaks = Says(True)
-    breaks.fails = True
-    with pytest.raises(SluiceError, match="no such exit"):
-        await world.backend.infer(world.name, world.items(2), SOON, early, world.policy(Says([True, False]), breaks))
-    assert not early.done(), "one row was not decided"
-    assert (await world.infer(world.items(1))).scores.any()
-
-
-async def test_an_early_future_that_nobody_waits_for_any_more_is_left_alone(world: World) -> None:
-    early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
-    early.cancel()
-    found = await world.backend.infer(world.name, world.items(1), SOON, early, world.policy(Says(True)))
-    assert ExitResult.of(found).place.tolist() == [0]
-
-
-async def test_a_request_that_is_cancelled_gets_no_early_answer_and_harms_no_neighbour(world: World) -> None:
-    blocked = Says(False, waits=True)
-    ahead = asyncio.create_task(world.infer(world.items(1), world.policy(blocked)))
-    await asyncio.to_thread(blocked.reached.wait, 20)
-    early: asyncio.Future[list[Array]] = asyncio.get_running_loop().create_future()
-    gone = asyncio.create_task(
-        world.backend.infer(world.name, world.items(1), SOON, early, world.policy(Says(True), None, [False]))
-    )
-    beside = asyncio.create_task(world.infer(world.items(1), world.policy(Says(True))))
-    await queued()
-    gone.cancel()
-    blocked.passes.set()
-    await asyncio.gather(ahead, gone, return_exceptions=True)
-    assert (await beside).left.tolist() == [True]
-    assert not early.done()
 
 
 async def test_a_damaged_policy_is_refused_before_anything_is_loaded(world: World) -> None:

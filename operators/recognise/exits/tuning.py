@@ -73,9 +73,7 @@ def chosen(
         independence(each.whom for each in looks),
     ).only(answers_of(words, unknown))
     shares = {cut.tensor: cut.share for cut in spec.cuts}
-    costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], whole_s, HEDGE = 50
-"""Looks at other words that the expected rate counts as."""
-CUT_S, LOOKUP_S)
+    costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], whole_s, CUT_S, LOOKUP_S)
     found = tuned(heard, costs, spec.agreement)
     spared = 1 - 1 / found.speedup
     if spared < WORTH:

@@ -1,6 +1,6 @@
-"""``sluice models``: what is here, what can be fetched or made, and whether it is whole; and ``sluice caches``.
+"""``sluice models``: what is here, what can be fetched or made, and whether it is whole; ``caches`` and ``learn``.
 
-Read in this order: ``profile``, ``select``, ``split``, ``crops``, ``train``, ``caches``.
+Read in this order: ``profile``, ``select``, ``split``, ``crops``, ``train``, ``caches``, ``learn``.
 """
 
 from __future__ import annotations

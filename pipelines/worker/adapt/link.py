@@ -1,4 +1,4 @@
-"""A worker's messages to the adaptation worker, and from it; an ``AwaitedElsewhere`` without a broker in it."""
+"""A worker's messages to the adaptation worker, and from it; an ``Elsewhere`` without a broker in it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ class Link:
         self._wishes: OrderedDict[tuple[Target, str], _Wish] = OrderedDict()
         self._rates: OrderedDict[Subject, SendRate] = OrderedDict()
         self._updates = Updates[bytes](MOST_UPDATES, UPDATE_BYTES)
-        self._arrivals: set[asyncio.Future[None]] = set()
         self._mishaps = Mishaps(log)
         self.news = asyncio.Event()
         """Is set when a wish should be sent at once."""
@@ -81,16 +80,6 @@ class Link:
 
     def newest(self, target: Target) -> Update | None:
         return self._updates.get(update_key(self._query, target.key))
-
-    async def after(self, target: Target, version: int) -> Update:
-        while (update := self.newest(target)) is None or update.version <= version:
-            arrival = asyncio.get_running_loop().create_future()
-            self._arrivals.add(arrival)
-            try:
-                await arrival
-            finally:
-                self._arrivals.discard(arrival)
-        return update
 
     def letters(self) -> Iterator[Letter]:
         """Messages to send now, taken out of those that wait."""
@@ -117,9 +106,6 @@ class Link:
             self._mishaps.note("an update is refused, what is in use stays", f"{place}: {error}")
             return
         self._updates.put(key, update)
-        for arrival in self._arrivals:
-            if not arrival.done():
-                arrival.set_result(None)
 
     def _may_send(self, subject: Subject) -> bool:
         """Whether one more sample goes on its way, which then counts."""

@@ -123,3 +123,9 @@ def test_a_target_that_cannot_be_met_is_refused():
     assert "cannot be read" in (kind().why_not(replace(TARGET, spec=b"{}")) or "")
     other = ExitsSpec(SPEC.cuts, Vocabulary(4, 0.1, (3,)), 0.9)
     assert "other words" in (kind().why_not(replace(TARGET, spec=msgspec.json.encode(other))) or "")
+
+
+def test_of_a_node_that_names_whom_it_was_shown_any_words_will_do():
+    open_ = ExitsKind(here, {"type": NodeNetwork("vehicle", SHA)})
+    assert open_.why_not(replace(TARGET, subject=replace(SUBJECT, labels="ee" * 32))) is None
+    assert open_.why_not(replace(TARGET, subject=replace(SUBJECT, network_identity="ee" * 32)))

@@ -11,7 +11,7 @@ from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.parts import Setting, assembled
 from pipelines.environment import catalogue
 from pipelines.query.compiled import compiled
-from pipelines.query.learning import Learning
+from pipelines.query.learning import LearningSpec
 from serving.backend import Backend
 from serving.errors import ModelError
 from specialization.trainer.trainer import ThreadSpecializer
@@ -69,7 +69,7 @@ async def test_a_node_of_looks_without_shortcuts_is_not_registered(closed: list[
 async def test_the_query_says_what_learning_and_audits_may_cost(
     closed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = query(DETECT, TRACK, ALL).model_copy(update={"learning": Learning(budget="25%")})
+    wanted = query(DETECT, TRACK, ALL).model_copy(update={"learning": LearningSpec(budget="25%")})
     seen, make = list[Audits](), Environment.of
 
     def of(*args: Any, audits: Audits, **more: Any) -> Environment:

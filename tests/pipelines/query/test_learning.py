@@ -68,10 +68,17 @@ def test_specialize_is_auto_true_or_false(tmp_path: Path, written: object) -> No
         assert str(problem).endswith("; allowed: auto, true, false")
 
 
-def test_by_default_both_are_auto_and_nothing_learns() -> None:
+def test_by_default_both_are_auto_exits_of_files_are_used_and_those_of_one_stream_are_made() -> None:
     assert (node().specialize, node().caches) == ("auto", "auto")
-    assert not learns(node())
-    assert not takes_exits(node())
+    assert specializes(node())
+    assert uses_caches(node())
+    assert not makes_caches(node())
+    assert learns(node())
+    assert takes_exits(node())
+
+
+def test_early_answers_spare_no_runs_so_that_no_exits_of_one_stream_are_made() -> None:
+    assert not specializes(node(caches="release"))
 
 
 def test_what_is_asked_for_learns() -> None:
@@ -79,8 +86,10 @@ def test_what_is_asked_for_learns() -> None:
     assert not makes_caches(node(specialize=True))
     assert makes_caches(node(caches=True))
     assert uses_caches(node(caches="release"))
-    assert learns(node(caches=True))
-    assert not learns(node(specialize=False, caches=False))
+    assert learns(node(specialize=False, caches=True))
+    assert takes_exits(node(specialize=False))
+    assert not learns(node(specialize=False))
+    assert not takes_exits(node(specialize=False, caches=False))
 
 
 def test_a_gallery_goes_with_auto(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from serving.catalogue.lookup import SHIPPED, Catalogue
 from serving.common.tensors import Array
+from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import ExitResult, ExitSet, RowPolicy
 from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.engines.row_network import RowNetwork
 from serving.graphs.cut_points import CutPoint, cut_points
 from serving.graphs.taps import tap_grid, tapped
 
@@ -49,8 +49,8 @@ def whole() -> EngineNetwork:
     return EngineNetwork("kind", network(), OnnxRuntimeEngine("kind", threads=1))
 
 
-def opened() -> RowNetwork:
-    return RowNetwork("kind", tapped(network(), points()), cuts(), OnnxRuntimeEngine("kind", threads=1), 8)
+def opened() -> ExitNetwork:
+    return ExitNetwork("kind", tapped(network(), points()), cuts(), OnnxRuntimeEngine("kind", threads=1), 8)
 
 
 @cache
@@ -138,7 +138,7 @@ class Asked:
         return ExitResult(scores, place, left, said, [tap[list(self.rows)] for tap in alone().taps])
 
 
-def run(network: RowNetwork, asked: Sequence[Asked], step: int = 8) -> list[ExitResult]:
+def run(network: ExitNetwork, asked: Sequence[Asked], step: int = 8) -> list[ExitResult]:
     return [ExitResult.of(outputs) for outputs in network.run([each.request() for each in asked], step)]
 
 

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import threading
+
+import numpy as np
 import onnxruntime as ort
 import pytest
 
 from serving.engines import onnxruntime
+from serving.engines.network import interrupt
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.errors import ModelError
+from serving.errors import ModelError, SluiceError
+from tests.serving.engines.cut_rows import items, network
 
 
 def test_bf16_is_not_offered() -> None:
@@ -20,3 +25,21 @@ def test_accelerators_come_first_where_they_are(monkeypatch: pytest.MonkeyPatch)
     assert [name for name, _ in onnxruntime.providers("fp32")] == [cpu]
     monkeypatch.setattr(ort, "get_available_providers", lambda: [cpu, "AzureExecutionProvider", cuda, tensorrt])
     assert [name for name, _ in onnxruntime.providers("fp32")] == [tensorrt, cuda, cpu]
+
+
+def test_bound_segments_run_with_options_that_another_thread_can_use_to_end_them() -> None:
+    engine, batch = OnnxRuntimeEngine("kind", threads=1), items()[:1]
+    engine.load([network().SerializeToString()])
+    expected = engine.run(0, batch)
+    scores = [np.empty_like(each) for each in expected]
+    run = engine.bound(0, batch, scores)
+    with engine.one_run() as options:
+        # Where it is missing the runtime throws inside of every bound run, and catches.
+        assert options.get_run_config_entry("gpu_graph_id") == "0"
+        run(options)
+    np.testing.assert_array_equal(scores[0], expected[0])
+    with engine.one_run() as options:
+        interrupt(threading.current_thread())
+        with pytest.raises(SluiceError, match="failed"):
+            run(options)
+    engine.close()

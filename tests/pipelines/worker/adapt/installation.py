@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from pathlib import Path
+
+import msgspec
 
 from cache_adapt.adaptation.jobs import Adaptation
-from cache_adapt.adaptation.trainable import Trainable
+from cache_adapt.adaptation.targets import Subject, Target
+from cache_adapt.learned.job import answered
+from cache_adapt.learned.kind import EXITS, ExitsKind, NodeNetwork
 from learning.budget import Budget, unlimited
-from operators.recognise.specialised.head_kinds import HeadKind, KnownTemplate, RatesKind, TrainingSamples
 from pipelines.worker.adapt.inbox import Inbox
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import Letter, update_letter
-from specialization.templates.stored import StoredTemplate
-from specialization.trainer.trainer import Specializer
+from tests.cache_adapt.learned.taught import SHA, SPEC, WORDS, samples
 from tests.fake_clock import FakeClock
 
 QUERY = "street"
+LABELS = "cd" * 32
+SUBJECT = Subject("type", "vehicle", SHA, LABELS)
+NETWORKS = {"type": NodeNetwork("vehicle", SHA, LABELS, WORDS)}
+TARGET = Target(SUBJECT, EXITS, msgspec.json.encode(SPEC))
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,23 @@ def record(letter: Letter) -> Record:
     return Record(letter.key, letter.value, letter.headers)
 
 
+async def trained_here(job: bytes) -> bytes:
+    """Do a training in the process of the tests."""
+    return msgspec.json.encode(answered(job))
+
+
+def offer(link: Link, count: int, seed: int = 0, subject: Subject = SUBJECT, stream: str = "gate") -> None:
+    """A worker's looks that ran to the end."""
+    rows = samples(count, seed)
+    packed = SPEC.layout.packed(rows.taps, rows.shares, rows.weights)
+    for word, row in zip(rows.words.tolist(), packed, strict=True):
+        link.offer(subject, stream, word, row)
+
+
 @dataclass
 class Installation:
     """Its clock moves with ``pass_s``."""
 
-    template: StoredTemplate
-    trainer: Specializer
-    scratch: Path
     links: list[Link] = field(default_factory=list)
     budget: Budget = field(default_factory=unlimited)
 
@@ -56,17 +70,12 @@ class Installation:
 
     def begin_anew(self) -> None:
         """The adaptation worker dies, and another one reads what is there."""
-        self.adaptation = Adaptation(self.kinds(), self.budget, 0.9)
+        self.adaptation = Adaptation([ExitsKind(trained_here, NETWORKS)], self.budget, 0.9)
         self.inbox = Inbox(QUERY, self.adaptation, self.clock)
         for each in self.updates:
             self.inbox.take_update(each)  # type: ignore[arg-type]
         for each in self.samples:
             self.inbox.take_sample(each)  # type: ignore[arg-type]
-
-    def kinds(self) -> list[Trainable]:
-        """What is trained."""
-        store = TrainingSamples({("type", "tiny"): KnownTemplate(self.template, None, None)}, self.scratch)
-        return [HeadKind(store, self.trainer), RatesKind(store, self.trainer)]
 
     def worker(self) -> Link:
         """One more worker, which reads what was published before."""
@@ -104,4 +113,4 @@ class Installation:
         self.clock.advance(seconds)
 
     def now_s(self) -> float:
-        return (self.clock.now() + timedelta()).timestamp()
+        return self.clock.now().timestamp()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,16 +10,12 @@ import pytest
 from cache_adapt.adaptation.targets import Subject
 from cache_adapt.adaptation.window import SPAN_S, Sample
 from pipelines.worker.adapt.messages import SampleBatch, samples_letter
-from specialization.trainer.trainer import ThreadSpecializer
-from tests.operators.recognise.specialised.shades import template
-from tests.pipelines.worker.adapt.installation import QUERY, Installation, record
-
-SUBJECT = Subject("type", "tiny", "ab" * 32, "cd" * 32)
+from tests.pipelines.worker.adapt.installation import QUERY, SUBJECT, Installation, record
 
 
 @pytest.fixture
-def installation(tmp_path: Path) -> Installation:
-    return Installation(template(tmp_path / "tiny"), ThreadSpecializer(), tmp_path)
+def installation() -> Installation:
+    return Installation()
 
 
 def send(installation: Installation, query: str = QUERY, subject: Subject = SUBJECT, age_s: float = 0.0) -> None:
@@ -41,7 +37,7 @@ def test_samples_of_a_node_that_the_query_has_not_are_said_once(
     installation: Installation, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(5):
-        send(installation, subject=Subject("face", "tiny", "ab" * 32, "cd" * 32))
+        send(installation, subject=replace(SUBJECT, node="face"))
     assert installation.adaptation.samples == 0
     (said,) = caplog.messages
     assert "the query has no node 'face'" in said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,6 @@ from pipelines.worker.adapt import link as module
 from pipelines.worker.adapt.link import Link
 from pipelines.worker.adapt.messages import read_samples, read_wish, update_letter
 from tests.fake_clock import FakeClock
-from tests.turns import turns
 
 SUBJECT = Subject("type", "net", "ab" * 32, "cd" * 32)
 TARGET = Target(SUBJECT, "head", b"{}")
@@ -125,21 +123,6 @@ def test_wishes_are_bounded(link: Link) -> None:
     for number in range(module.MOST_WISHES + 10):
         link.want(TARGET, Report(f"stream-{number}"))
     assert len(kinds(link)) == module.MOST_WISHES
-
-
-async def test_who_waits_gets_what_comes(link: Link, clock: FakeClock) -> None:
-    waiting = asyncio.create_task(link.after(TARGET, 0))
-    await turns()
-    deliver(link, clock, b"other", 5, replace(TARGET, spec=b"[]"))
-    await turns()
-    assert not waiting.done()
-    deliver(link, clock, b"one", 5)
-    assert await waiting == (5, b"one")
-    assert await link.after(TARGET, 4) == (5, b"one")
-    later = asyncio.create_task(link.after(TARGET, 5))
-    await turns()
-    deliver(link, clock, b"two", 6)
-    assert await later == (6, b"two")
 
 
 def test_of_several_versions_the_latest_counts_in_whichever_order_they_come(

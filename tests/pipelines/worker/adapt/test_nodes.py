@@ -2,65 +2,49 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from operators.recognise.cached.cache_kind import CachedOracle
+from cache_adapt.learned.kind import NodeNetwork
+from cache_adapt.learned.vocabulary import Vocabulary
 from operators.recognise.labels import Labels
-from pipelines.environment import catalogue, template_dirs
-from pipelines.query.dag import compile_dag
+from pipelines.environment import catalogue
+from pipelines.query.dag import Dag, compile_dag
 from pipelines.query.query_file import Query
 from pipelines.worker.adapt.nodes import adapted
 from serving.errors import BadInput
 
 
-def query(specialize: bool, model: str = "vehicle-type", caches: bool = False) -> Query:
-    return Query.model_validate(
-        {
-            "version": 1,
-            "name": "test",
-            "slo_ms": 1000,
-            "nodes": [
-                {"name": "detect", "task": "detect", "model": "motion"},
-                {
-                    "name": "type",
-                    "task": "recognise",
-                    "input": "detect",
-                    "model": model,
-                    "specialize": specialize,
-                    "caches": caches,
-                },
-            ],
-        }
-    )
+def dag(**keys: Any) -> Dag:
+    node = {"name": "type", "task": "recognise", "input": "detect", "model": "vehicle-type", **keys}
+    detect = {"name": "detect", "task": "detect", "model": "motion"}
+    return compile_dag(Query.model_validate({"version": 1, "name": "test", "slo_ms": 1000, "nodes": [detect, node]}))
 
 
-def test_a_node_that_specialises_is_adapted_on_the_templates_of_its_oracle() -> None:
-    found = adapted(compile_dag(query(True)), catalogue([]), template_dirs()).templates
-    (known,) = found.values()
-    assert list(found) == [("type", "vehicle-type-compact-features")]
-    assert known.template.has_store
-    assert known.identity
-    assert known.labels
-
-
-def test_without_a_training_set_any_file_of_the_network_will_do(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path_factory.mktemp("cache")))
-    found = adapted(compile_dag(query(True, "street-kind")), catalogue([]), template_dirs()).templates
-    ((node, name), known), *_ = found.items()
-    assert (node, name, known.identity) == ("type", "street-kind-early20", None)
-
-
-def test_a_node_with_caches_is_adapted_for_its_oracle() -> None:
+@pytest.mark.parametrize("keys", [{}, {"specialize": True, "caches": False}, {"specialize": False, "caches": True}])
+def test_exits_are_made_in_the_oracle_of_a_node_for_the_words_that_it_publishes(keys: dict[str, Any]) -> None:
     known = catalogue([])
-    found = adapted(compile_dag(query(False, caches=True)), known, template_dirs())
     card = known.find("vehicle-type").card
-    assert found.templates == {}
-    assert found.oracles == {"type": CachedOracle("vehicle-type", card.identity, Labels(card.classes).digest, 8)}
-    assert adapted(compile_dag(query(True)), known, template_dirs()).oracles == {}
+    nameless = (card.classes.index(card.other_label),) if card.other_label else ()
+    words = Vocabulary(len(card.classes), card.min_confidence, nameless)
+    digest = Labels((*card.classes, "unknown")).digest
+    assert adapted(dag(**keys), known) == {"type": NodeNetwork("vehicle-type", card.identity, digest, words)}
+
+
+def test_of_several_models_it_is_the_oracle_and_the_querys_least_confidence_counts() -> None:
+    found = adapted(dag(model=["vehicle-type-compact", "vehicle-type"], min_confidence=0.75), catalogue([]))["type"]
+    assert found.vocabulary
+    assert (found.name, found.vocabulary.least_confidence) == ("vehicle-type", 0.75)
+
+
+def test_whom_a_node_was_shown_only_its_workers_know(tmp_path: Path) -> None:
+    known = catalogue([])
+    found = adapted(dag(gallery=str(tmp_path)), known)["type"]
+    assert found == NodeNetwork("vehicle-type", known.find("vehicle-type").card.identity)
 
 
 def test_a_query_of_which_nothing_learns_is_refused() -> None:
-    with pytest.raises(BadInput, match="`specialize: true` or `caches: true`"):
-        adapted(compile_dag(query(False)), catalogue([]), template_dirs())
+    with pytest.raises(BadInput, match="nothing of this query learns"):
+        adapted(dag(specialize=False, caches=False), catalogue([]))

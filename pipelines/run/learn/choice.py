@@ -1,0 +1,147 @@
+"""The exits of one node: trained on the first part of its looks, chosen and certified on the others. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from cache_adapt.exits.certify import upper_bound
+from cache_adapt.exits.ramps import BUDGET
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.fit import fit
+from cache_adapt.learned.heard import Heard
+from cache_adapt.learned.learned_exit import LearnedExit
+from cache_adapt.learned.specs import ExitCut, ExitsSpec
+from cache_adapt.learned.tune import TunedExits, tuned
+from cache_adapt.learned.vocabulary import Vocabulary
+from pipelines.run.learn.costs import NetworkCosts
+from pipelines.run.learn.taken import LookRows
+from serving.errors import SluiceError
+
+LEAST_LOOKS = 150
+TAUGHT = 0.6
+"""Share of the looks that exits are trained on."""
+MOST_CUTS = 2
+"""Three cuts cost more than a third exit answers."""
+PAIRED = 4
+"""So many cuts, those that are best alone, are tried in pairs."""
+WORTH = 1.03
+"""Exits that make looks less than so many times as fast are not worth proving."""
+
+
+@dataclass(frozen=True)
+class LearningNetwork:
+    """The network that exits are learnt for."""
+
+    model: str
+    identity: str
+    """Digest of its weights and of what it is fed."""
+    cuts: Sequence[ExitCut]
+    """Where exits are tried."""
+    vocabulary: Vocabulary
+    costs: NetworkCosts
+
+    def spec(self, places: Sequence[int], agreement: float) -> ExitsSpec:
+        """Exits at some of the cuts."""
+        return ExitsSpec(tuple(self.cuts[place] for place in places), self.vocabulary, agreement)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A share that was found on some looks, and its upper bound."""
+
+    found: float
+    most: float
+
+
+@dataclass(frozen=True)
+class LearntExits:
+    """Exits that are worth their cuts."""
+
+    artefact: ExitArtefact
+    """Trained on all looks; its thresholds are those of the exits that were trained on the first part."""
+    tuned: TunedExits
+    wrong: Promise
+    """Share of the answers that are not the end's."""
+    lost: Promise
+    """Share of the looks that the end named which get another answer."""
+    judged: int
+    """Looks on which this was found."""
+
+
+class NothingLearnt(SluiceError):
+    """There are no exits, for the reason that it says."""
+
+
+def learnt(
+    network: LearningNetwork, rows: LookRows, agreement: float, lookup_s: Callable[[LearnedExit], float]
+) -> LearntExits:
+    """Choose the exits, at one or two cuts, that make looks cheapest and keep the agreement.
+
+    ``lookup_s``: processor seconds of asking an exit. Raises NothingLearnt.
+    """
+    taught, judged = rows.parted(TAUGHT)
+    if len(rows) < LEAST_LOOKS or not len(judged):
+        raise NothingLearnt(f"{len(rows)} looks are too few: {LEAST_LOOKS} are the least, and some thousand do better")
+    try:
+        exits = [_fitted(network, (place,), taught, agreement).exits[0] for place in range(len(network.cuts))]
+    except SluiceError as error:
+        raise NothingLearnt(str(error)) from None
+    tried = _Judged(exits, judged, agreement, network.costs, [lookup_s(each) for each in exits])
+    best, found = tried.best()
+    if found.speedup < WORTH:
+        raise NothingLearnt(f"at an agreement of {agreement:g}, judged on {len(judged)} looks, {tried.why_not}")
+    artefact = _fitted(network, best, rows, agreement).tuned(found.thresholds, found.hit_rates, agreement)
+    return LearntExits(artefact, found, *tried.promises(best, found), len(judged))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Exits at all cuts, and looks that they were not trained on."""
+
+    exits: Sequence[LearnedExit]
+    rows: LookRows
+    agreement: float
+    costs: NetworkCosts
+    lookups_s: Sequence[float]
+
+    def best(self) -> tuple[Sequence[int], TunedExits]:
+        """The places whose exits make looks cheapest, all of which answer: one, or two of those that are best alone."""
+        found: dict[tuple[int, ...], TunedExits] = {(place,): self.tuned((place,)) for place in range(len(self.exits))}
+        alone = sorted(found, key=lambda some: found[some].speedup, reverse=True)[:PAIRED]
+        for some in combinations(sorted(place for (place,) in alone), MOST_CUTS):
+            if all((both := self.tuned(some)).thresholds):
+                found[some] = both
+        best = max(found, key=lambda some: found[some].speedup)
+        return best, found[best]
+
+    @property
+    def why_not(self) -> str:
+        """Why none are worth it, where that is so."""
+        least = min(self.lookups_s) / self.costs.whole_s
+        if least > BUDGET:
+            return f"exits do not pay: asking one takes {least:.1%} of a look, and {BUDGET:.0%} is the most"
+        return "no exit answers enough to be worth its cut"
+
+    def heard(self, places: Sequence[int]) -> Heard:
+        some = [self.exits[place] for place in places]
+        return Heard.of(some, self.rows.at(places), self.rows.independent)
+
+    def tuned(self, places: Sequence[int]) -> TunedExits:
+        costs = self.costs.of(places, [self.lookups_s[place] for place in places])
+        return tuned(self.heard(places), costs, self.agreement)
+
+    def promises(self, places: Sequence[int], found: TunedExits) -> tuple[Promise, Promise]:
+        """Wrong answers, and names lost."""
+        heard, thresholds = self.heard(places), np.array(found.thresholds)
+        answers = heard.chain(thresholds)
+        wrong = upper_bound(*heard.evidence(answers.wrong, answers.place < len(thresholds)))
+        lost = upper_bound(*heard.evidence(answers.wrong, heard.named))
+        return Promise(1 - found.agreement, wrong), Promise(found.lost, lost)
+
+
+def _fitted(network: LearningNetwork, places: Sequence[int], rows: LookRows, agreement: float) -> ExitArtefact:
+    return fit(network.model, network.identity, network.spec(places, agreement), rows.at(places))

@@ -1,0 +1,78 @@
+"""The recognise nodes of a query that exits can be learnt for, and why the others have none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cache_adapt.learned.specs import ExitCut
+from cache_adapt.learned.vocabulary import Vocabulary
+from operators.audits.roles import Roles
+from pipelines.measure.exit_places import exit_places
+from pipelines.query.compiled import CompiledQuery
+from pipelines.query.nodes import RecogniseNode
+from serving.catalogue.lookup import Catalogue, Entry
+from serving.errors import ModelError
+from serving.variants.variant import parse
+
+TRIED = (0.12, 0.22, 0.32, 0.44, 0.55, 0.66, 0.77, 0.87)
+"""Shares of the network's work at which exits are tried."""
+LAST = 0.95
+"""The same up to which an exit can spare anything."""
+
+
+@dataclass(frozen=True)
+class LearnableNode:
+    """A node."""
+
+    spec: RecogniseNode
+    oracle: str
+    entry: Entry
+    """The oracle's."""
+    cuts: Sequence[ExitCut]
+    """Where exits are tried, in dataflow order."""
+    vocabulary: Vocabulary
+
+
+@dataclass(frozen=True)
+class Learnable:
+    """The recognise nodes of a query."""
+
+    nodes: Sequence[LearnableNode]
+    others: Mapping[str, str]
+    """By name: why nothing can be learnt for a node."""
+
+    @classmethod
+    def of(cls, wanted: CompiledQuery) -> Learnable:
+        """Look at every node; reads the graphs of its oracles."""
+        nodes, others = list[LearnableNode](), dict[str, str]()
+        for spec in (each.spec for each in wanted.dag.nodes):
+            if not isinstance(spec, RecogniseNode):
+                continue
+            try:
+                nodes.append(_node(spec, wanted.catalogue))
+            except ModelError as error:
+                others[spec.name] = str(error)
+        return cls(nodes, others)
+
+
+def _node(spec: RecogniseNode, known: Catalogue) -> LearnableNode:
+    """ModelError where there can be no exits."""
+    if spec.gallery is not None:
+        raise ModelError("who is in a gallery may change: exits for it are learnt while streams run")
+    oracle = Roles.of(spec.model, lambda model: known.find(parse(model).model).card).oracle
+    if oracle not in spec.model:
+        raise ModelError(f"exits are in {oracle}: list it as a model")
+    entry = known.find(parse(oracle).model)
+    cuts = [cut for cut in exit_places(entry, TRIED) if cut.share <= LAST]
+    if not cuts:
+        raise ModelError(f"{entry.card.name} has no layer before its last ones at which an exit could read")
+    return LearnableNode(spec, oracle, entry, cuts, vocabulary(spec, entry))
+
+
+def vocabulary(spec: RecogniseNode, entry: Entry) -> Vocabulary:
+    """The words that a node with this oracle publishes."""
+    card = entry.card
+    least = card.min_confidence if spec.min_confidence is None else spec.min_confidence
+    nameless = tuple(number for number, name in enumerate(card.classes) if name == card.other_label)
+    return Vocabulary(len(card.classes), least, nameless)

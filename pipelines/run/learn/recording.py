@@ -1,0 +1,108 @@
+"""Runs a query over recordings with the oracles of its recognise nodes alone, and takes their looks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from operators.base import Operator, make_ready
+from operators.inference import Inference
+from operators.recognise.classifier import Classifier
+from operators.recognise.whole_frame import WholeFrame
+from pipelines.assembly.environment import Environment
+from pipelines.assembly.node import node
+from pipelines.assembly.parts import frame_room
+from pipelines.assembly.recognise import looks
+from pipelines.environment import backend
+from pipelines.execute.executor import Executor
+from pipelines.execute.surroundings import ALONE, Limits
+from pipelines.planning.planner import FirstListed
+from pipelines.process.signals import stop_loop_on_signals, stop_when_hung
+from pipelines.query.compiled import CompiledQuery
+from pipelines.query.nodes import takes_frame
+from pipelines.query.query_file import Query
+from pipelines.run.capture_specs import capture_specs
+from pipelines.run.embedded import EmbeddedRun
+from pipelines.run.learn.learnable import LearnableNode
+from pipelines.run.learn.taken import TakenLooks
+from pipelines.run.learn.taking import TakesLooks
+from serving.errors import BadInput, ModelError
+
+OnProgress = Callable[[str, float], None]
+"""Called with what is being done and how much of it is done, 0 … 1."""
+
+
+@dataclass(frozen=True)
+class RecordedLooks:
+    """The looks that recordings gave."""
+
+    frames: int
+    by_node: Mapping[str, TakenLooks]
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """How recordings are read."""
+
+    limit: int | None
+    """Sampled frames of each; None: all."""
+    hwaccel: str
+
+
+def check_recorded(query: Query) -> None:
+    """Raise BadInput for a stream that has no end."""
+    for stream in query.streams:
+        if stream.uri.live:
+            raise BadInput(f"stream {stream.id} is live: record it, and give --source RECORDING")
+
+
+def recorded(
+    wanted: CompiledQuery, nodes: Sequence[LearnableNode], options: RecordingOptions, report: OnProgress
+) -> RecordedLooks:
+    """Analyse the query's streams to their end, or until a signal comes."""
+    return asyncio.run(_recorded(wanted, nodes, options, report))
+
+
+async def _recorded(
+    wanted: CompiledQuery, nodes: Sequence[LearnableNode], options: RecordingOptions, report: OnProgress
+) -> RecordedLooks:
+    run = EmbeddedRun(capture_specs(wanted.query, limit=options.limit, hwaccel=options.hwaccel))
+    engine = backend(wanted.catalogue)
+    await engine.start()
+    try:
+        takers = {each.spec.name: _taker(each, engine) for each in nodes}
+        executor = await _executor(wanted, engine, takers)
+        frames = 0
+        with stop_loop_on_signals() as stop:
+            async with stop_when_hung(engine.hung, stop), aclosing(run.results(executor, stop)) as results:
+                async for _ in results:
+                    frames += 1
+                    report(f"{frames} frames, {sum(each.taken.seen for each in takers.values())} looks", 0.0)
+    finally:
+        await engine.stop()
+    return RecordedLooks(frames, {name: each.taken for name, each in takers.items()})
+
+
+def _taker(each: LearnableNode, engine: Inference) -> TakesLooks:
+    recogniser = looks(each.spec, Environment(engine))
+    if not isinstance(recogniser, Classifier):
+        raise ModelError(f"node {each.spec.name}: exits are learnt for classifiers")
+    return TakesLooks(each, recogniser, engine)
+
+
+async def _executor(wanted: CompiledQuery, engine: Inference, takers: Mapping[str, TakesLooks]) -> Executor:
+    """Frames wait for the analysis, whatever the query says: none is to be dropped."""
+    environment = Environment.of(wanted, engine)
+    operators: dict[str, Operator] = {}
+    for each in wanted.dag.nodes:
+        name, taker = each.spec.name, takers.get(each.spec.name)
+        operators[name] = node(each.spec, environment) if taker is None else taker
+        if taker is not None and takes_frame(each.spec):
+            operators[name] = WholeFrame(name, taker)
+        await make_ready(operators[name])
+    query = wanted.query
+    unhurried = [stream.id for stream in query.streams]
+    limits = Limits(dict.fromkeys(unhurried, "block"), frame_room(query), unhurried=unhurried)
+    return Executor(wanted.dag, operators, FirstListed(), limits, ALONE)

@@ -1,0 +1,134 @@
+"""The looks that were made at the objects of one node, each to the end of its network: what exits learn from. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cache_adapt.learned.heard import independence
+from cache_adapt.learned.rows import ExitRows
+from cache_adapt.learned.vocabulary import Shares, Vocabulary
+from serving.common.tensors import Array
+from serving.engines.exits import ExitResult
+
+MOST_LOOKS, MOST_ITEMS = 6000, 1000
+"""Looks that are kept, and pictures of them, which take more memory: spread evenly over the recording."""
+
+T = TypeVar("T")
+
+
+class Thinned(Generic[T]):
+    """At most so many things of a sequence, spread evenly over it.
+
+    >>> kept = Thinned[int](4)
+    >>> for number in range(10):
+    ...     kept.add(number)
+    >>> kept.things
+    [0, 4, 8]
+    """
+
+    def __init__(self, most: int) -> None:
+        """``most``: an even number."""
+        self.things: list[T] = []
+        self._most, self._every, self._seen = most, 1, 0
+
+    def add(self, thing: T) -> None:
+        """Take the next thing of the sequence."""
+        if self._seen % self._every == 0:
+            if len(self.things) == self._most:
+                self.things, self._every = self.things[::2], 2 * self._every
+            if self._seen % self._every == 0:
+                self.things.append(thing)
+        self._seen += 1
+
+    @property
+    def seen(self) -> int:
+        """How long the sequence is so far."""
+        return self._seen
+
+
+class TakenLook(NamedTuple):
+    """One look."""
+
+    taps: Sequence[NDArray[np.float16]]
+    """By cut."""
+    shares: NDArray[np.float32]
+    """L: the end's probabilities."""
+    whom: str
+    """The object."""
+
+
+@dataclass(frozen=True)
+class LookRows:
+    """N looks, oldest first."""
+
+    taps: Sequence[NDArray[np.float16]]
+    """By cut, N × values."""
+    shares: Shares
+    """N × L."""
+    words: NDArray[np.intp]
+    """N: the end's words."""
+    objects: Sequence[str]
+    """N: whom each shows."""
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def of(self, rows: NDArray[np.intp]) -> LookRows:
+        """Some of them."""
+        objects = [self.objects[row] for row in rows.tolist()]
+        return LookRows([tap[rows] for tap in self.taps], self.shares[rows], self.words[rows], objects)
+
+    def at(self, cuts: Sequence[int]) -> ExitRows:
+        """As samples of exits at these cuts, each of the weight 1."""
+        taps = [self.taps[cut].astype(np.float32) for cut in cuts]
+        return ExitRows(taps, self.shares, self.words, np.ones(len(self), np.float32))
+
+    @property
+    def independent(self) -> float:
+        """As how many independent looks each one counts."""
+        return independence(self.objects)
+
+    def parted(self, share: float) -> tuple[LookRows, LookRows]:
+        """The first share of them, and the later ones at objects that are not among the first."""
+        first = int(len(self) * share)
+        known = set(self.objects[:first])
+        later = [row for row in range(first, len(self)) if self.objects[row] not in known]
+        return self.of(np.arange(first)), self.of(np.array(later, np.intp))
+
+
+class TakenLooks:
+    """Collects the looks of a node."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._looks, self._items = Thinned[TakenLook](MOST_LOOKS), Thinned[Array](MOST_ITEMS)
+
+    def add(self, batch: Array, found: ExitResult, shares: Shares, objects: Sequence[str]) -> None:
+        """Take looks that ran to the end: what the network was given, its outputs, the end's probabilities, whom."""
+        taps = [tap.astype(np.float16) for tap in found.taps]
+        for row, whom in enumerate(objects):
+            self._looks.add(TakenLook([tap[row] for tap in taps], shares[row], whom))
+            self._items.add(batch[row])
+
+    @property
+    def seen(self) -> int:
+        """Looks that were made; not all are kept."""
+        return self._looks.seen
+
+    @property
+    def items(self) -> Array:
+        """Some of the pictures, as the network takes them (N × …); there must be one."""
+        return np.stack(self._items.things)
+
+    @property
+    def rows(self) -> LookRows:
+        """The looks that are kept; there must be one."""
+        looks = self._looks.things
+        shares = np.stack([each.shares for each in looks])
+        taps = [np.stack(column) for column in zip(*(each.taps for each in looks), strict=True)]
+        return LookRows(taps, shares, self._vocabulary.of(shares), [each.whom for each in looks])

@@ -1,0 +1,114 @@
+"""``sluice learn`` on a street and on pictures: what is learnt is stored for the node, and read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from pipelines.cli import sluice
+from pipelines.measure.exit_files import exits_file, learned_exits
+from pipelines.run.learn import choice, costs, learning, rivals
+from pipelines.run.learn.costs import NetworkCosts
+from serving.catalogue.lookup import SHIPPED, Catalogue, Entry
+from serving.common.tensors import Array
+from serving.errors import BadInput, SluiceError
+from tests.pipelines.queries import write
+
+QUERY = """\
+    version: 1
+    name: street
+    slo_ms: 5000
+    accuracy: 0.6
+    streams:
+      - {id: street, uri: "synthetic:street?seed=3&duration_s=40&fps=5"}
+    nodes:
+      - {name: boxes, task: detect, model: motion}
+      - {name: track, task: track, input: boxes}
+      - {name: type, task: recognise, input: track, model: vehicle-type}
+      - {name: scene, task: recognise, input: frame, model: street-kind}
+"""
+KNOWN = Catalogue([SHIPPED])
+
+
+@pytest.fixture(autouse=True)
+def hurried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(costs, "BUDGET_S", 0.05)
+    monkeypatch.setattr(rivals, "generate", lambda *_: ())
+
+
+def cheap_cuts(_entry: Entry, cuts: Sequence[str], _item: Array) -> NetworkCosts:
+    """A network whose first part costs next to nothing."""
+    return NetworkCosts(0.01, [0.001 * number for number in range(1, len(cuts) + 1)], 1e-6)
+
+
+def learn(query: Path, *arguments: object) -> Result:
+    found = CliRunner().invoke(sluice, ["learn", str(query), *map(str, arguments)])
+    if isinstance(found.exception, SluiceError):
+        raise found.exception
+    assert found.exit_code == 0, found.output
+    return found
+
+
+def test_every_look_of_a_recording_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "LEAST_LOOKS", 10_000)
+    found = json.loads(learn(write(tmp_path / "q.yaml", QUERY), "--json").output)
+    type_, scene = found["nodes"]
+    assert (type_["oracle"], scene["oracle"]) == ("vehicle-type", "street-kind")
+    assert found["frames"] == scene["looks"] == 200
+    assert 50 < type_["looks"] < 1000
+    assert type_["look_ms"] > 0
+    assert type_["exits"] is None
+    assert "looks are too few" in type_["why_not"]
+    assert learned_exits(KNOWN.find("vehicle-type"), "street", "type") is None
+
+
+def test_exits_are_stored_for_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "LEAST_LOOKS", 20)
+    monkeypatch.setattr(learning, "network_costs", cheap_cuts)
+    monkeypatch.setattr(learning, "lookup_s", lambda _: 1e-6)
+    said = learn(write(tmp_path / "q.yaml", QUERY.replace("0.6", "0.3"))).output
+    entry = KNOWN.find("street-kind")
+    assert f"written to {exits_file(entry, 'street', 'scene')}" in said
+    assert "names lost: " in said
+    found = learned_exits(entry, "street", "scene")
+    assert found is not None
+    assert found.card.model_identity == entry.card.identity
+    assert learned_exits(entry, "street", "other") is None
+
+
+def test_pictures_take_the_place_of_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "LEAST_LOOKS", 10_000)
+    folder, rng = tmp_path / "crops" / "some", np.random.default_rng(0)
+    folder.mkdir(parents=True)
+    for number in range(11):
+        cv2.imwrite(str(folder / f"{number}.png"), rng.integers(0, 255, (40, 60, 3), np.uint8))
+    found = json.loads(learn(write(tmp_path / "q.yaml", QUERY), "--data", tmp_path / "crops", "--json").output)
+    assert [node["looks"] for node in found["nodes"]] == [11, 11]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "why"),
+    [
+        (
+            QUERY,
+            ["--source", "rtsp://gate.local/1"],
+            r"stream gate-local-1 is live: record it, and give --source",
+        ),
+        (QUERY, ["--source", "a.mp4", "--data", "b"], r"--data takes the place of a recording"),
+        (QUERY, ["--data", "b"], r"--data b: no such folder"),
+        (QUERY.replace("0.6", "1.0"), [], r"at accuracy: 1 nothing but the reference may answer"),
+        (QUERY[: QUERY.index("      - {name: type")], [], r"no recognise node of street can have exits"),
+    ],
+)
+def test_what_cannot_be_learnt_from_is_said_in_one_line(
+    tmp_path: Path, text: str, arguments: list[str], why: str
+) -> None:
+    with pytest.raises(BadInput, match=why):
+        learn(write(tmp_path / "q.yaml", text), *arguments)
