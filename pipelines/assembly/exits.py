@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from cache_adapt.adaptation.targets import Subject
@@ -15,6 +15,7 @@ from operators.recognise.exits.kinds import SharedExits, SpecialisedExits
 from operators.recognise.exits.specialised import SpecialisedStream
 from operators.wire.result import UNKNOWN
 from pipelines.assembly.environment import Audits, Environment, Learning
+from pipelines.assembly.node_words import NodeWords
 from pipelines.measure.exit_files import learned_exits
 from pipelines.query.nodes import RecogniseNode, makes_caches, specializes, uses_caches
 from serving.catalogue.lookup import Entry
@@ -44,22 +45,27 @@ class NodeExitParts:
 
     def stream(self, stream: str) -> SpecialisedStream:
         """The state of a stream that may come to have exits of its own."""
-        where = f"stream {stream}, node {self.spec.name}"
         made = partial(self.environment.observer.head_trained, stream, self.spec.name)
         words = (*self.networks.recogniser.names, UNKNOWN)
-        return SpecialisedStream(where, words, partial(self.tuned, stream), made, self.audits.rule.accuracy)
+        return SpecialisedStream(self.subject(stream), words, self.audits.rule.accuracy, self.tuned, made)
 
-    def tuned(self, stream: str, there: ExitArtefact | None = None) -> HeardExits:
-        """The exits of a stream; "": of all. ``there``: those that are there already."""
+    def subject(self, stream: str) -> Subject:
+        """What exits of a stream are made for; "": of all."""
+        oracle = self.networks.recogniser.roles.oracle
+        return Subject(self.spec.name, oracle, self.entry.card.identity, self._words.digest, stream)
+
+    def tuned(self, subject: Subject, there: ExitArtefact | None = None) -> HeardExits:
+        """The exits that are made for it; ``there``: those that are there already."""
         # Brings what exits are made of: not before they are wanted.
         from operators.recognise.exits.heard_exits import ExitsRequest, HeardExits
-        from pipelines.assembly.node_words import NodeWords
 
-        card, recogniser = self.entry.card, self.networks.recogniser
-        words = NodeWords.of(card, recogniser.names, recogniser.least_share)
-        subject = Subject(self.spec.name, recogniser.roles.oracle, card.identity, words.digest, stream)
-        request = ExitsRequest(subject, words.vocabulary, self.audits.rule.accuracy, self.learning.maker())
+        request = ExitsRequest(subject, self._words.vocabulary, self.audits.rule.accuracy, self.learning.maker())
         return HeardExits(request, self.cut, there, follows=self.spec.releases)
+
+    @cached_property
+    def _words(self) -> NodeWords:
+        recogniser = self.networks.recogniser
+        return NodeWords.of(self.entry.card, recogniser.names, recogniser.least_share)
 
 
 def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits) -> ChainNetworks:
@@ -75,7 +81,7 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     find = partial(_places, entry, () if there is None else there.tensors)
     cut = CutOracle(environment.engine, oracle, find, audits.budget, entry.path.stat().st_size)
     parts = NodeExitParts(spec, networks, environment, audits, learning, entry, cut)
-    shared = SharedExits(oracle, parts.tuned("", there), makes) if there or makes else None
+    shared = SharedExits(oracle, parts.tuned(parts.subject(""), there), makes) if there or makes else None
     special = SpecialisedExits(oracle, parts.stream) if specializes(spec) and not spec.releases else None
     return replace(networks, cut=cut, specialised=special, shared=shared, releases=spec.releases)
 

@@ -106,6 +106,8 @@ class HeardExits:
         self.version = 0
         """The newest artefact's; 0: none has come."""
         self.artefact: ExitArtefact | None = None
+        self.data = b""
+        """The newest artefact's, encoded; empty: none has come."""
         self._heard, self._due = AnswersHeard(), FIRST_TUNING
         self._work: asyncio.Task[None] | None = None
         self.found: ExitChoice | None = None
@@ -220,7 +222,7 @@ class HeardExits:
         if why_not is not None:
             log.warning("exits of %s are not used: they are %s", self.request.subject.node, why_not)
             return
-        self.artefact = artefact
+        self.artefact, self.data = artefact, artefact.to_bytes()
         self.forget_heard()
 
     def _place(self, tensor: str) -> int:

@@ -140,15 +140,15 @@ class SpecialisedExits:
 
     def forget(self, stream: str) -> None:
         if (known := self._streams.pop(stream, None)) is not None:
-            known.tuned.close()
+            known.close()
 
     async def settled(self) -> None:
         for known in list(self._streams.values()):
-            await known.tuned.settled()
+            await known.settled()
 
     def close(self) -> None:
         for known in self._streams.values():
-            known.tuned.close()
+            known.close()
 
 
 class SharedExits:

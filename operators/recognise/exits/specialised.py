@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cache_adapt.adaptation.targets import Report
+from cache_adapt.adaptation.targets import Report, Subject
 from operators.recognise.exits import expected
 from operators.recognise.exits.account import ExitAccount
 from operators.recognise.exits.saved_state import SavedExits, SpecialisedState
@@ -19,7 +19,6 @@ from specialization.rates import Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
 from specialization.weg.config import WegConfig
-from specialization.weg.state import WegState
 
 if TYPE_CHECKING:
     from operators.recognise.exits.heard_exits import ExitsInUse, HeardExits
@@ -56,20 +55,21 @@ class SpecialisedStream:
 
     def __init__(
         self,
-        name: str,
+        subject: Subject,
         words: tuple[str, ...],
-        tuned: Callable[[], HeardExits],
-        made: Callable[[tuple[str, ...], bool], None],
         accuracy: float,
-        state: WegState | None = None,
+        tuned: Callable[[Subject], HeardExits],
+        made: Callable[[tuple[str, ...], bool], None],
     ) -> None:
-        """``name``: for log lines; ``tuned``: makes what has exits made and tunes them, once they are wanted.
+        """``tuned``: makes what has exits made and tunes them, once they are wanted.
 
         ``made``: called with the classes of exits that were tuned, and whether they serve.
         """
-        self._name, self.words, self._tuned, self._made = name, words, tuned, made
+        self._subject, self.words, self._made, self._tuner = subject, words, made, tuned
+        self._name = f"stream {subject.stream}, node {subject.node}"
+        self._tuned: HeardExits | None = None
         self._numbers = {word: number for number, word in enumerate(words)}
-        self.weg = Weg(rules(len(words), accuracy), state)
+        self.weg = Weg(rules(len(words), accuracy))
         self.account = ExitAccount()
         self._kept: dict[int, ExitsInUse] = {}
         """The exits of the heads that WEG knows, by their numbers."""
@@ -77,9 +77,12 @@ class SpecialisedStream:
         """What another worker saved, until the cut oracle is open."""
         self.reason: str | None = None
 
-    @cached_property
+    @property
     def tuned(self) -> HeardExits:
-        return self._tuned()
+        """The exits that are made for the stream; nothing of that is there before it is asked for."""
+        if self._tuned is None:
+            self._tuned = self._tuner(self._subject)
+        return self._tuned
 
     @property
     def in_use(self) -> ExitsInUse | None:
@@ -146,40 +149,51 @@ class SpecialisedStream:
             self._restore_exits(self._saved)
             self._saved = None
             return self.in_use is not None
-        self.tuned.ask(Report(self.tuned.request.subject.stream, self.tuned.version))
+        self.tuned.ask(Report(self._subject.stream, self.tuned.version))
         if self.tuned.tuning_is_due:
             self.tuned.tune(head.target.classes)
         if self.tuned.is_in_vain and self.in_use is None:
             self._give_up("they would save too little")
             return False
         found, self.tuned.found = self.tuned.found, None
-        if found is None or not self.tuned.is_better(found, self.in_use):
+        if found is None or found.words != head.target.classes:
             return False
-        self._made(tuple(self.words[each] for each in head.target.classes), True)
-        if state.wanted is not None:
-            self._kept[head.number] = self.tuned.used(found, head.number)
-            self.weg.head_arrived(head.number, found.rates)
-        else:
-            number = self.weg.head_renewed(head.number, found.rates)
+        better = self.tuned.is_better(found, self.in_use)
+        self._made(tuple(self.words[each] for each in head.target.classes), better)
+        if better:
+            number = head.number if state.wanted is not None else self.weg.head_renewed(head.number, found.rates)
             self._kept[number] = self.tuned.used(found, number)
+            self.weg.head_arrived(number, found.rates)
+        elif state.wanted is not None:
+            self.weg.head_failed(head.number)
         self._forget_unknown()
-        return True
+        return better
 
     def state(self) -> SpecialisedState:
         """The state with which another worker can go on."""
-        used, artefact, subject = self.in_use, self.tuned.artefact, self.tuned.request.subject
+        used, subject = self.in_use, self._subject
         saved = None if used is None else SavedExits(used.number, list(used.thresholds), used.spared)
-        data = b"" if artefact is None else artefact.to_bytes()
+        version, data = (0, b"") if self._tuned is None else (self._tuned.version, self._tuned.data)
         return SpecialisedState(
-            self.weg.state, self.account, subject.network_identity, subject.labels, self.tuned.version, data, saved
+            self.weg.state, self.account, subject.network_identity, subject.labels, version, data, saved
         )
 
     def restore(self, state: SpecialisedState) -> None:
         """Go on from a state; exits that are damaged or belong to another network are asked for anew."""
-        subject = self.tuned.request.subject
+        subject = self._subject
         if state.labels != subject.labels or state.identity != subject.network_identity:
             return
         self.account, self.weg, self._saved = state.account, Weg(self.weg.rules, state.weg), state
+
+    async def settled(self) -> None:
+        """Return when nothing is being tuned."""
+        if self._tuned is not None:
+            await self._tuned.settled()
+
+    def close(self) -> None:
+        """Give up what is being tuned."""
+        if self._tuned is not None:
+            self._tuned.close()
 
     def _restore_exits(self, state: SpecialisedState) -> None:
         head = self.weg.state.head
