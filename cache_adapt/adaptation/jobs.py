@@ -33,7 +33,7 @@ WANTED_S = 600.0
 """A target of which nobody has spoken for so long is not trained any more."""
 TRAINED_ROWS = 4000
 """Samples that one training takes, beside the kind's validation set."""
-FIRST_GUESS_S = 1.0
+FIRST_GUESS_S = 0.3
 """Processor seconds of a training, until one was made."""
 
 
