@@ -181,7 +181,7 @@ class Chain:
         timeline = known.timeline.state if known.timeline else None
         specialised = self._networks.specialised
         own = None if specialised is None else specialised.snapshot(stream)
-        exits = None if own is None else msgspec.Raw(own)
+        exits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET if own is None else msgspec.Raw(own)
         return NodeSnapshot(audits=known.audits.states(), exits=exits, timeline=timeline).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
@@ -193,7 +193,7 @@ class Chain:
         known.audits.restore({key: state for key, state in found.audits.items() if key in self._shortcuts})
         if known.timeline is not None and found.timeline is not None:
             known.timeline = Timeline(found.timeline)
-        if self._networks.specialised is not None and found.exits is not None:
+        if self._networks.specialised is not None and isinstance(found.exits, msgspec.Raw):
             try:
                 self._networks.specialised.restore(stream, bytes(found.exits))
             except Malformed as error:
