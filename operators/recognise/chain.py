@@ -21,7 +21,7 @@ from operators.frames.frame import Frame, Region, make_image
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.disagreeing import disagreement
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.audits.second_looks import SecondLooks
+from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedExits
 from operators.recognise.exits.node_exits import NodeExits
@@ -76,7 +76,7 @@ class Chain:
         self._rule, self._listeners = terms.rule, terms.listeners
         shortcuts: list[Shortcut] = [*networks.kinds, *networks.variants]
         self._shortcuts = {each.key: each for each in shortcuts}
-        second = SecondLooks(networks.recogniser, networks.costs, terms.budget)
+        second = CropLooks(networks.recogniser, networks.costs, terms.budget)
         self._auditor = Auditor(node, networks.recogniser, second, list(self._shortcuts), self._on_outcome, objects)
         self._exits = self._released = None
         if networks.cut is not None:

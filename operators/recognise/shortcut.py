@@ -41,7 +41,7 @@ class AuditOutcome:
 
 
 class Shortcut(Protocol):
-    """What may answer in the oracle's place, on all streams of a node. Called on the event loop."""
+    """May answer in the oracle's place, on all streams of a node. Called on the event loop."""
 
     @property
     def kind(self) -> ShortcutKind:

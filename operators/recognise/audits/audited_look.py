@@ -28,13 +28,13 @@ class AuditedLook:
 
 @dataclass(frozen=True, slots=True)
 class BothAnswers:
-    """What is kept of a look until both have answered: neither the frame nor its pixels."""
+    """Such a look as it is kept until both have answered: without the frame and its pixels."""
 
     said: Attribute | None
     reference: Attribute | None
     number: int
     weight: float
-    """Of the look beside others at the object."""
+    """The look's weight beside others at the object."""
     whole: bool
     """Whether it shows the whole object."""
 

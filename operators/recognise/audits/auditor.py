@@ -10,9 +10,9 @@ from cache_adapt.audit.audit import Ticket
 from cache_adapt.audit.coin import coin
 from operators.frames.frame import Frame, Region
 from operators.recognise.audits.audited_look import AuditedLook, BothAnswers, LookAudit
-from operators.recognise.audits.comparing import Compared
+from operators.recognise.audits.comparing import ComparedAnswers
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.audits.second_looks import ModelCrop, SecondLooks
+from operators.recognise.audits.second_looks import CropLooks, ModelCrop
 from operators.recognise.audits.trial import Trial
 from operators.recognise.audits.trials import OpenTrials
 from operators.recognise.objects.answer import ObjectAnswer
@@ -40,7 +40,7 @@ class Auditor:
         self,
         node: str,
         recogniser: Recogniser,
-        second: SecondLooks,
+        second: CropLooks,
         keys: Sequence[str],
         on_outcome: OnOutcome,
         objects: Objects | None = None,
@@ -196,7 +196,7 @@ class Auditor:
         elif both.said is not None:
             ticket = audit.ticket or audit.stream.audits.of(audit.key).in_shadow()
             said, reference = self._recogniser.accepted(both.said), self._recogniser.accepted(both.reference)
-            found = Compared(said, reference, audit.shadow)
+            found = ComparedAnswers(said, reference, audit.shadow)
             if ticket is not None:
                 found = found if found.agrees else replace(found, picture=picture())
                 self._tell(audit.stream, audit.key, ticket, found, both.number)
@@ -222,10 +222,10 @@ class Auditor:
                 stream.audits.of(trial.key).give_up()
                 continue
             said, reference = (self._objects.answer_of(each) for each in trial.beliefs)
-            found = Compared(said, reference, trial.shadow, track, trial.crop)
+            found = ComparedAnswers(said, reference, trial.shadow, track, trial.crop)
             self._tell(stream, trial.key, trial.ticket, found, trial.token)
 
-    def _tell(self, stream: NodeStream, key: str, ticket: Ticket, found: Compared, token: object) -> None:
+    def _tell(self, stream: NodeStream, key: str, ticket: Ticket, found: ComparedAnswers, token: object) -> None:
         outcome = found.outcome(stream.name, key, token)
         stream.audits.of(key).tell(ticket, outcome.agrees, outcome.lost)
         self._on_outcome(stream, outcome)

@@ -52,7 +52,7 @@ class Trial:
 
     @property
     def beliefs(self) -> tuple[Belief, Belief] | None:
-        """What the shortcut would have found out, and what the oracle would have; None before the first look."""
+        """The shortcut's finding and the oracle's; None before the first look."""
         return None if self.pools is None else (self.pools[0].belief(), self.pools[1].belief())
 
     def is_done(self, at_s: float) -> bool:

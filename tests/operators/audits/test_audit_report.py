@@ -13,7 +13,7 @@ AUDITED = Audited("type", "variant", "big", ["small"])
 
 
 def plan(*audits: tuple[bool, bool | None]) -> NodePlan:
-    """Of a shortcut in the shadow, after audits: whether both agreed, and whether a name was lost."""
+    """A shortcut in the shadow after audits: whether both agreed, and whether a name was lost."""
     audit = Audit(Rule(0.5))
     for agrees, lost in audits:
         ticket = audit.in_shadow()

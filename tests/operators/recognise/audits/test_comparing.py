@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from operators.audits.audit_report import Audited
-from operators.recognise.audits.comparing import Compared
+from operators.recognise.audits.comparing import ComparedAnswers
 from operators.recognise.audits.disagreeing import disagreement
 from operators.wire.bounds import LONGEST_MEDIA_S
 from tests.operators.recognise.objects.looks import look
 
 
-def compared(said: str, reference: str, shadow: bool = False) -> Compared:
+def compared(said: str, reference: str, shadow: bool = False) -> ComparedAnswers:
     picture = np.zeros((4, 4, 3), np.uint8)
-    return Compared(look(said, 0.7).said, look(reference, 0.9).said, shadow, 7, picture)
+    return ComparedAnswers(look(said, 0.7).said, look(reference, 0.9).said, shadow, 7, picture)
 
 
 @pytest.mark.parametrize(
