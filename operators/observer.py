@@ -72,7 +72,7 @@ class Observer(EngineObserver):
         """
 
     def audit_disagreed(self, found: Disagreement, picture: Image | None) -> None:
-        """An audit has found a shortcut and a sure oracle to say different things, and of what; on the event loop.
+        """An audit has found a shortcut and the oracle to say different things, and of what; on the event loop.
 
         ``picture``: the object, or the frame, pixels × 3 (BGR), which must be copied to be kept; None: nobody has it.
         """

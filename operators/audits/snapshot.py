@@ -23,7 +23,7 @@ class NodeSnapshot(msgspec.Struct, kw_only=True):
     version: int = VERSION
     audits: dict[str, AuditState] = {}
     """The audits, by kind of shortcut."""
-    exits: msgspec.Raw | None = None
+    exits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     """The stream's own exits, as the node's operator keeps them."""
     timeline: TimelineState | None = None
 

@@ -21,7 +21,7 @@ from operators.frames.frame import Frame, Region, make_image
 from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.disagreeing import disagreement
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.audits.second_looks import SecondLooks
+from operators.recognise.audits.second_looks import CropLooks
 from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.kinds import ExitKind, SharedExits, SpecialisedExits
 from operators.recognise.exits.node_exits import NodeExits
@@ -76,7 +76,7 @@ class Chain:
         self._rule, self._listeners = terms.rule, terms.listeners
         shortcuts: list[Shortcut] = [*networks.kinds, *networks.variants]
         self._shortcuts = {each.key: each for each in shortcuts}
-        second = SecondLooks(networks.recogniser, networks.costs, terms.budget)
+        second = CropLooks(networks.recogniser, networks.costs, terms.budget)
         self._auditor = Auditor(node, networks.recogniser, second, list(self._shortcuts), self._on_outcome, objects)
         self._exits = self._released = None
         if networks.cut is not None:
@@ -181,7 +181,7 @@ class Chain:
         timeline = known.timeline.state if known.timeline else None
         specialised = self._networks.specialised
         own = None if specialised is None else specialised.snapshot(stream)
-        exits = None if own is None else msgspec.Raw(own)
+        exits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET if own is None else msgspec.Raw(own)
         return NodeSnapshot(audits=known.audits.states(), exits=exits, timeline=timeline).to_json()
 
     def restore(self, stream: str, data: bytes) -> None:
@@ -193,7 +193,7 @@ class Chain:
         known.audits.restore({key: state for key, state in found.audits.items() if key in self._shortcuts})
         if known.timeline is not None and found.timeline is not None:
             known.timeline = Timeline(found.timeline)
-        if self._networks.specialised is not None and found.exits is not None:
+        if self._networks.specialised is not None and isinstance(found.exits, msgspec.Raw):
             try:
                 self._networks.specialised.restore(stream, bytes(found.exits))
             except Malformed as error:

@@ -50,7 +50,9 @@ class Classifier(Recogniser):
         return self._min_confidence
 
     def shares(self, model: str, output: Array) -> NDArray[np.float32]:
-        return probabilities(self._engine.card(model), output)
+        card = self._engine.card(model)
+        named = [number for number, label in enumerate(card.classes) if label != UNKNOWN]
+        return probabilities(card, output)[:, named]
 
     def labels(self, model: str) -> tuple[str, ...]:
         """Return the card's classes."""

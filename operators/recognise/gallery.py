@@ -99,13 +99,12 @@ class GalleryRecogniser(Recogniser):
         return 0.5
 
     def shares(self, model: str, output: Array) -> NDArray[np.float32]:
-        """How certain a look is of the identity that it resembles most; the others share the rest."""
+        """How certain a look is of the identity that it resembles most; it says nothing of the others."""
         names = self.names
         found = np.zeros((len(output), len(names)), np.float32)
         for row, (name, similarity) in zip(found, self._galleries[model].match(unit(output)), strict=True):
-            certain = 1 / (1 + math.exp(-(similarity - self.least(model)) / SPREAD))
-            row[:] = (1 - certain) / max(len(names) - 1, 1)
-            row[names.index(name)] = certain
+            if name in names:
+                row[names.index(name)] = 1 / (1 + math.exp(-(similarity - self.least(model)) / SPREAD))
         return found
 
     def exit_answer(self, shares: NDArray[np.float32], kind: Provenance, number: int, place: int) -> Attribute:

@@ -11,7 +11,8 @@ from operators.audits.stream_audits import DECLINED
 from operators.base import Call
 from operators.decision import Decision
 from operators.frames.frame import Frame, Region
-from operators.recognise.audits.auditor import AuditedLook, Auditor
+from operators.recognise.audits.audited_look import AuditedLook
+from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.node_exits import NodeExits
 from operators.recognise.exits.released import ReleasedLooks
@@ -118,7 +119,7 @@ class Looks:
 
     def _barred_by(self, stream: NodeStream, model: str) -> str:
         variant = self._variants[model]
-        return DECLINED.get(stream.audits.of(variant.key).phase, "") if variant.is_there else f"{model} is not there"
+        return DECLINED.get(stream.audits.of(variant.key).phase, "") if variant.is_there else "it is not there"
 
     def _may_answer(self, stream: NodeStream, model: str) -> bool:
         variant = self._variants.get(model)

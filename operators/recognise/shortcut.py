@@ -18,7 +18,7 @@ class Evidence:
     shortcut: Finding
     oracle: Finding
     picture: Image | None
-    """The object where the looks last differed."""
+    """The object where the looks first differed; None: nobody has it."""
     in_shadow: bool
     track_id: int | None = None
     """None: the answers are those of one look each."""
@@ -41,7 +41,7 @@ class AuditOutcome:
 
 
 class Shortcut(Protocol):
-    """What may answer in the oracle's place, on all streams of a node. Called on the event loop."""
+    """May answer in the oracle's place, on all streams of a node. Called on the event loop."""
 
     @property
     def kind(self) -> ShortcutKind:

@@ -30,5 +30,5 @@ class ChainTerms:
     rule: Rule
     """The audits' demands."""
     budget: Budget = field(default_factory=unlimited)
-    """Of the process."""
+    """The process's, for learning and audits."""
     listeners: Listeners = field(default_factory=Listeners)

@@ -166,7 +166,7 @@ def _early(plan: NodePlan) -> Iterable[str]:
 
 def _names_lost(plan: NodePlan) -> Iterable[str]:
     if (lost := plan.names_lost) is not None:
-        yield f"of {lost.names} names that {plan.oracle} gave, {lost.lost} were lost ({_interval(lost.exact)})"
+        yield f"names that {plan.oracle} gave: {lost.lost} of {lost.names} lost ({_interval(lost.exact)})"
 
 
 def _unsure(plan: NodePlan) -> Iterable[str]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 from cache_adapt.audit.audit import Ticket
 from cache_adapt.audit.coin import coin
 from operators.frames.frame import Frame, Region
-from operators.recognise.audits.comparing import Compared
+from operators.recognise.audits.audited_look import AuditedLook, BothAnswers, LookAudit
+from operators.recognise.audits.comparing import ComparedAnswers
 from operators.recognise.audits.node_stream import NodeStream
-from operators.recognise.audits.second_looks import ModelCrop, SecondLooks
+from operators.recognise.audits.second_looks import CropLooks, ModelCrop
 from operators.recognise.audits.trial import Trial
 from operators.recognise.audits.trials import OpenTrials
 from operators.recognise.objects.answer import ObjectAnswer
+from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects
+from operators.recognise.objects.pool import Look
+from operators.recognise.objects.sight import cut_off
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.shortcut import AuditOutcome
 from operators.wire.schema import Attribute, FrameId
@@ -25,28 +29,18 @@ OnOutcome = Callable[[NodeStream, AuditOutcome], None]
 """Called with the stream as it was when the object was answered for."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedLook:
-    """A look as a shortcut and the oracle have answered it."""
-
-    frame: Frame
-    region: Region
-    said: Attribute | None
-    """The shortcut's answer; None: it was silent, or has yet to look."""
-    reference: Attribute | None
-    """The oracle's; None: it was not asked, or has yet to look."""
-    number: int = 0
-    """The number of what the shortcut answers with."""
-
-
 class Auditor:
-    """One for a node. An object is a track where the node answers for tracks, else one look."""
+    """One for a node. An object is a track where the node answers for tracks, else one look.
+
+    In a node that answers for tracks, looks at what the tracker has not confirmed are no audits: the object will have
+    one.
+    """
 
     def __init__(
         self,
         node: str,
         recogniser: Recogniser,
-        second: SecondLooks,
+        second: CropLooks,
         keys: Sequence[str],
         on_outcome: OnOutcome,
         objects: Objects | None = None,
@@ -60,34 +54,27 @@ class Auditor:
         """Take a frame before it is looked at; a new run of the source has other tracks."""
         if stream.run != frame.run:
             self.end(stream)
-            stream.run, stream.trials = frame.run, OpenTrials()
+            stream.run = frame.run
         stream.trials.frame(frame.media_time_s)
         self._conclude(stream, stream.trials)
 
     def draws(self, stream: NodeStream, key: str, frame: Frame, region: Region) -> bool:
         """Whether the oracle makes a look too that a shortcut in service may answer; asked before any answer."""
-        chance, track = self._coin(key, frame, region), self._track(region)
+        rate, track = stream.audits.of(key).rate, region.track_id
+        if self._objects is None:
+            return self._coin(key, frame, region) < rate
         if track is None:
-            return chance < stream.audits.of(key).rate
-        if stream.trials.is_new(track, key) and chance < stream.audits.of(key).rate:
+            return False
+        if stream.trials.is_new(track, key) and self._coin(key, frame, region) < rate:
             self._open(stream, key, track, shadow=False)
         return stream.trials.of(track, key) is not None
 
     def looked(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook]) -> None:
         """Take looks with both answers, as far as the oracle was asked."""
-        shadow = not stream.audits.of(key).uses_shortcut
         for look in looks:
-            if (track := self._track(look.region)) is not None:
-                trial = self._counted(stream, key, track, look, shadow)
-                if trial is not None:
-                    self._add(stream, trial, look)
-                continue
-            audit = stream.audits.of(key)
-            if look.said is None:
-                audit.by_oracle()
-                continue
-            ticket = audit.in_shadow() if shadow else audit.by_shortcut(float(look.reference is None))
-            self._compare_look(stream, key, ticket, look, shadow)
+            audit = self._audit_of(stream, key, look)
+            if audit is not None and look.reference is not None:
+                self._take(audit, self._both(look), partial(self._picture, look.frame, look.region))
 
     def silent(self, stream: NodeStream, key: str, looks: int) -> None:
         """Note looks for which a shortcut was not asked; tracks are counted once they are concluded."""
@@ -96,23 +83,14 @@ class Auditor:
 
     def asks(self, stream: NodeStream, key: str, looks: Sequence[AuditedLook], model: str) -> None:
         """Have a second network make some looks too, later: in the shadow the shortcut's, in service the oracle."""
-        shadow = not stream.audits.of(key).uses_shortcut
         for look in looks:
-            room, track, ticket = self._second.has_room(model), self._track(look.region), None
-            audit, trial = stream.audits.of(key), None
-            if track is not None:
-                if not shadow and room:
-                    self.draws(stream, key, look.frame, look.region)
-                trial = self._counted(stream, key, track, look, shadow and room)
-                asked = room and trial is not None
-            elif shadow:
-                asked = room
-                audit.by_oracle()
-            else:
-                ticket = audit.by_shortcut(self._coin(key, look.frame, look.region), room)
-                asked = ticket is not None
-            if asked:
-                self._ask(_Asked(stream, key, look, shadow, stream.trials, trial, ticket), model)
+            audit = self._audit_later(stream, key, look, model)
+            if audit is not None:
+                crop = self._recogniser.crops(model, look.frame, [look.region])[0].copy()
+                if audit.trial is not None:
+                    audit.trial.pending += 1
+                seen = partial(self._seen, audit, self._both(look), crop)
+                self._second.hold(look.frame.header.id, ModelCrop(model, crop), seen)
 
     def concluded(self, stream: NodeStream, answer: ObjectAnswer) -> None:
         """Take what was published of an object."""
@@ -123,9 +101,10 @@ class Auditor:
         self._conclude(stream, stream.trials)
 
     def end(self, stream: NodeStream) -> None:
-        """Note that a run is over: no more looks will be begun."""
+        """Note that a run is over: no more looks will be begun, and its tracks are forgotten."""
         stream.trials.close()
         self._conclude(stream, stream.trials)
+        stream.run, stream.trials = None, OpenTrials()
 
     def published(self, frame: FrameId) -> None:
         """Begin second looks at a frame: its result has been published."""
@@ -143,121 +122,122 @@ class Auditor:
         """Finish waiting looks within the time, and give up the rest."""
         await self._second.close(within_s)
 
-    def _ask(self, asked: _Asked, model: str) -> None:
-        look = asked.look
-        crop = self._recogniser.crops(model, look.frame, [look.region])[0].copy()
-        if asked.trial is not None:
-            asked.trial.pending += 1
-        self._second.hold(look.frame.header.id, ModelCrop(model, crop), partial(self._seen, asked, crop))
+    def _audit_of(self, stream: NodeStream, key: str, look: AuditedLook) -> LookAudit | None:
+        """Count a look that is over; what it is an audit of."""
+        audit = stream.audits.of(key)
+        if self._objects is not None:
+            return self._of_track(stream, key, look, room=True)
+        if not audit.uses_shortcut:
+            audit.by_oracle()
+            return LookAudit(stream, key, True, stream.trials)
+        if look.said is None:
+            audit.by_oracle()
+            return None
+        ticket = audit.by_shortcut(float(look.reference is None))
+        return None if ticket is None else LookAudit(stream, key, False, stream.trials, ticket=ticket)
 
-    def _seen(self, asked: _Asked, crop: Image, seen: Attribute | None) -> None:
-        """Take the look of the second network; None: it was given up."""
-        look, stream = asked.look, asked.stream
-        said, reference = (seen, look.reference) if asked.shadow else (look.said, seen)
-        both = AuditedLook(look.frame, look.region, said, reference, look.number)
-        if seen is None and asked.ticket is not None:
-            stream.audits.of(asked.key).give_up()
-        elif seen is not None and asked.trial is not None:
-            self._add(stream, asked.trial, both, crop)
-        elif seen is not None:
-            ticket = asked.ticket or stream.audits.of(asked.key).in_shadow()
-            self._compare_look(stream, asked.key, ticket, both, asked.shadow, crop)
-        if not asked.shadow and seen is not None:
-            stream.count(audits=1)
-        if asked.trial is not None:
-            asked.trial.pending -= 1
-            self._conclude(stream, asked.trials)
+    def _audit_later(self, stream: NodeStream, key: str, look: AuditedLook, model: str) -> LookAudit | None:
+        """Count a look that a second network may make too; what that is an audit of."""
+        audit = stream.audits.of(key)
+        if self._objects is not None:
+            room = self._second.has_room(model, LOOK_RULE.most_looks)
+            if room and audit.uses_shortcut:
+                self.draws(stream, key, look.frame, look.region)
+            return self._of_track(stream, key, look, room)
+        room = self._second.has_room(model)
+        if not audit.uses_shortcut:
+            audit.by_oracle()
+            return LookAudit(stream, key, True, stream.trials) if room else None
+        ticket = audit.by_shortcut(self._coin(key, look.frame, look.region), room)
+        return None if ticket is None else LookAudit(stream, key, False, stream.trials, ticket=ticket)
 
-    def _counted(self, stream: NodeStream, key: str, track: int, look: AuditedLook, opens: bool) -> Trial | None:
+    def _of_track(self, stream: NodeStream, key: str, look: AuditedLook, room: bool) -> LookAudit | None:
         """The trial about a track; in the shadow it is opened at the first look, in service by ``draws``.
 
-        What a shortcut in service answers for is counted once.
+        What a shortcut in service answers for is counted once. ``room``: for another trial.
         """
-        trials = stream.trials
-        if opens and trials.is_new(track, key):
+        trials, audit, track = stream.trials, stream.audits.of(key), look.region.track_id
+        if track is None:
+            return None
+        shadow = not audit.uses_shortcut
+        if shadow and room and trials.is_new(track, key):
             self._open(stream, key, track, shadow=True)
         trial = trials.of(track, key)
-        if stream.audits.of(key).uses_shortcut and look.said is not None and trials.answers_first(track, key):
-            possible = trial is not None or trials.has_room
-            ticket = stream.audits.of(key).by_shortcut(float(trial is None), possible)
+        if not shadow and look.said is not None and trials.answers_first(track, key):
+            possible = trial is not None or (room and trials.has_room)
+            ticket = audit.by_shortcut(float(trial is None), possible)
             if trial is not None:
                 trial.ticket, trial.token = ticket, look.number
-        return trial
+        return None if trial is None else LookAudit(stream, key, shadow, trials, trial)
 
-    def _add(self, stream: NodeStream, trial: Trial, look: AuditedLook, crop: Image | None = None) -> None:
-        """Take a look of a trial that has both answers; a silent shortcut's answer is the oracle's."""
-        if look.reference is None or self._objects is None:
-            return
-        said, frame, region = look.said or look.reference, look.frame, look.region
-        trial.looked(self._objects.look(frame, region, said), self._objects.look(frame, region, look.reference))
-        if trial.shadow and trial.ticket is None and look.said is not None:
-            trial.ticket, trial.token = stream.audits.of(trial.key).in_shadow(), look.number
-        if trial.crop is None and said.label != look.reference.label:
-            trial.crop = self._picture(frame, region) if crop is None else crop
+    def _both(self, look: AuditedLook) -> BothAnswers:
+        weight = 1.0 if self._objects is None else self._objects.weight(look.frame, look.region)
+        return BothAnswers(look.said, look.reference, look.number, weight, not cut_off(look.region.box))
 
-    def _compare_look(
-        self,
-        stream: NodeStream,
-        key: str,
-        ticket: Ticket | None,
-        look: AuditedLook,
-        shadow: bool,
-        crop: Image | None = None,
-    ) -> None:
-        """Compare the words that would be published of one look."""
-        if ticket is None or look.said is None or look.reference is None:
-            return
-        found = Compared(self._recogniser.accepted(look.said), self._recogniser.accepted(look.reference), shadow)
-        picture = None if found.agrees else (self._picture(look.frame, look.region) if crop is None else crop)
-        found = Compared(found.said, found.reference, shadow, None, picture)
-        self._tell(stream, key, ticket, found, look.number)
+    def _seen(self, audit: LookAudit, both: BothAnswers, crop: Image, seen: Attribute | None) -> None:
+        """Take the look of the second network; None: it was given up."""
+        stream, trial = audit.stream, audit.trial
+        if seen is not None:
+            answered = replace(both, said=seen) if audit.shadow else replace(both, reference=seen)
+            self._take(audit, answered, lambda: crop)
+            if not audit.shadow:
+                stream.count(audits=1)
+        elif audit.ticket is not None:
+            stream.audits.of(audit.key).give_up()
+        if trial is not None:
+            trial.pending -= 1
+            self._conclude(stream, audit.trials)
+
+    def _take(self, audit: LookAudit, both: BothAnswers, picture: Callable[[], Image]) -> None:
+        """Take a look with the oracle's answer; ``picture``: of the object."""
+        assert both.reference is not None
+        if audit.trial is not None:
+            self._add(audit, audit.trial, both, picture)
+        elif both.said is not None:
+            ticket = audit.ticket or audit.stream.audits.of(audit.key).in_shadow()
+            said, reference = self._recogniser.accepted(both.said), self._recogniser.accepted(both.reference)
+            found = ComparedAnswers(said, reference, audit.shadow)
+            if ticket is not None:
+                found = found if found.agrees else replace(found, picture=picture())
+                self._tell(audit.stream, audit.key, ticket, found, both.number)
+
+    def _add(self, audit: LookAudit, trial: Trial, both: BothAnswers, picture: Callable[[], Image]) -> None:
+        """Take a look at a track; a silent shortcut's answer is the oracle's."""
+        assert both.reference is not None
+        answers = both.said or both.reference, both.reference
+        said, reference = (Look(each, self._recogniser.certainty(each), both.weight) for each in answers)
+        trial.looked(said, reference, both.whole)
+        if trial.shadow and trial.ticket is None and both.said is not None:
+            trial.ticket, trial.token = audit.stream.audits.of(trial.key).in_shadow(), both.number
+        words = {(each.label, self._recogniser.accepted(each).label) for each in answers}
+        if trial.crop is None and len(words) > 1:
+            trial.crop = picture()
 
     def _conclude(self, stream: NodeStream, trials: OpenTrials) -> None:
         """Compare where nothing more is to be waited for."""
         for track, trial in trials.done():
             if trial.ticket is None or self._objects is None:
                 continue  # the shortcut had nothing to say of the object
-            if not trial.reference.looks:
+            if trial.beliefs is None:
                 stream.audits.of(trial.key).give_up()
                 continue
-            said, reference = (self._objects.answer_of(each.belief()) for each in (trial.answered, trial.reference))
-            found = Compared(said, reference, trial.shadow, track, trial.crop)
+            said, reference = (self._objects.answer_of(each) for each in trial.beliefs)
+            found = ComparedAnswers(said, reference, trial.shadow, track, trial.crop)
             self._tell(stream, trial.key, trial.ticket, found, trial.token)
 
-    def _tell(self, stream: NodeStream, key: str, ticket: Ticket, found: Compared, token: object) -> None:
+    def _tell(self, stream: NodeStream, key: str, ticket: Ticket, found: ComparedAnswers, token: object) -> None:
         outcome = found.outcome(stream.name, key, token)
         stream.audits.of(key).tell(ticket, outcome.agrees, outcome.lost)
         self._on_outcome(stream, outcome)
 
     def _open(self, stream: NodeStream, key: str, track: int, shadow: bool) -> None:
         if stream.trials.has_room and self._objects is not None:
-            pools = self._objects.new_pool(), self._objects.new_pool()
-            stream.trials.open(track, Trial(key, shadow, *pools, stream.trials.now_s))
-
-    def _track(self, region: Region) -> int | None:
-        """The object that a region shows; None where a look is an object by itself."""
-        return None if self._objects is None else region.track_id
+            stream.trials.open(track, Trial(key, shadow, self._objects.new_pool, stream.trials.now_s))
 
     def _coin(self, key: str, frame: Frame, region: Region) -> float:
         """Chance by who is looked at: the track, else the region of the frame."""
-        track = self._track(region)
-        who = (frame.seq, region.id) if track is None else (track,)
+        who = (frame.seq, region.id) if self._objects is None else (region.track_id or 0,)
         return coin(self._node, key, frame.stream, frame.run, *who)
 
     def _picture(self, frame: Frame, region: Region) -> Image:
         return self._recogniser.crops(self._recogniser.roles.oracle, frame, [region])[0].copy()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
-    """A look that a second network is asked for."""
-
-    stream: NodeStream
-    key: str
-    look: AuditedLook
-    shadow: bool
-    trials: OpenTrials
-    """Those of the run in which it was asked."""
-    trial: Trial | None
-    """None where the look is an object by itself."""
-    ticket: Ticket | None

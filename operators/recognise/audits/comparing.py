@@ -13,7 +13,7 @@ from serving.common.tensors import Image
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class ComparedAnswers:
     """Both answers as they would be published, and the object."""
 
     said: Attribute

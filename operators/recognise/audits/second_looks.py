@@ -31,7 +31,7 @@ class ModelCrop:
         return self.crop.nbytes
 
 
-class SecondLooks:
+class CropLooks:
     """Those of one node; the budget of learning pays them."""
 
     def __init__(self, recogniser: Recogniser, costs: UnitCosts, budget: Budget) -> None:

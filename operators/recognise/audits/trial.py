@@ -1,15 +1,16 @@
 """The looks at one object, as a shortcut and the oracle have answered them. Pure.
 
-Both answers pool the same looks by the same rule. A look at which the shortcut was silent has the oracle's answer in
-both pools, as it would have in service.
+Both answers pool the same looks, by the rule by which they are pooled to be published. A look at which the shortcut was
+silent has the oracle's answer in both pools, as it would have in service.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cache_adapt.audit.audit import Ticket
-from operators.recognise.objects.pool import Look, Pool
+from operators.recognise.objects.pool import Belief, Look, Pool
 from serving.common.tensors import Image
 
 LONGEST_S = 60.0
@@ -24,11 +25,13 @@ class Trial:
     """The name of the shortcut's audit."""
     shadow: bool
     """Whether the oracle's answer is published."""
-    answered: Pool
-    """With the shortcut's answers."""
-    reference: Pool
-    """With the oracle's."""
+    new_pool: Callable[[bool], Pool]
+    """Makes a pool of looks at the whole object, or else at a part of it."""
     opened_s: float
+    pools: tuple[Pool, Pool] | None = None
+    """The shortcut's answers, and the oracle's; None before the first look."""
+    whole: bool = False
+    """Whether they are of looks at the whole object."""
     ticket: Ticket | None = None
     """The draw; None as long as the shortcut has answered no look."""
     token: object = None
@@ -38,17 +41,20 @@ class Trial:
     over: bool = False
     """Whether the object has its conclusion, or its track is over."""
     crop: Image | None = None
-    """The object where the two last differed."""
+    """The object where the two first differed."""
 
-    def looked(self, said: Look, reference: Look) -> None:
-        """Take one look, as both answered it."""
-        self.answered.add(said)
-        self.reference.add(reference)
+    def looked(self, said: Look, reference: Look, whole: bool) -> None:
+        """Take one look, as both answered it; the first look at the whole object drops those at a part of it."""
+        if self.pools is None or (whole and not self.whole):
+            self.pools, self.whole, self.crop = (self.new_pool(whole), self.new_pool(whole)), whole, None
+        for pool, look in zip(self.pools, (said, reference), strict=True):
+            pool.add(look)
+
+    @property
+    def beliefs(self) -> tuple[Belief, Belief] | None:
+        """The shortcut's finding and the oracle's; None before the first look."""
+        return None if self.pools is None else (self.pools[0].belief(), self.pools[1].belief())
 
     def is_done(self, at_s: float) -> bool:
         """Whether nothing more is to be waited for."""
         return not self.pending and (self.over or at_s - self.opened_s > LONGEST_S)
-
-    @property
-    def can_be_compared(self) -> bool:
-        return self.ticket is not None and self.reference.looks > 0

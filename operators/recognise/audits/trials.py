@@ -36,11 +36,8 @@ class OpenTrials:
 
     def is_new(self, track: int, key: str) -> bool:
         """Whether the object was never looked at before; from now on it was."""
-        new = (track, key) not in self._seen
-        if new:
-            self._seen[track, key] = False
-            if len(self._seen) > REMEMBERED:
-                self._seen.popitem(last=False)
+        new = not self.was_asked(track, key)
+        self._note(track, key, self.has_answered(track, key))
         return new
 
     def was_asked(self, track: int, key: str) -> bool:
@@ -49,8 +46,8 @@ class OpenTrials:
 
     def answers_first(self, track: int, key: str) -> bool:
         """Whether the shortcut answers for the object for the first time; from now on it has."""
-        first = not self._seen.get((track, key), False)
-        self._seen[track, key] = True
+        first = not self.has_answered(track, key)
+        self._note(track, key, answered=True)
         return first
 
     def has_answered(self, track: int, key: str) -> bool:
@@ -60,7 +57,9 @@ class OpenTrials:
         self._trials[track, trial.key] = trial
 
     def of(self, track: int, key: str) -> Trial | None:
-        return self._trials.get((track, key))
+        """The trial that a look at the object is part of; None once it has its conclusion."""
+        found = self._trials.get((track, key))
+        return None if found is None or found.over else found
 
     def concluded(self, track: int) -> None:
         """Note that the object has its conclusion."""
@@ -78,3 +77,9 @@ class OpenTrials:
         """Note that the run is over: no more looks will be begun."""
         for trial in self._trials.values():
             trial.over = True
+
+    def _note(self, track: int, key: str, answered: bool) -> None:
+        self._seen[track, key] = answered
+        self._seen.move_to_end((track, key))
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)

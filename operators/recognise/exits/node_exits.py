@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from operators.audits.stream_audits import DECLINED
 from operators.base import Call
 from operators.frames.frame import Frame, Region
-from operators.recognise.audits.auditor import AuditedLook, Auditor
+from operators.recognise.audits.audited_look import AuditedLook
+from operators.recognise.audits.auditor import Auditor
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.cut_oracle import CUT_SHARE, CutOracle
 from operators.recognise.exits.kinds import ExitKind

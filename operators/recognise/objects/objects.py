@@ -72,9 +72,9 @@ class Objects:
         """How many words a look may say, 2 or more."""
         return max(2, len(self._recogniser.labels(self._recogniser.roles.oracle)))
 
-    def new_pool(self) -> Pool:
-        """A pool for looks at one object, by the node's rule."""
-        return Pool(self.words, self._rule.correlation)
+    def new_pool(self, whole: bool) -> Pool:
+        """A pool for looks at one object, by the node's rule; else at a part of it."""
+        return Pool(self.words, self._rule.correlation, 1.0 if whole else self._rule.border_strength)
 
     def answer_of(self, belief: Belief) -> Attribute:
         """The answer that is published of looks that were pooled."""

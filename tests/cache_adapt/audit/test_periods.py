@@ -27,6 +27,17 @@ def test_an_audit_counts_for_or_against_or_neither() -> None:
     assert Period().with_audit(True).with_audit(False).with_audit(None).with_object() == Period(1, 2, 1, 1)
 
 
+def test_names_that_are_lost_are_counted_among_those_that_were_given() -> None:
+    told = Period().with_audit(False, lost=True).with_audit(True, lost=False).with_audit(False).with_audit(None)
+    assert (told.audits, told.disagreements, told.named, told.lost) == (3, 2, 2, 1)
+    limits = PeriodLimits(audits=4.0, objects=math.inf)
+    recent = Recent()
+    for lost in (True, True, False, False):
+        recent = recent.with_audit(not lost, limits, lost)
+    assert (recent.elder.named, recent.elder.lost) == (4, 2)
+    assert (recent.younger.named, recent.younger.lost) == (2, 0)
+
+
 @given(st.lists(st.sampled_from([True, False, None]), min_size=1, max_size=300))
 def test_the_elder_covers_between_half_and_all_of_the_memory(audits: Told) -> None:
     for count, recent in enumerate(after(audits), start=1):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from cache_adapt.audit.periods import Period, Recent
 from cache_adapt.audit.state import AuditState
 from operators.audits.snapshot import VERSION, NodeSnapshot, from_json
 from specialization.timeline_state import TimelineState
@@ -14,24 +13,23 @@ from specialization.timeline_state import TimelineState
 def test_what_was_known_is_read_again() -> None:
     made = NodeSnapshot(
         audits={"variant": AuditState(by_oracle=3)},
-        self_agreement=Recent(Period(audits=9, disagreements=1)),
-        shortcuts={"cached": msgspec.Raw(b'{"places":[1]}')},
+        exits=msgspec.Raw(b'{"version":1}'),
         timeline=TimelineState(now_s=7),
     )
     found = from_json(made.to_json(), "here")
     assert found is not None
     assert found.version == VERSION
     assert found.audits["variant"].by_oracle == 3
-    assert found.self_agreement.elder.audits == 9
-    assert bytes(found.shortcuts["cached"]) == b'{"places":[1]}'
+    assert isinstance(found.exits, msgspec.Raw)
+    assert bytes(found.exits) == b'{"version":1}'
     assert found.timeline is not None
     assert found.timeline.now_s == 7
 
 
 def test_kinds_of_shortcuts_that_are_not_known_here_do_no_harm() -> None:
-    found = from_json(b'{"version":3,"audits":{"guessed":{}},"shortcuts":{"guessed":[1]}}', "here")
+    found = from_json(b'{"version":4,"audits":{"guessed":{}},"shortcuts":{"guessed":[1]}}', "here")
     assert found is not None
-    assert set(found.audits) == {"guessed"}
+    assert (set(found.audits), found.exits) == ({"guessed"}, msgspec.UNSET)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +37,8 @@ def test_kinds_of_shortcuts_that_are_not_known_here_do_no_harm() -> None:
     [
         (b'{"audits":{"variant":{"phase":"trusted","by_shortcut":7}},"cascade":{"weg":{}}}', 1),
         (b'{"version":2,"audits":{"variant":{"recent":{"elder":{"weight":7.5}}}}}', 2),
-        (b'{"version":4,"audits":7}', 4),
+        (b'{"version":3,"audits":{"variant":{}},"self_agreement":{},"shortcuts":{"cached":[1]}}', 3),
+        (b'{"version":5,"audits":7}', 5),
     ],
 )
 def test_another_version_is_refused_with_a_line(data: bytes, version: int, caplog: pytest.LogCaptureFixture) -> None:
@@ -48,7 +47,7 @@ def test_another_version_is_refused_with_a_line(data: bytes, version: int, caplo
     assert caplog.messages == [f"{line}; the stream begins anew"]
 
 
-@pytest.mark.parametrize("data", [b"", b"7", b'{"version":3,"audits":{"variant":{"rest":-1}}}'])
+@pytest.mark.parametrize("data", [b"", b"7", b'{"version":4,"audits":{"variant":{"rest":-1}}}'])
 def test_damaged_data_is_refused_with_a_line(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
     assert from_json(data, "stream cam, node type") is None
     (line,) = caplog.messages

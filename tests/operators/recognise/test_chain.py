@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import math
+import weakref
 
 import numpy as np
 import pytest
 
 from cache_adapt.audit.state import AuditState, Rule
+from learning.budget import Budget, unlimited
 from operators import background as backlog
 from operators.audits.roles import Roles
-from operators.audits.snapshot import NodeSnapshot
+from operators.audits.snapshot import VERSION, NodeSnapshot
+from operators.audits.unit_costs import UnitCosts
 from operators.frames.frame import Region
-from operators.recognise.chain import Chain
+from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
-from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.terms import ChainTerms, Listeners
+from operators.recognise.variants import Variant
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region, so_far
 from operators.wire.schema import NodePlan
 from serving.errors import SluiceError
@@ -37,8 +40,14 @@ def colours(*says: str) -> np.ndarray:
 class Scene:
     """A node that lists the shortcut ``small`` and its oracle ``big``, both of which say what the test wants."""
 
-    def __init__(self, rule: Rule = ALL, in_service: tuple[str, ...] = ("cam", "good", "bad", "a", "b", "c")) -> None:
-        """``in_service``: streams on which the shortcut answers already."""
+    def __init__(
+        self,
+        rule: Rule = ALL,
+        in_service: tuple[str, ...] = ("cam", "good", "bad", "a", "b", "c"),
+        budget: Budget | None = None,
+        **more: float,
+    ) -> None:
+        """``in_service``: streams on which the shortcut answers already; ``more``: options of the recogniser."""
         self.small, self.big = "blue", "blue"
         self.gate: asyncio.Event | None = None
         self.broken = False
@@ -48,9 +57,10 @@ class Scene:
             big=(card_of("big"), self._oracle),
         )
         self._put_up_a_gate()
-        recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint")
-        links = [VariantShortcut(recogniser, *recogniser.roles.shortcuts)]
-        self.node = Chain("type", links, Oracle(recogniser), ChainTerms(rule, Listeners(self.changed.append)))
+        recogniser = Classifier(self.engine, Roles.of(["small", "big"], self.engine.card), "paint", **more)
+        networks = ChainNetworks(recogniser, UnitCosts(self.engine), [Variant(recogniser, "small")])
+        terms = ChainTerms(rule, budget or unlimited(), Listeners(self.changed.append))
+        self.node = Chain("type", networks, terms)
         for stream in in_service:
             self.node.restore(stream, IN_SERVICE)
 
@@ -68,7 +78,7 @@ class Scene:
                 await self.gate.wait()
             return await infer(model, batch, urgency)
 
-        self.engine.infer = waiting  # type: ignore[method-assign]
+        self.engine.infer = waiting  # type: ignore[assignment, method-assign]
 
     async def frame(self, seq: int, regions: int = 1, stream: str = "cam", model: str = "small") -> list[Region]:
         found = [make_region(id=number) for number in range(regions)]
@@ -166,7 +176,7 @@ async def test_a_switch_off_is_logged_once(caplog: pytest.LogCaptureFixture) -> 
     with caplog.at_level(logging.WARNING):
         await scene.life(20)
     (line,) = [record.message for record in caplog.records]
-    told = "stream cam, node type: the oracle answers: a shortcut (variant) agrees too seldom: in 0.000 to 0."
+    told = "stream cam, node type: the oracle answers: variant agrees too seldom: in 0.000 to 0."
     assert line.startswith(told)
 
 
@@ -234,6 +244,22 @@ async def test_the_crop_is_kept_and_not_the_frame() -> None:
     assert scene.engine.asked[1][1].max() == scene.engine.asked[0][1].max() > 0
 
 
+@pytest.mark.parametrize("streams", [("cam",), ()])
+async def test_a_frame_leaves_memory_though_its_looks_still_wait(streams: tuple[str, ...]) -> None:
+    scene = Scene(in_service=streams)
+    picture = np.full((40, 40, 3), 200, np.uint8)
+    known = weakref.ref(picture)
+    frame = make_frame(image=picture)
+    await scene.node.process(frame, [make_region()], call("small", 7.0))
+    del picture, frame
+    scene.engine.asked.clear()
+    gc.collect()
+    assert known() is None
+    scene.node.published(so_far())
+    await scene.node.close(10)
+    assert len(scene.engine.asked) == 1
+
+
 async def test_closing_gives_up_what_is_not_done_in_time() -> None:
     scene = Scene()
     scene.gate = asyncio.Event()
@@ -249,7 +275,7 @@ async def test_an_oracle_that_fails_disturbs_nobody_and_is_told_once(caplog: pyt
     scene.broken = True
     with caplog.at_level(logging.WARNING):
         await scene.life(3, regions=4)
-    assert [record.message for record in caplog.records] == ["the oracle cannot audit: out of memory"]
+    assert [record.message for record in caplog.records] == ["a second network cannot audit: out of memory"]
     assert (scene.plan().phase, scene.plan().audits, scene.plan().given_up) == ("probation", 0, 12)
     scene.broken = False
     await scene.life(1)
@@ -307,7 +333,7 @@ async def test_what_is_known_of_a_shortcut_moves_to_another_worker() -> None:
 
 async def test_a_damaged_snapshot_of_a_shortcut_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(in_service=())
-    scene.node.restore("cam", b'{"version": 3, "audits": []}')
+    scene.node.restore("cam", b'{"version": %d, "audits": []}' % VERSION)
     assert "stream cam, node type: the snapshot is damaged, the stream begins anew" in caplog.text
     await scene.frame(0)
     assert scene.node.plans() == {}
@@ -328,3 +354,99 @@ async def test_a_plan_that_the_audit_forbids_is_declined_and_says_why() -> None:
     assert region.attributes[0].provenance == "oracle"
     assert wanted.declined == {"variant": "its audit has switched it off"}
     assert obeyed.declined == {}
+
+
+async def test_in_the_shadow_the_shortcut_looks_at_the_same_crop_once_the_answer_has_left() -> None:
+    scene = Scene(in_service=())
+    regions = await scene.frame(0, regions=3)
+    assert [region.attributes[0].provenance for region in regions] == ["oracle"] * 3
+    await turns()
+    assert [model for model, _, _ in scene.engine.asked] == ["big"]
+    scene.node.published(so_far())
+    await scene.node.close(10)
+    assert [(model, deadline) for model, _, deadline in scene.engine.asked[1:]] == [("small", math.inf)] * 3
+    assert (scene.engine.asked[1][1] == scene.engine.asked[0][1][:1]).all()
+    assert (scene.plan().phase, scene.plan().audits, scene.plan().answers) == ("shadow", 3, 3)
+    assert (scene.plan().shortcut_share, scene.plan().agreement.found) == (0.0, 1.0)
+
+
+async def test_a_shortcut_that_has_proven_itself_in_the_shadow_answers_from_then_on() -> None:
+    scene = Scene(in_service=())
+    await scene.life(24, regions=2)
+    assert (scene.plan().phase, scene.plan().audits) == ("trusted", 48)
+    assert scene.changed == ["cam"]
+    (region,) = await scene.frame(24)
+    assert region.attributes[0].provenance == "variant"
+
+
+@pytest.mark.parametrize("streams", [("cam",), ()])
+async def test_what_cannot_be_paid_is_not_looked_at_twice_and_told(streams: tuple[str, ...]) -> None:
+    scene = Scene(in_service=streams, budget=Budget(0.0, lambda: 1000.0))
+    await scene.life(3, regions=2)
+    assert len(scene.engine.asked) == 3
+    assert scene.node.plans() == {} or (scene.plan().audits, scene.plan().unsampled) == (0, 6)
+
+
+async def test_looks_of_another_network_are_paid_from_the_budget() -> None:
+    used_s = 100.0
+    budget = Budget(0.01, lambda: used_s)
+    scene = Scene(budget=budget)
+    scene.engine.costs_s["big"] = 0.3
+    await scene.life(2, regions=3)
+    assert (scene.plan().audits, scene.plan().unsampled) == (3, 3)
+    assert budget.spent["audits"] == pytest.approx(0.9, abs=0.01)
+    used_s = 200.0
+    await scene.life(1)
+    assert scene.plan().audits == 4
+
+
+async def test_published_words_are_compared_unknown_among_them() -> None:
+    scene = Scene(in_service=(), min_confidence=0.9999)  # both are less sure: 0.9998
+    scene.small = "red"
+    await scene.life(5)
+    assert (scene.plan().agreement.audits, scene.plan().agreement.disagreements) == (5, 0)
+    assert scene.plan().names_lost is None
+
+
+async def test_names_that_are_lost_are_told_apart() -> None:
+    scene = Scene(in_service=())
+    await scene.life(8)
+    scene.small = "red"
+    await scene.life(2)
+    lost = scene.plan().names_lost
+    assert lost is not None
+    assert (lost.names, lost.lost, lost.found) == (10, 2, 0.2)
+    assert (lost.exact.low, lost.exact.high) == (0.0252, 0.5561)  # Clopper–Pearson, two of ten
+
+
+MODELS = ("big", "big@onnxruntime-fp32-batch4", "small")
+
+
+@pytest.mark.parametrize(
+    ("planned", "asked", "declined"),
+    [
+        ("big", "big", {}),
+        ("big@onnxruntime-fp32-batch4", "big@onnxruntime-fp32-batch4", {}),
+        ("small", "big", {"variant": "it has yet to prove itself on this stream"}),
+        (None, "big", {}),
+        ("tiny", "big", {"variant": "tiny is not a model of this node"}),
+    ],
+)
+async def test_the_oracle_answers_under_the_name_that_the_decision_gives_it(
+    planned: str | None, asked: str, declined: dict[str, str]
+) -> None:
+    says = lambda batch: [colours(*["red"] * len(batch))]  # noqa: E731
+    engine = FakeEngine(**{name: (card_of("big"), says) for name in MODELS})
+    recogniser = Classifier(engine, Roles.of(MODELS, engine.card), "paint")
+    node = Chain("type", ChainNetworks(recogniser, UnitCosts(engine), [Variant(recogniser, "small")]), ChainTerms(ALL))
+    regions = [make_region(id=0), make_region(0.5, id=1)]
+    answer = await node.process(make_frame(), regions, call(planned))
+    assert [[each.label for each in region.attributes] for region in regions] == [["red"], ["red"]]
+    assert [model for model, _, _ in engine.asked] == [asked]
+    assert answer.declined == declined
+
+
+async def test_without_regions_nothing_is_asked() -> None:
+    scene = Scene()
+    assert await scene.frame(0, regions=0) == []
+    assert scene.engine.asked == []

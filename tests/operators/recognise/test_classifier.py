@@ -135,3 +135,27 @@ def test_a_model_that_is_no_classifier_is_refused() -> None:
 
 def test_looks_say_the_cards_classes_whatever_is_withheld() -> None:
     assert classifier(colour(), "colour", min_confidence=0.5).labels("colour") == ("blue", "green", "red")
+
+
+def test_names_are_the_classes_and_below_the_least_confidence_a_look_says_the_word_behind_them() -> None:
+    made = classifier(colour(), "colour", min_confidence=0.5)
+    assert (made.names, made.least_share) == (("blue", "green", "red"), 0.5)
+    model = Model(name="colour", version="1", tier="reference")
+    looks = [made.answer(label, sure, "oracle", model) for label, sure in (("blue", 0.9), ("red", 0.5), ("red", 0.4))]
+    assert [made.word_of(look) for look in looks] == [0, 2, 3]
+
+
+def test_an_exit_answers_with_its_most_probable_name_and_says_where_it_sits() -> None:
+    made = classifier(colour(version="3"), "colour", min_confidence=0.5)
+    answer = made.exit_answer(np.array([0.1, 0.7, 0.2], np.float32), "specialised", 12, 1)
+    assert (answer.name, answer.label, answer.confidence, answer.provenance) == ("paint", "green", 0.7, "specialised")
+    assert answer.model == Model(name="colour", version="12", tier="specialised", variant="exit@2")
+    doubtful = made.exit_answer(np.array([0.3, 0.3, 0.2], np.float32), "cached", 1, 0)
+    assert (doubtful.label, made.accepted(doubtful).label) == ("blue", "unknown")
+
+
+def test_probabilities_of_names_leave_a_class_out_that_is_no_name() -> None:
+    made = classifier(colour(classes=["blue", "unknown", "red"], scores="probabilities"), "colour")
+    assert made.names == ("blue", "red")
+    shares = made.shares("colour", np.array([[0.2, 0.5, 0.3]], np.float32))
+    np.testing.assert_allclose(shares, [[0.2, 0.3]])

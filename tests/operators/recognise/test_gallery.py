@@ -172,3 +172,42 @@ def test_a_look_is_certain_by_its_distance_from_the_least_similarity(tmp_path: P
 def test_the_confidence_of_pooled_looks_is_their_mean_similarity(tmp_path: Path) -> None:
     recogniser = GalleryRecogniser(look(), LOOK, "who", enrolled(tmp_path, ada=[BLUE]))
     assert recogniser.pooled_confidence(0.99, 0.71) == 0.71
+
+
+def similar(*similarities: float) -> np.ndarray:
+    """Embeddings that are so similar to blue, and to nobody else who is enrolled."""
+    return np.array([[each, 0.0, np.sqrt(1 - each**2)] for each in similarities], np.float32)
+
+
+async def test_the_share_of_a_name_is_how_certain_a_look_is_of_it(tmp_path: Path) -> None:
+    gallery = enrolled(tmp_path, ada=[BLUE], bob=[GREEN])
+    recogniser = GalleryRecogniser(look(), LOOK, "who", gallery, min_similarity=0.5)
+    await recogniser.prepare()
+    rows = similar(0.9, 0.6, 0.5, 0.4)
+    shares = recogniser.shares("look", rows)
+    looks = await recogniser.said("look", rows)
+    assert (recogniser.names, recogniser.least_share) == (("ada", "bob"), 0.5)
+    assert shares[:3, 0] == pytest.approx([recogniser.certainty(each) for each in looks[:3]], abs=1e-3)
+    named = shares.max(axis=1) >= recogniser.least_share
+    assert named.tolist() == [each.label != "unknown" for each in looks]
+    assert [recogniser.word_of(each) for each in looks] == [0, 0, 0, 2]
+
+
+@pytest.mark.parametrize(("certain", "label"), [(0.9, "ada"), (0.5, "ada"), (0.3, "unknown"), (0.0, "unknown")])
+async def test_an_exit_of_a_gallery_answers_with_a_similarity(tmp_path: Path, certain: float, label: str) -> None:
+    gallery = enrolled(tmp_path, ada=[BLUE], bob=[GREEN])
+    recogniser = GalleryRecogniser(look(), LOOK, "who", gallery, min_similarity=0.5)
+    answer = recogniser.exit_answer(np.array([certain, 0.0], np.float32), "cached", 1, 0)
+    assert (answer.label, answer.provenance) == (label, "cached")
+    assert recogniser.certainty(answer) == pytest.approx(max(certain, 1 - certain), abs=1e-3)
+
+
+async def test_what_is_enrolled_as_unknown_is_no_name(tmp_path: Path) -> None:
+    gallery = enrolled(tmp_path, ada=[BLUE], unknown=[GREEN])
+    recogniser = GalleryRecogniser(look(), LOOK, "who", gallery)
+    await recogniser.prepare()
+    rows = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], np.float32)
+    assert recogniser.names == ("ada",)
+    assert [recogniser.word_of(each) for each in await recogniser.said("look", rows)] == [1, 0]
+    shares = recogniser.shares("look", rows)
+    assert (shares[:, 0] >= recogniser.least_share).tolist() == [False, True]

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from cache_adapt.audit.state import AuditState, Rule
 from operators.audits.roles import Roles
 from operators.audits.snapshot import NodeSnapshot
+from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.decision import Decision, Rung
 from operators.frames.frame import Region
-from operators.recognise.chain import Chain
+from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.objects import Objects
-from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.terms import ChainTerms
+from operators.recognise.variants import Variant
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores, so_far
 from operators.wire.schema import Fallback
-from serving.errors import ModelError
+from serving.errors import ModelError, OutOfService
 from serving.scheduling.requests import Urgency
 
 ROOMY = (Rung("big", 2), Rung("middle", 4), Rung("small", 9))
@@ -36,13 +37,14 @@ class Scene:
         """``phases``: of the audits of models on the stream ``cam``; others begin in the shadow."""
         self.says = dict.fromkeys(NAMES, "blue")
         self.gone: set[str] = set()
+        self.error: ModelError = ModelError("the variant is not built yet")
         cards = {name: card_of(name, tier="reference" if name == "big" else "compact") for name in NAMES}
         self.engine = FakeEngine(**{name: (card, self._answering(name)) for name, card in cards.items()})
         recogniser = Classifier(self.engine, Roles.of(NAMES, self.engine.card), "paint")
-        links = [VariantShortcut(recogniser, model) for model in recogniser.roles.listed_shortcuts]
+        variants = [Variant(recogniser, model) for model in recogniser.roles.listed_shortcuts]
         objects = Objects(recogniser) if tracks else None
-        rule = Rule(0.9, probation_rate=1.0)
-        self.node = Chain("type", links, Oracle(recogniser), ChainTerms(rule), objects)
+        networks = ChainNetworks(recogniser, UnitCosts(self.engine), variants)
+        self.node = Chain("type", networks, ChainTerms(Rule(0.9, probation_rate=1.0)), objects)
         audits = {f"variant {model}": state(phase) for model, phase in phases.items()}
         self.node.restore("cam", NodeSnapshot(audits=audits).to_json())
         self.call = Call(Decision(None), Urgency(0.0))
@@ -50,7 +52,7 @@ class Scene:
     def _answering(self, name: str) -> Any:
         def answer(batch: Any) -> list[Any]:
             if name in self.gone:
-                raise ModelError(f"variant {name!r} is not built yet")
+                raise self.error
             return [scores([self.says[name]] * len(batch))]
 
         return answer
@@ -69,7 +71,10 @@ class Scene:
         return self.answer.decision
 
     def asked(self) -> dict[str, int]:
-        return {model: len(batch) for model, batch, _ in self.engine.asked}
+        looks = Counter[str]()
+        for model, batch, _ in self.engine.asked:
+            looks[model] += len(batch)
+        return looks
 
 
 async def test_the_planned_model_answers_for_all_regions() -> None:
@@ -153,3 +158,15 @@ async def test_every_model_keeps_its_own_audit_over_a_restart() -> None:
     await other.frame(1, 9)
     assert other.plan.variant == "middle"
     assert other.answer.declined == {"variant": "small: its audit has switched it off"}
+
+
+async def test_a_model_that_comes_back_answers_again() -> None:
+    scene = Scene(middle="probation")
+    scene.error = OutOfService("middle is being loaded again")
+    scene.gone.add("middle")
+    await scene.frame(0, 4)
+    assert (scene.plan.variant, scene.asked()) == ("middle", {"middle": 4, "big": 4})
+    assert scene.answer.declined == {"variant": "middle is not there"}
+    scene.gone.clear()
+    regions = await scene.frame(1, 4)
+    assert {region.attributes[0].model.name for region in regions} == {"middle"}

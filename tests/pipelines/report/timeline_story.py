@@ -8,8 +8,7 @@ from cache_adapt.audit.audit import Audit
 from cache_adapt.audit.state import Rule
 from learning.account import Seconds
 from operators.audits.audit_report import Audited, node_plan
-from operators.recognise.shortcuts.shortcut import Standing
-from operators.recognise.shortcuts.specialization_report import specialization
+from operators.recognise.standing import Standing, specialization
 from operators.wire.schema import NodePlan, StreamPlan
 from specialization.timeline import Timeline
 from tests.operators.publish.messages import AT
@@ -36,7 +35,7 @@ def timeline() -> Timeline:
 
 
 def node() -> NodePlan:
-    """What is published of it; a run of the template costs a tenth of the oracle's."""
+    """What is published of it; a look that leaves at an exit costs a tenth of a whole one."""
     seconds = Seconds(oracle=8.5, avoided=10.5, shortcuts=1.1, audits=0.5)
     standing = Standing("specialised", 2, "compact", ("bus", "car", "van"), seconds=seconds)
     found = node_plan(Audited("kind", "specialised", "big", ["compact"]), Audit(Rule(0.97)))

@@ -1,8 +1,7 @@
-"""A node that answers for tracks: what results say, who is asked, and what shortcuts hear."""
+"""A node that answers for tracks: what results say, who is asked, and what is concluded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,53 +9,41 @@ import pytest
 
 from cache_adapt.audit.state import Rule
 from operators.audits.roles import Roles
-from operators.base import Call
-from operators.frames.frame import Frame, Region
-from operators.recognise.chain import Chain
+from operators.audits.unit_costs import UnitCosts
+from operators.frames.frame import Region
+from operators.recognise.audits.node_stream import NodeStream
+from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.objects.answer import ObjectAnswer
+from operators.recognise.objects.look_rule import LOOK_RULE
 from operators.recognise.objects.objects import Objects
-from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.shortcut import Shortcut, Turn
 from operators.recognise.terms import ChainTerms
 from operators.testing import FakeEngine, call, card_of, make_frame, make_region
 from operators.testing.engine import COLOURS
-from operators.wire.schema import ShortcutKind
 from serving.errors import SluiceError
-
-
-class Hears(Shortcut):
-    """Answers nothing, and hears what was found out."""
-
-    kind: ShortcutKind = "cached"
-    models = ("none",)
-    follows_content = False
-
-    def __init__(self) -> None:
-        self.heard: list[tuple[str, ObjectAnswer]] = []
-        self.taught: list[int] = []
-
-    async def answer(self, frame: Frame, regions: Sequence[Region], call: Call) -> Turn:
-        return Turn((), regions)
-
-    def learned(self, frame: Frame, turn: Turn) -> None:
-        self.taught += [len(region.attributes) for region in turn.rest]
-
-    def concluded(self, stream: str, answer: ObjectAnswer) -> None:
-        self.heard.append((stream, answer))
+from tests.operators.recognise.objects.looks import look
 
 
 class Node:
     """A node whose oracle ``says`` a colour with a ``logit``; the other two have 0."""
 
-    def __init__(self, link: Shortcut | None = None, **more: Any) -> None:
+    def __init__(self, **more: Any) -> None:
         self.says, self.logit, self.broken = "blue", 4.0, False
         self.engine = FakeEngine(oracle=(card_of("oracle"), self._scores))
         recogniser = Classifier(self.engine, Roles.of(["oracle"], self.engine.card), "paint", **more)
-        links = [link] if link else []
-        objects = Objects(recogniser)
-        self.chain = Chain("type", links, Oracle(recogniser), ChainTerms(Rule(0.9)), objects)
+        self.objects = Objects(recogniser)
+        networks = ChainNetworks(recogniser, UnitCosts(self.engine))
+        self.chain = Chain("type", networks, ChainTerms(Rule(0.9)), self.objects)
         self.seq = 0
+        self.found: list[ObjectAnswer] = []
+        """What audits and exits hear of objects, in this order."""
+        concluded = self.chain._auditor.concluded
+
+        def heard(stream: NodeStream, answer: ObjectAnswer) -> None:
+            self.found.append(answer)
+            concluded(stream, answer)
+
+        self.chain._auditor.concluded = heard  # type: ignore[method-assign]
 
     def _scores(self, batch: np.ndarray) -> list[np.ndarray]:
         if self.broken:
@@ -126,29 +113,41 @@ async def test_streams_are_apart_and_forgotten() -> None:
     assert (await node.frame(7))[0].attributes[0].label == "red"
 
 
-async def test_shortcuts_hear_of_each_object_once_and_learn_from_looks_alone() -> None:
-    link = Hears()
-    node = Node(link)
+async def test_each_object_is_concluded_once() -> None:
+    node = Node()
     for _ in range(30):
         await node.frame(7, 8)
-    assert [(stream, answer.track_id, answer.sure) for stream, answer in link.heard] == [
-        ("cam", 7, True),
-        ("cam", 8, True),
+    assert [(answer.track_id, answer.sure, answer.looked) for answer in node.found] == [
+        (7, True, {"oracle": 1}),
+        (8, True, {"oracle": 1}),
     ]
-    assert link.taught == [1] * node.looks
 
 
-async def test_shortcuts_hear_of_objects_that_leave_unsure_and_of_those_of_a_stream_that_ends() -> None:
-    link = Hears()
-    node = Node(link)
+async def test_objects_that_leave_unsure_are_concluded_and_those_of_a_stream_that_ends() -> None:
+    node = Node()
     node.logit = 0.5
     await node.frame(7)
     await node.frame(step_s=100.0)
-    assert [answer.track_id for _, answer in link.heard] == [7]
+    assert [answer.track_id for answer in node.found] == [7]
     await node.frame(8, run="run-2")
     await node.frame(9, run="run-3")
     node.chain.forget("cam")
-    assert [(answer.track_id, answer.sure) for _, answer in link.heard] == [(7, False), (8, False), (9, False)]
+    assert [(answer.track_id, answer.sure) for answer in node.found] == [(7, False), (8, False), (9, False)]
+
+
+async def test_what_is_published_of_looks_is_what_their_pool_says() -> None:
+    node = Node(min_confidence=0.7)
+    pool = node.objects.new_pool(whole=True)
+    for _ in range(2):
+        pool.add(look("blue", 0.65))
+    answer = node.objects.answer_of(pool.belief())
+    assert (answer.label, answer.provenance) == ("blue", "oracle")
+    assert answer.confidence == pytest.approx(pool.belief().posterior, abs=1e-4)
+    part = node.objects.new_pool(whole=False)
+    for _ in range(2):
+        part.add(look("blue", 0.65))
+    assert part.tempered == pytest.approx(LOOK_RULE.border_strength * pool.tempered)
+    assert node.objects.answer_of(part.belief()).label == "unknown"
 
 
 async def test_a_look_that_fails_is_made_in_the_next_frame() -> None:
@@ -159,18 +158,6 @@ async def test_a_look_that_fails_is_made_in_the_next_frame() -> None:
     node.broken = False
     (region,) = await node.frame(7)
     assert (region.attributes[0].looks, region.attributes[0].looked) == (1, "oracle")
-
-
-async def test_frames_without_looks_are_told_as_such_in_the_timeline_only() -> None:
-    link = Hears()
-    link.follows_content = True
-    node = Node(link)
-    for _ in range(10):
-        await node.frame(7)
-    (timeline,) = node.chain.timelines().values()
-    assert (timeline.state.total.oracle, timeline.state.total.reused) == (2, 8)
-    (plan,) = node.chain.plans()["cam"]
-    assert plan.answers == 1  # one object
 
 
 async def test_a_node_without_shortcuts_has_neither_plan_nor_snapshot() -> None:

@@ -24,7 +24,7 @@ def seen(objects: RunObjects, at_s: float, *tracks: int, certainty: float = 0.95
 def test_a_conclusion_is_told_once() -> None:
     objects = RunObjects(7)
     (answer,) = seen(objects, 0.0, 1)
-    assert (answer.track_id, answer.label, answer.looks, answer.sure) == (1, "car", 1, True)
+    assert (answer.track_id, answer.belief.said.label, answer.looks, answer.sure) == (1, "car", 1, True)
     assert answer.looked == {"oracle": 1}
     assert [seen(objects, step / 10, 1) for step in range(1, 60)] == [[]] * 59
     assert objects.close() == []
@@ -58,7 +58,7 @@ def test_another_object_on_the_track_is_another_conclusion() -> None:
         objects.frame(step / 10)
         if objects.is_due(1, box()):
             answer = objects.look(1, look("car" if step < 30 else "truck", 0.95))
-            labels += [answer.label] if answer else []
+            labels += [answer.belief.said.label] if answer else []
     assert labels == ["car", "truck"]
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from cache_adapt.audit.audit import Audit
-from cache_adapt.audit.self_agreement import SelfAudit
 from cache_adapt.audit.state import Rule
 from operators.audits.audit_report import Audited, node_plan
 from operators.wire.schema import StreamPlan, from_json
@@ -26,7 +25,7 @@ def plan(stream: str, audits: int = 20) -> StreamPlan:
         ticket = audit.in_shadow()
         assert ticket is not None
         audit.tell(ticket, agrees=number != 3)
-    made = node_plan(Audited("kind", "variant", "oracle", ["compact"]), audit, SelfAudit())
+    made = node_plan(Audited("kind", "variant", "oracle", ["compact"]), audit)
     return StreamPlan(stream=stream, query="q", at=AT, nodes=[made, specialised("kind")])
 
 
