@@ -39,7 +39,7 @@ class Budget:
 
         ``used_s``: processor seconds that the process has used so far, as ``time.process_time`` tells them.
         """
-        self._share, self._used_s = share, used_s
+        self.share, self._used_s = share, used_s
         self._spent: dict[Expense, float] = {}
         self._reserved_s = 0.0
 
@@ -54,7 +54,7 @@ class Budget:
     @property
     def left_s(self) -> float:
         """Seconds that may be spent now; below 0 where work has cost more than was estimated."""
-        return self._share * self._used_s() - self.spent_s - self._reserved_s
+        return self.share * self._used_s() - self.spent_s - self._reserved_s
 
     @property
     def spent_s(self) -> float:

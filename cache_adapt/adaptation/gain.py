@@ -1,7 +1,6 @@
 """Whether what was trained is published: only where it is better than what is in use. Pure.
 
-A version that is exchanged has to prove itself anew in the shadow, and meanwhile the oracle answers: an exchange that
-gains nothing costs all that.
+Whoever uses it goes on with what is in use until the new version has been heard to spare much more (``heard_exits``).
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ from cache_adapt.adaptation.versions import LARGEST_BYTES
 
 LEAST_HELD = 20
 """Fewest samples held back that may decide for an exchange."""
-LEAST_GAIN = 0.02
-"""By how much a new version must be worth more than the one in use."""
 
 
 def why_not_published(data: bytes, new: Judgement, current: Judgement | None, held: int) -> str | None:
@@ -28,6 +25,6 @@ def why_not_published(data: bytes, new: Judgement, current: Judgement | None, he
         return None
     if held < LEAST_HELD:
         return f"{held} samples that were held back are too few to exchange the version in use"
-    if current.why_not is not None or new.worth >= current.worth + LEAST_GAIN:
+    if current.why_not is not None or new.worth > current.worth:
         return None
     return f"by {held} samples that were held back it is worth {new.worth:.0%}, the version in use {current.worth:.0%}"

@@ -20,6 +20,8 @@ from operators.recognise.objects.objects import Objects
 from operators.recognise.recogniser import Recogniser
 from operators.recognise.variants import Variant
 
+UNPAID = "its audits may cost nothing"
+
 
 @dataclass(frozen=True)
 class Networks:
@@ -60,6 +62,7 @@ class Looks:
         if chosen is not None and await chosen.answer(frame, regions, call):
             looks = [AuditedLook(frame, each, each.attributes[-1], None) for each in regions]
             self._auditor.asks(stream, chosen.key, looks, self._networks.recogniser.roles.oracle)
+            self._others_are_silent(stream, chosen.key, len(regions))
             return Looked(decision, declined)
         if chosen is not None:
             declined["variant"] = f"{chosen.model} is not there"
@@ -96,6 +99,12 @@ class Looks:
             exits.by_oracle(stream, len(regions))
         return declined
 
+    def _others_are_silent(self, stream: NodeStream, key: str, looks: int) -> None:
+        exits = self._networks.exits
+        for other in (*self._networks.variants, *(exits.kinds if exits is not None else ())):
+            if other.key != key:
+                self._auditor.silent(stream, other.key, looks)
+
     def _in_shadow(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> None:
         """Have variants look that prove themselves, at what the oracle has answered."""
         answered = [each for each in regions if each.attributes[-1].provenance == "oracle"]
@@ -119,11 +128,15 @@ class Looks:
 
     def _barred_by(self, stream: NodeStream, model: str) -> str:
         variant = self._variants[model]
-        return DECLINED.get(stream.audits.of(variant.key).phase, "") if variant.is_there else "it is not there"
+        phase = stream.audits.of(variant.key).phase
+        return DECLINED.get(phase, UNPAID) if variant.is_there else "it is not there"
 
     def _may_answer(self, stream: NodeStream, model: str) -> bool:
         variant = self._variants.get(model)
-        return variant is None or (variant.is_there and stream.audits.of(variant.key).uses_shortcut)
+        if variant is None:
+            return True
+        trusted = stream.audits.of(variant.key).uses_shortcut
+        return variant.is_there and trusted and self._auditor.can_ever_pay
 
     def _oracle_of(self, call: Call) -> tuple[str, dict[str, str]]:
         """The oracle by the name in the decision, if that names the oracle; and what is declined."""

@@ -58,7 +58,13 @@ class Recogniser(ABC):
 
     def word_of(self, look: Attribute) -> int:
         """The number of the word that would be published of a look of the oracle: 0…L, L is ``unknown``."""
-        return self._numbers.get(self.accepted(look).label, len(self._numbers))
+        label = self.accepted(look).label
+        return len(self._numbers) if label in self.nameless else self._numbers[label]
+
+    @cached_property
+    def nameless(self) -> frozenset[str]:
+        """The words that name nothing."""
+        return frozenset({UNKNOWN, self._engine.card(self.roles.oracle).other_label or UNKNOWN})
 
     @cached_property
     def _numbers(self) -> Mapping[str, int]:

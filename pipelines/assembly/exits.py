@@ -71,6 +71,8 @@ class NodeExitParts:
 def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Environment, audits: Audits) -> ChainNetworks:
     """The networks of a node, with the exits that its oracle may have."""
     oracle, learning = networks.recogniser.roles.oracle, audits.learning
+    if len(networks.recogniser.names) < 2:  # there is nothing to tell apart
+        return networks
     if learning is None or oracle not in spec.model or not (specializes(spec) or uses_caches(spec)):
         return networks
     entry = learning.catalogue.find(parse(oracle).model)

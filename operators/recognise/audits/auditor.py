@@ -76,6 +76,25 @@ class Auditor:
             if audit is not None and look.reference is not None:
                 self._take(audit, self._both(look), partial(self._picture, look.frame, look.region))
 
+    @property
+    def can_ever_pay(self) -> bool:
+        """Whether second looks may cost anything at all: what is never audited may not answer."""
+        return self._second.can_ever_pay
+
+    def expects(self, stream: NodeStream, key: str, regions: Sequence[Region]) -> Callable[[], None]:
+        """Note that the oracle has yet to answer for regions whose answers are out; call the result once it has."""
+        trials, tracks = stream.trials, [each.track_id for each in regions if each.track_id is not None]
+        found = [trial for track in tracks if (trial := trials.of(track, key)) is not None]
+        for trial in found:
+            trial.pending += 1
+
+        def over() -> None:
+            for trial in found:
+                trial.pending -= 1
+            self._conclude(stream, trials)
+
+        return over
+
     def silent(self, stream: NodeStream, key: str, looks: int) -> None:
         """Note looks for which a shortcut was not asked; tracks are counted once they are concluded."""
         if self._objects is None:
@@ -196,7 +215,7 @@ class Auditor:
         elif both.said is not None:
             ticket = audit.ticket or audit.stream.audits.of(audit.key).in_shadow()
             said, reference = self._recogniser.accepted(both.said), self._recogniser.accepted(both.reference)
-            found = ComparedAnswers(said, reference, audit.shadow)
+            found = ComparedAnswers(said, reference, audit.shadow, self._recogniser.nameless)
             if ticket is not None:
                 found = found if found.agrees else replace(found, picture=picture())
                 self._tell(audit.stream, audit.key, ticket, found, both.number)
@@ -222,7 +241,7 @@ class Auditor:
                 stream.audits.of(trial.key).give_up()
                 continue
             said, reference = (self._objects.answer_of(each) for each in trial.beliefs)
-            found = ComparedAnswers(said, reference, trial.shadow, track, trial.crop)
+            found = ComparedAnswers(said, reference, trial.shadow, self._recogniser.nameless, track, trial.crop)
             self._tell(stream, trial.key, trial.ticket, found, trial.token)
 
     def _tell(self, stream: NodeStream, key: str, ticket: Ticket, found: ComparedAnswers, token: object) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from operators.recognise.shortcut import AuditOutcome, Evidence
 from operators.wire.adaptation import Finding
 from operators.wire.bounds import share
-from operators.wire.result import UNKNOWN
 from operators.wire.schema import Attribute
 from serving.common.tensors import Image
 
@@ -21,6 +20,8 @@ class ComparedAnswers:
     reference: Attribute
     """The oracle's."""
     shadow: bool
+    nameless: frozenset[str]
+    """Words that name nothing."""
     track: int | None = None
     picture: Image | None = None
 
@@ -30,7 +31,7 @@ class ComparedAnswers:
 
     def outcome(self, stream: str, key: str, token: object) -> AuditOutcome:
         """Describe the result for those who hear of it."""
-        lost = None if self.reference.label == UNKNOWN else not self.agrees
+        lost = None if self.reference.label in self.nameless else not self.agrees
         evidence = None
         if not self.agrees:
             both = _finding(self.said), _finding(self.reference)

@@ -42,6 +42,10 @@ class CropLooks:
         """Whether so many more looks may be begun: there is room, and they can be paid."""
         return self._backlog.has_room and self._budget.may_spend(looks * self._look_s(model))
 
+    @property
+    def can_ever_pay(self) -> bool:
+        return self._budget.share > 0
+
     def hold(self, frame: FrameId, asked: ModelCrop, on_seen: Callable[[Attribute | None], None]) -> None:
         """Look once the frame is published; ``on_seen`` is called with None where the look is given up."""
         self._budget.spend("audits", self._look_s(asked.model))

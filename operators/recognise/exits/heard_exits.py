@@ -32,7 +32,7 @@ FIRST_TUNING = 48
 """Looks heard since exits were made, at which they are tuned first; then at twice as many each time."""
 EVERY = 128
 """Looks between two tunings where thresholds follow (§3.3)."""
-IN_VAIN = 1200
+IN_VAIN = 3000
 """Looks heard of exits, of which none pays, after which it is given up for a while."""
 KIND = "exits"
 """The kind of artefact."""

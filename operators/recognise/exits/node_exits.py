@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,9 +61,9 @@ class ExitLooks:
 
 
 def give(regions: Sequence[Region], looks: ExitLooks) -> None:
-    """Append a look to every region: the end's, where it ran on."""
+    """Append a look to every region: the exit's, where one in service was sure; so what is audited is published."""
     for region, end, said in zip(regions, looks.ends, looks.said, strict=True):
-        answer = end or said
+        answer = said or end
         assert answer is not None
         region.attributes.append(answer)
 
@@ -158,6 +158,11 @@ class NodeExits:
             ended = _Ended(frame, [regions[row] for row in looks.ended], found, looks.ended, looks.result)
             self._ran_on(stream, ended, plan)
 
+    def expects(self, stream: NodeStream, plan: LookPlan, regions: Sequence[Region]) -> Callable[[], None]:
+        """See ``Auditor``, for the exits that answer; there must be some."""
+        assert plan.acting is not None
+        return self._auditor.expects(stream, plan.acting[0].key, regions)
+
     def declined(self, stream: NodeStream, call: Call) -> dict[str, str]:
         """Why exits do not answer that the decision allows."""
         found = dict[str, str]()
@@ -231,7 +236,7 @@ class NodeExits:
     ) -> TappedLooks:
         """A look that exits would have answered is there for all that were not drawn."""
         weights = np.ones(len(ended.rows), np.float32)
-        if plan.acting is not None:
+        if plan.acting is not None and not self._releases:
             sure = ended.result.place[ended.rows] < len(self.cut.places)
             weights[sure] = 1 / stream.audits.of(plan.acting[0].key).rate
         whom = [str(each.id if each.track_id is None else each.track_id) for each in ended.regions]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,11 +49,12 @@ class ReleasedLooks:
         except asyncio.CancelledError:
             whole.cancel()
             raise
+        over = self._exits.expects(stream, on, regions)
         if early.done():
             for region, said in zip(regions, self._exits.early(on, ExitResult.of(early.result())), strict=True):
                 assert said is not None
                 region.attributes.append(said)
-        run = asyncio.create_task(self._follow(_Released(stream, frame, regions, on), whole))
+        run = asyncio.create_task(self._follow(_Released(stream, frame, regions, on, over), whole))
         if not early.done():
             return await self._ended(run, regions)
         self._runs.add(run)
@@ -84,9 +85,12 @@ class ReleasedLooks:
 
     async def _follow(self, look: _Released, whole: asyncio.Future[ExitResult]) -> ExitLooks:
         """Compare what exits have said with what the end says, once the run has ended."""
-        answers = await self._exits.answers(look.plan, await whole)
-        self._exits.heard(look.stream, look.frame, look.regions, look.plan, answers)
-        return answers
+        try:
+            answers = await self._exits.answers(look.plan, await whole)
+            self._exits.heard(look.stream, look.frame, look.regions, look.plan, answers)
+            return answers
+        finally:
+            look.over()
 
     def _over(self, run: asyncio.Task[ExitLooks]) -> None:
         """A failure costs the comparison only: the answers are out. The first is logged; the next ones are alike."""
@@ -103,3 +107,5 @@ class _Released:
     frame: Frame
     regions: Sequence[Region]
     plan: LookPlan
+    over: Callable[[], None]
+    """Tells the audits that the oracle has answered."""

@@ -17,7 +17,7 @@ BAD = Judgement(0.9, "too many answers are wrong")
         (Judgement(0.1), None, 0, True),
         (BAD, None, 100, False),
         (Judgement(0.8), Judgement(0.7), 100, True),
-        (Judgement(0.71), Judgement(0.7), 100, False),
+        (Judgement(0.7), Judgement(0.7), 100, False),
         (Judgement(0.5), BAD, 100, True),
         (BAD, BAD, 100, False),
         (Judgement(0.9), Judgement(0.1), LEAST_HELD - 1, False),

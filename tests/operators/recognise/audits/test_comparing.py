@@ -14,7 +14,7 @@ from tests.operators.recognise.objects.looks import look
 
 def compared(said: str, reference: str, shadow: bool = False) -> ComparedAnswers:
     picture = np.zeros((4, 4, 3), np.uint8)
-    return ComparedAnswers(look(said, 0.7).said, look(reference, 0.9).said, shadow, 7, picture)
+    return ComparedAnswers(look(said, 0.7).said, look(reference, 0.9).said, shadow, frozenset({"unknown"}), 7, picture)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.operators.recognise.audits.street import EVERY, Street, served
 
 
 def nothing() -> Budget:
-    return Budget(0.0, lambda: 1000.0)
+    return Budget(1e-9, lambda: 1000.0)
 
 
 async def test_what_cannot_be_paid_is_not_done_in_the_shadow() -> None:
@@ -22,6 +22,12 @@ async def test_what_cannot_be_paid_is_not_done_in_the_shadow() -> None:
     await street.empty()
     assert street.asked("small", background=True) == 0
     assert street.node.plans() == {}
+
+
+async def test_what_can_never_be_audited_does_not_answer() -> None:
+    street = Street(EVERY, known=served(), budget=Budget(0.0, lambda: 1e6))
+    await street.pass_by(7, frames=30)
+    assert street.asked("small", background=False) == 0
 
 
 async def test_objects_of_which_no_audit_can_be_paid_are_told() -> None:
