@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from benchmarks.exit_parts.taps import points_at, through
+from benchmarks.exit_parts.taps import through
 from benchmarks.harness import Outcome, interleaved, run
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.heard import Heard
@@ -98,12 +98,9 @@ def _sampled(entry: Entry, vocabulary: Vocabulary, count: int) -> tuple[ExitsSpe
     spec = ExitsSpec(tuple(exit_places(entry)), vocabulary, AGREEMENT)
     crops, _ = street_crops(SEED, count, SIDE)
     model = with_item_size(read_weights(entry.path, entry.card), entry.card.input.item_shape)
-    taps, scores = through(
-        ORACLE, model, points_at(model, [cut.tensor for cut in spec.cuts]), batch(entry.card.input, list(crops))[0]
-    )
+    taps, scores = through(ORACLE, model, [cut.tensor for cut in spec.cuts], batch(entry.card.input, list(crops))[0])
     shares = probabilities(entry.card, scores)
-    floats = [tap.astype(np.float32) for tap in taps]
-    return spec, ExitRows(floats, shares, vocabulary.of(shares), np.ones(count, np.float32))
+    return spec, ExitRows(taps, shares, vocabulary.of(shares), np.ones(count, np.float32))
 
 
 def fit_s(runner: asyncio.Runner, trainer: JobRunner, job: bytes) -> float:
