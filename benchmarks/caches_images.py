@@ -6,7 +6,7 @@ batches, processor time of single items on one thread, by turns in random order.
 that must get the network's answer, as in the paper. Ways to run a network:
 
 - ``whole``, ``int8``: without caches
-- ``caches``: fp32 with caches, explored and built by what ``sluice caches build`` calls
+- ``caches``: fp32 with caches, explored, composed and built together
 - ``int8 with caches``: int8 with caches, certified for what int8's own disagreement leaves of the target
 - ``small first``: ResNet-20 answers where its largest probability exceeds a threshold certified by the same rule
 - ``small first, caches``: the same with caches in both networks, all thresholds tuned and certified together
@@ -31,9 +31,9 @@ from benchmarks.caches_images_parts.cases import Case, cases
 from benchmarks.caches_images_parts.plot import draw
 from benchmarks.caches_images_parts.ways import Base, Runs, answers, bases, before, turns
 from benchmarks.harness import Outcome, Row, run
-from cache_adapt.caches.architectures import EXPLORED
-from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.compose.rivals import planned
+from cache_adapt.learned.architectures import EXPLORED
+from cache_adapt.learned.artefact import ExitArtefact
 
 TARGETS = (0.97, 0.99)
 ALONE: Mapping[str, str] = {"fp32": "whole", "int8": "int8"}
@@ -53,7 +53,7 @@ class Opened:
     """A network in every way."""
 
     ways: Mapping[Way, Runs]
-    caches: Mapping[Way, BuiltCaches]
+    caches: Mapping[Way, ExitArtefact]
     plans: Mapping[float, str]
     """By target, what composition would run."""
 
@@ -144,7 +144,7 @@ def _forms(base: Base, quick: bool) -> Sequence[str]:
 
 
 def _made(way: Way, made: Opened) -> Row:
-    caches = made.caches[way].caches if way in made.caches else ()
+    caches = made.caches[way].exits if way in made.caches else ()
     return {
         "caches": " ".join(cache.predictor.name for cache in caches),
         "selectors": sum(cache.selector is not None for cache in caches),

@@ -26,13 +26,13 @@ from benchmarks import harness
 from cache_adapt.audit.state import AuditState, Rule
 from operators.audits.roles import Roles
 from operators.audits.snapshot import NodeSnapshot
+from operators.audits.unit_costs import UnitCosts
 from operators.base import Call
 from operators.frames.frame import Frame, Region
-from operators.recognise.chain import Chain
+from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
-from operators.recognise.shortcuts.oracle import Oracle
-from operators.recognise.shortcuts.variant import VariantShortcut
 from operators.recognise.terms import ChainTerms
+from operators.recognise.variants import Variant
 from operators.testing import FakeEngine, card_of, make_frame, make_region, scores
 from operators.wire.schema import FrameHeader, Result
 from pipelines.execute.executor import Executor
@@ -166,7 +166,8 @@ async def _submit(executor: Executor, seq: int, late_s: float) -> Result:
 def _executor(way: str) -> Executor:
     engine = Sleeping()
     recogniser = Classifier(engine, Roles.of(["large", "small"], engine.card), "type")
-    chain = Chain("type", [VariantShortcut(recogniser, "small")], Oracle(recogniser), ChainTerms(Rule(0.9)))
+    networks = ChainNetworks(recogniser, UnitCosts(engine), [Variant(recogniser, "small")])
+    chain = Chain("type", networks, ChainTerms(Rule(0.9)))
     chain.restore("cam", NodeSnapshot(audits={"variant": AuditState(phase="probation")}).to_json())
     planner: Planner = FirstListed()
     if way == PLANNED:

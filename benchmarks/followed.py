@@ -1,16 +1,17 @@
 """What it gains that thresholds follow the newest looks (Dai et al., 2024 [Apparate], §3.2, Table 1).
 
-ResNet-18 on the CIFAR-10 test images: caches are built on one half, for a share of right ones among their answers. Then
+ResNet-18 on the CIFAR-10 test images: exits are made of one half, for a share of right ones among their answers. Then
 the other half is shown, whose second part is disturbed by noise, one image after the other. Thresholds are those that
-were built, ``static``, or follow, ``followed``, as they do where a query says ``caches: release``. Every image runs to
-the network's end, so that all answers can be compared.
+were tuned on the first half, ``static``, or follow, ``followed``, as they do where a query says ``caches: release``:
+they are tuned every 128 looks, on as many of the newest as a node keeps. Every image runs to the network's end, so that
+all answers can be compared.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,57 +22,36 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.caches_images_parts.cases import cases
+from benchmarks.exit_parts.cifar import Cifar
 from benchmarks.harness import Outcome, Row, run
-from benchmarks.released_parts.learnt import Learnt
-from cache_adapt.caches.job import lookup_s
-from cache_adapt.caches.newest import NewestLooks, heard
-from cache_adapt.caches.retune import RetuneTrigger, retuned
-from cache_adapt.caches.store import BuiltCaches
-from cache_adapt.caches.tune import Costs
-from cache_adapt.exits.certify import Constraint
-from operators.recognise.cached.building import CutPlace, costs_of
-from pipelines.measure.tapped_pictures import forward_tapped
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.fit import fit
+from cache_adapt.learned.heard import Heard
+from cache_adapt.learned.rows import ExitRows
+from cache_adapt.learned.specs import ExitsSpec
+from operators.recognise.exits.heard_exits import EVERY
+from operators.recognise.exits.tapped import AnswersHeard, TappedLooks
+from operators.recognise.exits.tuning import chosen
 from serving.common.tensors import Array
 
 TARGETS = (0.9, 0.97)
 WAYS = ("static", "followed")
+TAUGHT = 0.5
+"""Share of the first half that exits are fitted to; they are tuned on the rest."""
 NOISE = 0.35
 """Standard deviation, in those of the pixels."""
 QUICK = 700
 
 
-def measure(quick: bool) -> Outcome:
-    """A row for each target, way and part of the stream."""
-    with threadpool_limits(1, user_api="blas"), tempfile.TemporaryDirectory() as folder:
-        case = next(cases(QUICK if quick else None))
-        learnt, stream = Learnt.of(case, Path(folder)), _disturbed(case.unseen)
-        rows = [row for target in TARGETS for row in _rows(learnt, stream, target)]
-    return Outcome(rows, headline(rows), partial(_draw, rows))
-
-
-def headline(rows: Sequence[Row]) -> dict[str, Any]:
-    """By target, part and way: the share that caches answered, and the share of these answers that was right."""
-    return {f"{row['target']:g} {row['part']} {row['way']}": (row["answered"], row["right_of_answers"]) for row in rows}
-
-
-def _disturbed(items: Array) -> Array:
-    """Noise on the second half of them."""
-    later = len(items) // 2
-    noise = np.random.default_rng(0).normal(0, NOISE, items[later:].shape).astype(np.float32)
-    return np.concatenate([items[:later], items[later:] + noise])
-
-
 @dataclass(frozen=True)
 class Shown:
-    """A stream of N images, and what R caches and the network say of each."""
+    """Exits, the looks that they were tuned on first, and a stream."""
 
-    built: BuiltCaches
-    taps: Sequence[Array]
-    answers: NDArray[np.intp]
-    errors: Array
-    """R × N."""
-    right: NDArray[np.bool_]
-    """R × N."""
+    artefact: ExitArtefact
+    spec: ExitsSpec
+    first: ExitRows
+    stream: ExitRows
+    whole_s: float
 
 
 @dataclass(frozen=True)
@@ -81,19 +61,40 @@ class Went:
     answered: NDArray[np.bool_]
     right: NDArray[np.bool_]
     """Whether each image got the network's answer."""
-    tunings: int
-    tuning_ms: float
-    """Processor time of one."""
+    tunings_ms: Sequence[float]
+    """Processor time of each."""
 
 
-def _rows(learnt: Learnt, stream: Array, target: float) -> Iterator[Row]:
-    built = learnt.caches(Constraint(target, "answers"))
-    if built is None:
-        return
-    shown = _shown(learnt, built, stream)
+def measure(quick: bool) -> Outcome:
+    """A row for each target, way and part of the stream."""
+    with threadpool_limits(1, user_api="blas"), tempfile.TemporaryDirectory() as folder:
+        case = next(cases(QUICK if quick else None))
+        cifar = Cifar.written(Path(folder), case.learnt[:1])
+        first, stream = cifar.rows(case.learnt), cifar.rows(disturbed(case.unseen))
+        rows = [row for target in TARGETS for row in _rows(cifar, first, stream, target)]
+    return Outcome(rows, headline(rows), partial(_draw, rows))
+
+
+def headline(rows: Sequence[Row]) -> dict[str, Any]:
+    """By target, part and way: the share that exits answered, and the share of these answers that was right."""
+    return {f"{row['target']:g} {row['part']} {row['way']}": (row["answered"], row["right_of_answers"]) for row in rows}
+
+
+def disturbed(items: Array) -> Array:
+    """Noise on the second half of them."""
+    later = len(items) // 2
+    noise = np.random.default_rng(0).normal(0, NOISE, items[later:].shape).astype(np.float32)
+    return np.concatenate([items[:later], items[later:] + noise])
+
+
+def _rows(cifar: Cifar, first: ExitRows, stream: ExitRows, target: float) -> Iterator[Row]:
+    spec, taught = cifar.spec(target), round(TAUGHT * len(first))
+    artefact = fit(cifar.entry.card.name, cifar.entry.card.identity, spec, first.of(slice(taught)))
+    shown = Shown(artefact, spec, first.of(slice(taught, None)), stream, cifar.whole_s)
     for way in WAYS:
-        went = _gone(learnt, shown, target, follows=way == "followed")
-        for part, where in (("clean", slice(len(stream) // 2)), ("noisy", slice(len(stream) // 2, None))):
+        went = gone(shown, follows=way == "followed")
+        half = len(stream) // 2
+        for part, where in (("clean", slice(half)), ("noisy", slice(half, None))):
             answered, wrong = int(went.answered[where].sum()), int((~went.right[where]).sum())
             yield {
                 "target": target,
@@ -102,51 +103,42 @@ def _rows(learnt: Learnt, stream: Array, target: float) -> Iterator[Row]:
                 "images": len(went.right[where]),
                 "answered": round(answered / len(went.right[where]), 4),
                 "right_of_answers": round(1 - wrong / max(answered, 1), 4),
-                "tunings": went.tunings,
-                "tuning_ms": round(went.tuning_ms, 2),
+                "tunings": len(went.tunings_ms),
+                "tuning_ms": round(float(np.median(went.tunings_ms)), 2),
             }
 
 
-def _shown(learnt: Learnt, built: BuiltCaches, stream: Array) -> Shown:
-    points = {point.tensor: point for point in learnt.whole.points}
-    cuts = [points[tensor] for tensor in built.tensors]
-    taps, scores = forward_tapped(learnt.whole.card.name, learnt.whole.graph, cuts, stream, lambda what, share: None)
-    found = [cache.predictor.probabilities(tap) for cache, tap in zip(built.caches, taps, strict=True)]
-    answers = scores.argmax(axis=1)
-    errors = np.stack([cache.errors(each) for cache, each in zip(built.caches, found, strict=True)])
-    return Shown(built, taps, answers, errors, np.stack([each.argmax(axis=1) == answers for each in found]))
-
-
-def _gone(learnt: Learnt, shown: Shown, target: float, follows: bool) -> Went:
+def gone(shown: Shown, follows: bool) -> Went:
     """Show the images in their order."""
-    thresholds: Mapping[int, float] = {place: cache.threshold for place, cache in enumerate(shown.built.caches)}
-    due, newest, costs = RetuneTrigger(target), NewestLooks(shown.built.caches, _words), _costs(learnt, shown.built)
-    answered, right = np.zeros(len(shown.answers), np.bool_), np.ones(len(shown.answers), np.bool_)
-    tunings, spent_s = 0, 0.0
-    for at in range(len(shown.answers)):
-        here = slice(at, at + 1)
-        sure = [place for place in sorted(thresholds) if shown.errors[place, at] < thresholds[place]]
-        if sure:
-            answered[at], right[at] = True, shown.right[sure[0], at]
-        newest.add([tap[here] for tap in shown.taps], shown.answers[here])
-        if follows and due.saw([bool(right[at])]):
-            began_s = time.thread_time()
-            best = retuned(heard(newest.now), costs, target)
-            tunings, spent_s = tunings + 1, spent_s + time.thread_time() - began_s
-            thresholds = dict(zip(best.chosen, best.thresholds, strict=True))
-    return Went(answered, right, tunings, 1e3 * spent_s / max(tunings, 1))
+    said = Heard.of(shown.artefact.exits, shown.stream)
+    heard, tunings_ms = AnswersHeard(), list[float]()
+    _hear(heard, shown, shown.first, 0)
+    thresholds = _tuned(shown, heard, tunings_ms)
+    answered, right = np.zeros(len(shown.stream), np.bool_), np.ones(len(shown.stream), np.bool_)
+    for start in range(0, len(shown.stream), EVERY):
+        now = slice(start, start + EVERY)
+        found = said.chain(thresholds)
+        answered[now], right[now] = found.place[now] < len(thresholds), found.right[now]
+        if follows:
+            _hear(heard, shown, shown.stream.of(now), len(shown.first) + start)
+            thresholds = _tuned(shown, heard, tunings_ms)
+    return Went(answered, right, tunings_ms)
 
 
-def _costs(learnt: Learnt, built: BuiltCaches) -> Costs:
-    """What looks take, as a node with these caches knows it."""
-    shares = {point.tensor: point.share for point in learnt.whole.points}
-    plan = [CutPlace(cache.tensor, cache.predictor.grid, shares[cache.tensor]) for cache in built.caches]
-    return costs_of(plan, range(len(plan)), [lookup_s(cache) for cache in built.caches], learnt.tapped.whole_s)
+def _hear(heard: AnswersHeard, shown: Shown, rows: ExitRows, number: int) -> None:
+    """Let exits hear looks, each at another object; ``number``: of the first."""
+    objects = [str(number + row) for row in range(len(rows))]
+    looks = TappedLooks("stream", rows.taps, rows.words, rows.shares, rows.weights, objects)
+    found = [each.words(tap) for each, tap in zip(shown.artefact.exits, rows.taps, strict=True)]
+    heard.add(np.stack([each.errors for each in found]), np.stack([each.words for each in found]), looks)
 
 
-def _words(shares: Array) -> NDArray[np.intp]:
-    found: NDArray[np.intp] = shares.argmax(axis=1)
-    return found
+def _tuned(shown: Shown, heard: AnswersHeard, tunings_ms: list[float]) -> NDArray[np.float64]:
+    """The thresholds by what was heard; 0 where no exit pays."""
+    began_s = time.thread_time()
+    choice = chosen(shown.artefact, heard.now, shown.spec, None, shown.whole_s)
+    tunings_ms.append(1e3 * (time.thread_time() - began_s))
+    return np.zeros(len(shown.artefact.exits)) if choice is None else np.array(choice.thresholds)
 
 
 def _draw(rows: Sequence[Row], figure: Any) -> None:
@@ -160,7 +152,7 @@ def _draw(rows: Sequence[Row], figure: Any) -> None:
     for place, (target, _) in enumerate(parts):
         right.plot([place - 0.45, place + 0.45], [target, target], color="black", linewidth=0.8)
     names = [f"{target:g}, {part}" for target, part in parts]
-    for axes, title in ((left, "answered by caches"), (right, "right of these answers")):
+    for axes, title in ((left, "answered by exits"), (right, "right of these answers")):
         axes.set_xticks(range(len(parts)), names)
         axes.set(title=title)
     right.set_ylim(0.75, 1)

@@ -34,7 +34,6 @@ COMMANDS = {
     "dlq": "Read dead letters, and put their messages back.",
     "models": "List, pull and verify models.",
     "specialize": "Make and list the templates that recognisers are specialised with.",
-    "caches": "Build learned caches, which answer for easy inputs before a model's last layer.",
     "learn": "Learn from a recording what the recognisers of a query can do before their last layer.",
     "demo": "Analyse the clip of a street that ships, and leave an annotated video.",
     "doctor": "Say what this machine has for Sluice, and what is missing.",
@@ -45,7 +44,6 @@ PACKAGES = ("sluice", "pipelines", "operators", "specialization", "cache_adapt",
 """Ours: what goes well in them is shown too."""
 
 ELSEWHERE = {
-    "caches": "models.caches",
     "explain": "recorded.explain",
     "learn": "models.learn",
     "replay": "recorded.replay",

@@ -11,10 +11,10 @@ from benchmarks.caches_images_parts.ways import STEP, Base, Runs
 from cache_adapt.caches.build import latencies
 from cache_adapt.caches.calibrate import calibrated
 from cache_adapt.caches.explore import BuildGoal, Cut, Explored, held_at
-from cache_adapt.caches.learned_cache import LearnedCache
-from cache_adapt.caches.selector import largest
-from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.exits.certify import Constraint
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.learned_exit import LearnedExit
+from cache_adapt.learned.selector import largest
 from serving.common.tensors import Array, softmax
 from serving.engines.exits import ExitResult
 
@@ -46,12 +46,12 @@ class Part:
 
     base: Base
     explored: Sequence[Explored] = ()
-    built: BuiltCaches | None = None
+    built: ExitArtefact | None = None
 
     @property
-    def caches(self) -> tuple[LearnedCache, ...]:
+    def caches(self) -> tuple[LearnedExit, ...]:
         """In the order of the network."""
-        return () if self.built is None else self.built.caches
+        return () if self.built is None else self.built.exits
 
     def chosen(self) -> list[tuple[Cut, Explored]]:
         """By cache, where it is and what was found there."""
@@ -66,11 +66,11 @@ class Part:
     def only(self, thresholds: Sequence[float], answered: Sequence[int]) -> Part:
         """The same with these thresholds, and without the caches that answered nothing."""
         kept = [
-            replace(cache, threshold=threshold)
+            cache.at(threshold)
             for cache, threshold, count in zip(self.caches, thresholds, answered, strict=True)
             if count
         ]
-        return replace(self, built=replace(self.built, caches=tuple(kept)) if self.built and kept else None)
+        return replace(self, built=replace(self.built, exits=tuple(kept)) if self.built and kept else None)
 
     def opened(self) -> Runs:
         """The network as it is to run."""
@@ -81,7 +81,7 @@ def cascade(small: Part, large: Part, wanted: BuildGoal) -> Cascade:
     """Open a cascade whose thresholds are tuned and certified together, as those of caches are."""
     target = Constraint(wanted.constraint.agreement)
     said = _answers(small.base.opened, small.base.case.learnt)
-    own = largest(said), said.argmax(axis=1) == large.base.cuts[0].lessons.answers
+    own = largest(said), said.argmax(axis=1) == large.base.cuts[0].lessons.words
     while True:
         first, last = _held(small, wanted), _held(large, wanted)
         errors, right = zip(*first, own, *last, strict=True)

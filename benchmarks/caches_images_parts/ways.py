@@ -16,11 +16,12 @@ import onnx
 from benchmarks.caches_images_parts.cases import Case
 from cache_adapt.caches.build import WholeNetwork, build
 from cache_adapt.caches.explore import BuildGoal, Cut, Explored, explore, problem
-from cache_adapt.caches.job import lookup_s
-from cache_adapt.caches.store import BuiltCaches
+from cache_adapt.caches.lookup import lookup_s
 from cache_adapt.caches.training import Lessons
 from cache_adapt.compose.rivals import Rival
 from cache_adapt.exits.certify import Constraint, upper_bound
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.vocabulary import Vocabulary
 from pipelines.measure.tapped_pictures import cut_costs, forward_tapped
 from serving.common.precision import Precision
 from serving.common.tensors import Array, softmax
@@ -91,17 +92,17 @@ class Base:
         known = problem(self.cuts, self.whole_s, explored, wanted)
         return Rival(self.precision, self.least, replace(known, agreement=target))
 
-    def caches(self, explored: Sequence[Explored], wanted: BuildGoal) -> BuiltCaches | None:
+    def caches(self, explored: Sequence[Explored], wanted: BuildGoal) -> ExitArtefact | None:
         """Build them; None where they do not pay."""
-        return build(WholeNetwork(self.case.name, "0" * 64, self.whole_s), self.cuts, explored, wanted).caches
+        return build(WholeNetwork(self.case.name, "0" * 64, self.whole_s), self.cuts, explored, wanted).exits
 
-    def with_caches(self, built: BuiltCaches) -> WithCaches:
+    def with_caches(self, built: ExitArtefact) -> WithCaches:
         """Open the network with caches that answer."""
         points = {point.tensor: point for point in cut_points(self.model)}
         segments = tapped(self.model, [points[tensor] for tensor in built.tensors])
         engine = OnnxRuntimeEngine(self.case.name, threads=1, precision=self.precision)
         network = ExitNetwork(self.case.name, segments, built.tensors, engine)
-        return WithCaches(network, ExitSet({cache.tensor: cache for cache in built.caches}, built.card.classes))
+        return WithCaches(network, ExitSet({each.tensor: each for each in built.exits}, built.card.vocabulary.labels))
 
 
 def bases(case: Case) -> tuple[Base, Base]:
@@ -125,9 +126,8 @@ def bases(case: Case) -> tuple[Base, Base]:
 def before(base: Base) -> Base:
     """The smaller network that goes before it; its caches are to say what the large one says."""
     case = base.case
-    shares = base.cuts[0].lessons.distribution
+    shares = base.cuts[0].lessons.shares
     assert case.small is not None
-    assert shares is not None
     small, points = opened("small", case.small, "fp32"), _points(case.small)
     whole_s = base.whole_s * ratio(small, base.opened, case.learnt)
     alone_s, cut_s = cut_costs("small", case.small, points, case.learnt[:1])
@@ -185,7 +185,7 @@ def _cuts(
     seconds = segment_times(name, pieces, 1, BUDGET_S, process_time)
     until = [each * whole_s / sum(seconds) for each in accumulate(seconds)]
     lessons = [
-        Lessons(tap, tap_grid(point) or (1, 1, 1), shares.argmax(axis=1), shares, shares.shape[1])
+        Lessons.of(tap, tap_grid(point) or (1, 1, 1), shares, Vocabulary(shares.shape[1], 0.0))
         for point, tap in zip(points, taps, strict=True)
     ]
     return [Cut(p.tensor, at, cut_s, each) for p, at, each in zip(points, until, lessons, strict=False)]

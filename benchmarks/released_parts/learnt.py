@@ -11,9 +11,9 @@ import yaml
 from benchmarks.caches_images_parts.cases import NAME, Case
 from cache_adapt.caches.build import WholeNetwork, build
 from cache_adapt.caches.explore import BuildGoal, explore
-from cache_adapt.caches.job import lookup_s
-from cache_adapt.caches.store import BuiltCaches
+from cache_adapt.caches.lookup import lookup_s
 from cache_adapt.exits.certify import Constraint
+from cache_adapt.learned.artefact import ExitArtefact
 from pipelines.measure.tapped_pictures import CuttableNetwork, Tapped, built_whole, tapped_pictures
 from serving.catalogue.lookup import Catalogue, file_sha256
 
@@ -36,11 +36,11 @@ class Learnt:
         whole = built_whole(entry, entry.path, "fp32")
         return cls(known, whole, tapped_pictures(whole, case.learnt, _unsaid))
 
-    def caches(self, constraint: Constraint) -> BuiltCaches | None:
+    def caches(self, constraint: Constraint) -> ExitArtefact | None:
         """Those that composition chooses; None where none pay."""
         wanted, tapped = BuildGoal(constraint, FORMS), self.tapped
         explored = list(explore(tapped.cuts, wanted, lookup_s))
-        return build(WholeNetwork(NAME, self.whole.card.identity, tapped.whole_s), tapped.cuts, explored, wanted).caches
+        return build(WholeNetwork(NAME, self.whole.card.identity, tapped.whole_s), tapped.cuts, explored, wanted).exits
 
 
 def _catalogue(case: Case, folder: Path) -> Catalogue:

@@ -1,6 +1,5 @@
-"""Learned caches: small classifiers that read a network's activations and answer in its place where they are sure.
+"""Learned caches for all streams (Balasubramanian et al., 2021 [GATI]): every form of exit is explored at every cut of
+a network, composition chooses among them, and the chosen ones are built and calibrated together.
 
-Read in this order: ``architectures``, ``predictor``, ``selector``, ``learned_cache``, ``store``, ``training``,
-``held``, ``calibrate``, ``explore``, ``build``, ``untuned``, ``tune``, ``newest``, ``retune``, ``worth``, ``job``,
-``child``.
+Read in this order: ``training``, ``held``, ``calibrate``, ``explore``, ``build``, ``lookup``.
 """

@@ -1,19 +1,19 @@
-"""Builds caches (Balasubramanian et al., 2021 [GATI], deployment phase): from what was explored to a calibrated set."""
+"""Builds learned caches (Balasubramanian et al., 2021 [GATI], deployment phase): from what was explored to a calibrated
+set of exits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 from cache_adapt.caches.calibrate import calibrated
 from cache_adapt.caches.explore import BuildGoal, Cut, Explored, held_at, problem, trained_at
 from cache_adapt.caches.held import HeldOutPredictions
-from cache_adapt.caches.store import MOST_CACHES, BuiltCaches, CacheCard, Card, cards
-from cache_adapt.caches.training import Lessons
 from cache_adapt.compose.compose import compose
 from cache_adapt.compose.problem import WORTH
-from cache_adapt.exits.certify import Certified, Constraint
+from cache_adapt.exits.certify import Certified
+from cache_adapt.learned.artefact import MOST_EXITS, ArtefactCard, ExitArtefact, ExitCard
 
 FEW = 3
 """Every set of so many caches is tuned together. Composition looks at each cache by itself: it lets each use up all
@@ -35,7 +35,7 @@ class WholeNetwork:
 class Built:
     """The result of a build."""
 
-    caches: BuiltCaches | None
+    exits: ExitArtefact | None
     """None where caches do not make the network faster by ``WORTH``."""
     latency_s: float
     """Expected for one input with the caches; the network's own without."""
@@ -97,7 +97,7 @@ def _candidates(
         return [some for some in sets if sum(each.memory_bytes for each in some) <= wanted.memory_bytes]
     whole = problem(cuts, network.whole_s, explored, wanted)
     by_key = {each.key: each for each in explored}
-    picked = [whole.caches[index] for index in compose(whole)][:MOST_CACHES]
+    picked = [whole.caches[index] for index in compose(whole)][:MOST_EXITS]
     return [[by_key[cuts[cache.layer - 1].tensor, cache.name] for cache in picked]]
 
 
@@ -136,28 +136,21 @@ def _without_idle(network: WholeNetwork, chosen: Sequence[_Chosen], wanted: Buil
 
 def _trained(network: WholeNetwork, tuned: _Tuned, wanted: BuildGoal) -> Built:
     chosen, found = tuned.chosen, tuned.certified
-    trained = [
-        replace(
-            trained_at(each.cut, each.explored.architecture, each.held, each.explored.selector, wanted), threshold=t
-        )
-        for each, t in zip(chosen, tuned.thresholds, strict=True)
-    ]
+    trained = tuple(
+        trained_at(each.cut, each.explored.architecture, each.held, each.explored.selector, wanted).at(threshold)
+        for each, threshold in zip(chosen, tuned.thresholds, strict=True)
+    )
     rates = (found.effect.answered / max(found.inputs, 1)).tolist()
-    card = _card(network, wanted.constraint, chosen[0].cut.lessons, cards(trained, rates), tuned.latency_s)
-    return Built(BuiltCaches(card, tuple(trained)), tuned.latency_s, found, tuple(tuned.leave_s))
-
-
-def _card(
-    network: WholeNetwork, constraint: Constraint, lessons: Lessons, caches: tuple[CacheCard, ...], latency_s: float
-) -> Card:
-    return Card(
-        schema="sluice.caches/1",
+    lessons, constraint = chosen[0].cut.lessons, wanted.constraint
+    card = ArtefactCard(
+        schema="sluice.exits/1",
         model=network.model,
         model_identity=network.identity,
-        classes=lessons.classes,
+        vocabulary=lessons.vocabulary,
+        samples=len(lessons.words),
+        exits=tuple(ExitCard.of(each, rate) for each, rate in zip(trained, rates, strict=True)),
         agreement=constraint.agreement,
         of=constraint.of,
-        samples=len(lessons.features),
-        speedup=network.whole_s / latency_s,
-        caches=caches,
+        speedup=network.whole_s / tuned.latency_s,
     )
+    return Built(ExitArtefact(card, trained), tuned.latency_s, found, tuple(tuned.leave_s))

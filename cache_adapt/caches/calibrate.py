@@ -58,8 +58,8 @@ def operating(held: HeldOutPredictions, selector: bool, constraint: Constraint) 
 
 
 def _value(ordered: NDArray[np.float32], share: float) -> float:
-    """The score below which that share lies; 0 for none, more than any score for all."""
+    """The score below which that share lies; 0 for none, 1 for all that are sure of anything."""
     place = int(np.ceil(share * len(ordered) - 1e-9))
     if place <= 0:
         return 0.0
-    return float(ordered[place]) if place < len(ordered) else 1.1
+    return float(ordered[place]) if place < len(ordered) else 1.0

@@ -9,21 +9,25 @@ from typing import Annotated
 from zlib import crc32
 
 import msgspec
+import numpy as np
 from numpy.random import Generator, default_rng
 
-from cache_adapt.caches.architectures import EXPLORED, shape_read
 from cache_adapt.caches.calibrate import Operating, best_score, operating
 from cache_adapt.caches.held import HeldOutPredictions, held
-from cache_adapt.caches.learned_cache import LearnedCache
 from cache_adapt.caches.training import Lessons, train_predictor, train_selector
 from cache_adapt.compose.problem import Cache, CompositionProblem
 from cache_adapt.exits.certify import Constraint
+from cache_adapt.learned.architectures import EXPLORED, shape_read
+from cache_adapt.learned.fit import soft_map
+from cache_adapt.learned.learned_exit import LearnedExit
+from cache_adapt.learned.predictor import Predictor
+from cache_adapt.learned.selector import Selector
 
 BUDGETS = (1.0, 0.5, 0.25)
 """Parts of what may be answered wrongly that one cache may use up by itself; composition chooses."""
 TIMED_ROWS = 64
 
-Timed = Callable[[LearnedCache], float]
+Timed = Callable[[LearnedExit], float]
 """Seconds of one lookup here and now."""
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
@@ -118,12 +122,18 @@ def held_at(cut: Cut, name: str, wanted: BuildGoal) -> HeldOutPredictions:
     return held(name, cut.lessons, _rng(wanted, cut.tensor, name))
 
 
-def trained_at(cut: Cut, name: str, found: HeldOutPredictions, selector: bool, wanted: BuildGoal) -> LearnedCache:
-    """A cache that is trained on everything; its threshold is closed."""
+def trained_at(cut: Cut, name: str, found: HeldOutPredictions, selector: bool, wanted: BuildGoal) -> LearnedExit:
+    """An exit that is trained on everything; its threshold is closed."""
     rng = _rng(wanted, cut.tensor, name, "all")
     predictor = train_predictor(name, cut.lessons, rng)
     chosen = train_selector(found.distribution, found.right, rng) if selector else None
-    return LearnedCache(cut.tensor, predictor, chosen, 0.0)
+    return _exit(cut.tensor, cut.lessons, predictor, chosen)
+
+
+def _exit(tensor: str, lessons: Lessons, predictor: Predictor, selector: Selector | None) -> LearnedExit:
+    weights = np.ones(len(lessons.words), np.float32)
+    soft = soft_map(lessons.features.astype(np.float32), lessons.shares, weights)
+    return LearnedExit(tensor, lessons.vocabulary, lessons.seen, predictor, soft, selector)
 
 
 def _explored(
@@ -135,12 +145,10 @@ def _explored(
     selector, _ = best_score(found, wanted.constraint)
     points = tuple(operating(found, selector, level) for level in wanted.levels)
     rng, few = _rng(wanted, cut.tensor, name, "time"), slice(TIMED_ROWS)
-    blank = LearnedCache(  # the clock does not care for its weights
-        cut.tensor,
-        train_predictor(name, cut.lessons.rows(few), rng, epochs=0),
-        train_selector(found.distribution[few], found.right[few], rng) if selector else None,
-        0.0,
-    )
+    # The clock does not care for its weights.
+    predictor = train_predictor(name, cut.lessons.rows(few), rng, epochs=0)
+    chosen = train_selector(found.distribution[few], found.right[few], rng) if selector else None
+    blank = _exit(cut.tensor, cut.lessons.rows(few), predictor, chosen)
     return Explored(cut.tensor, name, selector, points, timed(blank), blank.memory_bytes)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from cache_adapt.caches.architectures import Values
-from cache_adapt.caches.selector import largest
 from cache_adapt.caches.training import Lessons, train_predictor, train_selector
+from cache_adapt.learned.architectures import Values
+from cache_adapt.learned.selector import largest
 
 FOLDS = 3
 
@@ -20,7 +20,7 @@ class HeldOutPredictions:
     """N inputs."""
 
     distribution: Values
-    """N × classes, by predictors that had not seen the input."""
+    """N × words, by predictors that had not seen the input."""
     right: NDArray[np.bool_]
     """N: whether the word is the network's."""
     errors: dict[bool, NDArray[np.float32]]
@@ -30,7 +30,7 @@ class HeldOutPredictions:
 def held(name: str, lessons: Lessons, rng: Generator) -> HeldOutPredictions:
     """Cross-fit predictors of a form, then selectors on their predictions."""
     fold = folds(len(lessons.features))
-    distribution = np.empty((len(fold), lessons.classes), np.float32)
+    distribution = np.empty((len(fold), len(lessons.seen)), np.float32)
     for out in range(FOLDS):
         predictor = train_predictor(name, lessons.rows(fold != out), rng)
         distribution[fold == out] = predictor.probabilities(lessons.features[fold == out])

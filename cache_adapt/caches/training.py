@@ -14,10 +14,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cache_adapt.caches.architectures import Grid, Values, form
-from cache_adapt.caches.predictor import Predictor
-from cache_adapt.caches.selector import FALSE_POSITIVE, HIDDEN, Selector
-from serving.common.tensors import softmax, words
+from cache_adapt.learned.architectures import Grid, Values, form
+from cache_adapt.learned.predictor import Predictor
+from cache_adapt.learned.selector import FALSE_POSITIVE, HIDDEN, Selector
+from cache_adapt.learned.vocabulary import Shares, Vocabulary, WordNumbers
+from serving.common.tensors import softmax
 
 BATCH, EPOCHS = 128, 12
 RATE = 0.002
@@ -30,34 +31,53 @@ it says must tell how sure it may be. Chosen on cross-fitted predictions for the
 LEAST_STEPS = 150
 """Few inputs are shown more often."""
 SOFT = 0.5
-"""Weight of the network's distribution in what a predictor is to say; the rest is its answer (Hinton et al., 2014)."""
+"""Weight of the network's distribution in what a predictor is to say; the rest is its word (Hinton et al., 2014)."""
 SELECTOR_EPOCHS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """A cache's training data: N inputs that went through the whole network."""
+    """An exit's training data: N inputs that went through the whole network."""
 
     features: Values
     """N × (C·H·W) pooled activations."""
     grid: Grid
-    answers: NDArray[np.intp]
-    """N: the network's answer to each."""
-    distribution: Values | None
-    """N × classes, the network's probabilities; None where only its answers are known."""
-    classes: int
-    least: float = 0.0
-    """Below this probability no word is said."""
+    shares: Shares
+    """N × L, the probabilities that are to be told."""
+    vocabulary: Vocabulary
+    words: WordNumbers
+    """N: the words that are to be said."""
+    seen: tuple[int, ...]
+    """The words that an exit knows, ascending."""
+
+    @classmethod
+    def of(cls, features: Values, grid: Grid, shares: Shares, vocabulary: Vocabulary) -> Lessons:
+        """Inputs of which the network says these probabilities."""
+        words = vocabulary.of(shares)
+        return cls(features, grid, shares, vocabulary, words, tuple(np.unique(words).tolist()))
 
     def rows(self, chosen: NDArray[np.bool_] | slice) -> Lessons:
-        soft = None if self.distribution is None else self.distribution[chosen]
-        return replace(self, features=self.features[chosen], answers=self.answers[chosen], distribution=soft)
+        """Some of them, with the same words to know."""
+        return replace(self, features=self.features[chosen], shares=self.shares[chosen], words=self.words[chosen])
 
     def right(self, distribution: Values) -> NDArray[np.bool_]:
-        """Whether each prediction says the network's word, or says none where that says none."""
-        wanted = self.answers if self.distribution is None else words(self.distribution, self.least)
-        right: NDArray[np.bool_] = words(distribution, self.least) == wanted
+        """Whether each of N × ``seen`` predictions says the network's word."""
+        right: NDArray[np.bool_] = np.array(self.seen)[distribution.argmax(axis=1)] == self.words
         return right
+
+    @property
+    def wanted(self) -> Values:
+        """N × ``seen``: between the network's word and its probabilities; those of no names are the word unknown's."""
+        count, unknown = len(self.words), self.vocabulary.unknown
+        soft = np.concatenate([self.shares, np.zeros((count, 1), np.float32)], axis=1)
+        nameless = list(self.vocabulary.nameless)
+        soft[:, unknown] = soft[:, nameless].sum(axis=1)
+        soft[:, nameless] = 0
+        said = np.eye(unknown + 1, dtype=np.float32)[self.words]
+        soft[self.words == unknown] = said[self.words == unknown]
+        mixed = ((1 - SOFT) * said + SOFT * soft)[:, list(self.seen)]
+        found: Values = (mixed / mixed.sum(axis=1, keepdims=True)).astype(np.float32)
+        return found
 
 
 def train_predictor(name: str, lessons: Lessons, rng: Generator, epochs: int = EPOCHS) -> Predictor:
@@ -70,8 +90,8 @@ def train_predictor(name: str, lessons: Lessons, rng: Generator, epochs: int = E
     width = chosen.hidden
     inside = pieces.shape[1] * (width or pieces.shape[2])
     layers = [_begun(pieces.shape[2], width, rng)] if width else []
-    layers.append(_begun(inside, lessons.classes, rng))
-    _fit(layers, pieces, _wanted(lessons), None, rng, epochs, DECAY)
+    layers.append(_begun(inside, len(lessons.seen), rng))
+    _fit(layers, pieces, lessons.wanted, None, rng, epochs, DECAY)
     weights, bias = layers[0]
     if width:
         return Predictor(name, lessons.grid, _folded(weights, bias, mean, scale), layers[1])
@@ -86,7 +106,7 @@ def _folded(weights: Values, bias: Values, mean: Values, scale: Values) -> tuple
 
 
 def train_selector(distribution: Values, right: NDArray[np.bool_], rng: Generator) -> Selector:
-    """Train a selector from predictions (N × classes) on inputs that the predictor was not trained on."""
+    """Train a selector from predictions (N × words) on inputs that the predictor was not trained on."""
     layers = [_begun(distribution.shape[1], HIDDEN, rng), _begun(HIDDEN, 2, rng)]
     wanted = np.stack([~right, right], axis=1).astype(np.float32)
     weights = np.where(right, 1.0, FALSE_POSITIVE).astype(np.float32)
@@ -94,12 +114,6 @@ def train_selector(distribution: Values, right: NDArray[np.bool_], rng: Generato
     (hidden, output) = layers
     # Two outputs through softmax are one, the difference, through the logistic function.
     return Selector(hidden, (output[0][:, 1:] - output[0][:, :1], output[1][1:] - output[1][:1]))
-
-
-def _wanted(lessons: Lessons) -> Values:
-    answer = np.zeros((len(lessons.answers), lessons.classes), np.float32)
-    answer[np.arange(len(answer)), lessons.answers] = 1
-    return answer if lessons.distribution is None else (1 - SOFT) * answer + SOFT * lessons.distribution
 
 
 def _standard(pieces: Values) -> tuple[Values, Values]:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from cache_adapt.caches.architectures import form, shape_read
-from cache_adapt.caches.predictor import Predictor
-from cache_adapt.caches.selector import HIDDEN, Selector
+from cache_adapt.learned.architectures import form, shape_read
 from cache_adapt.learned.learned_exit import Layer, LearnedExit, SoftMap
+from cache_adapt.learned.predictor import Predictor
+from cache_adapt.learned.selector import HIDDEN, Selector
 from cache_adapt.learned.vocabulary import Number, Vocabulary, is_ascending
 from learning.array_files import as_features
 from serving.common.untrusted import decode

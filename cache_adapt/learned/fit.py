@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.caches.architectures import Values, form, shape_read
-from cache_adapt.caches.predictor import Predictor
+from cache_adapt.learned.architectures import Values, form, shape_read
 from cache_adapt.learned.artefact import ArtefactCard, ExitArtefact, ExitCard
 from cache_adapt.learned.learned_exit import LearnedExit, SoftMap
+from cache_adapt.learned.predictor import Predictor
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
+from cache_adapt.learned.vocabulary import Shares
 from learning import ridge, softmax_regression
 from serving.errors import ModelError, SluiceError
 
@@ -49,9 +50,14 @@ def _exit(spec: ExitsSpec, cut: ExitCut, tap: Values, rows: ExitRows, seen: tupl
     pieces = form(FORM).pieces(tap.reshape(len(tap), *cut.grid))
     targets = np.searchsorted(seen, rows.words)
     output = softmax_regression.fit(pieces.reshape(len(pieces), -1), targets, rows.weights, len(seen))
-    labels = _commonest(rows.weights @ rows.shares)
-    soft = SoftMap(labels, ridge.fit(tap, rows.shares[:, list(labels)], rows.weights))
+    soft = soft_map(tap, rows.shares, rows.weights)
     return LearnedExit(cut.tensor, spec.vocabulary, seen, Predictor(FORM, cut.grid, None, output), soft)
+
+
+def soft_map(tap: Values, shares: Shares, weights: NDArray[np.float32]) -> SoftMap:
+    """The map from taps (N × values) to the end's probabilities (N × L) of the commonest labels, by weighted rows."""
+    labels = _commonest(weights @ shares)
+    return SoftMap(labels, ridge.fit(tap, shares[:, list(labels)], weights))
 
 
 def _commonest(counts: NDArray[Any]) -> tuple[int, ...]:

@@ -9,14 +9,15 @@ learnt beside the predictor, says that.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.caches.architectures import Values
-from cache_adapt.caches.predictor import Predictor
-from cache_adapt.caches.selector import Selector, largest
+from cache_adapt.learned.architectures import Values
+from cache_adapt.learned.predictor import Predictor
+from cache_adapt.learned.selector import Selector, largest
 from cache_adapt.learned.vocabulary import Shares, Vocabulary, WordNumbers
 
 Layer = tuple[Values, Values]
@@ -49,9 +50,12 @@ class SoftMap(NamedTuple):
 
     def shares(self, features: Values, labels: int) -> Shares:
         """N × all labels."""
-        found = np.zeros((len(features), labels), np.float32)
         weights, bias = self.layer
-        found[:, list(self.labels)] = features @ weights + bias
+        told = features @ weights + bias
+        if len(self.labels) == labels:
+            return told
+        found = np.zeros((len(features), labels), np.float32)
+        found[:, list(self.labels)] = told
         return found
 
 
@@ -90,6 +94,8 @@ class LearnedExit:
         hit = errors < min(self.threshold, 1.0)
         if self.answers is not None:
             hit &= self.answers[words]
+        if hit.all():
+            return ExitLook(self.vocabulary.adjusted(self._shares(features, predicted), words), hit)
         found = np.zeros((len(features), self.vocabulary.labels), np.float32)
         if hit.any():
             found[hit] = self.vocabulary.adjusted(self._shares(features[hit], predicted[hit]), words[hit])
@@ -102,7 +108,11 @@ class LearnedExit:
     def _saying(self, predicted: Shares) -> Saying:
         errors = largest(predicted) if self.selector is None else self.selector.errors(predicted)
         errors[~predicted.any(axis=1)] = 1
-        return Saying(np.array(self.seen)[predicted.argmax(axis=1)], errors)
+        return Saying(self._numbers[predicted.argmax(axis=1)], errors)
+
+    @cached_property
+    def _numbers(self) -> WordNumbers:
+        return np.array(self.seen, np.intp)
 
     def _shares(self, features: Values, predicted: Shares) -> Shares:
         if self.soft is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated
 
@@ -51,12 +52,16 @@ class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def adjusted(self, shares: Shares, words: WordNumbers) -> Shares:
         """N × L shares, whatever numbers they are, changed as little as it takes to say these words."""
-        found = np.clip(np.nan_to_num(shares), 0, 1)
-        found /= np.maximum(found.sum(axis=1, keepdims=True), 1)
+        found = np.fmin(np.fmax(shares, 0), 1)
+        found /= np.fmax(found.sum(axis=1, keepdims=True), 1)
         unnamed = words == self.unknown
-        found[unnamed] = self._without_name(found[unnamed])
-        found[~unnamed] = self._with_name(found[~unnamed], words[~unnamed])
-        return found
+        if unnamed.all():
+            return self._without_name(found)
+        if unnamed.any():
+            found[unnamed], named = self._without_name(found[unnamed]), ~unnamed
+            found[named] = self._with_name(found[named], words[named])
+            return found
+        return self._with_name(found, words)
 
     def _without_name(self, shares: Shares) -> Shares:
         if not self.least_confidence:  # then only a label without a name is none
@@ -72,16 +77,22 @@ class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         others = shares.max(axis=1)
         to_least = (self.least_confidence - mine) / np.maximum(1 - mine, 1e-6)
         apart = (others - mine + APART) / np.maximum(1 + others - mine, 1e-6)
-        taken = np.clip(np.maximum(to_least, apart), 0, 1)
+        taken = np.fmin(np.maximum(np.maximum(to_least, apart), 0), 1)
         shares *= (1 - taken)[:, None]
         shares[rows, words] = np.maximum(mine + taken * (1 - mine), np.float32(self.least_confidence))
         return shares
 
     @property
     def _has_name(self) -> NDArray[np.bool_]:
-        named = np.ones(self.labels, np.bool_)
-        named[list(self.nameless)] = False
-        return named
+        return _named(self.labels, self.nameless)
+
+
+@lru_cache(maxsize=64)
+def _named(labels: int, nameless: tuple[int, ...]) -> NDArray[np.bool_]:
+    """L: whether each label has a name."""
+    found = np.ones(labels, np.bool_)
+    found[list(nameless)] = False
+    return found
 
 
 def is_ascending(numbers: tuple[int, ...], below: int) -> bool:

@@ -15,12 +15,13 @@ import onnx
 
 from cache_adapt.caches.explore import Cut
 from cache_adapt.caches.training import Lessons
+from cache_adapt.learned.vocabulary import Vocabulary
 from operators.recognise.classifier import probabilities
 from pipelines.measure.template_data import Shown
 from serving.catalogue.cards import ModelCard
 from serving.catalogue.lookup import Entry, read_weights, verify
 from serving.common.precision import Precision
-from serving.common.tensors import Array, words
+from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
 from serving.engines.exits import ExitResult
 from serving.engines.groups import GroupRequest
@@ -70,7 +71,7 @@ class Tapped:
     shares: Array
     """The network's answer to each picture (N × classes)."""
     answers: Array
-    """The class that a node would publish of each, −1 for none: by the least confidence of the card."""
+    """The word of each: the class, or that for none, by the least confidence of the card."""
 
     def taking(self, whole_s: float) -> Tapped:
         """The same where the whole takes so long, measured beside another network."""
@@ -105,18 +106,20 @@ def tapped_pictures(network: CuttableNetwork, items: Array, report: OnProgress, 
     whole_s, cut_s = cut_costs(name, network.graph, points, items[:1], precision)
     scale = whole_s / sum(seconds)
     taps, scores = forward_tapped(name, network.graph, points, items, report, precision)
-    shares, least = probabilities(network.card, scores), network.card.min_confidence
+    card, shares = network.card, probabilities(network.card, scores)
+    nameless = tuple(number for number, name in enumerate(card.classes) if name == card.other_label)
+    vocabulary = Vocabulary(len(card.classes), card.min_confidence, nameless)
     wanted = shares if oracle is None else oracle
     cuts = [
         Cut(
             point.tensor,
             until * scale,
             cut_s,
-            Lessons(tap, tap_grid(point) or (1, 1, 1), wanted.argmax(axis=1), wanted, wanted.shape[1], least),
+            Lessons.of(tap, tap_grid(point) or (1, 1, 1), wanted, vocabulary),
         )
         for point, until, tap in zip(points, accumulate(seconds), taps, strict=False)
     ]
-    return Tapped(cuts, whole_s, shares, words(shares, least))
+    return Tapped(cuts, whole_s, shares, vocabulary.of(shares))
 
 
 def item_s(runs: dict[str, Callable[[], object]]) -> dict[str, float]:

@@ -100,7 +100,6 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("models train", ["models", "train", "mine", "--from", "none"], "pydantic rich"),
     ("specialize list", ["specialize", "list", "--nope"], "pydantic rich"),
     ("specialize profile", ["specialize", "profile", "none"], "pydantic rich"),
-    ("caches build", ["caches", "build", "none"], "pydantic rich"),
 ]
 
 RIGHT = """\

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cache_adapt.learned.artefact import ExitArtefact
-from cache_adapt.learned.heard import Heard, independence
+from cache_adapt.learned.heard import Heard, numbered
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.specs import ExitsSpec
 from cache_adapt.learned.tune import ExitCosts, tuned
@@ -70,7 +70,7 @@ def chosen(
         np.array([each.word for each in looks], np.intp),
         np.array([each.weight for each in looks], np.float32),
         unknown,
-        independence(each.whom for each in looks),
+        numbered(each.whom for each in looks),
     ).only(answers_of(words, unknown))
     shares = {cut.tensor: cut.share for cut in spec.cuts}
     costs = ExitCosts.of([shares[each.tensor] for each in artefact.exits], whole_s, CUT_S, LOOKUP_S)

@@ -1,6 +1,6 @@
-"""``sluice models``: what is here, what can be fetched or made, and whether it is whole; ``caches`` and ``learn``.
+"""``sluice models``: what is here, what can be fetched or made, and whether it is whole; ``learn``.
 
-Read in this order: ``profile``, ``select``, ``split``, ``crops``, ``train``, ``caches``, ``learn``.
+Read in this order: ``profile``, ``select``, ``split``, ``crops``, ``train``, ``learn``.
 """
 
 from __future__ import annotations

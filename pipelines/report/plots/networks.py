@@ -1,4 +1,4 @@
-"""Pictures of networks: their variants, in time and quality, and one with caches among them."""
+"""Pictures of networks: their variants, in time and quality."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from pipelines.measure.cache_building import CacheReport
 from pipelines.measure.profile_models import ProfiledModel, quality
 from serving.errors import BadInput
 from serving.variants.profiles import Profile
 
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown")
 MARKS = {"onnxruntime": "o", "openvino": "^"}
-LARGEST = 900
 
 
 def save_variants(path: Path, models: Sequence[ProfiledModel]) -> None:
@@ -62,31 +60,6 @@ def _place(profile: Profile) -> tuple[float, float]:
 def _measure(models: Sequence[ProfiledModel]) -> str:
     known = {profile.accuracy is not None for each in models for profile in each.profiles}
     return {True: "accuracy", False: "agreement with the reference"}[known == {True}]
-
-
-def save_caches(path: Path, found: CacheReport) -> None:
-    """The share of inputs that leaves after which time (GATI's Figure 6b), and rivals; raises BadInput."""
-    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
-    axes = figure.add_subplot()
-    for variant in found.variants:
-        axes.scatter([1e3 * variant.problem.whole], [variant.agreement], marker="^", label=f"{variant.name}, whole")
-    built = found.built.caches
-    if built is not None:
-        hits = [cache.hit_rate for cache in built.card.caches]
-        shares = [*hits, 1 - sum(hits)]
-        over = f"caches over {built.card.model}"
-        axes.scatter(
-            [1e3 * seconds for seconds in found.built.leave_s],
-            [found.agreement] * len(shares),
-            s=[LARGEST * max(share, 0.005) for share in shares],
-            alpha=0.5,
-            label=f"{over}, by share of inputs",
-        )
-        axes.axvline(1e3 * found.built.latency_s, color="tab:green", linewidth=0.8, label=f"{over}, mean")
-    axes.set(xlabel="processor time of one input, ms", ylabel="agreement with the model", ylim=(None, 1.005))
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
-    _write(figure, path)
 
 
 def _write(figure: Figure, path: Path) -> None:

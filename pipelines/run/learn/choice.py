@@ -12,7 +12,7 @@ from cache_adapt.exits.certify import upper_bound
 from cache_adapt.exits.ramps import BUDGET
 from cache_adapt.learned.artefact import ExitArtefact
 from cache_adapt.learned.fit import fit
-from cache_adapt.learned.heard import Heard
+from cache_adapt.learned.heard import Heard, numbered
 from cache_adapt.learned.learned_exit import LearnedExit
 from cache_adapt.learned.specs import ExitCut, ExitsSpec
 from cache_adapt.learned.tune import TunedExits, tuned
@@ -128,7 +128,7 @@ class _Judged:
 
     def heard(self, places: Sequence[int]) -> Heard:
         some = [self.exits[place] for place in places]
-        return Heard.of(some, self.rows.at(places), self.rows.independent)
+        return Heard.of(some, self.rows.at(places), numbered(self.rows.objects))
 
     def tuned(self, places: Sequence[int]) -> TunedExits:
         costs = self.costs.of(places, [self.lookups_s[place] for place in places])

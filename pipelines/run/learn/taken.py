@@ -9,7 +9,6 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cache_adapt.learned.heard import independence
 from cache_adapt.learned.rows import ExitRows
 from cache_adapt.learned.vocabulary import Shares, Vocabulary
 from serving.common.tensors import Array
@@ -87,11 +86,6 @@ class LookRows:
         """As samples of exits at these cuts, each of the weight 1."""
         taps = [self.taps[cut].astype(np.float32) for cut in cuts]
         return ExitRows(taps, self.shares, self.words, np.ones(len(self), np.float32))
-
-    @property
-    def independent(self) -> float:
-        """As how many independent looks each one counts."""
-        return independence(self.objects)
 
     def parted(self, share: float) -> tuple[LookRows, LookRows]:
         """The first share of them, and the later ones at objects that are not among the first."""

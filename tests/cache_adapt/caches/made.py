@@ -6,10 +6,14 @@ import numpy as np
 
 from cache_adapt.caches.explore import Cut
 from cache_adapt.caches.training import Lessons
+from cache_adapt.learned.vocabulary import Vocabulary
 
 CLASSES = 4
 GRID = (8, 4, 4)
 SHA = "ab" * 32
+
+
+VOCABULARY = Vocabulary(CLASSES, 0.0)
 
 
 def lessons(noise: float, count: int = 900, seed: int = 0, soft: bool = False) -> Lessons:
@@ -20,9 +24,10 @@ def lessons(noise: float, count: int = 900, seed: int = 0, soft: bool = False) -
     answers, hard = rng.integers(0, CLASSES, count), 1 + 2 * rng.random(count)
     wobble = rng.normal(0, 1, (count, centres.shape[1]))
     features = (centres[answers] + wobble * (noise * hard)[:, None]).astype(np.float32)
-    distribution = np.full((count, CLASSES), 0.02, np.float32)
-    distribution[np.arange(count), answers] = 1 - 0.02 * (CLASSES - 1)
-    return Lessons(features, GRID, answers, distribution if soft else None, CLASSES)
+    doubt = 0.02 if soft else 0.0
+    shares = np.full((count, CLASSES), doubt, np.float32)
+    shares[np.arange(count), answers] = 1 - doubt * (CLASSES - 1)
+    return Lessons.of(features, GRID, shares, VOCABULARY)
 
 
 def cuts(count: int = 900) -> list[Cut]:

@@ -11,9 +11,12 @@ from cache_adapt.caches.build import WholeNetwork, build, latencies
 from cache_adapt.caches.calibrate import best_score, calibrated
 from cache_adapt.caches.explore import BuildGoal, Explored, explore, problem
 from cache_adapt.caches.held import HeldOutPredictions, folds, held
-from cache_adapt.caches.selector import largest
+from cache_adapt.caches.training import Lessons
 from cache_adapt.exits.certify import Constraint
-from tests.cache_adapt.caches.made import SHA, cuts, lessons
+from cache_adapt.learned.artefact import ExitArtefact
+from cache_adapt.learned.selector import largest
+from cache_adapt.learned.vocabulary import Vocabulary
+from tests.cache_adapt.caches.made import CLASSES, SHA, cuts, lessons
 
 NETWORK = WholeNetwork("vehicle", SHA, 8e-3)
 WANTED = BuildGoal(Constraint(0.95), architectures=("FC(64)", "Pool(128)"))
@@ -53,16 +56,16 @@ def test_what_is_known_is_not_explored_again(explored):
 def test_built_caches_keep_the_agreement_on_further_inputs_and_are_faster(explored):
     known = cuts()
     made = build(NETWORK, known, explored, WANTED)
-    assert made.caches is not None
+    assert made.exits is not None
     assert made.latency_s < 0.95 * NETWORK.whole_s
-    assert made.caches.card.speedup == pytest.approx(NETWORK.whole_s / made.latency_s)
+    assert made.exits.card.speedup == pytest.approx(NETWORK.whole_s / made.latency_s)
     noise = {"layer1": 4.0, "layer2": 2.6, "layer3": 1.8}
     further = {name: lessons(noise[name], 4000, seed=9) for name in noise}
     left, wrong = np.zeros(4000, bool), 0
-    for cache in made.caches.caches:
+    for cache in made.exits.exits:
         found = cache.look(further[cache.tensor].features)
         new = found.hit & ~left
-        wrong += int((found.distribution.argmax(axis=1) != further[cache.tensor].answers)[new].sum())
+        wrong += int((found.distribution.argmax(axis=1) != further[cache.tensor].words)[new].sum())
         left |= new
     assert left.mean() > 0.2
     assert wrong / 4000 <= 0.05
@@ -80,7 +83,7 @@ def test_of_few_caches_every_set_is_tuned_together_and_the_fastest_is_taken(monk
 
     monkeypatch.setattr("cache_adapt.caches.build.calibrated", seen)
     made = build(NETWORK, known, explored, wanted)
-    assert made.caches is not None
+    assert made.exits is not None
     assert [len(latencies_s[size]) >= sets for size, sets in ((1, 3), (2, 3), (3, 1))] == [True] * 3
     assert made.latency_s == min(min(some) for some in latencies_s.values())
 
@@ -101,15 +104,15 @@ def test_what_few_caches_may_take_is_kept():
     explored = list(explore(known, wanted, lambda cache: 1e-4))
     one = explored[0].memory_bytes
     made = build(NETWORK, known, explored, replace(wanted, memory_bytes=one))
-    assert made.caches is not None
-    assert len(made.caches.caches) == 1
-    assert build(NETWORK, known, explored, replace(wanted, memory_bytes=one - 1)).caches is None
+    assert made.exits is not None
+    assert len(made.exits.exits) == 1
+    assert build(NETWORK, known, explored, replace(wanted, memory_bytes=one - 1)).exits is None
 
 
 def test_where_lookups_cost_too_much_nothing_is_built(explored):
     slow = [replace_lookup(each, 6e-3) for each in explored]
     made = build(NETWORK, cuts(), slow, WANTED)
-    assert (made.caches, made.latency_s) == (None, NETWORK.whole_s)
+    assert (made.exits, made.latency_s) == (None, NETWORK.whole_s)
 
 
 def replace_lookup(each: Explored, seconds: float) -> Explored:
@@ -148,3 +151,25 @@ def test_thresholds_are_on_the_scores_themselves():
     errors = largest(known.distribution)
     (threshold,), found = calibrated([errors], [known.right], [1.0, 2.0], Constraint(0.95))
     assert abs((errors < threshold).mean() - found.thresholds[0]) < 0.01
+
+
+def test_built_exits_say_unknown_where_the_network_names_nothing():
+    def doubtful(known: Lessons) -> Lessons:
+        shares = known.shares.copy()
+        shares[::3] = 0.5 * shares[::3] + 0.5 / CLASSES
+        features = known.features.copy()
+        features[::3, :16] += 6
+        return Lessons.of(features, known.grid, shares, Vocabulary(CLASSES, 0.7))
+
+    known = [replace(cut, lessons=doubtful(cut.lessons)) for cut in cuts()]
+    wanted = BuildGoal(Constraint(0.9, "answers", proven_later=True), architectures=("FC(64)",))
+    made = build(NETWORK, known, list(explore(known, wanted, lambda cache: 1e-4)), wanted)
+    assert made.exits is not None
+    assert made.exits.card.vocabulary.unknown in made.exits.exits[0].seen
+    last = made.exits.exits[-1]
+    later = doubtful(lessons({"layer1": 4.0, "layer2": 2.6, "layer3": 1.8}[last.tensor], 2000, seed=9))
+    found = last.look(later.features.astype(np.float32))
+    said = later.vocabulary.of(found.distribution)
+    assert (said[found.hit] == later.words[found.hit]).mean() > 0.85
+    assert (said[found.hit] == later.vocabulary.unknown).any()
+    assert ExitArtefact.from_bytes(made.exits.to_bytes()).card == made.exits.card

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cache_adapt.caches import training
-from cache_adapt.caches.architectures import EXPLORED, FORMS, Pooling, form, shape_read
-from cache_adapt.caches.predictor import Predictor
-from cache_adapt.caches.selector import largest
-from cache_adapt.caches.training import _begun, _slopes, train_predictor, train_selector
+from cache_adapt.caches.training import Lessons, _begun, _slopes, train_predictor, train_selector
+from cache_adapt.learned.architectures import EXPLORED, FORMS, Pooling, form, shape_read
+from cache_adapt.learned.predictor import Predictor
+from cache_adapt.learned.selector import largest
+from cache_adapt.learned.vocabulary import Vocabulary
 from serving.common.tensors import softmax
 from serving.errors import ModelError
 from serving.graphs.taps import MOST_VALUES
@@ -25,23 +26,31 @@ def test_every_form_learns_what_can_be_learnt(name):
     known, further = lessons(0.8, seed=1), lessons(0.8, seed=2)
     predictor = train_predictor(name, known, np.random.default_rng(0))
     said = predictor.probabilities(further.features).argmax(axis=1)
-    assert (said == further.answers).mean() > 0.9
+    assert (said == further.words).mean() > 0.9
 
 
-def test_a_prediction_is_right_that_is_published_as_the_networks_answer_is():
-    network = np.array([[0.9, 0.1], [0.9, 0.1], [0.6, 0.4], [0.6, 0.4]], np.float32)
-    said = np.array([[0.95, 0.05], [0.7, 0.3], [0.9, 0.1], [0.4, 0.6]], np.float32)
-    known = training.Lessons(np.zeros((4, 1), np.float32), (1, 1, 1), network.argmax(axis=1), network, 2, least=0.8)
-    assert known.right(said).tolist() == [True, False, False, True]
-    assert known.rows(np.array([False, True, True, True])).right(said[1:]).tolist() == [False, False, True]
-    assert replace(known, least=0.0).right(said).tolist() == [True, True, True, False]
-    assert replace(known, distribution=None, least=0.0).right(said).tolist() == [True, True, True, False]
+def doubtful() -> Lessons:
+    """Four inputs of three labels, of which the last names nothing; two of them are unknown."""
+    shares = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.5, 0.4, 0.1], [0.1, 0.0, 0.9]], np.float32)
+    return Lessons.of(np.zeros((4, 1), np.float32), (1, 1, 1), shares, Vocabulary(3, 0.7, nameless=(2,)))
+
+
+def test_unknown_is_a_word_that_is_learnt_like_any_other():
+    known = doubtful()
+    assert known.words.tolist() == [0, 1, 3, 3]
+    assert known.seen == (0, 1, 3)
+    np.testing.assert_allclose(known.wanted, [[0.95, 0.05, 0], [0.1, 0.9, 0], [0, 0, 1], [0, 0, 1]], atol=1e-6)
+    said = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.2, 0.3, 0.5], [0.9, 0.1, 0]], np.float32)
+    assert known.right(said).tolist() == [True, False, True, False]
+    some = known.rows(np.array([False, True, True, True]))
+    assert some.seen == known.seen
+    assert some.right(said[1:]).tolist() == [False, True, False]
 
 
 def test_distributions_teach_as_answers_do():
     known, further = lessons(1.2, soft=True), lessons(1.2, seed=2)
     said = train_predictor("FC(64)", known, np.random.default_rng(0)).probabilities(further.features)
-    assert (said.argmax(axis=1) == further.answers).mean() > 0.9
+    assert (said.argmax(axis=1) == further.words).mean() > 0.9
     assert said.max(axis=1).mean() < 0.985  # the teacher is .94 sure of half of what is wanted
 
 
@@ -77,7 +86,7 @@ def test_decay_lets_more_further_inputs_be_answered_at_the_same_agreement(monkey
     def answered() -> float:
         said = train_predictor("FC(64)", known, np.random.default_rng(0)).probabilities(further.features)
         surest = np.argsort(largest(said))
-        wrong = np.cumsum((said.argmax(axis=1) != further.answers)[surest])
+        wrong = np.cumsum((said.argmax(axis=1) != further.words)[surest])
         return np.searchsorted(wrong, 0.03 * 3000, side="right") / 3000
 
     decayed = answered()
@@ -87,7 +96,7 @@ def test_decay_lets_more_further_inputs_be_answered_at_the_same_agreement(monkey
 
 def test_standardisation_is_folded_into_the_weights():
     known = lessons(1.2)
-    shifted = type(known)(known.features * 100 + 7, known.grid, known.answers, None, CLASSES)
+    shifted = replace(known, features=known.features * 100 + 7)
     plain = train_predictor("Pool(128)", known, np.random.default_rng(0))
     scaled = train_predictor("Pool(128)", shifted, np.random.default_rng(0))
     np.testing.assert_allclose(plain.probabilities(known.features), scaled.probabilities(shifted.features), atol=0.02)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from cache_adapt.caches.selector import HIDDEN, Selector
 from cache_adapt.learned.artefact import MOST_BYTES, MOST_EXITS, ExitArtefact, ExitCard
+from cache_adapt.learned.selector import HIDDEN, Selector
 from serving.errors import ModelError
 from tests.cache_adapt.learned.taught import exits, samples
 from tests.serving.tensor_files import ODD

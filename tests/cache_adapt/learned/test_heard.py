@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cache_adapt.learned.heard import Heard, independence
+from cache_adapt.learned.heard import CORRELATION, Heard, numbered
 from tests.cache_adapt.learned.taught import LABELS, WORDS, exits, samples
 
 
@@ -49,11 +49,10 @@ def test_no_exits_answer_nothing():
     assert heard().at(()).chain(np.zeros(0)).place.tolist() == [0] * 400
 
 
-def test_unequal_weights_and_tracks_are_less_evidence():
+def test_unequal_weights_are_less_evidence():
     known = heard(100)
     wrong, all_ = np.arange(100) < 10, np.ones(100, np.bool_)
     assert known.evidence(wrong, all_) == pytest.approx((10, 100))
-    assert replace(known, independent=0.35).evidence(wrong, all_) == pytest.approx((3.5, 35))
     weights = np.where(wrong, 20, 1).astype(np.float32)
     successes, trials = replace(known, weights=weights).evidence(wrong, all_)
     assert trials == pytest.approx(290**2 / (10 * 400 + 90))
@@ -61,9 +60,19 @@ def test_unequal_weights_and_tracks_are_less_evidence():
     assert known.evidence(wrong, ~all_) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("tracks", "expected"), [([1] * 4, 1 / 2.8), ([1, 1, 2, 2], 1 / 1.6), ([1, 1, 1, 2], 1 / (1 + 0.6 * 1.5))]
-)
-def test_looks_at_one_track_count_as_fewer(tracks, expected):
-    assert independence(tracks) == pytest.approx(expected)
-    assert independence(tracks, correlation=0.0) == 1.0
+@pytest.mark.parametrize(("looks", "effect"), [(1, 1), (4, 1 + 3 * CORRELATION), (100, 1 + 99 * CORRELATION)])
+def test_looks_at_one_object_are_less_evidence(looks: int, effect: float):
+    known = replace(heard(100), objects=np.arange(100) // looks)
+    wrong, all_ = np.arange(100) < 10, np.ones(100, np.bool_)
+    assert known.evidence(wrong, all_) == pytest.approx((10 / effect, 100 / effect))
+
+
+def test_only_objects_among_the_rows_that_count_are_alike():
+    known = replace(heard(100), objects=np.arange(100) // 4)
+    first_looks = np.arange(100) % 4 == 0
+    assert known.evidence(first_looks, first_looks) == pytest.approx((25, 25))
+
+
+def test_objects_are_numbered_as_they_come():
+    assert numbered(["b", ("a", 1), "b", "c"]).tolist() == [0, 1, 0, 2]
+    assert numbered([]).tolist() == []

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cache_adapt.caches.selector import HIDDEN, Selector
+from cache_adapt.learned.selector import HIDDEN, Selector
 from tests.cache_adapt.learned.taught import LABELS, WORDS, exits, samples
 
 EXIT = exits().exits[1]

@@ -64,8 +64,3 @@ def rows(*objects: str) -> LookRows:
 def test_the_second_part_has_no_object_of_the_first() -> None:
     first, second = rows("a", "a", "b", "b", "c", "d").parted(0.5)
     assert (first.objects, second.objects) == (["a", "a", "b"], ["c", "d"])
-
-
-def test_looks_at_one_object_count_for_less() -> None:
-    assert rows("a", "b", "c", "d").independent == 1
-    assert rows("a", "a", "a", "a").independent < 0.5

@@ -1,1 +1,0 @@
-"""A part of ``benchmarks/caches_video.py``: its plot."""
