@@ -13,7 +13,7 @@ from tests.operators.recognise.audits.street import EVERY, Street, served
 
 
 def nothing() -> Budget:
-    return Budget(1e-9, lambda: 1000.0)
+    return Budget(0.05, lambda: 0.0)
 
 
 async def test_what_cannot_be_paid_is_not_done_in_the_shadow() -> None:
