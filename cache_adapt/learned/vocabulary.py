@@ -14,8 +14,9 @@ Shares = NDArray[np.float32]
 WordNumbers = NDArray[np.intp]
 
 MOST_LABELS = 65536
-BELOW = 0.99
-"""A name that is not said comes as near to the least confidence at most, as a share of it."""
+BELOW = 0.6
+"""Where ``unknown`` is said and the shares speak for a name, they are as sure of it as such looks are on average: this
+share of the least confidence. Looks are pooled, and several that are nearly sure of a name would give it."""
 APART = 1e-3
 """By so much a name that is said is more probable than all others, at least."""
 Number = Annotated[int, msgspec.Meta(ge=0, lt=MOST_LABELS)]
@@ -67,7 +68,8 @@ class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not self.least_confidence:  # then only a label without a name is none
             return np.eye(self.labels, dtype=np.float32)[[self.nameless[0] if self.nameless else 0] * len(shares)]
         highest = shares.max(axis=1, where=self._has_name, initial=0, keepdims=True)
-        scale = np.minimum(1, BELOW * self.least_confidence / np.maximum(highest, 1e-6))
+        sure = highest >= self.least_confidence
+        scale = np.where(sure, BELOW * self.least_confidence / np.maximum(highest, 1e-6), 1)
         return np.where(self._has_name, shares * scale, shares)
 
     def _with_name(self, shares: Shares, words: WordNumbers) -> Shares:
