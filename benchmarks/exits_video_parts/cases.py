@@ -39,7 +39,7 @@ class Case:
     video: Path
     """A street's is drawn when ``source`` is first called."""
     frames: int
-    """So many are analysed."""
+    """So many are analysed, of a clip about so many."""
     detector: str
     """It is shown with the boxes of this one; ``NANO`` needs a directory of models that holds it."""
     street: Mapping[str, str] | None = None

