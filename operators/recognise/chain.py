@@ -34,7 +34,8 @@ from operators.recognise.shortcut import AuditOutcome, Shortcut
 from operators.recognise.standing import specialization
 from operators.recognise.terms import ChainTerms
 from operators.recognise.variants import Variant
-from operators.wire.schema import FrameId, NodePlan, ShortcutKind
+from operators.wire.result import UNKNOWN
+from operators.wire.schema import Attribute, FrameId, NodePlan, ShortcutKind
 from serving.errors import Malformed
 from specialization.timeline import Timeline
 
@@ -172,7 +173,8 @@ class Chain:
 
     def timelines(self) -> dict[str, Timeline]:
         """Return the timeline of each stream, including those that are gone."""
-        return {name: stream.timeline for name, stream in self._streams.known().items() if stream.timeline is not None}
+        told = ((name, stream) for name, stream in self._streams.known().items() if stream.standing is not None)
+        return {name: stream.timeline for name, stream in told if stream.timeline is not None}
 
     def snapshot(self, stream: str) -> bytes | None:
         """Return the state that must survive a restart, as JSON; None for an unknown stream."""
@@ -207,15 +209,20 @@ class Chain:
             if specialised is not None and objects is not None:
                 asked = stream.trials.was_asked(answer.track_id, specialised.key)
                 by_exits = 2 * answer.looked.get("specialised", 0) > answer.looks
-                word = objects.answer_of(answer.belief).label
-                specialised.answered(stream, word, by_exits, asked)
+                specialised.answered(stream, self._word(objects.answer_of(answer.belief)), by_exits, asked)
 
     def _tell_exits(self, stream: NodeStream, regions: Sequence[Region]) -> None:
         """Tell WEG of looks that are answers by themselves."""
         if self._networks.specialised is not None:
             for region in regions:
                 answer = region.attributes[-1]
-                self._networks.specialised.answered(stream, answer.label, answer.provenance == "specialised", True)
+                self._networks.specialised.answered(
+                    stream, self._word(answer), answer.provenance == "specialised", True
+                )
+
+    def _word(self, answer: Attribute) -> str:
+        """What an answer says: words that name nothing are one."""
+        return UNKNOWN if answer.label in self._recogniser.nameless else answer.label
 
     def _after(self, stream: NodeStream) -> None:
         """Do what is due once a frame's looks are made."""
@@ -258,18 +265,23 @@ class Chain:
             self._listeners.changed(stream.name)
 
     def _note_standing(self, stream: NodeStream) -> None:
-        if self._networks.specialised is not None and self._networks.specialised.here(stream.name) is not None:
-            stream.note(self._networks.specialised.of(stream.name).standing())
+        if self._networks.specialised is not None:
+            stream.note(self._networks.specialised.standing(stream.name))
 
     def _plans(self, stream: NodeStream) -> list[NodePlan]:
         found = []
         for key, shortcut in self._shortcuts.items():
             audit = stream.audits.opened.get(key)
             silent = shortcut.why_silent(stream.name)
-            if audit is None or not (audit.state.has_begun or silent or shortcut.kind == "specialised"):
-                continue
-            found.append(self._plan(shortcut, stream, audit, silent))
+            if audit is not None and self._is_told(shortcut, stream, audit, silent):
+                found.append(self._plan(shortcut, stream, audit, silent))
         return found
+
+    def _is_told(self, shortcut: Shortcut, stream: NodeStream, audit: Audit, silent: str | None) -> bool:
+        """Whether there is something to tell of a shortcut."""
+        if shortcut.kind == "specialised":
+            return stream.standing is not None
+        return silent is not None or audit.state.has_begun
 
     def _plan(self, shortcut: Shortcut, stream: NodeStream, audit: Audit, silent: str | None) -> NodePlan:
         plan = node_plan(self._audited(shortcut), audit)

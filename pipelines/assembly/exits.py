@@ -83,8 +83,8 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     find = partial(_places, entry, () if there is None else there.tensors)
     cut = CutOracle(environment.engine, oracle, find, audits.budget, entry.path.stat().st_size)
     parts = NodeExitParts(spec, networks, environment, audits, learning, entry, cut)
-    shared = SharedExits(oracle, parts.tuned(parts.subject(""), there), makes) if there or makes else None
-    special = SpecialisedExits(oracle, parts.stream) if specializes(spec) and not spec.releases else None
+    shared = SharedExits(parts.tuned(parts.subject(""), there), makes) if there or makes else None
+    special = SpecialisedExits(cut, parts.stream, spec.specialize is True) if specializes(spec) else None
     return replace(networks, cut=cut, specialised=special, shared=shared, releases=spec.releases)
 
 
@@ -98,8 +98,9 @@ def _there(entry: Entry, query: str, node: str) -> ExitArtefact | None:
 
 
 def _places(entry: Entry, tensors: Sequence[str]) -> Sequence[ExitCut]:
-    """The cuts of exits that are there, else those where exits are tried."""
+    """The cuts of exits that are there; where these are fewer than two, exits are tried at others too."""
     # What reads graphs takes long to import.
-    from pipelines.measure.exit_places import cuts_at, exit_places
+    from pipelines.measure.exit_places import PLACES, cuts_at, exit_places
 
-    return cuts_at(entry, tensors) if tensors else exit_places(entry)
+    tried = [each.tensor for each in exit_places(entry) if each.tensor not in tensors]
+    return cuts_at(entry, [*tensors, *tried[: max(0, len(PLACES) - len(tensors))]])

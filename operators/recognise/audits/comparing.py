@@ -27,7 +27,9 @@ class ComparedAnswers:
 
     @property
     def agrees(self) -> bool:
-        return self.said.label == self.reference.label
+        """Whether both say the same word; those that name nothing are one."""
+        both = {self.said.label, self.reference.label}
+        return len(both) == 1 or both <= self.nameless
 
     def outcome(self, stream: str, key: str, token: object) -> AuditOutcome:
         """Describe the result for those who hear of it."""

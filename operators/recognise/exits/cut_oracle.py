@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 OPENING_S, BYTE_S = 0.3, 18e-9
 """First guess of the processor time of cutting a network and loading it once more: at least, and for each byte."""
+LEAST_LOOK_S = 0.002
+"""Processor seconds of a look: in a faster network cuts and lookups take what exits save."""
 CUT_SHARE = 0.02
 """Share of a look that cuts and taps take, until it is known."""
 
@@ -46,12 +48,24 @@ class CutOracle:
         self._engine, self._find, self._weights_bytes = engine, places, weights_bytes
         self._name: str | None = None
         self._opening: asyncio.Task[None] | None = None
-        self.why_not: str | None = None
-        """Why it cannot be used at all."""
+        self._fault: str | None = None
+        """Why it cannot be run."""
 
     @property
     def is_open(self) -> bool:
         return self._name is not None
+
+    @property
+    def why_not(self) -> str | None:
+        """Why it is not used, in one sentence; None where it is, or nobody knows yet."""
+        if self._fault is not None:
+            return self._fault
+        if 0 < self.whole_s < LEAST_LOOK_S:
+            return (
+                f"a look of {self.oracle} takes {1000 * self.whole_s:.2f} ms of processor time, and below "
+                f"{1000 * LEAST_LOOK_S:g} ms cuts and lookups take what exits save"
+            )
+        return None
 
     @property
     def cuts(self) -> tuple[str, ...]:
@@ -89,7 +103,7 @@ class CutOracle:
 
     def failed(self, error: SluiceError) -> None:
         """It does not run: the oracle answers as a whole in this process."""
-        self.why_not, self._name = str(error), None
+        self._fault, self._name = str(error), None
         log.warning("%s: no exits: %s", self.oracle, error)
 
     async def run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -12,9 +13,11 @@ import msgspec
 from cache_adapt.adaptation.targets import Report
 from operators.recognise.audits.node_stream import NodeStream
 from operators.recognise.exits.account import ExitAccount
+from operators.recognise.exits.cut_oracle import CutOracle
 from operators.recognise.exits.saved_state import SpecialisedState
 from operators.recognise.exits.specialised import SpecialisedStream
 from operators.recognise.shortcut import AuditOutcome, Shortcut
+from operators.recognise.standing import Standing
 from operators.wire.schema import ShortcutKind
 from serving.common.untrusted import decode
 
@@ -74,10 +77,10 @@ class SpecialisedExits:
     kind: ShortcutKind = "specialised"
     key = "specialised"
 
-    def __init__(self, oracle: str, fresh: Callable[[str], SpecialisedStream]) -> None:
-        """``fresh``: makes the state of a new stream."""
-        self.models = (oracle,)
-        self._fresh = fresh
+    def __init__(self, cut: CutOracle, fresh: Callable[[str], SpecialisedStream], is_asked_for: bool = True) -> None:
+        """``fresh``: makes the state of a new stream; ``is_asked_for``: whether the query says that it wants them."""
+        self.models = (cut.oracle,)
+        self._cut, self._fresh, self._is_asked_for = cut, fresh, is_asked_for
         self._streams: dict[str, SpecialisedStream] = {}
 
     def of(self, stream: str) -> SpecialisedStream:
@@ -102,9 +105,6 @@ class SpecialisedExits:
         """Go on with the state that another worker saved; Malformed for damaged data."""
         self.of(stream).restore(decode(data, SpecialisedState))
 
-    def here(self, stream: str) -> SpecialisedStream | None:
-        return self._streams.get(stream)
-
     def edition(self, stream: str) -> int | None:
         used = self.in_use(stream)
         return None if used is None else used.number
@@ -118,7 +118,18 @@ class SpecialisedExits:
 
     def why_silent(self, stream: str) -> str | None:
         known = self._streams.get(stream)
-        return None if known is None or known.in_use is not None else known.reason
+        return None if known is None or known.in_use is not None else self._cut.why_not or known.reason
+
+    def is_told(self, stream: str) -> bool:
+        """Whether there is something to tell of a stream: it was asked for, or exits have been made."""
+        known = self._streams.get(stream)
+        return self._is_asked_for or (known is not None and known.weg.state.numbers > 0 and self._cut.is_open)
+
+    def standing(self, stream: str) -> Standing | None:
+        """How a stream stands; None where there is nothing to tell."""
+        if stream not in self._streams or not self.is_told(stream):
+            return None
+        return replace(self._streams[stream].standing(), reason=self.why_silent(stream))
 
     def in_use(self, stream: str) -> ExitsInUse | None:
         return self.of(stream).in_use
@@ -157,9 +168,9 @@ class SharedExits:
     kind: ShortcutKind = "cached"
     key = "cached"
 
-    def __init__(self, oracle: str, tuned: HeardExits, made_in_service: bool) -> None:
+    def __init__(self, tuned: HeardExits, made_in_service: bool) -> None:
         """``made_in_service``: whether exits are made from looks of the streams, beside those that were there."""
-        self.models = (oracle,)
+        self.models = (tuned.cut.oracle,)
         self._tuned, self._made = tuned, made_in_service
         self._accounts: OrderedDict[str, ExitAccount] = OrderedDict()
         self._used: ExitsInUse | None = None
@@ -179,7 +190,8 @@ class SharedExits:
     def why_silent(self, stream: str) -> str | None:
         if self.in_use(stream) is not None:
             return None
-        why = "they cost more than they save" if stream in self._left else self._tuned.waits_for
+        left = "they cost more than they save" if stream in self._left else None
+        why = self._tuned.cut.why_not or left or self._tuned.waits_for
         return f"learned caches are not used: {why}"
 
     def in_use(self, stream: str) -> ExitsInUse | None:

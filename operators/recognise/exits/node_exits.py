@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LEAST_ORACLE_S = 0.003
-"""Processor seconds of a look: in a faster oracle cuts and lookups take what exits save."""
-
 
 @dataclass(frozen=True)
 class LookPlan:
@@ -86,7 +83,7 @@ class NodeExits:
     def plan(self, stream: NodeStream, frame: Frame, regions: Sequence[Region], call: Call) -> LookPlan | None:
         """How looks go through the cut oracle; None: the oracle runs as a whole."""
         name, cut = stream.name, self.cut
-        if cut.why_not is not None or 0 < cut.whole_s < LEAST_ORACLE_S:
+        if cut.why_not is not None:
             return None
         used = [(kind, found) for kind in self.kinds if (found := kind.in_use(name)) is not None]
         for kind, found in used:

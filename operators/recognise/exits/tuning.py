@@ -22,7 +22,7 @@ WORTH = 0.02
 """Share of the network's work that exits must spare to be used."""
 HEDGE = 50
 """Looks at other words that the expected rate counts as."""
-CUT_S, LOOKUP_S = 0.0001, 0.0001
+CUT_S, LOOKUP_S = 0.00003, 0.00005
 """Processor seconds of a cut with its tap, and of asking an exit, for one look."""
 
 
