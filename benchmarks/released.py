@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.caches_images_parts.cases import NAME, Case, cases
 from benchmarks.harness import Outcome, Row, run
 from benchmarks.released_parts.learnt import Learnt
-from cache_adapt.caches.store import BuiltCaches
 from cache_adapt.exits.certify import Constraint
+from cache_adapt.learned.artefact import ExitArtefact
 from serving.backend import Backend
 from serving.catalogue.lookup import Catalogue
 from serving.common.tensors import Array
@@ -163,9 +163,9 @@ def _setting(row: Row) -> tuple[float, int]:
     return row["target"], row["requests"]
 
 
-async def _rows(known: Catalogue, case: Case, target: float, built: BuiltCaches, quick: bool) -> list[Row]:
+async def _rows(known: Catalogue, case: Case, target: float, built: ExitArtefact, quick: bool) -> list[Row]:
     backend, door = Backend(known, bounds=NetworkBounds(threads=1)), Door()
-    exits = ExitSet({cache.tensor: cache for cache in built.caches}, built.card.classes)
+    exits = ExitSet({each.tensor: each for each in built.exits}, built.card.vocabulary.labels)
     policies = {"compaction": RowPolicy(exits), "release": RowPolicy(exits, np.zeros(1, np.bool_))}
     held = RowPolicy(ExitSet({built.tensors[-1]: door}, 1))
     served = Served(backend, backend.add_cuts(NAME, built.tensors), policies, door, held)

@@ -1,4 +1,4 @@
 """What ``benchmarks.caches_locality`` is made of.
 
-Read in this order: ``streams``, ``images``, ``published``, ``ways``, ``plot``.
+Read in this order: ``streams``, ``images``, ``ways``, ``plot``.
 """

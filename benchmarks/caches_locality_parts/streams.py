@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 CLASSES = 10
-PHASES, WINDOWS, WINDOW_S = 3, 4, 300.0
-"""Windows of a phase, and their length in the stream's time."""
-SWEPT = "Zipf 1.5, abrupt"
-"""The stream for which intervals and rates are varied, as in Figure 10b."""
-
-Side = Literal["measured", "validation", "samples"]
-SIDES: dict[Side, tuple[float, float]] = {"measured": (0.0, 0.25), "validation": (0.25, 0.45), "samples": (0.45, 1.0)}
-"""The part of each class's images that is for it."""
+PHASES, WINDOWS = 3, 4
+"""Phases of a stream, and windows of a phase."""
 
 
 @dataclass(frozen=True)
@@ -43,24 +36,18 @@ def streams(rng: Generator) -> list[Stream]:
     made: list[tuple[str, Callable[[], NDArray[np.float64]], bool]] = [
         ("two classes, abrupt", two, False),
         ("Zipf 3.0, abrupt", steep, False),
-        (SWEPT, mild, False),
+        ("Zipf 1.5, abrupt", mild, False),
         ("two classes, gradual", two, True),
     ]
     return [Stream(name, [draw() for _ in range(PHASES)], gradual) for name, draw, gradual in made]
 
 
-def side_of(labels: NDArray[np.intp], side: Side) -> list[NDArray[np.intp]]:
-    """By class: the images that are for this."""
-    first, last = SIDES[side]
-    found = [np.flatnonzero(labels == each) for each in range(CLASSES)]
-    return [places[round(first * len(places)) : round(last * len(places))] for places in found]
-
-
 class Pool:
-    """Images of one side; each is drawn once, as long as there are others of its class."""
+    """Images; each is drawn once, as long as there are others of its class."""
 
-    def __init__(self, labels: NDArray[np.intp], side: Side, rng: Generator) -> None:
-        self._rng, self._left, self._all = rng, dict[int, list[int]](), side_of(labels, side)
+    def __init__(self, labels: NDArray[np.intp], rng: Generator) -> None:
+        self._rng, self._left = rng, dict[int, list[int]]()
+        self._all = [np.flatnonzero(labels == each) for each in range(CLASSES)]
 
     def draw(self, shares: NDArray[np.float64], count: int) -> list[int]:
         """Draw so many, of each class as many as its share."""

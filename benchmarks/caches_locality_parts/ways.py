@@ -1,159 +1,186 @@
-"""Ways to have caches follow a stream, each by the window, the kind and the rule of an adaptation worker."""
+"""Ways to have exits on a stream: each is what a query may say, carried out by the node's own operator."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from benchmarks.caches_images_parts.cases import NAME
 from benchmarks.caches_locality_parts.images import Images
-from benchmarks.caches_locality_parts.published import Published
-from benchmarks.caches_locality_parts.streams import CLASSES, PHASES, WINDOW_S, WINDOWS, Pool, Stream, side_of
+from benchmarks.caches_locality_parts.streams import PHASES, WINDOWS, Pool, Stream
+from benchmarks.exit_parts.recorded import RecordedEngine, picture
 from benchmarks.harness import Row
-from cache_adapt.adaptation.gain import why_not_published
-from cache_adapt.adaptation.jobs import TRAINED_ROWS
-from cache_adapt.adaptation.send_rate import AT_ONCE, PER_S
-from cache_adapt.adaptation.targets import Subject, Target
-from cache_adapt.adaptation.window import Sample, SampleWindow
-from cache_adapt.caches.job import CachesJob, answered
-from cache_adapt.caches.store import BuiltCaches
+from benchmarks.weg_parts.cifar_models import LARGE
+from cache_adapt.adaptation.jobs import Adaptation
+from cache_adapt.adaptation.targets import Report, Subject, Target
+from cache_adapt.adaptation.updates import Update
+from cache_adapt.adaptation.window import Sample
+from cache_adapt.audit.state import Rule
+from cache_adapt.learned import files
+from cache_adapt.learned.job import answered
+from cache_adapt.learned.kind import ExitsKind
 from learning.array_files import as_features
-from learning.store import write_store
-from operators.recognise.cached.cache_kind import CachedOracle, CacheKind
-from operators.recognise.cached.cache_specs import CACHES, CachesSpec, CutSpec
-from operators.recognise.cached.validation import ValidationSet
+from learning.budget import unlimited
+from operators.base import Call
+from operators.decision import Decision
+from operators.recognise.chain import Chain
+from operators.testing import make_frame, make_region, so_far
+from operators.wire.schema import Attribute
+from pipelines.assembly.environment import Audits, Environment, Learning
+from pipelines.assembly.recognise import recognise
+from pipelines.assembly.registry import Shortcuts
+from pipelines.measure.exit_files import exits_file
+from pipelines.query.nodes import RecogniseNode
+from serving.catalogue.lookup import Catalogue
 from serving.errors import SluiceError
+from serving.scheduling.requests import Urgency
 
-TARGET = 0.97
-LOOKS = 240
-"""Looks of a window that are measured."""
-SHA = "0" * 64
+ACCURACY = 0.9
+LOOKS = 300
+"""Looks of a window: one a second."""
+RECORDED = 400
+"""Looks of the recording that exits are learnt from before, of the classes of the first phase."""
+QUERY, NODE, STREAM = "locality", "kind", "cam"
 
 
 @dataclass(frozen=True)
 class Way:
-    """How caches are made."""
+    """How a node has exits."""
 
     name: str
-    validation: bool = True
-    """Whether they learn from a validation set too."""
-    every: int = 2
-    """Windows between two trainings."""
-    per_s: float = PER_S
-    """Samples of a second."""
-    stays: bool = False
-    """Whether the first that pay stay."""
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    """Those of the node in the query."""
+    learnt: bool = False
+    """Whether it begins with exits from a recording."""
 
 
-STATIC, ADAPTED, ALONE = Way("static", stays=True), Way("adapted"), Way("samples alone", validation=False)
-WAYS = (STATIC, ADAPTED, ALONE)
-INTERVALS = {round(every * WINDOW_S / 60): Way("adapted", every=every) for every in (1, 2, 4, 8)}
-"""By minutes between two trainings."""
-RATES = {per_s: Way("adapted", per_s=per_s) for per_s in (PER_S / 4, PER_S, PER_S * 4)}
-"""By samples of a second."""
+STATIC = Way("learnt before", {"caches": "auto", "specialize": False}, learnt=True)
+ADAPTED = Way("learnt before, made anew", {"caches": True, "specialize": False}, learnt=True)
+CACHES = Way("made in service", {"caches": True, "specialize": False})
+SPECIALISED = Way("specialised", {"caches": False, "specialize": True})
+WAYS = (STATIC, ADAPTED, CACHES, SPECIALISED)
 
 
-class Builder:
-    """Builds caches in this process, from samples that each count as one."""
+class Maker:
+    """Makes exits in the time of the stream, at once: an ``Elsewhere``."""
 
-    async def run(self, job: bytes) -> bytes:
-        """See ``Runner``."""
-        wanted = msgspec.structs.replace(msgspec.json.decode(job, type=CachesJob), independent=1.0)
-        return msgspec.json.encode(answered(wanted))
+    def __init__(self) -> None:
+        self._adaptation = Adaptation([ExitsKind(_answered)], unlimited(), ACCURACY)
+        self.now_s = 0.0
+        self.made = 0
+        """Versions so far."""
 
-    async def close(self) -> None:
-        """See ``Runner``."""
+    def offer(self, subject: Subject, stream: str, label: int, features: NDArray[np.floating[Any]]) -> None:
+        """See ``Elsewhere``."""
+        self._adaptation.add(subject, stream, [Sample(self.now_s, label, as_features(features))], self.now_s)
 
+    def want(self, target: Target, report: Report) -> None:
+        """See ``Elsewhere``."""
+        why_not = self._adaptation.wanted(target, report, self.now_s)
+        if why_not is not None:
+            raise SluiceError(why_not)
 
-class Trainer:
-    """What an adaptation worker would publish for one stream."""
+    def newest(self, target: Target) -> Update | None:
+        """See ``Elsewhere``."""
+        return self._adaptation.newest(target.key)
 
-    def __init__(self, way: Way, images: Images, folder: Path) -> None:
-        spec = CachesSpec.of(images.plan, TARGET)
-        kept = _validation(images, spec.cuts, folder / "validation") if way.validation else None
-        self._kind = CacheKind({"node": CachedOracle(NAME, SHA, SHA, CLASSES, kept)}, Builder(), folder)
-        self._target = Target(Subject("node", NAME, SHA, SHA), CACHES, msgspec.json.encode(spec))
-        self.data, self.version = b"", 0
-        """The caches in use."""
-
-    def train(self, window: SampleWindow, now_s: float) -> None:
-        """Train anew, and exchange where that is worth it."""
-        rows, held = window.split(now_s, TRAINED_ROWS, default_rng(int(now_s)))
-        kind, target = self._kind, self._target
-        try:
-            made = asyncio.run(kind.train(target, rows, int(now_s), lambda processor_s: None))
-        except SluiceError:
-            return
-        before = kind.judge(target, self.data, held) if self.data else None
-        if why_not_published(made.data, kind.judge(target, made.data, held), before, len(held)) is None:
-            self.data, self.version = made.data, self.version + 1
+    async def make(self) -> None:
+        """Make what is due."""
+        while (due := self._adaptation.next(self.now_s)) is not None:
+            made = await self._adaptation.train(due, lambda: self.now_s)
+            if made is not None:
+                self.made += 1
+                self._adaptation.published(due.target.key, made.version, made.data, self.now_s)
 
 
-def follow(stream: Stream, way: Way, images: Images, folder: Path) -> Iterator[Row]:
-    """A row for each window of a stream after its first phase."""
-    trainer, window = Trainer(way, images, folder), SampleWindow(sum(tap.shape[1] for tap in images.taps), 1 << 30)
-    published, seen, features = Published(TARGET, default_rng(4)), default_rng(2), np.concatenate(images.taps, axis=1)
-    shown = default_rng(3)
-    for number in range(PHASES * WINDOWS):
-        if number % WINDOWS == 0:
-            looks, samples = Pool(images.labels, "measured", seen), Pool(images.labels, "samples", shown)
-        shares = stream.shares(number)
-        if number >= WINDOWS:
-            yield window_row(stream.name, number, way, trainer, images, looks.draw(shares, LOOKS), published)
-        count = round(way.per_s * WINDOW_S) if number else AT_ONCE
-        for place, image in enumerate(samples.draw(shares, count)):
-            at_s = (number + place / count) * WINDOW_S
-            window.add("cam", Sample(at_s, int(images.answers[image]), as_features(features[image])), at_s)
-        since_first = number - (WINDOWS - 1)
-        if since_first >= 0 and since_first % way.every == 0 and not (way.stays and trainer.data):
-            trainer.train(window, (number + 1) * WINDOW_S)
+async def _answered(job: bytes) -> bytes:
+    return msgspec.json.encode(answered(job))
 
 
-def window_row(
-    stream: str, number: int, way: Way, trainer: Trainer, images: Images, looks: Sequence[int], published: Published
-) -> Row:
-    """One window of a stream."""
-    caches = {cache.tensor: cache for cache in BuiltCaches.from_bytes(trainer.data).caches} if trainer.data else {}
-    places = tuple(place for place, cut in enumerate(images.plan) if cut.tensor in caches)
-    costs_s = images.leave_s[places] if places else [images.whole_s]
-    left, seconds = np.asarray(looks), 0.0
-    right: list[NDArray[np.bool_]] = [np.zeros(0, bool)]
-    for place, leave_s in zip(places, costs_s, strict=False):
-        if len(left):
-            found = caches[images.plan[place].tensor].look(images.taps[place][left].astype(np.float32))
-            right.append((found.distribution.argmax(axis=1) == images.answers[left])[found.hit])
-            seconds += leave_s * int(found.hit.sum())
-            left = left[~found.hit]
-    seconds += costs_s[-1] * len(left)
-    given = np.concatenate(right)
-    interval = published.saw(trainer.version, given.tolist())
+class Node:
+    """The operator of the query's node, on a network that was recorded."""
+
+    def __init__(self, way: Way, images: Images) -> None:
+        entry = images.cifar.entry
+        self.engine, self.maker = RecordedEngine(entry.card, images.recorded), Maker()
+        learning = Learning(Catalogue([entry.path.parents[1]]), _nobody, self.maker)
+        audits = Audits(Shortcuts(QUERY), Rule(ACCURACY), learning, unlimited())
+        spec = RecogniseNode(name=NODE, task="recognise", input="detect", model=(LARGE,), answer="look", **way.keys)
+        operator = recognise(spec, Environment(self.engine, audits))
+        assert isinstance(operator, Chain)
+        self._chain, self._seq = operator, 0
+
+    async def prepare(self) -> None:
+        """Make it ready."""
+        await self._chain.prepare()
+
+    async def look(self, number: int) -> Attribute:
+        """The next second: the node's answer for an image."""
+        frame = make_frame(self._seq, float(self._seq), picture(number), STREAM)
+        region = make_region(0.0, 0.0, 1.0, 1.0)
+        self._seq += 1
+        self.maker.now_s += 1
+        await self._chain.process(frame, [region], Call(Decision(None), Urgency(math.inf)))
+        self._chain.published(so_far(STREAM))
+        await self.maker.make()
+        await self._chain.settled()
+        return region.attributes[-1]
+
+    @property
+    def phase(self) -> str:
+        """The phase of the audits of exits, one after the other."""
+        return " ".join(plan.phase for plan in self._chain.plans().get(STREAM, []))
+
+
+def _nobody() -> Any:
+    raise AssertionError("another maker is given")
+
+
+def follow(stream: Stream, way: Way, images: Images) -> Iterator[Row]:
+    """A row for each window of a stream."""
+    pool = Pool(images.labels, default_rng(2))
+    recording = pool.draw(stream.shares(0), RECORDED)
+    file = exits_file(images.cifar.entry, QUERY, NODE)
+    file.unlink(missing_ok=True)
+    if way.learnt:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        files.write(file, images.fitted(recording, ACCURACY))
+    with asyncio.Runner() as runner:
+        runner.run(_none())
+        node = Node(way, images)
+        runner.run(node.prepare())
+        for window in range(PHASES * WINDOWS):
+            numbers = pool.draw(stream.shares(window), LOOKS)
+            before_s = node.engine.spent_s
+            given = [runner.run(node.look(number)) for number in numbers]
+            spent_s = node.engine.spent_s - before_s
+            where = {"stream": stream.name, "way": way.name, "window": window}
+            made = {"made": node.maker.made, "phase": node.phase}
+            yield {**where, **_counted(given, numbers, images, spent_s), **made}
+
+
+async def _none() -> None:
+    """Has the runner make its loop."""
+
+
+def _counted(given: list[Attribute], numbers: list[int], images: Images, spent_s: float) -> Row:
+    names = images.cifar.entry.card.classes
+    by_exit = [each.provenance in ("cached", "specialised") for each in given]
+    right = [each.label == names[images.rows.words[number]] for each, number in zip(given, numbers, strict=True)]
+    whole_s = images.recorded.whole_s * len(numbers)
     return {
-        "stream": stream,
-        "way": way.name,
-        "interval_min": round(way.every * WINDOW_S / 60),
-        "samples_per_s": way.per_s,
-        "window": number,
-        "looks": len(looks),
-        "answered": len(given),
-        "right": int(given.sum()),
-        "agreement": round(1 - int((~given).sum()) / len(looks), 4),
-        "processor_ms": round(1e3 * seconds, 2),
-        "whole_ms": round(1e3 * images.whole_s * len(looks), 2),
-        "speedup": round(images.whole_s * len(looks) / seconds, 3),
-        "low": "" if interval is None else round(interval.low, 4),
-        "high": "" if interval is None else round(interval.high, 4),
-        "truth": "" if interval is None else round(interval.truth, 4),
+        "looks": len(numbers),
+        "answered": sum(by_exit),
+        "right": sum(exit_ and agrees for exit_, agrees in zip(by_exit, right, strict=True)),
+        "agreement": round(sum(right) / len(right), 4),
+        "processor_ms": round(1e3 * spent_s, 2),
+        "whole_ms": round(1e3 * whole_s, 2),
+        "speedup": round(whole_s / spent_s, 3),
     }
-
-
-def _validation(images: Images, cuts: tuple[CutSpec, ...], folder: Path) -> ValidationSet:
-    rows = np.concatenate(side_of(images.labels, "validation"))
-    write_store(folder, np.concatenate([tap[rows] for tap in images.taps], axis=1), images.answers[rows])
-    return ValidationSet(folder, cuts)

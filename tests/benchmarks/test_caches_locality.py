@@ -1,20 +1,23 @@
-"""The benchmark of caches on changing streams: what is drawn, how a window is counted, what the headline sums up."""
+"""The benchmark of exits on changing streams: what is drawn, what looks are charged, what the headline sums up."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import math
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from benchmarks.caches_locality import headline
-from benchmarks.caches_locality_parts.images import Images
-from benchmarks.caches_locality_parts.published import Published
-from benchmarks.caches_locality_parts.streams import CLASSES, PHASES, SIDES, WINDOWS, Pool, side_of, streams
-from benchmarks.caches_locality_parts.ways import ADAPTED, ALONE, STATIC, Trainer, follow, window_row
-from operators.recognise.cached.building import CutPlace
-from tests.operators.recognise.cached.paints import GRID, built
+from benchmarks.caches_locality_parts.plot import draw
+from benchmarks.caches_locality_parts.streams import CLASSES, PHASES, WINDOWS, Pool, streams
+from benchmarks.exit_parts.recorded import Recorded, RecordedEngine, numbers_of, picture
+from operators.testing import card_of
+from serving.catalogue.cards import ImageInput
+from serving.engines.exits import ExitResult, ExitSet, RowPolicy
+from serving.preprocess import batch
+from serving.scheduling.requests import Urgency
 
 
 def test_classes_change_at_once_or_step_by_step():
@@ -26,72 +29,60 @@ def test_classes_change_at_once_or_step_by_step():
         assert changes == (list(range((PHASES - 1) * WINDOWS)) if stream.gradual else abrupt)
 
 
-def test_no_image_is_of_two_sides():
-    labels = np.repeat(np.arange(CLASSES), 20)
-    sides = [set(np.concatenate(side_of(labels, side)).tolist()) for side in SIDES]
-    assert [len(side) for side in sides] == [50, 40, 110]
-    assert len(set.union(*sides)) == 200
-
-
 def test_an_image_comes_again_only_when_all_others_of_its_class_have_come():
     labels = np.zeros(40, int)
-    drawn = Pool(labels, "samples", np.random.default_rng(0)).draw(np.eye(CLASSES)[0], 22)
-    assert len(set(drawn)) == 22
+    drawn = Pool(labels, np.random.default_rng(0)).draw(np.eye(CLASSES)[0], 60)
+    assert len(set(drawn[:40])) == 40
+    assert len(set(drawn[40:])) == 20
 
 
-@pytest.fixture
-def images() -> Images:
-    """Four looks: two that the first cache answers, one of these wrongly, and two that go through."""
-    sums = np.float32([[900, 0, 0], [0, 900, 0], [10, 0, 0], [0, 0, 10]])
-    plan = [CutPlace("early", GRID, 0.3), CutPlace("late", GRID, 0.7)]
-    answers = np.array([0, 2, 0, 2])
-    costs = {(0,): (0.004, 0.011), (0, 1): (0.004, 0.008, 0.012)}
-    return Images(plan, [sums, sums], answers, answers, costs, 0.010)
+INPUT = ImageInput(width=32, height=32, scale=1 / 255, mean=(0.5, 0.4, 0.3), std=(0.25, 0.2, 0.3))
 
 
-def test_a_window_counts_answers_and_what_each_look_costs(images: Images, tmp_path: Path):
-    trainer = Trainer(ALONE, images, tmp_path)
-    without = window_row("cam", 4, ADAPTED, trainer, images, range(4), Published(0.97, np.random.default_rng(0)))
-    assert (without["answered"], without["agreement"], without["speedup"]) == (0, 1.0, 1.0)
-    assert (without["low"], without["truth"]) == ("", "")
-    trainer.data, trainer.version = built().to_bytes(), 1
-    row = window_row("cam", 4, STATIC, trainer, images, range(4), Published(0.97, np.random.default_rng(0)))
-    assert (row["looks"], row["answered"], row["right"]) == (4, 2, 1)
-    assert (row["agreement"], row["truth"]) == (0.75, 0.5)
-    assert row["processor_ms"] == pytest.approx(2 * 4 + 2 * 12)
-    assert row["speedup"] == pytest.approx(40 / 32, abs=1e-3)
-    found = headline([row, without, without | {"samples_per_s": 2.0, "low": 0.6, "high": 0.9, "truth": 0.5}])
-    assert found["streams"]["cam"] == {
-        "static": {"speedup": 1.25, "agreement": 0.75, "of_answers": 0.5, "hits": 0.5},
-        "adapted": {"speedup": 1.0, "agreement": 1.0, "of_answers": 1.0, "hits": 0.0},
-        "10 min, 2/s": {"speedup": 1.0, "agreement": 1.0, "of_answers": 1.0, "hits": 0.0},
+def test_a_picture_tells_its_number():
+    numbers = [0, 255, 256, 9_999, 65_535]
+    assert numbers_of(batch(INPUT, [picture(number) for number in numbers])[0], INPUT).tolist() == numbers
+
+
+class Sure:
+    """An exit that is sure of some."""
+
+    def __init__(self, hit: list[bool]) -> None:
+        self.hit = np.array(hit)
+        self.distribution = np.tile(np.float32([1, 0, 0]), (len(hit), 1))
+
+    def look(self, features: np.ndarray) -> Sure:
+        return self
+
+
+async def test_looks_are_charged_where_they_leave():
+    taps = {"early": np.zeros((4, 2), np.float32), "late": np.ones((4, 2), np.float32)}
+    leave_s: dict[tuple[int, ...], list[float]] = {(): [11.0], (0,): [4.0, 12.0], (1,): [8.0, 13.0]}
+    recorded = Recorded(taps, np.eye(4, dtype=np.float32)[:, :3], leave_s, 10.0)
+    engine = RecordedEngine(card_of("net").model_copy(update={"input": INPUT}), recorded)
+    items, patience = batch(INPUT, [picture(number) for number in (1, 3)])[0], Urgency(math.inf)
+    (whole,) = await engine.infer("net", items, patience)
+    np.testing.assert_array_equal(whole, recorded.scores[[1, 3]])
+    assert engine.spent_s == 20.0
+    cut = engine.add_cuts("net", ["early", "late"])
+    policy = RowPolicy(ExitSet({"late": Sure([True, False])}, 3))
+    found = ExitResult.of(await engine.infer(cut, items, patience, policy=policy))
+    assert found.left.tolist() == [True, False]
+    assert engine.spent_s == 20.0 + 8.0 + 13.0
+    await engine.infer(cut, items, patience, policy=RowPolicy(policy.exits, np.zeros(2, np.bool_)))
+    assert engine.spent_s == 41.0 + 2 * 13.0
+    await engine.infer(cut, items, patience)
+    assert engine.spent_s == pytest.approx(67.0 + 2 * 11.0)
+
+
+def test_the_headline_tells_of_all_windows_and_of_later_ones():
+    row = {"stream": "cam", "way": "learnt before", "looks": 4, "agreement": 0.75, "speedup": 1.25}
+    first = row | {"window": 0, "answered": 0, "right": 0, "processor_ms": 40.0, "whole_ms": 40.0}
+    later = row | {"window": WINDOWS, "answered": 2, "right": 1, "processor_ms": 32.0, "whole_ms": 40.0}
+    found = headline([first, later])
+    assert found["cam"]["learnt before"] == {
+        "all": {"speedup": 1.111, "answered": 0.25, "agreement": 0.875, "of_answers": 0.5},
+        "later": {"speedup": 1.25, "answered": 0.5, "agreement": 0.75, "of_answers": 0.5},
     }
-    assert (found["best"], found["worst"], found["agreement_least"], found["covered"]) == (1.0, 1.0, 1.0, 0.5)
-    assert found["alike"] == {"cam": [["adapted", "10 min, 2/s"]]}
     assert json.dumps(found)
-
-
-def test_an_interval_is_published_of_the_edition_in_use_and_of_drawn_answers():
-    published = Published(0.9, np.random.default_rng(0))
-    assert published.saw(1, []) is None
-    first = published.saw(1, [True] * 30 + [False])
-    assert first is not None
-    assert first.truth == pytest.approx(30 / 31)
-    assert first.low < first.truth < first.high
-    other = published.saw(2, [True] * 10)
-    assert other is not None
-    assert other.truth == 1.0
-    trusted = published.saw(2, [True] * 60 + [False] * 20)  # few of those at the end are drawn
-    assert trusted is not None
-    assert 0.98 < trusted.truth < 1.0
-    assert published.saw(3, [False] * 60) is None, "it is off"
-
-
-def test_a_stream_is_followed_from_its_second_phase_on(tmp_path: Path):
-    images = Images(
-        [CutPlace("early", GRID, 0.3)], [np.zeros((400, 3), np.float32)], *[np.arange(400) % 10] * 2, {}, 1.0
-    )
-    (stream, *_) = streams(np.random.default_rng(1))
-    rows = list(follow(stream, ALONE, images, tmp_path))
-    assert [row["window"] for row in rows] == list(range(WINDOWS, PHASES * WINDOWS))
-    assert {row["speedup"] for row in rows} == {1.0}
+    draw([first, later], Figure())

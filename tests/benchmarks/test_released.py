@@ -6,6 +6,8 @@ import numpy as np
 
 from benchmarks import followed, released
 from benchmarks.released import UNCOUNTED, Look, Turn
+from operators.recognise.exits.heard_exits import EVERY
+from tests.cache_adapt.learned.taught import SPEC, exits, samples
 
 
 def turns(*looks: Look) -> list[Turn]:
@@ -31,6 +33,15 @@ def test_the_headline_compares_ways_in_the_same_setting() -> None:
 
 def test_only_the_second_half_is_disturbed() -> None:
     items = np.zeros((6, 3, 2, 2), np.float32)
-    found = followed._disturbed(items)
+    found = followed.disturbed(items)
     assert (found[:3] == 0).all()
     assert (found[3:] != 0).all()
+
+
+def test_thresholds_are_tuned_again_and_again_where_they_follow() -> None:
+    shown = followed.Shown(exits(300), SPEC, samples(300, seed=1), samples(3 * EVERY, seed=2), 0.01)
+    static, follows = (followed.gone(shown, follows) for follows in (False, True))
+    assert (len(static.tunings_ms), len(follows.tunings_ms)) == (1, 4)
+    for went in (static, follows):
+        assert went.answered.any()
+        assert went.right[~went.answered].all()
