@@ -33,7 +33,6 @@ COMMANDS = {
     "topics": "Create or describe the topics.",
     "dlq": "Read dead letters, and put their messages back.",
     "models": "List, pull and verify models.",
-    "specialize": "Make and list the templates that recognisers are specialised with.",
     "learn": "Learn from a recording what the recognisers of a query can do before their last layer.",
     "demo": "Analyse the clip of a street that ships, and leave an annotated video.",
     "doctor": "Say what this machine has for Sluice, and what is missing.",

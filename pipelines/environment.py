@@ -21,19 +21,12 @@ def catalogue(given: Sequence[Path]) -> Catalogue:
 
 
 def artefacts_dir() -> Path:
-    """Where variants, profiles, caches and templates of this machine lie."""
+    """Where variants, profiles and learned exits of this machine lie."""
     from serving.variants.artefacts import (
         user_cache,  # brings onnx and numpy, which a query with a mistake does without
     )
 
     return cache_dir() or user_cache()
-
-
-def template_dirs() -> list[Path]:
-    """Where templates of specialised heads lie: the user's, and those that ship."""
-    from specialization.templates.stored import SHIPPED  # likewise
-
-    return [artefacts_dir() / "templates", SHIPPED]
 
 
 def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
@@ -49,10 +42,9 @@ def measured(known: Catalogue) -> Callable[[str], VariantFigures | None]:
 
 
 def backend(known: Catalogue, observer: EngineObserver = UNOBSERVED) -> Backend:
-    """Runs them, and the feature networks of templates, as the environment says; not yet started."""
+    """Runs them as the environment says; not yet started."""
     from serving.backend import Backend  # brings the runtimes, which most commands do without
     from serving.scheduling.limits import NetworkBounds
 
-    networks = Catalogue([*known.directories, *template_dirs()])
     bounds = NetworkBounds(model_memory(), time=time_limits())
-    return Backend(networks, bounds=bounds, artefacts_dir=cache_dir(), observer=observer)
+    return Backend(known, bounds=bounds, artefacts_dir=cache_dir(), observer=observer)

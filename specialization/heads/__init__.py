@@ -1,4 +1,4 @@
 """Heads: small classifiers over a compact network's features, for a few dominant classes and "other".
 
-Read in this order: ``head``, ``enough``, ``train``, ``validate``, ``measured``.
+Read in this order: ``head``, ``enough``, ``train``, ``validate``.
 """

@@ -1,6 +1,4 @@
-"""Templates: compact networks that heads can be trained for, each made for one oracle. The data folder ``shipped``
-holds those that come with Sluice.
+"""A compact network up to its last layer.
 
-Read in this order: ``stored``, ``prospects``, ``feature_network``, ``derive``, ``fill``, ``cost``,
-``strangers``.
+Read in this order: ``feature_network``.
 """

@@ -98,8 +98,6 @@ TYPOS: list[tuple[str, Sequence[str], str]] = [
     ("models select", ["models", "select", "none"], "pydantic rich"),
     ("models split", ["models", "split", "none"], "numpy onnx psutil pydantic rich"),
     ("models train", ["models", "train", "mine", "--from", "none"], "pydantic rich"),
-    ("specialize list", ["specialize", "list", "--nope"], "pydantic rich"),
-    ("specialize profile", ["specialize", "profile", "none"], "pydantic rich"),
 ]
 
 RIGHT = """\

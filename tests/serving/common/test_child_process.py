@@ -102,11 +102,12 @@ def test_a_footprint_of_a_network_that_never_returns_is_given_up(tmp_path: Path)
 CHILDREN = """
 import asyncio, sys
 from pathlib import Path
+from cache_adapt.learned.job import CHILD, NAME
+from learning.job_runner import JobRunner
 from operators.capture.live.protocol import Channel
 from operators.capture.live.protocol import DecodeJob
 from serving.profiling.footprint import footprint
 from serving.variants.variant import reference
-from specialization.trainer.trainer import Job, ProcessSpecializer
 
 JOB = DecodeJob(
     uri="none.mp4", mode="all", fps=None, max_width=None, connect_timeout_s=9, read_timeout_s=9, hwaccel="none"
@@ -116,12 +117,12 @@ with Channel(JOB) as channel:
     print(channel.receive(60)[0].reason)
 
 async def train():
-    specializer = ProcessSpecializer()
+    runner = JobRunner(CHILD, NAME)
     try:
-        await specializer.train(Job("nothing", (0,), 0.6, 0.02, 1))
+        await runner.run(b"nothing")
     except Exception as error:
         print(error)
-    await specializer.close()
+    await runner.close()
 
 asyncio.run(train())
 print(footprint(reference("endless"), Path(sys.argv[1]), 1, 1).memory_bytes >= 0)
@@ -136,7 +137,7 @@ def test_a_users_folders_named_like_ours_are_imported_by_nobody(tmp_path: Path) 
     command = [sys.executable, "-P", "-c", CHILDREN, str(entry.path)]
     said = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
     assert said.stdout.splitlines()[::2] == ["not_found", "True"], said.stdout + said.stderr
-    assert "nothing" in said.stdout.splitlines()[1]
+    assert "Malformed" in said.stdout.splitlines()[1]
     ours = subprocess.run([SLUICE, "models", "list"], cwd=tmp_path, env=environment(), capture_output=True, check=False)
     assert (ours.returncode, ours.stderr) == (0, b"")
     assert not os.environ.get("PYTHONPATH")
