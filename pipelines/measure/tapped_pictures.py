@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 
@@ -17,9 +17,8 @@ from cache_adapt.caches.explore import Cut
 from cache_adapt.caches.training import Lessons
 from cache_adapt.learned.vocabulary import Vocabulary
 from operators.recognise.classifier import probabilities
-from pipelines.measure.template_data import Shown
 from serving.catalogue.cards import ModelCard
-from serving.catalogue.lookup import Entry, read_weights, verify
+from serving.catalogue.lookup import Entry, read_weights
 from serving.common.precision import Precision
 from serving.common.tensors import Array
 from serving.engines.exit_network import ExitNetwork
@@ -27,12 +26,10 @@ from serving.engines.exits import ExitResult
 from serving.engines.groups import GroupRequest
 from serving.engines.network import EngineNetwork
 from serving.engines.onnxruntime import OnnxRuntimeEngine
-from serving.errors import BadInput, ModelError
 from serving.graphs.cut_points import CutPoint, cut_points
 from serving.graphs.segments import split
 from serving.graphs.shapes import with_item_size
 from serving.graphs.taps import tap_grid, tapped
-from serving.preprocess import batch as prepare
 from serving.profiling.timing import median, segment_times, take_turns
 
 BATCH, LEAST, MOST = 16, 100, 6000
@@ -73,23 +70,6 @@ class Tapped:
     answers: Array
     """The word of each: the class, or that for none, by the least confidence of the card."""
 
-    def taking(self, whole_s: float) -> Tapped:
-        """The same where the whole takes so long, measured beside another network."""
-        scale = whole_s / self.whole_s
-        cuts = [replace(cut, until_s=cut.until_s * scale, overhead_s=cut.overhead_s * scale) for cut in self.cuts]
-        return replace(self, cuts=cuts, whole_s=whole_s)
-
-
-def whole_of(entry: Entry) -> CuttableNetwork:
-    """A model as it is; ModelError where it is damaged, no classifier, or cannot be cut."""
-    if entry.card.task != "classify":
-        raise ModelError(f"model {entry.card.name!r} is made to {entry.card.task}: caches answer classes")
-    verify(entry)
-    found = built_whole(entry, entry.path, "fp32")
-    if not found.points:
-        raise ModelError(f"model {entry.card.name!r} cannot be cut anywhere")
-    return found
-
 
 def built_whole(entry: Entry, path: Path, precision: Precision) -> CuttableNetwork:
     """A variant that was built from a model, with the input's size of its card."""
@@ -126,17 +106,6 @@ def item_s(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
     """Median processor seconds of each run, in turns."""
     timed = {name: partial(_timed, run) for name, run in runs.items()}
     return {name: median(found) for name, found in take_turns(timed, BUDGET_S, Random(0), time.perf_counter).items()}
-
-
-def prepared(entry: Entry, shown: Shown, report: OnProgress) -> Array:
-    """The pictures as the network takes them; BadInput where they are too few."""
-    items = []
-    for number, image in enumerate(islice(shown, MOST)):
-        items.append(prepare(entry.card.input, [image])[0])
-        report("pictures", number / min(len(shown), MOST))
-    if len(items) < LEAST:
-        raise BadInput(f"{shown.words}: caches need {LEAST} pictures at least, and some thousands to be worth it")
-    return np.concatenate(items)
 
 
 def forward_tapped(

@@ -1,4 +1,4 @@
-"""``sluice models``: what is here, what can be fetched or made, and whether it is whole; ``learn``.
+"""``sluice models``: what is here, what can be fetched or made, and whether it is whole; and ``sluice learn``.
 
 Read in this order: ``profile``, ``select``, ``split``, ``crops``, ``train``, ``learn``.
 """

@@ -10,9 +10,9 @@ from pathlib import Path
 from operators.inference import Inference, prepared
 from operators.recognise.classifier import probabilities
 from pipelines.environment import backend
-from pipelines.measure.template_data import Shown
 from pipelines.query.compiled import CompiledQuery
 from pipelines.run.learn.learnable import LearnableNode
+from pipelines.run.learn.picture_folder import PictureFolder
 from pipelines.run.learn.recording import OnProgress, RecordedLooks
 from pipelines.run.learn.taken import TakenLooks
 from serving.common.tensors import Image
@@ -24,11 +24,11 @@ AT_ONCE = 8
 
 def pictured(wanted: CompiledQuery, nodes: Sequence[LearnableNode], folder: Path, report: OnProgress) -> RecordedLooks:
     """Have the oracle of every node look at all pictures of a folder; BadInput where there are none."""
-    return asyncio.run(_pictured(wanted, nodes, Shown.of(folder), report))
+    return asyncio.run(_pictured(wanted, nodes, PictureFolder(folder), report))
 
 
 async def _pictured(
-    wanted: CompiledQuery, nodes: Sequence[LearnableNode], shown: Shown, report: OnProgress
+    wanted: CompiledQuery, nodes: Sequence[LearnableNode], shown: PictureFolder, report: OnProgress
 ) -> RecordedLooks:
     engine = backend(wanted.catalogue)
     await engine.start()
