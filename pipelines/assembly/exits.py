@@ -18,7 +18,7 @@ from pipelines.assembly.environment import Audits, Environment, Learning
 from pipelines.assembly.node_words import NodeWords
 from pipelines.measure.exit_files import learned_exits
 from pipelines.query.nodes import RecogniseNode, makes_caches, specializes, uses_caches
-from serving.catalogue.lookup import Entry
+from serving.catalogue.lookup import Entry, weights
 from serving.errors import ModelError
 from serving.variants.variant import parse
 
@@ -81,7 +81,7 @@ def with_exits(spec: RecogniseNode, networks: ChainNetworks, environment: Enviro
     if not (specializes(spec) or makes or there):
         return networks
     find = partial(_places, entry, () if there is None else there.tensors)
-    cut = CutOracle(environment.engine, oracle, find, audits.budget, entry.path.stat().st_size)
+    cut = CutOracle(environment.engine, oracle, find, audits.budget, weights(entry).stat().st_size)
     parts = NodeExitParts(spec, networks, environment, audits, learning, entry, cut)
     shared = SharedExits(parts.tuned(parts.subject(""), there), makes) if there or makes else None
     special = SpecialisedExits(cut, parts.stream, spec.specialize is True) if specializes(spec) else None

@@ -118,7 +118,7 @@ def test_a_mask_for_what_no_detector_finds_is_a_problem(tmp_path: Path, models: 
     assert problem["message"] == "'person' is nothing that is found; allowed: moving"
 
 
-HEADS = """\
+EXITS = """\
     version: 1
     name: cars
     slo_ms: 250
@@ -132,18 +132,18 @@ HEADS = """\
 """
 
 
-def test_heads_that_cannot_pay_are_told_of_with_accuracy_and_cause(tmp_path: Path) -> None:
-    path = write(tmp_path / "q.yaml", HEADS.format(accuracy=0.999))
+def test_exits_that_will_not_answer_are_told_of_with_the_cause(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.yaml", EXITS.format(accuracy=1))
     result = CliRunner().invoke(command, [str(path)], catch_exceptions=False)
     assert result.exit_code == 0
     last = result.output.splitlines()[-1]
-    assert last.startswith("  look at  type: heads will not be used at accuracy 0.999: those of vehicle-type-compact")
+    assert last.startswith("  look at  type: at accuracy 1 exits may not disagree")
     said = json.loads(CliRunner().invoke(command, [str(path), "--json"], catch_exceptions=False).output)
     assert [doubt.partition(":")[0] for doubt in said["doubts"]] == ["type"]
 
 
-def test_heads_that_may_pay_are_not_told_of(tmp_path: Path) -> None:
-    path = write(tmp_path / "q.yaml", HEADS.format(accuracy=0.9))
+def test_exits_that_may_answer_are_not_told_of(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.yaml", EXITS.format(accuracy=0.9))
     result = CliRunner().invoke(command, [str(path)], catch_exceptions=False)
     assert "look at" not in result.output
 
