@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from operators.detect import decoding
 from operators.detect.needed.flow import middle
-from operators.detect.needed.thumbnail import WIDTH, thumbnail
+from operators.frames.thumbnail import WIDTH, thumbnail
 from operators.track.association import least_cost
 from serving import preprocess
 from serving.catalogue.cards import ImageInput

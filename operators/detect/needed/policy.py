@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.decision import Past
-from operators.detect.needed.changes import COLUMNS, ROWS, Cells
+from operators.frames.changes import COLUMNS, ROWS, Cells
 
 Reason = Literal["first", "still", "pace", "unsteady", "motion"]
 """``first``: nothing is known yet; ``still``: nothing has moved for long; ``pace``: so many frames were skipped;

@@ -9,11 +9,12 @@ import numpy as np
 
 from operators.detect.needed.bisection import Bisection, FrameSpan, Repeated, Verdict
 from operators.detect.needed.carried import aged, boxes_of, centred, identify, inside
-from operators.detect.needed.changes import Cells, changed_cells, covered_cells
+from operators.detect.needed.covered import covered_cells
 from operators.detect.needed.policy import UNSTEADY_SHARE
-from operators.detect.needed.thumbnail import thumbnail
+from operators.frames.changes import Cells, changed_cells
 from operators.frames.frame import Region
 from operators.frames.planes import Pixels
+from operators.frames.thumbnail import thumbnail
 from operators.track.tracker import KalmanTracker
 from serving.common.tensors import Image
 

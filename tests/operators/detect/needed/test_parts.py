@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from operators.detect.needed.carried import LEAST_INSIDE, aged, centred, shifted
-from operators.detect.needed.changes import COLUMNS, ROWS, changed_cells, covered_cells
+from operators.detect.needed.covered import covered_cells
 from operators.detect.needed.flow import flow, middle, moved
 from operators.detect.needed.matching import agreement, same_counts
-from operators.detect.needed.thumbnail import WIDTH, thumbnail
+from operators.frames.changes import COLUMNS, ROWS, changed_cells
 from operators.frames.frame import Box, Region
+from operators.frames.thumbnail import WIDTH, thumbnail
 from serving.common.tensors import Image
 
 HEIGHT = 144

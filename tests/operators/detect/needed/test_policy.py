@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from operators.detect.needed.changes import COLUMNS, ROWS, Cells
 from operators.detect.needed.policy import (
     FIRST_REST_S,
     LONGEST_MOVING_S,
@@ -16,6 +15,7 @@ from operators.detect.needed.policy import (
     Reason,
     When,
 )
+from operators.frames.changes import COLUMNS, ROWS, Cells
 
 NOTHING = np.zeros((ROWS, COLUMNS), bool)
 

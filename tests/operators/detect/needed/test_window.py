@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from operators.detect.needed.carried import identify
-from operators.detect.needed.changes import COLUMNS, ROWS
-from operators.detect.needed.thumbnail import thumbnail
 from operators.detect.needed.window import FrameWindow, KnownFrame
+from operators.frames.changes import COLUMNS, ROWS
 from operators.frames.frame import Region
+from operators.frames.thumbnail import thumbnail
 from operators.testing.builders import make_region
 from operators.track.settings import TrackSettings
 from operators.track.tracker import KalmanTracker

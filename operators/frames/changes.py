@@ -10,7 +10,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.detect.needed.flow import Boxes
 from serving.common.tensors import Image
 
 COLUMNS, ROWS = 32, 18
@@ -22,29 +21,21 @@ MOST_LEVELS = 40.0
 """Grey levels that are no noise, however many pixels differ by them: after a cut most do."""
 CELL_SHARE = 0.2
 """Share of a cell's pixels that must change."""
-WIDENED = 0.25
-"""Share of its size by which a known box is widened on each side: its object has moved since."""
 
 Cells = NDArray[np.bool_]
 """``ROWS`` × ``COLUMNS``."""
 
 
+def brighter(before: Image, now: Image) -> int:
+    """Grey levels by which the picture as a whole has become brighter; below 0 where it is darker."""
+    return int(np.median(now[::4, ::4].astype(np.int16) - before[::4, ::4]))
+
+
 def changed_cells(before: Image, now: Image) -> Cells:
-    light = int(np.median(now[::4, ::4].astype(np.int16) - before[::4, ::4]))
+    light = brighter(before, now)
     size = cv2.absdiff(now, cv2.add(before, float(light)) if light > 0 else cv2.subtract(before, float(-light)))
     noise = 1.4826 * float(np.median(size[::4, ::4]))
     least = min(max(LEAST_LEVELS, NOISE_FACTOR * noise), MOST_LEVELS)
     _, mask = cv2.threshold(size, least, 255, cv2.THRESH_BINARY)
     shares = cv2.resize(cv2.medianBlur(mask, 3), (COLUMNS, ROWS), interpolation=cv2.INTER_AREA)
     return np.asarray(shares > 255 * CELL_SHARE)
-
-
-def covered_cells(boxes: Boxes) -> Cells:
-    """Return the cells that lie in a box or touch it, each box widened."""
-    covered = np.zeros((ROWS, COLUMNS), bool)
-    for x_min, y_min, x_max, y_max in boxes:
-        wide, high = (x_max - x_min) * WIDENED, (y_max - y_min) * WIDENED
-        left, right = int((x_min - wide) * COLUMNS), int(np.ceil((x_max + wide) * COLUMNS))
-        top, bottom = int((y_min - high) * ROWS), int(np.ceil((y_max + high) * ROWS))
-        covered[max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)] = True
-    return covered
