@@ -109,9 +109,12 @@ class Environment:
     """In which objects may be."""
     nodes: Mapping[str, DagNode] = field(default_factory=dict)
     """All nodes by name: galleries are enrolled as their objects are found."""
+    pictures: frozenset[str] = frozenset()
+    """Streams of single pictures, by id: each shows something else."""
 
     @classmethod
     def of(cls, wanted: CompiledQuery, engine: Inference, **more: Any) -> Environment:
         """That of a query; ``more``: other fields."""
         query, nodes = wanted.query, {node.name: node for node in wanted.dag.nodes}
-        return cls(engine, masks=[each.mask for each in query.masks], zones=query.layout.zones, nodes=nodes, **more)
+        masks, zones = [each.mask for each in query.masks], query.layout.zones
+        return cls(engine, masks=masks, zones=zones, nodes=nodes, pictures=query.pictures, **more)

@@ -12,10 +12,12 @@ from operators.recognise.chain import Chain, ChainNetworks
 from operators.recognise.classifier import Classifier
 from operators.recognise.gallery import GalleryRecogniser
 from operators.recognise.objects.objects import Objects
+from operators.recognise.objects.scenes import Scenes
 from operators.recognise.portraits import DetectedObject, PortraitFinder, WholePicture
+from operators.recognise.recogniser import Recogniser
 from operators.recognise.terms import ChainTerms, Listeners
 from operators.recognise.variants import Variant
-from operators.recognise.whole_frame import WholeFrame
+from operators.recognise.whole_frame import SceneLooks, WholeFrame
 from pipelines.assembly.detect import detector
 from pipelines.assembly.environment import Audits, Environment
 from pipelines.assembly.exits import with_exits
@@ -55,13 +57,21 @@ def _audited(spec: RecogniseNode, environment: Environment, audits: Audits) -> O
     recogniser, costs = looks(spec, environment), UnitCosts(environment.engine)
     variants = [Variant(recogniser, model) for model in recogniser.roles.listed_shortcuts]
     networks = with_exits(spec, ChainNetworks(recogniser, costs, variants), environment, audits)
-    objects = Objects(recogniser) if spec.answer == "track" else None
+    objects = _objects(spec, recogniser, environment) if spec.answer == "track" else None
     if not variants and objects is None and networks.cut is None:
         return recogniser
     terms = ChainTerms(audits.rule, audits.budget, Listeners(audits.changed, environment.observer))
     chain = Chain(spec.name, networks, terms, objects)
     audits.shortcuts.add(chain)
-    return chain
+    return SceneLooks(chain, objects) if isinstance(objects, Scenes) else chain
+
+
+def _objects(spec: RecogniseNode, recogniser: Recogniser, environment: Environment) -> Objects:
+    """The objects that a node answers for: tracked ones, or the scenes that whole frames show."""
+    path = way_to(environment.nodes.get(spec.name), environment.nodes)
+    first = path[-1].spec if path else spec
+    whole = isinstance(first, RecogniseNode) and takes_frame(first)
+    return Scenes(recogniser, environment.pictures) if whole else Objects(recogniser)
 
 
 def _finder(spec: RecogniseNode, environment: Environment) -> PortraitFinder:

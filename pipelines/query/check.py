@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from operators.extensions import NONE, Kinds
 from pipelines.environment import measured
-from pipelines.query.compiled import CompiledQuery
+from pipelines.query.compiled import CompiledQuery, compiled
 from pipelines.query.dag import Dag, compile_dag, node_problems
 from pipelines.query.filter_parser import FilterError, parse_selection
 from pipelines.query.filters import ZONE, In, Value, leaves
@@ -68,7 +68,7 @@ def open_query(
     moved = found.query.with_sources(sources)
     for problem in stream_problems(moved.shapes, [stream.id for stream in moved.streams]):
         log.warning("%s: it lies on none of the sources that were given", problem)
-    return replace(found, query=moved)
+    return compiled(moved, catalogue)
 
 
 def zone_problems(draft: Draft) -> Iterator[Problem]:

@@ -114,7 +114,9 @@ def compile_dag(query: Query) -> Dag:
     if problems:
         raise QueryError("\n".join(map(str, problems)))
     by_name = {spec.name: spec for spec in query.nodes}
-    return Dag(query.name, query.slo_ms, _grouped([_compiled(spec, by_name) for spec in _ordered(query.nodes)]))
+    scenes = len(query.pictures) < max(1, len(query.streams))
+    nodes = [_compiled(_with_answer(spec, by_name, scenes), by_name) for spec in _ordered(query.nodes)]
+    return Dag(query.name, query.slo_ms, _grouped(nodes))
 
 
 def _grouped(nodes: Sequence[DagNode]) -> tuple[tuple[DagNode, ...], ...]:
@@ -155,11 +157,17 @@ def node_problems(specs: Mapping[int, NodeSpec], unread: Collection[str] = ()) -
     return [*_name_problems(specs), *inputs, *untracked, *always, *_cycle_problems(specs, by_name)]
 
 
+def _with_answer(spec: NodeSpec, by_name: Mapping[str, NodeSpec], scenes: bool) -> NodeSpec:
+    """The node, which says what it answers for. ``scenes``: frames of a stream show the same one."""
+    if not isinstance(spec, RecogniseNode) or spec.answer is not None:
+        return spec
+    lasts = _tracked(spec, by_name) or (scenes and _of_frames(spec, by_name))
+    return spec.model_copy(update={"answer": "track" if lasts else "look"})
+
+
 def _compiled(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> DagNode:
     if takes_frame(spec):
         return DagNode(spec, None, {})
-    if isinstance(spec, RecogniseNode) and spec.answer is None:
-        spec = spec.model_copy(update={"answer": "track" if _tracked(spec, by_name) else "look"})
     source = parse_selection(spec.input or "")
     return DagNode(spec, source, _answers(source.node, by_name) or {})
 
@@ -259,7 +267,8 @@ def _answer_problems(index: int, spec: NodeSpec, by_name: Mapping[str, NodeSpec]
     """Faults of a node that answers for tracks."""
     if not isinstance(spec, RecogniseNode) or spec.answer != "track":
         return
-    if _makes_regions(lineage(spec.name, by_name)[-1]) and not _tracked(spec, by_name):
+    made = _makes_regions(lineage(spec.name, by_name)[-1])
+    if made and not _tracked(spec, by_name) and not _of_frames(spec, by_name):
         yield Problem(
             ("nodes", index, "answer"), "nothing tracks these objects: put a node with task: track before, or say look"
         )
@@ -291,6 +300,12 @@ def _detail_problems(index: int, spec: NodeSpec) -> Iterator[Problem]:
 
 def _tracked(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> bool:
     return any(isinstance(node, TrackNode) for node in lineage(spec.name, by_name))
+
+
+def _of_frames(spec: NodeSpec, by_name: Mapping[str, NodeSpec]) -> bool:
+    """Whether the objects of a node are whole frames."""
+    first = lineage(spec.name, by_name)[-1]
+    return isinstance(first, RecogniseNode) and takes_frame(first)
 
 
 def _cycle_problems(specs: Mapping[int, NodeSpec], by_name: Mapping[str, NodeSpec]) -> Iterator[Problem]:

@@ -162,7 +162,8 @@ class RecogniseNode(Node):
     """Let exits for all streams answer: ``auto``, those of a file; ``true``, also those that are made while it runs;
     ``release``: these answer early, and the model runs on."""
     answer: Literal["track", "look"] | None = None
-    """``track``: for the object, by all looks at it; ``look``: for each frame. Default: ``track`` if it is tracked."""
+    """``track``: for the object, by all looks at it; ``look``: for each frame. Default: ``track`` if it is tracked, or
+    is the whole frame of a source that shows one scene."""
 
     @model_validator(mode="before")
     @classmethod

@@ -201,6 +201,11 @@ class Query(Strict):
         return Layout(tuple(each.zone for each in self.zones), tuple(each.line for each in self.lines))
 
     @property
+    def pictures(self) -> frozenset[str]:
+        """The ids of its streams of single pictures."""
+        return frozenset(each.id for each in self.streams if each.uri.of_pictures)
+
+    @property
     def shapes(self) -> Iterator[tuple[KeyPath, ShapeSpec]]:
         """Its zones and lines with their places in the file."""
         yield from ((("zones", place), spec) for place, spec in enumerate(self.zones))

@@ -120,7 +120,7 @@ def _answer(said: Attribute) -> str:
     word = f"{said.name} is {said.label} ({said.confidence:.2f})"
     if said.provenance == "track":
         looked = "nobody had to look at it in this frame" if said.looked is None else _looked(said.looked, model)
-        return f"{word}: the answer of its track, by {_count(said.looks or 0, 'look')}; {looked}"
+        return f"{word}: pooled from {_count(said.looks or 0, 'look')}; {looked}"
     return f"{word}: {_looked(said.provenance, model)}"
 
 

@@ -17,12 +17,11 @@ from operators.capture.picture import Picture
 from operators.capture.sources.convert import Converter
 from operators.capture.sources.failures import explained
 from operators.capture.sources.sampling import Sampler, Sampling
-from operators.capture.sources.uri import SourceUri
+from operators.capture.sources.uri import IMAGE_SUFFIXES, SourceUri
 from operators.frames.codec import MAX_PIXELS
 from serving.common.tensors import Image
 from serving.errors import SourceError
 
-SUFFIXES: Final = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp"})
 IMAGES_PER_SECOND: Final = 10.0
 """The rate by which images, which have no time of their own, get their media time."""
 
@@ -40,7 +39,7 @@ log = logging.getLogger(__name__)
 
 def is_image(path: Path) -> bool:
     """Whether the name is that of a readable kind of image."""
-    return path.suffix.lower() in SUFFIXES
+    return path.suffix.lower() in IMAGE_SUFFIXES
 
 
 def natural_order(path: Path) -> list[tuple[int, str]]:
@@ -60,7 +59,7 @@ class ImageReader:
         self._paths = sorted((path for path in entries if is_image(path)), key=natural_order)
         self._refused: list[str] = []
         if not self._paths:
-            kinds = " ".join(sorted(SUFFIXES))
+            kinds = " ".join(sorted(IMAGE_SUFFIXES))
             raise SourceError(f"{uri}: no images in this directory ({kinds})", "empty")
 
     @property

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from os.path import exists, isdir
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 from urllib.parse import parse_qsl, quote, unquote
 
 from serving.common.redaction import HIDDEN, NAME_IN_URI, SURE, hide, redact, spellings
 from serving.errors import SourceError
 
 Kind = Literal["path", "rtsp", "http", "v4l2", "synthetic"]
+
+IMAGE_SUFFIXES: Final = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp"})
 
 _SCHEMES: dict[str, Kind] = {"rtsp": "rtsp", "rtsps": "rtsp", "http": "http", "https": "http"}
 _DEFAULT_PORTS = {"80", "443", "554", "322"}
@@ -77,6 +80,17 @@ class SourceUri:
     def live(self) -> bool:
         """Whether frames come at their own pace and are lost if they are not read in time."""
         return self.kind in ("rtsp", "http", "v4l2")
+
+    @property
+    def of_pictures(self) -> bool:
+        """Whether it is an image, or a folder of them: single pictures, of which each shows something else.
+
+        What is not on this machine is a folder if its name has no suffix.
+        """
+        if self.kind != "path":
+            return False
+        path, suffix = self.path, self.path.suffix.lower()
+        return isdir(path) or suffix in IMAGE_SUFFIXES or not (suffix or exists(path))
 
     @property
     def path(self) -> Path:

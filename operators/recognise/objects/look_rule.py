@@ -1,4 +1,4 @@
-"""The figures of the rule by which looks are pooled and made. Pure."""
+"""The figures of the rules by which looks are pooled and made. Pure."""
 
 from __future__ import annotations
 
@@ -41,6 +41,27 @@ class LookRule:
     """A track that was not seen this long is over."""
 
 
+@dataclass(frozen=True, slots=True)
+class SceneRule:
+    """Those of whole frames. Times are media seconds. ``docs/decisions/0037-scenes.md`` says where they come from."""
+
+    window_s: float = 3.0
+    """So long a look counts: what a camera shows changes, other than what an object is."""
+    look_every_s: float = 1.0
+    """Time between looks."""
+    still_s: float = 5.0
+    """The same, where nothing has changed since the last look."""
+    compare_every_s: float = 0.15
+    """Time between two pictures that are compared; so quickly a cut shows."""
+    cut_share: float = 0.4
+    """From this share of changed cells on the camera shows something else."""
+    cut_levels: int = 40
+    """So it does where the whole picture has become so many grey levels brighter or darker."""
+    most_frames: int = 300
+    """Frames after which a look is due, whatever the media times of frames say."""
+
+
 LOOK_RULE = LookRule()
+SCENE_RULE = SceneRule()
 REMEMBERED = 4096
 """Objects of a stream whose looks are kept: those that were seen last."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
-from operators.frames.frame import Frame, Region
+from operators.frames.frame import Box, Frame, Region
 from operators.recognise.objects.answer import ObjectAnswer
 from operators.recognise.objects.look_rule import LOOK_RULE, LookRule
 from operators.recognise.objects.pool import Belief, Look, Pool
@@ -18,6 +19,41 @@ LEAST_WEIGHT = 1e-3
 """The weight of a look at a box without area."""
 
 
+class KnownObject(Protocol):
+    """The present knowledge of one object."""
+
+    pool: Pool | None
+    belief: Belief | None
+    published: Attribute | None
+    """The answer that results give; set by the caller."""
+
+
+class RunOfObjects(Protocol):
+    """The objects of one run of a stream, by track, and the rule by which they are looked at."""
+
+    def frame(self, media_time_s: float) -> list[ObjectAnswer]:
+        """Take the time of the next frame; returns what was found out of objects that have gone."""
+        ...
+
+    def is_due(self, track: int, box: Box, moved: bool = False) -> bool:
+        """Take an object of the frame; returns whether it is to be looked at. ``moved``: its box was not found."""
+        ...
+
+    def can_wait(self, track: int) -> bool:
+        """Whether a look at an object of the frame, which is due, may be made later."""
+        ...
+
+    def look(self, track: int, look: Look) -> ObjectAnswer | None:
+        """Take a look at an object of the frame; returns the conclusion that it brings."""
+        ...
+
+    def __getitem__(self, track: int) -> KnownObject: ...
+
+    def close(self) -> list[ObjectAnswer]:
+        """Forget all objects: the run is over; returns what was found out of those without a conclusion yet."""
+        ...
+
+
 class Objects:
     """The objects of all streams of a node.
 
@@ -26,7 +62,7 @@ class Objects:
 
     def __init__(self, recogniser: Recogniser, rule: LookRule = LOOK_RULE) -> None:
         self._recogniser, self._rule = recogniser, rule
-        self._runs: dict[str, tuple[str, RunObjects]] = {}
+        self._runs: dict[str, tuple[str, RunOfObjects]] = {}
 
     def due(self, frame: Frame, regions: Sequence[Region]) -> tuple[list[Region], list[ObjectAnswer]]:
         """Return the regions to look at, those without a track among them, and what was found out of objects gone."""
@@ -87,17 +123,21 @@ class Objects:
         _, objects = self._runs.pop(stream, (None, None))
         return objects.close() if objects is not None else []
 
-    def _run(self, frame: Frame) -> tuple[RunObjects, list[ObjectAnswer]]:
+    def begin(self, stream: str) -> RunOfObjects:
+        """The objects of a stream's next run, of which none is known."""
+        return RunObjects(self.words, self._rule)
+
+    def _run(self, frame: Frame) -> tuple[RunOfObjects, list[ObjectAnswer]]:
         """Return the objects of the frame's run; a new run of the source has other tracks."""
         run, objects = self._runs.get(frame.stream, (None, None))
         if objects is not None and run == frame.run:
             return objects, []
         gone = self.forget(frame.stream)
-        objects = RunObjects(self.words, self._rule)
+        objects = self.begin(frame.stream)
         self._runs[frame.stream] = frame.run, objects
         return objects, gone
 
-    def _published(self, objects: RunObjects, track: int, looked: Provenance | None) -> Attribute:
+    def _published(self, objects: RunOfObjects, track: int, looked: Provenance | None) -> Attribute:
         known = objects[track]
         if looked is None and known.published is not None:
             return known.published
@@ -109,5 +149,5 @@ class Objects:
         return msgspec.structs.replace(known.published, looked=looked)
 
 
-def _is_due(objects: RunObjects, track: int, region: Region) -> bool:
+def _is_due(objects: RunOfObjects, track: int, region: Region) -> bool:
     return objects.is_due(track, region.box, moved=region.age_s is not None)

@@ -251,6 +251,29 @@ def test_a_recogniser_may_look_at_the_frame_itself_and_others_at_what_it_said() 
     assert second.select({"scene": [whole, region("frame", scene="yard")]}) == [whole]
 
 
+@pytest.mark.parametrize(
+    ("sources", "change", "answer"),
+    [
+        ((), {}, "track"),
+        (("gate.mp4",), {}, "track"),
+        (("album/",), {}, "look"),
+        (("photo.jpg", "album"), {}, "look"),
+        (("album", "gate.mp4"), {}, "track"),
+        (("gate.mp4",), {"answer": "look"}, "look"),
+        (("album",), {"answer": "track"}, "track"),
+    ],
+)
+def test_whole_frames_are_a_scene_and_pictures_are_not(
+    sources: tuple[str, ...], change: dict[str, Any], answer: str
+) -> None:
+    second = TYPE | {"input": "scene", **change}
+    wanted = query(SCENE | change, second).with_sources(sources)
+    assert [node.spec.answer for node in compile_dag(wanted).nodes if isinstance(node.spec, RecogniseNode)] == [
+        answer,
+        answer,
+    ]
+
+
 def test_a_detector_may_say_that_it_looks_at_the_frame() -> None:
     said, default = compile_dag(query(DETECT | {"input": "frame"})).nodes[0], compile_dag(query(DETECT)).nodes[0]
     assert (said.source, said.makes_regions) == (default.source, default.makes_regions) == (None, True)
@@ -261,7 +284,6 @@ def test_a_detector_may_say_that_it_looks_at_the_frame() -> None:
     [
         ([SCENE | {"input": "frame[area > 0.5]"}], "nodes[0].input: 'frame' is all of the frame and has no filter"),
         ([DETECT, TRACK | {"input": "frame"}], "nodes[1].input: 'frame' is no object that could be tracked"),
-        ([SCENE | {"answer": "track"}], "nodes[0].answer: nothing tracks these objects"),
         ([DETECT | {"name": "frame"}], "nodes[0].name: 'frame' has a meaning of its own"),
     ],
 )

@@ -155,11 +155,11 @@ def test_a_failed_frame_says_why() -> None:
         ({"provenance": "reused"}, "type is car (0.90): an earlier answer of big was taken again"),
         (
             {"provenance": "track", "looks": 1},
-            "type is car (0.90): the answer of its track, by 1 look; nobody had to look at it in this frame",
+            "type is car (0.90): pooled from 1 look; nobody had to look at it in this frame",
         ),
         (
             {"provenance": "track", "looks": 3, "looked": "variant"},
-            "type is car (0.90): the answer of its track, by 3 looks; big looked at it in the oracle's place",
+            "type is car (0.90): pooled from 3 looks; big looked at it in the oracle's place",
         ),
     ],
 )

@@ -195,3 +195,27 @@ def test_what_makes_no_address_is_refused_when_it_is_revealed() -> None:
 )
 def test_secrets_are_replaced(text: str, replaced: str) -> None:
     assert SourceUri(text).with_secrets_replaced(lambda secret: f"<{secret}>") == replaced
+
+
+@pytest.mark.parametrize(
+    ("text", "single"),
+    [
+        ("album", True),
+        ("photo.JPG", True),
+        ("gate.mp4", False),
+        ("elsewhere/album", True),
+        ("elsewhere/gate.mp4", False),
+        ("clip", False),
+        ("rtsp://cam/photo.jpg", False),
+        ("synthetic:street", False),
+        ("v4l2:0", False),
+        ("x" * 5000, True),
+    ],
+)
+def test_folders_and_images_are_single_pictures_also_where_they_are_not_here(
+    text: str, single: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "album").mkdir()
+    (tmp_path / "clip").write_bytes(b"a clip without a suffix")
+    assert SourceUri(text).of_pictures is single
