@@ -208,7 +208,7 @@ class SharedExits:
             return False
         self._tuned.begin()
         if self._made:
-            self._tuned.ask(Report("", self._tuned.version))
+            self._tuned.ask(Report(stream, self._tuned.version))
         if self._tuned.tuning_is_due:
             self._tuned.tune(None)
         found, self._tuned.found = self._tuned.found, None
