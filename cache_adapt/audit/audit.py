@@ -102,10 +102,12 @@ class Audit:
             self._judge()
         return ticket
 
-    def by_oracle(self, objects: int = 1) -> None:
-        """Count objects that the shortcut did not answer for."""
+    def by_oracle(self, objects: int = 1, named: int = 0) -> None:
+        """Count objects that the shortcut did not answer for; ``named``: so many of them got a name."""
         state = self.state
         state.by_oracle += objects
+        if named:
+            state.recent = state.recent.with_others(named, self.rule.limits)
         if state.phase == "off":
             state.rest = max(0, state.rest - objects)
             if not state.rest:

@@ -42,6 +42,9 @@ class Period(msgspec.Struct, frozen=True):
     lost: Count = 0
     """Those of them in which the shortcut gave none, or another."""
 
+    others: Count = 0
+    """Objects that the oracle alone answered for, with a name."""
+
     def with_object(self) -> Period:
         return msgspec.structs.replace(self, objects=self.objects + 1)
 
@@ -69,6 +72,12 @@ class Recent(msgspec.Struct, frozen=True):
     def with_audit(self, agrees: bool | None, limits: PeriodLimits, lost: bool | None = None) -> Recent:
         younger = self.younger.with_audit(agrees, lost) if self._two(limits) else self.younger
         return Recent(self.elder.with_audit(agrees, lost), younger)
+
+    def with_others(self, named: int, limits: PeriodLimits) -> Recent:
+        """So many objects more for which the oracle alone answered, with a name."""
+        elder, younger = self.elder, self.younger
+        younger = msgspec.structs.replace(younger, others=younger.others + named) if self._two(limits) else younger
+        return Recent(msgspec.structs.replace(elder, others=elder.others + named), younger)
 
     def is_full(self, limits: PeriodLimits) -> bool:
         """Whether the elder has to go."""

@@ -56,14 +56,20 @@ def _agreement(audit: Audit) -> schema.Agreement:
 
 
 def _names_lost(audit: Audit) -> schema.NamesLost | None:
-    """The share of the oracle's names that the shortcut did not give; None before the first."""
+    """The share of the oracle's names that are not given; None before the first audit of one."""
     recent = audit.state.recent.elder
     if not recent.named:
         return None
-    kept = exact(recent.lost, recent.named, audit.rule.error)
-    lost = ConfidenceInterval(1 - kept.high, 1 - kept.low)
+    # An audit stands for as many objects as there are for one.
+    objects = recent.objects / recent.audits
+    names = recent.others + objects * recent.named
+    kept = exact(recent.lost, recent.audits, audit.rule.error)
+    low, high = (min(each * recent.objects / names, 1.0) for each in (1 - kept.high, 1 - kept.low))
     return schema.NamesLost(
-        found=round(recent.lost / recent.named, 4), names=recent.named, lost=recent.lost, exact=_interval(lost)
+        found=round(min(objects * recent.lost / names, 1.0), 4),
+        names=round(names),
+        lost=recent.lost,
+        exact=_interval(ConfidenceInterval(low, high)),
     )
 
 

@@ -49,15 +49,15 @@ class IdentityAgreement(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class NamesLost(msgspec.Struct, kw_only=True, frozen=True):
-    """How many of the oracle's names a shortcut has not given, by the recent audits: agreement alone hides that."""
+    """How many of the oracle's names are lost by a shortcut, by the recent audits: agreement alone hides that."""
 
     found: Share
     names: Count
-    """Audits in which the oracle named the object."""
+    """Objects that the oracle named, or would have: of those that a shortcut answered for, as audits tell."""
     lost: Count
-    """Those of them in which the shortcut gave no name, or another."""
+    """Audits in which the oracle gave a name and the shortcut none, or another."""
     exact: Interval
-    """Clopper–Pearson interval at 95 %."""
+    """Interval of ``found`` at 95 % (Clopper–Pearson, of the audits)."""
 
 
 class SwitchOff(msgspec.Struct, kw_only=True, frozen=True):

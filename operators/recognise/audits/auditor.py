@@ -116,7 +116,9 @@ class Auditor:
         stream.trials.concluded(answer.track_id)
         for key in self._keys:
             if not stream.trials.has_answered(answer.track_id, key):
-                stream.audits.of(key).by_oracle()
+                trial = stream.trials.of(answer.track_id, key)
+                is_audited = trial is not None and trial.ticket is not None
+                stream.audits.of(key).by_oracle(named=not is_audited and self._is_named(answer))
         self._conclude(stream, stream.trials)
 
     def end(self, stream: NodeStream) -> None:
@@ -150,10 +152,16 @@ class Auditor:
             audit.by_oracle()
             return LookAudit(stream, key, True, stream.trials)
         if look.said is None:
-            audit.by_oracle()
+            assert look.reference is not None
+            audit.by_oracle(named=self._recogniser.accepted(look.reference).label not in self._recogniser.nameless)
             return None
         ticket = audit.by_shortcut(float(look.reference is None))
         return None if ticket is None else LookAudit(stream, key, False, stream.trials, ticket=ticket)
+
+    def _is_named(self, answer: ObjectAnswer) -> bool:
+        return (
+            self._objects is not None and self._objects.answer_of(answer.belief).label not in self._recogniser.nameless
+        )
 
     def _audit_later(self, stream: NodeStream, key: str, look: AuditedLook, model: str) -> LookAudit | None:
         """Count a look that a second network may make too; what that is an audit of."""

@@ -29,7 +29,7 @@ from serving.errors import ModelError
 log = logging.getLogger(__name__)
 
 FIRST_TUNING = 48
-"""Looks heard since exits were made, at which they are tuned first; then at twice as many each time."""
+"""Looks heard since exits were made, at which they are tuned first; then at half as many again each time."""
 EVERY = 128
 """Looks between two tunings where thresholds follow (§3.3)."""
 IN_VAIN = 3000
@@ -163,7 +163,7 @@ class HeardExits:
 
     @property
     def tuning_is_due(self) -> bool:
-        """Whether twice as many looks were heard as at the last tuning."""
+        """Whether enough looks were heard since the last tuning."""
         return self._work is None and self.artefact is not None and self._heard.taken >= self._due
 
     @property
@@ -174,7 +174,7 @@ class HeardExits:
 
     def tune(self, words: Collection[int] | None) -> None:
         """Tune in a thread, while looks go on; ``words``: those that the exits may say, None: all."""
-        self._due = self._heard.taken + EVERY if self.follows else 2 * self._heard.taken
+        self._due = self._heard.taken + (EVERY if self.follows else self._heard.taken // 2)
         self._work = asyncio.create_task(self._tune(words))
 
     def is_better(self, choice: ExitChoice, used: ExitsInUse | None) -> bool:

@@ -297,7 +297,9 @@ async def test_what_is_known_moves_to_another_worker() -> None:
     (region,) = await other.frame([1])
     assert region.attributes[0].looked == "variant"
     assert other.plan.agreement == street.plan.agreement
-    assert other.plan.names_lost == street.plan.names_lost is not None
+    assert other.plan.names_lost is not None
+    assert street.plan.names_lost is not None
+    assert other.plan.names_lost.lost == street.plan.names_lost.lost
 
 
 async def test_without_tracks_a_look_is_compared_with_a_look_at_the_same_picture() -> None:
