@@ -36,8 +36,9 @@ IN_VAIN = 3000
 """Looks heard of exits, of which none pays, after which it is given up for a while."""
 KIND = "exits"
 """The kind of artefact."""
-LEAST_GAIN = 0.03
-"""By how much of the network's work other exits must spare more than those in use: they have to prove themselves."""
+LEAST_GAIN, LEAST_FACTOR = 0.03, 1.5
+"""Exits give way to others that spare so much more of the network's work, and so many times as much: others have to
+prove themselves anew, which takes some hundred looks."""
 
 
 class ExitWords(NamedTuple):
@@ -179,7 +180,7 @@ class HeardExits:
 
     def is_better(self, choice: ExitChoice, used: ExitsInUse | None) -> bool:
         """Whether exits spare so much more than those in use that these give way."""
-        return used is None or choice.spared >= used.spared + LEAST_GAIN
+        return used is None or choice.spared >= LEAST_FACTOR * used.spared + LEAST_GAIN
 
     def used(self, choice: ExitChoice, number: int) -> ExitsInUse:
         """The newest exits as they were tuned, to be used under a number."""
