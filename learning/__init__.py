@@ -1,8 +1,7 @@
-"""The common part of everything that learns while it runs: samples, features in files, a regression, a threshold, a
-temperature, a test for change, a distribution's tails, jobs in a child process, and what all of this may cost. Heads,
-learned caches and their audits are built on it.
+"""The common part of everything that learns while it runs: what it may cost, samples as numbers, a regression, a
+temperature and a threshold, a test for change, a distribution's tails, and jobs in a child process. Exits, recognisers
+of a user's crops and audits are built on it.
 
-Read in this order: ``budget``, ``purse``, ``account``, ``retry_gap``, ``ring``, ``array_files``, ``store``,
-``softmax_regression``, ``ridge``, ``confidence_threshold``, ``calibration``, ``cusum``, ``binomial``, ``job_runner``,
-``job_child``.
+Read in this order: ``budget``, ``account``, ``retry_gap``, ``features``, ``softmax_regression``, ``ridge``,
+``calibration``, ``cusum``, ``binomial``, ``job_runner``, ``job_child``.
 """

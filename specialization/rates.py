@@ -14,8 +14,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from learning.confidence_threshold import HeldOutAnswers
-
 
 class Rates(msgspec.Struct, frozen=True):
     """The rates of heads of one size, as fractions."""
@@ -84,23 +82,6 @@ class Template(msgspec.Struct, frozen=True):
 def _between(low: Rates, high: Rates, share: float) -> Rates:
     pairs = zip(msgspec.structs.astuple(low), msgspec.structs.astuple(high), strict=True)
     return Rates(*(a + share * (b - a) for a, b in pairs))
-
-
-NEVER = {1: Rates(a_in=0.0, e_in_out=1.0, a_out=1.0)}
-"""Rates to assume below the smallest measured tolerance: the head always says "other"."""
-
-
-class MeasuredRates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rates of heads that may be wrong in at most ``tolerance`` of their answers."""
-
-    tolerance: float
-    rates: Mapping[int, Rates]
-    """By the number n of dominant classes."""
-
-
-def rates(held: HeldOutAnswers, threshold: float) -> Rates:
-    """The rates of a head with this threshold, for eq. 5.1 (Shen, 2019, §5.3.2)."""
-    return rates_of(held.confidence >= threshold, held.said == held.truth, held.truth < held.dominant, held.weights)
 
 
 def rates_of(

@@ -26,7 +26,7 @@ from cache_adapt.audit.state import Rule
 from cache_adapt.learned import files
 from cache_adapt.learned.job import answered
 from cache_adapt.learned.kind import ExitsKind
-from learning.array_files import as_features
+from learning.features import as_features
 from learning.budget import unlimited
 from operators.base import Call
 from operators.decision import Decision

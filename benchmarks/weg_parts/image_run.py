@@ -15,10 +15,10 @@ from time import process_time
 
 from numpy.random import Generator
 
+from benchmarks.weg_parts.heads import OTHER, SpecialisedHead
 from benchmarks.weg_parts.image_sets import Image, ImageSet, Look
 from benchmarks.weg_parts.printed import next_action
 from serving.errors import SluiceError
-from specialization.heads.head import OTHER, SpecialisedHead
 from specialization.weg.algorithm import Weg
 from specialization.weg.state import Head
 
@@ -79,7 +79,7 @@ class Ours:
             self._weg.oracle_answered(label)
             return label
         number = action.head.number
-        said = int(self._heads[number].decide(self._features([image]))[0][0])
+        said = int(self._heads[number].decide(self._features([image]))[0])
         by_head = said != OTHER
         label = said if by_head else asked(self._oracle, image)
         self._weg.cascade_answered(number, label, by_head)

@@ -17,15 +17,15 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import nn
 
+from benchmarks.weg_parts.feature_network import before_last_layer, feature_network
+from benchmarks.weg_parts.heads import StoredFeatures
 from datasets import plates, vehicle6
-from learning.array_files import as_features
-from learning.store import FeatureStore
+from learning.features import as_features
 from serving.catalogue.cards import ImageInput
 from serving.catalogue.lookup import SHIPPED, Catalogue, read_weights, verify
 from serving.engines.network import EngineNetwork, run_in_steps
 from serving.engines.onnxruntime import OnnxRuntimeEngine
 from serving.preprocess import batch
-from specialization.templates.feature_network import before_last_layer, feature_network
 from tools.architectures.export import to_onnx
 from tools.architectures.registry import find, load_weights
 
@@ -69,7 +69,7 @@ class ImageSet:
     oracle: Look
     features: Look
     """The compact network up to its last layer."""
-    stored: FeatureStore
+    stored: StoredFeatures
     """What heads are trained on; none of these pictures is ever drawn."""
     draw: Draw
     labels: Sequence[int]
@@ -88,7 +88,7 @@ def plates_set(seed: int = 0) -> ImageSet:
     def draw(rng: Generator, label: int) -> Image:
         return plates.photo(plates.plate(label), rng)
 
-    return ImageSet("plates", classes, *plates_networks(), FeatureStore.open(STORE), draw, range(classes))
+    return ImageSet("plates", classes, *plates_networks(), _stored_plates(), draw, range(classes))
 
 
 def plates_networks() -> tuple[Looker, Looker]:
@@ -163,9 +163,14 @@ def divided(
     return ImageSet(name, classes, oracle, features, _store(oracle, features, kept), _from(rest), range(classes))
 
 
-def _store(oracle: Look, features: Look, pictures: Sequence[Image]) -> FeatureStore:
+def _store(oracle: Look, features: Look, pictures: Sequence[Image]) -> StoredFeatures:
     rows = as_features(features(pictures))
-    return FeatureStore(rows, oracle(pictures).argmax(axis=1).astype(np.int32))
+    return StoredFeatures(rows, oracle(pictures).argmax(axis=1).astype(np.int32))
+
+
+def _stored_plates() -> StoredFeatures:
+    features, labels = (np.load(STORE / name, allow_pickle=False) for name in ("features.npy", "labels.npy"))
+    return StoredFeatures(features, labels)
 
 
 def _from(by_class: Mapping[int, Sequence[Image]]) -> Draw:

@@ -8,11 +8,8 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.weg_parts.heads import SpecialisedHead, StoredFeatures, head_rates, train_head
 from benchmarks.weg_parts.image_sets import Image, ImageSet, Look
-from learning.store import FeatureStore
-from specialization.heads.head import SpecialisedHead
-from specialization.heads.train import HeadSamples, train_head
-from specialization.heads.validate import profile
 from specialization.rates import Template
 from specialization.weg.config import WegConfig
 from specialization.weg.state import Head
@@ -31,25 +28,21 @@ class Measured:
 
     templates: Mapping[str, Template]
     config: WegConfig
-    store: FeatureStore
+    store: StoredFeatures
 
     def train(self, head: Head) -> SpecialisedHead:
         """Raises SluiceError where there can be no such head."""
         rng = np.random.default_rng(head.number)
-        samples = HeadSamples(self.store.features, self.store.labels)
-        return train_head(samples, head.target.classes, head.training_skew, TOLERANCE, rng)
+        return train_head(self.store, head.target.classes, head.training_skew, TOLERANCE, rng)
 
 
 def measure_template(images: ImageSet, seed: int, draws: int) -> Measured:
     """Time both networks, and see how heads do for classes drawn at random."""
     store, rng = images.stored, np.random.default_rng((seed, 2))
-    by_tolerance = profile(HeadSamples(store.features, store.labels), rng, draws=draws)
-    rates = max(
-        (each for each in by_tolerance if each.tolerance <= TOLERANCE * (1 + 1e-9)), key=lambda each: each.tolerance
-    )
+    rates = head_rates(store, TOLERANCE, rng, draws)
     pictures = [images.draw(rng, label) for label in rng.choice(images.labels, TIMED)]
     cost = seconds(images.features, pictures) / seconds(images.oracle, pictures)
-    template = Template("compact", cost, rates.rates)
+    template = Template("compact", cost, rates)
     config = WegConfig(classes=images.classes, tau_a=ACCURACY - 1)
     return Measured({template.name: template}, config, store)
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from benchmarks.weg_parts.heads import SpecialisedHead
 from benchmarks.weg_parts.image_run import Train
 from benchmarks.weg_parts.image_sets import Image, ImageSet, Look
 from benchmarks.weg_parts.image_template import seconds
 from serving.errors import SluiceError
-from specialization.heads.head import SpecialisedHead
 from specialization.weg.state import Head
 
 

@@ -12,7 +12,7 @@ from cache_adapt.adaptation.jobs import Adaptation
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.updates import Update
 from cache_adapt.adaptation.window import Sample
-from learning.array_files import as_features
+from learning.features import as_features
 from serving.common.clock import SYSTEM, Clock, sleep
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from cache_adapt.learned.learned_exit import Layer, LearnedExit, SoftMap
 from cache_adapt.learned.predictor import Predictor
 from cache_adapt.learned.selector import HIDDEN, Selector
 from cache_adapt.learned.vocabulary import Number, Vocabulary, is_ascending
-from learning.array_files import as_features
+from learning.features import as_features
 from serving.common.untrusted import decode
 from serving.errors import Malformed, ModelError
 from serving.weights import names, read_tensors

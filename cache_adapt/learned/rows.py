@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cache_adapt.learned.architectures import Values
 from cache_adapt.learned.vocabulary import Shares, WordNumbers
-from learning.array_files import Features, as_features
+from learning.features import Features, as_features
 from serving.errors import ModelError
 
 LEAST_WEIGHT, MOST_WEIGHT = 1e-2, 1e4

@@ -50,7 +50,7 @@ def specialization(timeline: Timeline, standing: Standing) -> schema.Specializat
             oracle=round(seconds.oracle, DIGITS),
             shortcuts=round(seconds.shortcuts, DIGITS),
             avoided=round(seconds.avoided, DIGITS),
-            spent=round(seconds.spent, DIGITS),
+            spent=0.0,  # what learning costs is the whole process's, within one budget
             saved=round(seconds.saved, DIGITS),
         ),
         reason=standing.reason,

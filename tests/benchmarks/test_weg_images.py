@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from benchmarks import weg_ablations, weg_images
 from benchmarks.weg_parts import ablation_plot, image_plot
+from benchmarks.weg_parts.heads import OTHER, SpecialisedHead, StoredFeatures
 from benchmarks.weg_parts.image_run import Account, Ours, measured
 from benchmarks.weg_parts.image_sets import MODELS, Image, ImageSet, divided, plates_set
 from benchmarks.weg_parts.image_template import TOLERANCE, measure_template
@@ -20,9 +21,7 @@ from benchmarks.weg_parts.recorded import Forge, Recording, VirtualClock, record
 from benchmarks.weg_parts.variants import FAMILIES, VARIANTS, SimpleExit
 from datasets import plates
 from datasets.streams import Phase, generate
-from learning.store import FeatureStore
 from serving.errors import SluiceError
-from specialization.heads.head import OTHER, SpecialisedHead
 from specialization.rates import Rates, Template
 from specialization.weg.adaptive import Adaptive
 from specialization.weg.algorithm import Weg
@@ -33,7 +32,7 @@ CLASSES = 20
 ORACLE_S, COMPACT_S, TRAINING_S = 10.0, 1.0, 55.0
 GOOD = {n: Rates(1.0, 0.0, 1.0) for n in (1, 15)}
 EYE = np.eye(CLASSES, dtype=np.float32)
-NOTHING = FeatureStore(np.empty((0, CLASSES), np.float16), np.empty(0, np.int32))
+NOTHING = StoredFeatures(np.empty((0, CLASSES), np.float16), np.empty(0, np.int32))
 
 
 def one_hot(images: Sequence[Image]) -> np.ndarray:
@@ -57,7 +56,7 @@ def perfect(head: Head) -> SpecialisedHead:
     weights = np.zeros((CLASSES, len(classes) + 1), np.float32)
     weights[list(classes), np.arange(len(classes))] = 20
     bias = np.array([*np.zeros(len(classes)), 5], np.float32)
-    return SpecialisedHead(classes, weights, bias, 0.5, GOOD[1])
+    return SpecialisedHead(classes, weights, bias, 0.5)
 
 
 def ran(phase: Phase, train: Any = perfect, epsilon: float = 0.01) -> tuple[Account, VirtualClock]:
@@ -177,14 +176,14 @@ def test_no_stored_picture_is_ever_drawn() -> None:
 def test_rates_and_costs_of_a_template_are_measured() -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(CLASSES * 40, dtype=np.int32) % CLASSES
-    store = FeatureStore((EYE[labels] + rng.normal(0, 0.1, (len(labels), CLASSES))).astype(np.float16), labels)
+    store = StoredFeatures((EYE[labels] + rng.normal(0, 0.1, (len(labels), CLASSES))).astype(np.float16), labels)
     found = measure_template(replace(world(VirtualClock()), stored=store), seed=0, draws=2)
     (template,) = found.templates.values()
     assert template.cost > 0
     assert template.measured[5].a_in > 0.9
     assert found.config.least_accuracy == pytest.approx(1 - 2 * TOLERANCE)
     head = found.train(Head(1, HeadTarget("compact", (2, 5), 0.9, 0.2), 0.6))
-    assert head.decide(one_hot([np.array(2), np.array(9)]))[0].tolist() == [2, OTHER]
+    assert head.decide(one_hot([np.array(2), np.array(9)])).tolist() == [2, OTHER]
 
 
 def test_a_recording_answers_as_the_networks_did_and_takes_virtual_time() -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import msgspec
 import pytest
 
 from learning.account import Seconds
-from learning.purse import Expense
 
 
 def test_a_new_account_is_empty() -> None:
-    assert (Seconds().saved, Seconds().spent, Seconds().alone) == (0.0, 0.0, 0.0)
+    assert (Seconds().saved, Seconds().alone) == (0.0, 0.0)
 
 
 def test_answers_are_set_against_the_oracle_alone() -> None:
@@ -22,16 +19,6 @@ def test_answers_are_set_against_the_oracle_alone() -> None:
     assert account.saved == pytest.approx(0.3 - 0.06)
 
 
-@pytest.mark.parametrize("kind", get_args(Expense))
-def test_every_expense_is_deducted(kind: Expense) -> None:
-    account = Seconds(avoided=1.0)
-    account.spend(kind, 0.25)
-    account.spend(kind, 0.5)
-    assert getattr(account, kind) == 0.75
-    assert account.spent == 0.75
-    assert account.saved == 0.25
-
-
 def test_an_account_survives_a_restart() -> None:
-    account = Seconds(oracle=1.5, avoided=2.5, training=0.25)
+    account = Seconds(oracle=1.5, avoided=2.5, early=0.25)
     assert msgspec.json.decode(msgspec.json.encode(account), type=Seconds) == account

@@ -7,11 +7,18 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from learning.softmax_regression import PENALTY, fit
-from specialization.heads.head import probabilities
+from serving.common.tensors import softmax
 from tests.learning.stores import samples
+
+
+def probabilities(
+    features: NDArray[np.float32], weights: NDArray[np.float32], bias: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    return softmax(features @ weights + bias)
 
 
 @pytest.mark.parametrize("mixed", [0.0, 1.0, 5.0])
@@ -61,6 +68,6 @@ def test_one_class_alone_is_learnt() -> None:
     assert bias[0] > bias[1] + 1
 
 
-def test_heads_are_trained_without_importing_scipy() -> None:
-    probe = "import sys, specialization.heads.train; sys.exit('scipy' in sys.modules)"
+def test_exits_are_trained_without_importing_scipy() -> None:
+    probe = "import sys, cache_adapt.learned.child; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0

@@ -16,7 +16,7 @@ from cache_adapt.adaptation.send_rate import SendRate
 from cache_adapt.adaptation.targets import Report, Subject, Target
 from cache_adapt.adaptation.updates import Update, Updates
 from cache_adapt.adaptation.window import Sample
-from learning.array_files import as_features
+from learning.features import as_features
 from operators.wire.adaptation import MOST_DIMS, MOST_SAMPLES
 from operators.wire.mishaps import Mishaps
 from pipelines.worker.adapt.messages import (

@@ -13,7 +13,7 @@ from specialization.timeline import Timeline
 FRIENDS = {"special": 0.88, "cascade": 0.075, "speedup": 4.8}
 HUNTING = {"special": 0.959, "cascade": 0.034, "speedup": 11.2}
 OCEANS = {"special": 0.801, "cascade": 0.18, "speedup": 2.6}
-ACCOUNT = Seconds(oracle=4.0, shortcuts=0.7, avoided=6.0, samples=0.1, training=0.3, audits=0.1)
+ACCOUNT = Seconds(oracle=4.0, shortcuts=0.7, avoided=6.0, early=0.1)
 STANDING = Standing("specialised", 2, "exits", ("bus", "van"), 30, ACCOUNT)
 
 
@@ -38,9 +38,9 @@ def test_exits_in_use_are_told_of_with_their_classes() -> None:
         transitions=1,
         mean_dominant=2.0,
         mean_window=30.0,
-        saving=0.48,
-        speedup=1.9231,
-        processor_s=ProcessorSeconds(oracle=4.0, shortcuts=0.7, avoided=6.0, spent=0.5, saved=4.8),
+        saving=0.52,
+        speedup=2.0833,
+        processor_s=ProcessorSeconds(oracle=4.0, shortcuts=0.7, avoided=6.0, spent=0.0, saved=5.2),
     )
     assert msgspec.json.decode(msgspec.json.encode(found), type=Specialization) == found
 
@@ -52,7 +52,8 @@ def test_before_the_first_exits_there_is_little_to_tell() -> None:
 
 
 def test_where_nothing_pays_it_is_said_why_and_the_saving_is_below_zero() -> None:
-    standing = Standing("selecting", 1, seconds=Seconds(oracle=10.0, samples=0.1), reason="exits would save too little")
+    account = Seconds(oracle=10.0, shortcuts=0.1)
+    standing = Standing("selecting", 1, seconds=account, reason="exits would save too little")
     found = specialization(Timeline(), standing)
     assert (found.reason, found.saving, found.speedup) == ("exits would save too little", -0.01, 0.9901)
 

@@ -36,7 +36,7 @@ def timeline() -> Timeline:
 
 def node() -> NodePlan:
     """What is published of it; a look that leaves at an exit costs a tenth of a whole one."""
-    seconds = Seconds(oracle=8.5, avoided=10.5, shortcuts=1.1, audits=0.5)
+    seconds = Seconds(oracle=8.5, avoided=10.5, shortcuts=1.6)
     standing = Standing("specialised", 2, "compact", ("bus", "car", "van"), seconds=seconds)
     found = node_plan(Audited("kind", "specialised", "big", ["compact"]), Audit(Rule(0.97)))
     return msgspec.structs.replace(found, specialization=specialization(timeline(), standing))

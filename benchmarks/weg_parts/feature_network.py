@@ -1,8 +1,4 @@
-"""Feature networks: what a head reads from, cut out of a classifier or an embedder.
-
-A compact classifier is cut before its last layer; an oracle is cut early, and its first layers serve as the compact
-network (cf. Shen, 2019, §5.2: lower layers calculate features and need not change with the skew). Maps are averaged.
-"""
+"""A compact classifier cut before its last layer: what a head reads from (Shen, 2019, §5.2). Maps are averaged."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import onnx
 from onnx import helper
 
 from serving.errors import ModelError
-from serving.graphs.cut_points import CutPoint, all_cut_points, cut_points
+from serving.graphs.cut_points import CutPoint, all_cut_points
 from serving.graphs.segments import split
 
 FEATURES = "features"
@@ -24,14 +20,6 @@ def before_last_layer(model: onnx.ModelProto) -> CutPoint:
     usable = [point for point in all_cut_points(model) if 0 < point.share < 1 and _dims(point) is not None]
     if not usable:
         raise ModelError("this network cannot be cut before its last layer")
-    return usable[-1]
-
-
-def early(model: onnx.ModelProto, most_share: float) -> CutPoint:
-    """The deepest cut with at most this share of the multiply-adds before it; ModelError where there is none."""
-    usable = [point for point in cut_points(model) if point.share <= most_share and _dims(point) is not None]
-    if not usable:
-        raise ModelError(f"this network cannot be cut within the first {most_share:.0%} of its multiply-adds")
     return usable[-1]
 
 
