@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cache_adapt.adaptation import gain, jobs, send_rate, triggers, versions, window, windows
+from cache_adapt.adaptation import jobs, send_rate, triggers, versions, window, windows
 from cache_adapt.audit import confidence
-from cache_adapt.caches import architectures, newest, store
 from cache_adapt.compose.compose import MOST_LABELS
+from cache_adapt.learned import architectures, artefact
 from learning import budget
-from learning.ring import SampleRing
 from operators import background as backlog
 from operators.audits import streams
 from operators.capture.sources.media_clock import MAX_BROADCAST_GAP_S
@@ -32,12 +31,9 @@ from operators.frames.codec import (
 )
 from operators.publish import track_events, zone_events
 from operators.publish.kafka_frames import MAX_STATUSES
-from operators.recognise.account import books
-from operators.recognise.audits import open_trials, second_thoughts, shadow
-from operators.recognise.cached import cache_seen, own_samples, released, validation
-from operators.recognise.cached import made_elsewhere as caches_elsewhere
+from operators.recognise.audits import trials
+from operators.recognise.exits import kinds, released, tapped
 from operators.recognise.objects import look_rule, pool
-from operators.recognise.specialised import head_stream
 from operators.transports.record_sets import MAX_SET_BYTES
 from operators.wire import adaptation, bounds
 from pipelines.commands import capture, init, options
@@ -47,7 +43,7 @@ from pipelines.execute.lane import Lane
 from pipelines.health import heartbeat, liveness
 from pipelines.kafka import results
 from pipelines.kafka.topics import FramesTopic
-from pipelines.measure import cache_places, labelled_crops
+from pipelines.measure import labelled_crops
 from pipelines.observe.forward import (
     delivery,
     direct,
@@ -77,7 +73,6 @@ from pipelines.worker import app, plan_publisher, state_topic, worker
 from pipelines.worker.adapt import inbox, link, process
 from serving.common import untrusted
 from serving.common.retrying import Backoff
-from serving.graphs import taps
 from serving.loading import proofs, rectangles
 from serving.scheduling.limits import TimeLimits
 from serving.scheduling.schedule import BACKGROUND_S
@@ -86,7 +81,6 @@ from specialization.kit import doubts, features, folds, recogniser
 
 DOCS = Path(__file__).parents[1] / "docs"
 QUEUED = inspect.signature(Lane).parameters["depth"].default
-RING = inspect.signature(SampleRing).parameters["capacity"].default
 CAMERA = {field: CaptureSpec.__dataclass_fields__[field].default for field in ("stall_timeout_s", "freeze_timeout_s")}
 (BUFFER_MB,) = [option.default for option in capture.command.params if option.name == "buffer_mb"]
 FRAMES = FramesTopic()
@@ -175,29 +169,19 @@ SAID = {
         f"| width of a crop that it learns from | *{labelled_crops.MOST_WIDTH} pixels* |",
         f"| *{record_window.SHARE * 100:.0f} % of the process's, and {record_window.ALLOWANCE_S:.0f} s* |",
         f"| crops that wait for an audit | *{backlog.MAX_WAITING}, {mib(backlog.MAX_BYTES)} in all* |",
-        f"| frames that wait for a shortcut in the shadow | *{shadow.MOST_FRAMES}, {mib(shadow.MOST_BYTES)} in all* |",
-        f"| objects of a stream that are being audited | *{open_trials.MOST_TRIALS} for each node* |",
-        f"of which a node knows which shortcuts have answered | *{open_trials.REMEMBERED}* |",
+        f"| objects of a stream that are being audited | *{trials.MOST_TRIALS} for each node* |",
+        f"of which a node knows which shortcuts have answered | *{trials.REMEMBERED}* |",
         f"for the report | *{timeline.MOST_SPANS} phases, {timeline.MOST_SLICES} slices of counts* for each node |",
-        f"second conclusion is waited for | *{second_thoughts.REMEMBERED} for each node* |",
         f"| *{streams.REMEMBERED_STREAMS} for each node that saves work* |",
-        f"| streams whose account of processor seconds a node keeps | *{books.REMEMBERED_STREAMS}* |",
-        f"of which it is known that a head was asked | *{head_stream.REMEMBERED}* for each stream |",
-        f"for learned caches | *{own_samples.CAPACITY}*, of *{taps.MOST_VALUES}* values at each of "
-        f"{COUNTS[len(cache_places.PLACES)]} places |",
-        f"on disk for later trainings | *{validation.MOST_ROWS}*, "
-        f"of *{adaptation.MOST_DIMS}* values at all places together |",
+        f"| streams whose account of processor seconds a node keeps | *{kinds.REMEMBERED_STREAMS}* |",
+        f"of a stream, or of all, were heard | *{tapped.KEPT}* |",
         f"| *{released.MOST_RUNS}* for each node with `caches: release` |",
-        f"| looks by which released caches are tuned | *{newest.KEPT}* and one batch for each node, of "
-        f"*{taps.MOST_VALUES}* values at each place |",
-        f"| a file of learned caches | *{mib(store.MOST_BYTES)}, {store.MOST_CACHES} caches; each makes at most "
+        f"| a file of exits | *{mib(artefact.MOST_BYTES)}, {artefact.MOST_EXITS} exits; each makes at most "
         f"{architectures.MOST_VALUES} values of one input* |",
         f"| objects of a stream whose looks a node pools | *{look_rule.REMEMBERED}*, "
         f"for *{look_rule.LOOK_RULE.closed_after_s:.0f} s* of media time",
         f"| samples of a worker that wait for `samples.v1` | *{link.MOST_WAITING}* |",
         f"of which a worker knows how many samples it has sent | *{link.MOST_RATES}* |",
-        f"| batches of samples that wait for the end of their frame | *{caches_elsewhere.MOST_WAITING}* for each node",
-        f"made | *{cache_seen.MOST_STREAMS}* for each node, with the classes of *{cache_seen.LATEST}* looks |",
         f"| wishes of a worker | *{link.MOST_WISHES}* |",
         f"| updates that a worker keeps | *{link.MOST_UPDATES}, {mib(link.UPDATE_BYTES)} in all* |",
         f"| *{'an hour' if window.SPAN_S == 3600 else '?'}, {mib(windows.WINDOW_BYTES)} for each node and network, "
@@ -260,7 +244,6 @@ SAID = {
     "life-of-a-frame.md": [
         f"JPEG, quality {JPEG_QUALITY}",
         f"at most {backlog.MAX_WAITING} and {mib(backlog.MAX_BYTES)} for each node",
-        f"and at most {shadow.MOST_FRAMES} frames wait for shortcuts",
         f"of at most {BACKGROUND_S * 1000:.0f} ms",
         f"finishes them within {run_query.CLOSE_S:.0f} s",
         f"where they are at most {kib(dead_letters.DEAD_LETTER_BYTES)}",
@@ -317,7 +300,6 @@ SAID = {
         f"without {triggers.LEAST_NEW} new samples; but again whenever there are twice as many as at the last time, "
         f"from {triggers.FIRST_SAMPLES} on",
         f"{'a fifth' if window.HELD_SHARE == 0.2 else '?'} of every class's samples",
-        f"worth at least {gain.LEAST_GAIN * 100:g} % more",
         f"{budget.SHARE * 100:g} % by default",
         f"{'a minute' if process.AT_ONCE_S == 60 else '?'} of processor time in advance",
     ],
